@@ -1,0 +1,169 @@
+// Folding rows into statistics: the same bits for any number of threads, in memory or read piece by piece.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <exception>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+#include <shoal/core/aligned_buffer.hpp>
+#include <shoal/core/error.hpp>
+#include <shoal/core/matrix_view.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/execution/plan.hpp>
+#include <shoal/io/row_source.hpp>
+
+namespace shoal {
+
+/// The rows of a fit and, when `weights` is not null, one column of sample weights for them. A row's weight is
+/// weights(row, 0) * weight_scale; the scale is a power of two that keeps the stored weights near one.
+template <class Scalar>
+struct weighted_rows {
+  const row_source<Scalar>* rows = nullptr;
+  const row_source<Scalar>* weights = nullptr;
+  double weight_scale = 1;
+};
+
+/// Consecutive rows on their way into a statistic. `first` is the index of the first of them in the whole data and a
+/// multiple of block_rows; `weights` is null (all one) or holds one weight for each row, not yet scaled.
+template <class Scalar>
+struct row_block {
+  matrix_view<const Scalar> rows;
+  const Scalar* weights = nullptr;
+  std::size_t first = 0;
+};
+
+/// What every fold of one fit runs on.
+struct fold_context {
+  executor* workers = nullptr;
+  std::size_t memory_limit = 0;  ///< bytes for row buffers; 0: no limit
+  std::stop_token stop;
+};
+
+/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0].
+template <class Monoid, class Value>
+void merge_lanes(const Monoid& monoid, std::vector<Value>& values) {
+  for (std::size_t step = 1; step < values.size(); step *= 2) {
+    for (std::size_t i = 0; i + step < values.size(); i += 2 * step) monoid.combine_into(values[i], values[i + step]);
+  }
+}
+
+/// Rows that a worker reads, with the buffers they are read into.
+template <class Scalar>
+class row_reader {
+ public:
+  explicit row_reader(const weighted_rows<Scalar>& data) : data_(&data) {}
+
+  row_block<Scalar> read(std::size_t first, std::size_t count) {
+    row_block<Scalar> block;
+    block.first = first;
+    block.rows = data_->rows->read(first, count, rows_);
+    if (data_->weights != nullptr) {
+      const matrix_view<const Scalar> weights = data_->weights->read(first, count, weights_);
+      if (weights.row_stride() == 1) {
+        block.weights = weights.data();
+      } else {
+        packed_.grow(count);
+        for (std::size_t i = 0; i < count; ++i) packed_[i] = weights(i, 0);
+        block.weights = packed_.data();
+      }
+    }
+    return block;
+  }
+
+ private:
+  const weighted_rows<Scalar>* data_;
+  aligned_buffer<Scalar> rows_;
+  aligned_buffer<Scalar> weights_;
+  aligned_buffer<Scalar> packed_;
+};
+
+/// Calls visit(block, member, scratch) for every piece of rows, lane by lane; `scratch` is a Scratch that belongs to
+/// the team. The order within a lane is that of the rows; lanes run at the same time.
+///
+/// Visit is `void(std::size_t lane, const row_block<Scalar>&, const team_member&, Scratch&)`. All members of a team
+/// get the same block. Throws interrupted when the context's stop was requested, and what reading or visiting throws.
+template <class Scalar, class Scratch, class Visit>
+void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& data, const fold_plan& plan,
+                    const fold_shape& shape, std::vector<Scratch>& scratch, const Visit& visit) {
+  executor& workers = *context.workers;
+  const bool share = plan.lanes_limited_by_memory && plan.lanes < workers.threads();
+  const std::size_t team_size = share ? workers.threads() / plan.lanes : 1;
+  const std::size_t teams = std::max<std::size_t>(1, workers.threads() / team_size);
+  const bool resident = data.rows->resident() && (data.weights == nullptr || data.weights->resident());
+  const std::size_t piece = piece_rows(plan, shape, teams, resident ? 0 : context.memory_limit);
+  if (scratch.size() < teams) scratch.resize(teams);
+  std::vector<row_reader<Scalar>> readers;
+  for (std::size_t team = 0; team < teams; ++team) readers.emplace_back(data);
+  std::vector<row_block<Scalar>> blocks(teams);
+  std::vector<std::exception_ptr> failures(teams);
+
+  workers.run(plan.lanes, team_size, [&](std::size_t lane, const team_member& member) {
+    const std::size_t end = lane + 1 == plan.lanes ? plan.rows : plan.first_row(lane + 1);
+    for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
+      if (member.rank() == 0) {
+        failures[member.team()] = nullptr;
+        try {
+          if (context.stop.stop_requested()) throw interrupted("stopped on request");
+          blocks[member.team()] = readers[member.team()].read(first, std::min(piece, end - first));
+        } catch (...) {
+          failures[member.team()] = std::current_exception();
+        }
+      }
+      member.wait();
+      if (failures[member.team()]) std::rethrow_exception(failures[member.team()]);
+      visit(lane, blocks[member.team()], member, scratch[member.team()]);
+      member.wait();
+    }
+  });
+}
+
+/// Folds rows into one value of `monoid` and keeps the memory for the next fold of the same shape.
+///
+/// Monoid has `value_type`, `value_type identity() const`, `void reset(value_type&) const` (back to the identity
+/// without giving memory up), `void combine_into(value_type& into, const value_type& from) const` and
+/// `std::size_t bytes() const`. Body has `struct scratch` (default-constructible, one for each team) and
+/// `void operator()(const row_block<Scalar>&, const team_member&, scratch&, value_type&) const`.
+template <class Scalar, class Monoid, class Body>
+class folder {
+ public:
+  folder(const weighted_rows<Scalar>& data, Monoid monoid)
+      : data_(data),
+        monoid_(std::move(monoid)),
+        shape_{data.rows->rows(), data.rows->columns(), sizeof(Scalar), monoid_.bytes()},
+        plan_(make_fold_plan(shape_)) {}
+
+  const fold_plan& plan() const { return plan_; }
+  const Monoid& monoid() const { return monoid_; }
+
+  /// The fold of all rows; the reference is good until the next call.
+  const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
+    while (lanes_.size() < plan_.lanes) lanes_.push_back(monoid_.identity());
+    for (auto& lane : lanes_) monoid_.reset(lane);
+    for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
+                           [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
+                               typename Body::scratch& scratch) { body(block, member, scratch, lanes_[lane]); });
+    merge_lanes(monoid_, lanes_);
+    return lanes_.front();
+  }
+
+ private:
+  weighted_rows<Scalar> data_;
+  Monoid monoid_;
+  fold_shape shape_;
+  fold_plan plan_;
+  std::vector<typename Monoid::value_type> lanes_;
+  std::vector<typename Body::scratch> scratch_;
+};
+
+/// One fold that nobody repeats.
+template <class Scalar, class Monoid, class Body>
+typename Monoid::value_type fold(const fold_context& context, const weighted_rows<Scalar>& data, const Monoid& monoid,
+                                 const Body& body) {
+  folder<Scalar, Monoid, Body> once(data, monoid);
+  return once(context, body);
+}
+
+}  // namespace shoal

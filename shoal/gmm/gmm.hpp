@@ -1,0 +1,114 @@
+// Gaussian mixtures by expectation-maximisation on data of any size. The door to this room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <shoal/core/matrix_view.hpp>
+#include <shoal/core/progress.hpp>
+#include <shoal/io/row_source.hpp>
+
+namespace shoal::gmm {
+
+/// The shape of the covariances: one matrix a component, one for all, one diagonal a component, one variance a
+/// component.
+enum class covariance_type { full, tied, diag, spherical };
+
+/// How the first model is chosen.
+enum class initialization {
+  kmeans,                   ///< k-means++ and Lloyd; weights, means and covariances of its clusters
+  plus_plus,                ///< means by greedy k-means++; pooled per-column variance, uniform weights
+  parallel,                 ///< means by k-means‖; pooled per-column variance, uniform weights
+  random_rows,              ///< means from distinct rows; pooled per-column variance, uniform weights
+  random_responsibilities,  ///< uniform random responsibilities, normalised
+  model,                    ///< exactly options::start
+};
+
+/// A mixture of K Gaussians in d columns, in float64 whatever the data's scalar. Matrices are row-major.
+struct model {
+  gmm::covariance_type covariance_type = gmm::covariance_type::full;
+  std::size_t components = 0;
+  std::size_t columns = 0;
+  std::vector<double> weights;            ///< [K], positive or zero, sum 1
+  std::vector<double> means;              ///< [K][d]
+  std::vector<double> covariances;        ///< full [K][d][d], tied [d][d], diag [K][d], spherical [K]
+  std::vector<std::string> column_names;  ///< empty or [d]
+};
+
+/// Elements of model::covariances for that type.
+std::size_t covariance_size(covariance_type type, std::size_t components, std::size_t columns);
+
+/// Free parameters of such a mixture: the covariances', K·d means and K − 1 weights.
+double free_parameters(covariance_type type, std::size_t components, std::size_t columns);
+
+struct options {
+  std::size_t components = 1;
+  gmm::covariance_type covariance_type = gmm::covariance_type::full;
+  initialization init = initialization::kmeans;
+  model start;  ///< for initialization::model
+  std::size_t max_iterations = 100;
+  double tolerance = 1e-3;       ///< stop when |Δ mean log-likelihood| < tolerance; 0: exactly max_iterations
+  double regularization = 1e-6;  ///< added to the diagonal of every covariance, in the data's units squared
+  std::size_t restarts = 1;      ///< the fit with the greatest log-likelihood is kept
+  std::uint64_t seed = 0;
+  std::size_t threads = 0;        ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
+  std::string checkpoint;         ///< file; empty: none
+  double checkpoint_seconds = 1;  ///< least time between two checkpoints
+};
+
+struct fit_result {
+  gmm::model model;
+  double mean_log_likelihood = 0;  ///< of the returned model, per unit of weight
+  std::vector<double> history;     ///< mean log-likelihood of the model that each iteration started from
+  std::size_t iterations = 0;
+  bool converged = false;
+  std::size_t reseeded = 0;  ///< empty components that were given the row that fitted worst
+  std::size_t rows = 0;
+  double total_weight = 0;  ///< Σ w; the number of rows without weights
+  double seconds = 0;       ///< checks, initialisation, loop and final score
+  double loop_seconds = 0;  ///< the loop alone
+  double bic = 0;           ///< −2ℓ·Σw + p·ln Σw
+  double aic = 0;           ///< −2ℓ·Σw + 2p
+  std::string simd_target;  ///< the instruction set that computed it; same bits hold per target
+};
+
+/// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
+/// fewer rows than components), numerical_error (a covariance that is not positive definite, by component),
+/// interrupted, io_error.
+fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights = nullptr,
+               const control& control = {});
+fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights = nullptr,
+               const control& control = {});
+fit_result fit(matrix_view<const float> rows, const options& options);
+fit_result fit(matrix_view<const double> rows, const options& options);
+
+/// What predict() writes for each row; a null pointer leaves that output out.
+template <class Scalar>
+struct prediction {
+  std::int32_t* labels = nullptr;   ///< [rows], the component with the greatest responsibility
+  Scalar* probabilities = nullptr;  ///< [rows][K] responsibilities, each row summing to one
+  Scalar* log_density = nullptr;    ///< [rows], ln p(x)
+};
+
+/// Labels, responsibilities and log-density of rows under the model. Returns the mean log-likelihood, Σ w ln p(x) / Σ
+/// w.
+double predict(const model& model, const row_source<float>& rows, const prediction<float>& out, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {});
+double predict(const model& model, const row_source<double>& rows, const prediction<double>& out,
+               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
+               const control& control = {});
+
+/// Draws rows [first, first + count) of the endless sequence that (model, seed) defines, so that row i is the same
+/// whoever draws it. `rows` is [count][d]; `labels` may be null.
+void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<float> rows, std::int32_t* labels);
+void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<double> rows, std::int32_t* labels);
+
+/// Reads and writes {"format":"shoal/gmm","version":1,…}. Throws io_error, bad_data with file and position.
+model load_model(const std::string& path);
+void save_model(const std::string& path, const model& model, std::string_view provenance_json = {});
+
+}  // namespace shoal::gmm

@@ -1,0 +1,89 @@
+// k-means by Lloyd's algorithm on data of any size. The door to this room.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <shoal/core/matrix_view.hpp>
+#include <shoal/core/progress.hpp>
+#include <shoal/io/row_source.hpp>
+
+namespace shoal::kmeans {
+
+/// How the first centroids are chosen.
+enum class seeding {
+  plus_plus,    ///< greedy k-means++ (Arthur & Vassilvitskii 2007) with 2 + floor(ln K) trials a step
+  parallel,     ///< k-means‖ (Bahmani et al. 2012)
+  random_rows,  ///< distinct rows, drawn in proportion to their weights
+  centroids,    ///< exactly options::centroids
+};
+
+/// When the iteration stops. Each rule also stops when no label changed and at max_iterations.
+enum class stop_rule {
+  scikit_learn,  ///< Σ‖Δc‖² ≤ tolerance · mean over columns of the variance of the rows
+  relative_shift,  ///< Σ‖Δc‖² ≤ tolerance · the previous Σ‖Δc‖² (the rule of the source; 0.001 there on threads, 0.01
+                   ///< on a GPU)
+};
+
+/// A fitted model: K centroids of d columns, row-major, kept in float64 whatever the data's scalar.
+struct model {
+  std::size_t clusters = 0;
+  std::size_t columns = 0;
+  std::vector<double> centroids;          ///< [clusters][columns]
+  std::vector<std::string> column_names;  ///< empty or [columns]
+};
+
+struct options {
+  std::size_t clusters = 8;
+  seeding init = seeding::plus_plus;
+  std::vector<double> centroids;  ///< [clusters][columns], for seeding::centroids
+  std::size_t max_iterations = 300;
+  double tolerance = 1e-4;  ///< 0: until no label changes, or max_iterations
+  stop_rule stop = stop_rule::scikit_learn;
+  std::size_t restarts = 1;  ///< the fit with the least inertia is kept
+  std::uint64_t seed = 0;
+  std::size_t threads = 0;        ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
+  std::string checkpoint;         ///< file; empty: none
+  double checkpoint_seconds = 1;  ///< least time between two checkpoints
+};
+
+struct fit_result {
+  kmeans::model model;
+  double inertia = 0;           ///< Σ w‖x − c‖² of the returned centroids
+  std::vector<double> history;  ///< inertia of the centroids that each iteration started from
+  std::size_t iterations = 0;
+  bool converged = false;
+  std::size_t relocated = 0;  ///< empty clusters that were given the farthest row
+  std::size_t rows = 0;
+  double total_weight = 0;  ///< Σ w; the number of rows without weights
+  double seconds = 0;       ///< seeding, loop and final labels
+  double loop_seconds = 0;  ///< the loop alone
+  double bic = 0;           ///< spherical model of docs/choosing-k.md
+  double aic = 0;
+  std::string simd_target;  ///< the instruction set that computed it; same bits hold per target
+};
+
+/// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
+/// fewer rows than clusters), interrupted, io_error.
+fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights = nullptr,
+               const control& control = {});
+fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights = nullptr,
+               const control& control = {});
+fit_result fit(matrix_view<const float> rows, const options& options);
+fit_result fit(matrix_view<const double> rows, const options& options);
+
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖².
+double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {});
+double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {});
+
+/// Reads and writes {"format":"shoal/kmeans","version":1,…}. Throws io_error, bad_data with file and position.
+model load_model(const std::string& path);
+void save_model(const std::string& path, const model& model, std::string_view provenance_json = {});
+
+}  // namespace shoal::kmeans

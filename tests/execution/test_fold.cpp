@@ -1,0 +1,164 @@
+// Folding: every row once, the same bits for any number of threads and any memory limit, prompt stops, whole errors.
+#include <atomic>
+#include <cmath>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <shoal/execution/fold.hpp>
+
+namespace {
+
+// Copies every piece, as a file source would, so that the memory limit matters.
+class copying_source final : public shoal::row_source<float> {
+ public:
+  explicit copying_source(shoal::matrix_view<const float> rows) : rows_(rows) {}
+  std::size_t rows() const override { return rows_.rows(); }
+  std::size_t columns() const override { return rows_.columns(); }
+  shoal::matrix_view<const float> read(std::size_t first, std::size_t count,
+                                       shoal::aligned_buffer<float>& buffer) const override {
+    buffer.grow(count * columns());
+    for (std::size_t i = 0; i < count; ++i)
+      for (std::size_t j = 0; j < columns(); ++j) buffer[i * columns() + j] = rows_(first + i, j);
+    largest_read = std::max<std::size_t>(largest_read, count);
+    return {buffer.data(), count, columns()};
+  }
+  bool resident() const override { return false; }
+  mutable std::atomic<std::size_t> largest_read{0};
+
+ private:
+  shoal::matrix_view<const float> rows_;
+};
+
+struct sum_value {
+  double sum = 0;
+  std::size_t count = 0;
+  std::size_t index_sum = 0;
+};
+
+struct sum_monoid {
+  using value_type = sum_value;
+  std::size_t size = sizeof(sum_value);
+  value_type identity() const { return {}; }
+  void reset(value_type& value) const { value = {}; }
+  void combine_into(value_type& into, const value_type& from) const {
+    into.sum += from.sum;
+    into.count += from.count;
+    into.index_sum += from.index_sum;
+  }
+  std::size_t bytes() const { return size; }
+};
+
+struct sum_body {
+  struct scratch {};
+  void operator()(const shoal::row_block<float>& block, const shoal::team_member& member, scratch&,
+                  sum_value& into) const {
+    EXPECT_EQ(block.first % shoal::block_rows, 0u);
+    if (member.rank() == 0) {
+      for (std::size_t i = 0; i < block.rows.rows(); ++i) {
+        for (std::size_t j = 0; j < block.rows.columns(); ++j) into.sum += block.rows(i, j);
+        into.index_sum += block.first + i;
+      }
+      into.count += block.rows.rows();
+    }
+    member.wait();
+  }
+};
+
+std::vector<float> uneven(std::size_t count) {
+  std::vector<float> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = std::ldexp(std::sin(static_cast<float>(i)), static_cast<int>(i % 23));
+  return values;
+}
+
+TEST(Fold, VisitsEveryRowOnceWithTheSameBitsForAnyExecutorAndAnyMemoryLimit) {
+  for (const std::size_t rows : {1, 511, 512, 513, 32768, 32769, 100003}) {
+    const auto values = uneven(rows * 3);
+    const shoal::matrix_view<const float> view(values.data(), rows, 3);
+    const shoal::view_source<float> resident(view);
+    const copying_source copied(view);
+    const auto one = shoal::make_sequential();
+    const auto expected = shoal::fold<float>({one.get(), 0, {}}, {&resident}, sum_monoid{}, sum_body{});
+    EXPECT_EQ(expected.count, rows);
+    EXPECT_EQ(expected.index_sum, rows * (rows - 1) / 2);
+    for (const std::size_t threads : {1, 2, 3, 8}) {
+      const auto pool = shoal::make_threads(threads);
+      for (const std::size_t limit :
+           {std::size_t{0}, threads * 512 * 3 * sizeof(float), threads * 5000 * 3 * sizeof(float)}) {
+        copied.largest_read = 0;
+        for (const shoal::row_source<float>* source : {static_cast<const shoal::row_source<float>*>(&resident),
+                                                       static_cast<const shoal::row_source<float>*>(&copied)}) {
+          const auto got = shoal::fold<float>({pool.get(), limit, {}}, {source}, sum_monoid{}, sum_body{});
+          EXPECT_EQ(got.sum, expected.sum) << rows << " rows, " << threads << " threads, limit " << limit;
+          EXPECT_EQ(got.index_sum, expected.index_sum);
+        }
+        if (limit != 0) {
+          EXPECT_LE(copied.largest_read * threads * 3 * sizeof(float), limit);
+        }
+      }
+    }
+  }
+}
+
+TEST(Fold, SharesALaneWhenStatisticsAreLarge) {
+  const auto values = uneven(20000);
+  const shoal::view_source<float> source({values.data(), 20000, 1});
+  sum_monoid large;
+  large.size = shoal::lane_memory;  // one lane only
+  const auto one = shoal::make_sequential();
+  const auto expected = shoal::fold<float>({one.get(), 0, {}}, {&source}, large, sum_body{});
+  const auto pool = shoal::make_threads(4);
+  const auto got = shoal::fold<float>({pool.get(), 0, {}}, {&source}, large, sum_body{});
+  EXPECT_EQ(got.sum, expected.sum);
+  EXPECT_EQ(got.count, 20000u);
+}
+
+TEST(Fold, RefusesAMemoryLimitBelowOneBlockAndSaysHowMuchIsNeeded) {
+  const auto values = uneven(4000);
+  const copying_source source({values.data(), 1000, 4});
+  const auto pool = shoal::make_threads(2);
+  try {
+    shoal::fold<float>({pool.get(), 1000, {}}, {&source}, sum_monoid{}, sum_body{});
+    FAIL();
+  } catch (const shoal::bad_argument& failure) {
+    EXPECT_NE(std::string(failure.what()).find("16384"), std::string::npos) << failure.what();
+  }
+}
+
+struct throwing_body : sum_body {
+  void operator()(const shoal::row_block<float>& block, const shoal::team_member&, scratch&, sum_value&) const {
+    if (block.first >= 1024) throw shoal::bad_data("row 1024");
+  }
+};
+
+TEST(Fold, RethrowsTheFirstFailureAndStaysUsable) {
+  const auto values = uneven(40000);
+  const shoal::view_source<float> source({values.data(), 40000, 1});
+  const auto pool = shoal::make_threads(3);
+  EXPECT_THROW(shoal::fold<float>({pool.get(), 0, {}}, {&source}, sum_monoid{}, throwing_body{}), shoal::bad_data);
+  EXPECT_EQ(shoal::fold<float>({pool.get(), 0, {}}, {&source}, sum_monoid{}, sum_body{}).count, 40000u);
+}
+
+TEST(Fold, StopsOnRequest) {
+  const auto values = uneven(40000);
+  const shoal::view_source<float> source({values.data(), 40000, 1});
+  const auto pool = shoal::make_threads(2);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(shoal::fold<float>({pool.get(), 0, stop.get_token()}, {&source}, sum_monoid{}, sum_body{}),
+               shoal::interrupted);
+}
+
+TEST(Plan, DependsOnTheDataAlone) {
+  const shoal::fold_plan plan = shoal::make_fold_plan({1 << 20, 8, 4, 4096});
+  EXPECT_EQ(plan.lanes, shoal::most_lanes);
+  EXPECT_EQ(plan.chunk_rows % shoal::block_rows, 0u);
+  EXPECT_EQ(plan.first_row(0), 0u);
+  std::size_t covered = 0;
+  for (std::size_t lane = 0; lane < plan.lanes; ++lane)
+    covered += (lane + 1 == plan.lanes ? plan.rows : plan.first_row(lane + 1)) - plan.first_row(lane);
+  EXPECT_EQ(covered, plan.rows);
+}
+
+}  // namespace
