@@ -1,0 +1,71 @@
+#include <shoal/io/printable.hpp>
+
+#include <fmt/format.h>
+
+namespace shoal {
+namespace {
+
+// Length of the well-formed UTF-8 sequence at the start of `bytes` (Unicode 15, table 3-7), or 0.
+std::size_t sequence_length(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(bytes[i]); };
+  const unsigned char lead = byte(0);
+  if (lead < 0x80) return 1;
+  std::size_t length = 0;
+  unsigned char low = 0x80;
+  unsigned char high = 0xBF;
+  if (lead >= 0xC2 && lead <= 0xDF) {
+    length = 2;
+  } else if (lead >= 0xE0 && lead <= 0xEF) {
+    length = 3;
+    if (lead == 0xE0) low = 0xA0;
+    if (lead == 0xED) high = 0x9F;
+  } else if (lead >= 0xF0 && lead <= 0xF4) {
+    length = 4;
+    if (lead == 0xF0) low = 0x90;
+    if (lead == 0xF4) high = 0x8F;
+  } else {
+    return 0;
+  }
+  if (bytes.size() < length || byte(1) < low || byte(1) > high) return 0;
+  for (std::size_t i = 2; i < length; ++i) {
+    if (byte(i) < 0x80 || byte(i) > 0xBF) return 0;
+  }
+  return length;
+}
+
+// U+0080…U+009F are control characters too, and some terminals obey them.
+bool is_control(std::string_view sequence) {
+  const auto lead = static_cast<unsigned char>(sequence[0]);
+  if (sequence.size() == 1) return lead < 0x20 || lead == 0x7F;
+  return lead == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;
+}
+
+}  // namespace
+
+std::string printable(std::string_view bytes, std::size_t limit) {
+  std::string line;
+  while (!bytes.empty()) {
+    const std::size_t length = sequence_length(bytes);
+    const std::string_view sequence = bytes.substr(0, length == 0 ? 1 : length);
+    std::string shown;
+    if (length != 0 && !is_control(sequence)) {
+      shown = sequence;
+    } else if (sequence == "\n") {
+      shown = "\\n";
+    } else if (sequence == "\t") {
+      shown = "\\t";
+    } else if (sequence == "\r") {
+      shown = "\\r";
+    } else {
+      for (const char c : sequence) shown += fmt::format("\\x{:02X}", static_cast<unsigned char>(c));
+    }
+    if (line.size() + shown.size() > limit) return line + "…";
+    line += shown;
+    bytes.remove_prefix(sequence.size());
+  }
+  return line;
+}
+
+std::string printable_path(std::string_view path) { return path == "-" ? "standard input" : printable(path, 1024); }
+
+}  // namespace shoal
