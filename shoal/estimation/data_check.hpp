@@ -1,0 +1,53 @@
+// One fold over the data before a fit: is every value finite, and what are the moments of each column?
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include <shoal/execution/fold.hpp>
+#include <shoal/io/row_source.hpp>
+
+namespace shoal {
+
+/// What a fit knows of its data before it starts. Moments are weighted.
+struct data_summary {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  std::size_t positive_rows = 0;  ///< rows of positive weight; all rows without weights
+  double total_weight = 0;        ///< Σ w in the caller's units; the number of rows without weights
+  double largest_weight = 1;      ///< max w
+  std::vector<double> mean;       ///< [columns]
+  std::vector<double> variance;   ///< [columns], population variance
+  std::vector<double> minimum;    ///< [columns]
+  std::vector<double> maximum;    ///< [columns]
+  std::uint64_t fingerprint = 0;  ///< of every value and weight, when asked for; else 0
+};
+
+/// Reads every row once. Throws bad_data naming the first row and column that are not finite, and weights that are
+/// negative, not finite, or all zero; bad_argument when there are not as many weights as rows or not one column of
+/// them. Throws bad_data when there is no row or no column. Moments combine by Chan, Golub & LeVeque (1979).
+template <class Scalar>
+data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+                        bool fingerprint = false);
+extern template data_summary check_data(const fold_context&, const row_source<float>&, const row_source<float>*, bool);
+extern template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*,
+                                        bool);
+
+/// Rows with their weights brought near one by a power of two, so that products of a tiny or a huge weight stay in the
+/// range of the scalar. Owns the wrapper that scales; the sources stay the caller's.
+template <class Scalar>
+class scaled_rows {
+ public:
+  scaled_rows(const row_source<Scalar>& rows, const row_source<Scalar>* weights, const data_summary& summary);
+  const weighted_rows<Scalar>& data() const { return data_; }
+
+ private:
+  std::unique_ptr<row_source<Scalar>> wrapper_;
+  weighted_rows<Scalar> data_;
+};
+extern template class scaled_rows<float>;
+extern template class scaled_rows<double>;
+
+}  // namespace shoal

@@ -1,0 +1,126 @@
+#include <shoal/estimation/fit_loop.hpp>
+
+#include <chrono>
+#include <optional>
+
+#include <shoal/core/error.hpp>
+
+namespace shoal {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+class loop {
+ public:
+  loop(stepper& fit, const loop_options& options, const control& control)
+      : fit_(fit), options_(options), control_(control) {}
+
+  loop_result run() {
+    resume();
+    while (!place_.finished) {
+      if (!seeded_) begin_restart();
+      iterate();
+      end_restart();
+    }
+    const finished_restart& best = *place_.best;
+    fit_.restore(best.state);
+    return {best.history, best.history.size(), best.converged, best.score, loop_seconds_};
+  }
+
+ private:
+  void resume() {
+    if (options_.checkpoint.empty()) return;
+    std::optional<checkpoint> found = read_checkpoint(options_.checkpoint, options_.identity);
+    if (!found) return;
+    place_ = *std::move(found);
+    for (std::size_t i = 0; i < place_.objectives.size(); ++i) {
+      steps_.push_back({place_.objectives[i], place_.changes[i], false});
+    }
+    seeded_ = !place_.state.empty();
+    if (seeded_) fit_.restore(place_.state);
+  }
+
+  void begin_restart() {
+    steps_.clear();
+    place_.objectives.clear();
+    place_.changes.clear();
+    converged_ = false;
+    fit_.seed(place_.restart);
+    seeded_ = true;
+    remember();
+  }
+
+  void iterate() {
+    const clock::time_point start = clock::now();
+    try {
+      while (!converged_ && steps_.size() < options_.max_iterations) {
+        for (const step_record& step : fit_.advance(options_.max_iterations - steps_.size())) steps_.push_back(step);
+        converged_ = steps_.back().settled || options_.stop(steps_);
+        // A step that ends the restart is not checkpointed: resuming before it repeats it and ends in the same way.
+        if (!converged_ && seconds_since(last_written_) >= options_.checkpoint_seconds) remember();
+        if (control_.report) {
+          control_.report({options_.phase, place_.restart * options_.max_iterations + steps_.size(),
+                           options_.restarts * options_.max_iterations, steps_.back().objective});
+        }
+        if (control_.stop.stop_requested()) throw interrupted("stopped on request");
+      }
+    } catch (const interrupted&) {
+      if (!converged_) remember();
+      throw;
+    }
+    loop_seconds_ += seconds_since(start);
+  }
+
+  void end_restart() {
+    const double score = fit_.score();
+    if (!place_.best || score > place_.best->score) {
+      finished_restart best{score, converged_, {}, fit_.save()};
+      for (const step_record& step : steps_) best.history.push_back(step.objective);
+      place_.best = std::move(best);
+    }
+    seeded_ = false;
+    place_.state.clear();
+    place_.objectives.clear();
+    place_.changes.clear();
+    place_.finished = ++place_.restart >= options_.restarts;
+    write();
+  }
+
+  void remember() {
+    if (options_.checkpoint.empty()) return;
+    place_.state = fit_.save();
+    place_.objectives.clear();
+    place_.changes.clear();
+    for (const step_record& step : steps_) {
+      place_.objectives.push_back(step.objective);
+      place_.changes.push_back(step.change);
+    }
+    write();
+  }
+
+  void write() {
+    if (options_.checkpoint.empty()) return;
+    write_checkpoint(options_.checkpoint, options_.identity, place_);
+    last_written_ = clock::now();
+  }
+
+  stepper& fit_;
+  const loop_options& options_;
+  const control& control_;
+  checkpoint place_;
+  std::vector<step_record> steps_;
+  bool seeded_ = false;     // the stepper holds parameters of this restart
+  bool converged_ = false;  // this restart has met its stop rule
+  double loop_seconds_ = 0;
+  clock::time_point last_written_ = clock::now();
+};
+
+}  // namespace
+
+loop_result run_fit(stepper& fit, const loop_options& options, const control& control) {
+  return loop(fit, options, control).run();
+}
+
+}  // namespace shoal
