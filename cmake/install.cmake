@@ -1,0 +1,37 @@
+# What an installed shoal consists of: the library, the public headers by name, and the files of find_package(shoal).
+include(CMakePackageConfigHelpers)
+
+# A header that is not listed here is private and not installed. What is listed must compile by itself, with the standard
+# library alone (tests/install/ holds it to that).
+set(SHOAL_PUBLIC_HEADERS
+  shoal/core/aligned_buffer.hpp
+  shoal/core/error.hpp
+  shoal/core/matrix_view.hpp
+  shoal/core/progress.hpp
+  shoal/io/io.hpp
+  shoal/io/row_source.hpp
+  shoal/kmeans/kmeans.hpp
+  shoal/gmm/gmm.hpp
+)
+foreach(header ${SHOAL_PUBLIC_HEADERS})
+  get_filename_component(folder ${header} DIRECTORY)
+  install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)
+endforeach()
+
+install(TARGETS shoal EXPORT shoalTargets
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
+if(TARGET shoal_command_line)
+  install(TARGETS shoal_command_line RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/shoal)
+install(EXPORT shoalTargets NAMESPACE shoal:: DESTINATION ${package_folder} COMPONENT development)
+get_target_property(SHOAL_LIBRARY_TYPE shoal TYPE)
+configure_package_config_file(${PROJECT_SOURCE_DIR}/cmake/shoalConfig.cmake.in ${PROJECT_BINARY_DIR}/shoalConfig.cmake
+  INSTALL_DESTINATION ${package_folder})
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/shoalConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/shoalConfig.cmake ${PROJECT_BINARY_DIR}/shoalConfigVersion.cmake
+  DESTINATION ${package_folder} COMPONENT development)
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
