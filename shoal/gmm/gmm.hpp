@@ -10,6 +10,7 @@
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/progress.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/random/normal_method.hpp>
 
 namespace shoal::gmm {
 
@@ -102,10 +103,17 @@ double predict(const model& model, const row_source<double>& rows, const predict
                std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
                const control& control = {});
 
-/// Draws rows [first, first + count) of the endless sequence that (model, seed) defines, so that row i is the same
-/// whoever draws it. `rows` is [count][d]; `labels` may be null.
-void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<float> rows, std::int32_t* labels);
-void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<double> rows, std::int32_t* labels);
+/// Draws rows [first, first + count) of the endless sequence that (model, seed, method) defines, so that row i is the
+/// same whoever draws it, in whatever pieces: component k with probability weights[k], then μ_k + L_k·η with L_k the
+/// Cholesky factor of its covariance and η standard normals. `rows` is [count][d], in the model's units, computed in
+/// float64 and rounded once; `labels`, [count], takes the components and may be null. Each call factorises the
+/// covariances, so draw thousands of rows at a time. Threads may draw separate ranges at once. Throws bad_argument when
+/// `rows` has not the model's columns or the model's arrays not the sizes that it states, numerical_error for a
+/// covariance that is not positive definite, by component.
+void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<float> rows, std::int32_t* labels,
+            random::normal_method method = random::normal_method::ziggurat);
+void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<double> rows, std::int32_t* labels,
+            random::normal_method method = random::normal_method::ziggurat);
 
 /// Reads and writes {"format":"shoal/gmm","version":1,…}. Throws io_error, bad_data with file and position.
 model load_model(const std::string& path);
