@@ -11,6 +11,8 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp
+  shoal/random/normal_method.hpp
+  shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
 )
 foreach(header ${SHOAL_PUBLIC_HEADERS})
