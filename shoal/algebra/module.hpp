@@ -1,0 +1,56 @@
+// Scalars acting on vectors: module, unitary module, vector space.
+#pragma once
+
+#include <concepts>
+
+#include <shoal/algebra/ring.hpp>
+
+namespace shoal::algebra {
+
+/// What an action of scalars on vectors promises.
+struct module_laws {
+  law distributes_over_vectors = law::unclaimed;  ///< s(v + w) = sv + sw
+  law distributes_over_scalars = law::unclaimed;  ///< (s + t)v = sv + tv
+  law associates = law::unclaimed;                ///< (st)v = s(tv)
+  law unit = law::unclaimed;                      ///< 1v = v
+
+  friend constexpr bool operator==(const module_laws&, const module_laws&) = default;
+};
+
+constexpr bool any_approximate(const module_laws& laws) {
+  return laws.distributes_over_vectors == law::approximate || laws.distributes_over_scalars == law::approximate ||
+         laws.associates == law::approximate || laws.unit == law::approximate;
+}
+
+template <class Module>
+using scalars_of = decltype(std::declval<const Module&>().scalars());
+template <class Module>
+using vectors_of = decltype(std::declval<const Module&>().vectors());
+template <class Module>
+using scalar_value = value_of<scalars_of<Module>>;
+template <class Module>
+using vector_value = value_of<vectors_of<Module>>;
+
+/// A ring `scalars() const`, an abelian group `vectors() const` and `scale(scalar, vector) const`.
+template <class Module>
+concept module_over_ring = requires(const Module& structure, const scalar_value<Module>& scalar,
+                                    const vector_value<Module>& vector) {
+  { Module::laws } -> std::convertible_to<module_laws>;
+  { structure.scalars() } -> ring;
+  { structure.vectors() } -> abelian_group;
+  { structure.scale(scalar, vector) } -> std::same_as<vector_value<Module>>;
+}
+&&(Module::laws.distributes_over_vectors != law::unclaimed) &&
+    (Module::laws.distributes_over_scalars != law::unclaimed) && (Module::laws.associates != law::unclaimed);
+
+/// A module over a ring with unity whose 1 leaves vectors alone.
+template <class Module>
+concept unitary_module = module_over_ring<Module> && ring_with_unity<scalars_of<Module>> &&
+    (Module::laws.unit != law::unclaimed);
+
+/// A unitary module over a field. (The source asks only that the scalars be an abelian group; a mean divides, so they
+/// must be a field.)
+template <class Module>
+concept vector_space = unitary_module<Module> && field<scalars_of<Module>>;
+
+}  // namespace shoal::algebra
