@@ -1,0 +1,99 @@
+// Axes: ranges, nice ticks and their labels.
+#include "report/axis.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include "report/text.hpp"
+
+namespace shoal::report {
+namespace {
+
+// Axis arithmetic (differences, multiples) must not overflow or lose all digits.
+constexpr double greatest_shown = 1e300;
+
+std::vector<double> finite(std::span<const double> values) {
+  std::vector<double> kept;
+  for (const double value : values)
+    if (std::isfinite(value)) kept.push_back(std::clamp(value, -greatest_shown, greatest_shown));
+  return kept;
+}
+
+range widened(double low, double high, double margin) {
+  const double least_length = 64 * std::numeric_limits<double>::epsilon() * std::max(std::abs(low), std::abs(high));
+  if (high - low <= least_length) {
+    const double room = low == 0 && high == 0 ? 1 : 0.05 * std::max(std::abs(low), std::abs(high));
+    return {low - room, high + room};
+  }
+  const double room = margin * (high - low);
+  return {low - room, high + room};
+}
+
+double step_for(double length, int target, bool integers) {
+  const double power = std::pow(10.0, std::floor(std::log10(length / target)));
+  double step = 10 * power;
+  for (const double multiple : {1.0, 2.0, 5.0})
+    if (length / (multiple * power) <= target) {
+      step = multiple * power;
+      break;
+    }
+  return integers ? std::max(1.0, std::round(step)) : step;
+}
+
+}  // namespace
+
+range range_of(std::span<const double> values, double margin) {
+  const std::vector<double> kept = finite(values);
+  if (kept.empty()) return {};
+  const auto [low, high] = std::minmax_element(kept.begin(), kept.end());
+  return widened(*low, *high, margin);
+}
+
+range robust_range(std::span<const double> values, double margin) {
+  std::vector<double> kept = finite(values);
+  if (kept.empty()) return {};
+  std::sort(kept.begin(), kept.end());
+  const auto quantile = [&](double share) {
+    return kept[static_cast<std::size_t>(share * static_cast<double>(kept.size() - 1))];
+  };
+  const double reach = quantile(0.99) - quantile(0.01);
+  const double low = std::max(kept.front(), quantile(0.01) - reach);
+  const double high = std::min(kept.back(), quantile(0.99) + reach);
+  return reach > 0 ? widened(low, high, margin) : widened(kept.front(), kept.back(), margin);
+}
+
+std::vector<double> nice_ticks(range shown, int target, bool integers) {
+  const double step = step_for(shown.high - shown.low, std::max(target, 2), integers);
+  std::vector<double> ticks;
+  // A tick is a whole multiple, not a running sum, so that 0 is 0 and 0.3 is the nearest double to 0.3.
+  const double slack = 1e-9;
+  const double first = std::ceil(shown.low / step - slack);
+  const double last = std::floor(shown.high / step + slack);
+  for (double multiple = first; multiple <= last; ++multiple)
+    ticks.push_back(std::clamp(multiple * step + 0.0, shown.low, shown.high));
+  return ticks;
+}
+
+axis make_axis(std::string label, range shown, int target, bool integers) {
+  axis made{shown, nice_ticks(shown, target, integers), {}, std::move(label)};
+  double greatest = 0;
+  for (const double tick : made.ticks) greatest = std::max(greatest, std::abs(tick));
+  int power = 0;
+  if (greatest >= 1e6 || (greatest > 0 && greatest < 1e-3))
+    power = 3 * static_cast<int>(std::floor(std::log10(greatest * (1 + 1e-9)) / 3));
+  const double step = made.ticks.size() > 1 ? made.ticks[1] - made.ticks[0] : shown.high - shown.low;
+  const double exponent = std::floor(std::log10(step) + 1e-6) - power;
+  const int decimals = std::clamp(static_cast<int>(-exponent), 0, 12);
+  for (const double tick : made.ticks) {
+    std::string text = fmt::format("{:.{}f}", std::abs(tick) / std::pow(10.0, power), decimals);
+    const bool zero = text.find_first_not_of("0.") == std::string::npos;
+    made.tick_labels.push_back(fmt::format("{}{}", tick < 0 && !zero ? "\u2212" : "", text));
+  }
+  if (power != 0) made.label += fmt::format(" (×10{})", superscript(power));
+  return made;
+}
+
+}  // namespace shoal::report

@@ -1,0 +1,104 @@
+// Lines: a figure by iteration, a criterion against K.
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+
+#include "report/chart.hpp"
+#include "report/frame.hpp"
+#include "report/text.hpp"
+
+namespace shoal::report {
+namespace {
+
+constexpr double width = 520;
+constexpr double height = 340;
+constexpr std::size_t most_markers = 40;
+
+bool drawable(const line_series& series, std::size_t i) {
+  return std::isfinite(series.x[i]) && std::isfinite(series.y[i]);
+}
+
+std::string draw_series(const line_series& series, const frame& plot) {
+  std::string path;
+  std::string markers;
+  bool pen_down = false;
+  std::size_t points = 0;
+  for (std::size_t i = 0; i < series.x.size(); ++i) {
+    if (!drawable(series, i)) {
+      pen_down = false;
+      continue;
+    }
+    const std::string at = fmt::format("{} {}", coordinate(plot.x(series.x[i])), coordinate(plot.y(series.y[i])));
+    path += (pen_down ? "L" : "M") + at;
+    markers += "M" + at + "h0";
+    pen_down = true;
+    ++points;
+  }
+  if (points == 0) return {};
+  std::string out = fmt::format(R"(<path class="line {}{}" d="{}"/>)", stroke_class(series.colour),
+                                series.dashed ? " dashed" : "", path);
+  if (points <= most_markers)
+    out += fmt::format(R"(<path class="dot {}" stroke-width="7" d="{}"/>)", stroke_class(series.colour), markers);
+  return out;
+}
+
+std::string mark_least(const line_series& series, const frame& plot, const std::string& name) {
+  std::size_t best = series.x.size();
+  for (std::size_t i = 0; i < series.x.size(); ++i)
+    if (drawable(series, i) && (best == series.x.size() || series.y[i] < series.y[best])) best = i;
+  if (best == series.x.size()) return {};
+  const double x = plot.x(series.x[best]);
+  const double y = plot.y(series.y[best]);
+  const std::string text = name + number(series.x[best]);
+  // Below the minimum of a curve nothing else is drawn; near the bottom or the sides the text moves inwards.
+  const double half = text_width(text) / 2;
+  const double text_x = std::clamp(x, plot.left() + half + 2, plot.right() - half - 2);
+  const double text_y = y + 24 < plot.bottom() ? y + 22 : y - 14;
+  return fmt::format(R"(<circle class="ring {}" cx="{}" cy="{}" r="6"/>)", stroke_class(series.colour), coordinate(x),
+                     coordinate(y)) +
+         fmt::format(R"(<text class="mean middle" x="{}" y="{}">{}</text>)", coordinate(text_x), coordinate(text_y),
+                     escape(text));
+}
+
+}  // namespace
+
+picture draw(const line_chart& chart) {
+  std::vector<double> xs;
+  std::vector<double> ys;
+  std::vector<legend_entry> legend;
+  std::size_t left_out = 0;
+  for (const line_series& series : chart.series) {
+    if (series.x.size() != series.y.size())
+      throw bad_argument(fmt::format("the line {} has {} x and {} y values; give as many of each", series.name,
+                                     series.x.size(), series.y.size()));
+    for (std::size_t i = 0; i < series.x.size(); ++i) {
+      if (!drawable(series, i)) {
+        ++left_out;
+        continue;
+      }
+      xs.push_back(series.x[i]);
+      ys.push_back(series.y[i]);
+    }
+    if (chart.series.size() > 1)
+      legend.push_back({series.dashed ? legend_mark::dashed : legend_mark::line, series.colour, series.name});
+  }
+  const frame plot(width, height, make_axis(chart.x_label, range_of(xs, 0.03), 7, chart.whole_x),
+                   make_axis(chart.y_label, range_of(ys, 0.09), 5), legend);
+  std::string marks;
+  std::string over;
+  for (const line_series& series : chart.series) marks += draw_series(series, plot);
+  for (const line_series& series : chart.series)
+    if (series.mark_least) over += mark_least(series, plot, chart.mark_name);
+  picture drawing{chart.title, chart.description, {}, width, height, plot.draw(marks, over)};
+  if (xs.empty())
+    drawing.note = "There is nothing to draw.";
+  else if (left_out > 0)
+    drawing.note = count(left_out) + (left_out == 1 ? " value is" : " values are") + " not finite and left out.";
+  return drawing;
+}
+
+}  // namespace shoal::report

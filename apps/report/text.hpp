@@ -1,0 +1,38 @@
+// Text in a report: escaped, cut to a length, and numbers as people read them.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace shoal::report {
+
+/// Valid UTF-8 that XML allows: each byte that is not part of a valid sequence, and each control or non-character,
+/// becomes U+FFFD; tab, line feed and carriage return stay.
+std::string clean(std::string_view text);
+
+/// clean(), with & < > " ' replaced by references, for element content and quoted attributes alike.
+std::string escape(std::string_view text);
+
+/// clean(), cut to at most `characters` code points, the last of them "…" when something was cut. `characters` ≥ 1.
+std::string shorten(std::string_view text, std::size_t characters);
+
+/// Code points in a valid UTF-8 string.
+std::size_t length(std::string_view text);
+
+/// A whole number in groups of three digits: 1,000,000.
+std::string count(std::size_t value);
+
+/// A number of at most `digits` significant digits, with a true minus sign and powers written ×10ⁿ.
+std::string number(double value, int digits = 5);
+
+/// 0.24 becomes "24.0 %".
+std::string percent(double share);
+
+/// A duration in the unit that suits it: 12 ms, 3.4 s, 2 min 05 s.
+std::string duration(double seconds);
+
+/// An exponent in superscript digits: −12 becomes ⁻¹².
+std::string superscript(int exponent);
+
+}  // namespace shoal::report
