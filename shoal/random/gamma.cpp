@@ -11,7 +11,7 @@
 namespace shoal::random {
 namespace {
 
-// (d, (1 + c·normal)³) with d·cube a gamma of shape ≥ 1: equations of section 2 of the paper, its squeeze included.
+// d·(1 + c·normal)³, accepted by the squeeze or else by the logarithms (the algorithm of the paper, for shape ≥ 1).
 double gamma_of_shape_at_least_one(stream& bits, double shape) {
   const double d = shape - 1.0 / 3.0;
   const double c = 1 / std::sqrt(9 * d);

@@ -29,7 +29,8 @@ shoal::gmm::model mixture(covariance_type type) {
   model.columns = columns;
   model.weights = {0.3, 0.7};
   model.means = {100, -2, 0.5, -50, 7, 0};
-  const std::vector<double> first{4, 1.8, -0.3, 1.8, 1, -0.1, -0.3, -0.1, 0.09}, second{1, -0.5, 0, -0.5, 9, 3, 0, 3, 2};
+  const std::vector<double> first{4, 1.8, -0.3, 1.8, 1, -0.1, -0.3, -0.1, 0.09},
+      second{1, -0.5, 0, -0.5, 9, 3, 0, 3, 2};
   switch (type) {
     case covariance_type::full:
       model.covariances = first;
