@@ -67,6 +67,13 @@ input_file open_input(const std::string& path) {
   return file;
 }
 
+input_file duplicate(const input_file& file) {
+  input_file copy{file.path, file_handle(::fcntl(file.handle.descriptor(), F_DUPFD_CLOEXEC, 0)), file.size,
+                  file.regular};
+  if (copy.handle.descriptor() < 0) throw_io_error(file.path, "cannot open again", errno);
+  return copy;
+}
+
 void read_exactly(const input_file& file, std::uint64_t offset, void* out, std::size_t size) {
   auto* to = static_cast<std::byte*>(out);
   while (size > 0) {

@@ -41,6 +41,9 @@ struct input_file {
 /// Opens for reading; "-" is standard input. Throws io_error for a folder and for what cannot be opened.
 input_file open_input(const std::string& path);
 
+/// Another descriptor of the same open file.
+input_file duplicate(const input_file& file);
+
 /// Reads exactly `size` bytes at `offset`. Throws io_error when the file has become shorter.
 void read_exactly(const input_file& file, std::uint64_t offset, void* out, std::size_t size);
 

@@ -39,7 +39,7 @@ struct opened_rows {
 
 /// What a file holds, without reading all of it where the format allows.
 struct file_description {
-  std::string format;   ///< "npy", "text", "fvecs", "bvecs"
+  std::string format;   ///< "npy", "text", "fvecs", "bvecs", "ivecs"
   std::string element;  ///< "float32", "int16", "text", …
   std::string order;    ///< "C" or "Fortran" for npy, else empty
   std::size_t rows = 0;
@@ -49,12 +49,13 @@ struct file_description {
   std::vector<std::string> column_names;
 };
 
-/// The scalar that keeps the file's values: float32 for float32 `.npy` and `.fvecs`, float64 for everything else.
+/// The scalar that keeps the file's values: float32 for float32 `.npy` and `.fvecs`, float64 for everything else
+/// and for pipes, which cannot be looked at beforehand.
 scalar natural_scalar(const std::string& path);
 
-/// Opens `.npy` (any real type, C or Fortran order), `.fvecs`, `.bvecs`, and text (comma, tab, semicolon or white
-/// space; optional header; `.gz` too). "-" is text or npy on standard input. Throws io_error and bad_data with file and
-/// position (row and column, or byte), bad_argument for a column that is not there.
+/// Opens `.npy` (any real type, C or Fortran order), `.fvecs`, `.bvecs`, `.ivecs`, and text (comma, tab, semicolon or
+/// white space; optional header), each of them in gzip too. "-" is text or npy on standard input. Throws io_error and
+/// bad_data with file and position (row and column, or byte), bad_argument for a column that is not there.
 template <class Scalar>
 opened_rows<Scalar> open_rows(const std::string& path, const read_options& options = {});
 extern template opened_rows<float> open_rows<float>(const std::string&, const read_options&);
@@ -82,6 +83,19 @@ class npy_output {
 extern template class npy_output<float>;
 extern template class npy_output<double>;
 extern template class npy_output<std::int32_t>;
+
+/// Writes rows as a C-order `.npy` of Scalar, piece by piece, whole or not at all.
+template <class Scalar>
+void write_npy(const std::string& path, const row_source<Scalar>& rows);
+extern template void write_npy<float>(const std::string&, const row_source<float>&);
+extern template void write_npy<double>(const std::string&, const row_source<double>&);
+
+/// Writes rows as comma-separated text, piece by piece, whole or not at all; each number with the fewest digits that
+/// read back as the same Scalar. `column_names` (empty, or one for each column) become the header.
+template <class Scalar>
+void write_csv(const std::string& path, const row_source<Scalar>& rows, const std::vector<std::string>& column_names);
+extern template void write_csv<float>(const std::string&, const row_source<float>&, const std::vector<std::string>&);
+extern template void write_csv<double>(const std::string&, const row_source<double>&, const std::vector<std::string>&);
 
 /// Replaces the file `path` by `contents`, whole or not at all: writes aside, fsyncs, renames, fsyncs the folder.
 void write_file_atomically(const std::string& path, std::string_view contents);

@@ -1,0 +1,14 @@
+// The text of a mixture's file.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <shoal/gmm/gmm.hpp>
+
+namespace shoal::gmm {
+
+/// The mixture that the text of a model file holds; `name` stands in messages. Throws bad_data.
+model parse_model(const std::string& name, std::string_view text);
+
+}  // namespace shoal::gmm

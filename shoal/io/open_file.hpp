@@ -1,0 +1,41 @@
+// A data file whose kind is known, before its rows are.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <shoal/io/binary_source.hpp>
+#include <shoal/io/byte_source.hpp>
+#include <shoal/io/file.hpp>
+#include <shoal/io/io.hpp>
+
+namespace shoal {
+
+enum class file_format { text, npy, fvecs, bvecs, ivecs };
+
+/// Either a regular binary file (`file`), or bytes that can only be read in order (`bytes`): text, gzip, pipes.
+struct opened_file {
+  std::string path;
+  file_format format = file_format::text;
+  bool compressed = false;
+  std::vector<std::byte> start;  ///< of the unpacked file: a whole .npy header if it is one
+  input_file file;
+  std::unique_ptr<peeked_bytes> bytes;
+};
+
+/// Opens a file and finds out its kind from its first bytes and its name. Throws io_error and bad_data.
+opened_file open_file(const std::string& path);
+
+/// Where the elements of a binary file lie. Bytes that can only be read in order are first laid down in an unnamed
+/// temporary file. Throws bad_data for a damaged header and a size that does not fit it.
+binary_layout layout_of(opened_file& opened);
+
+/// The rows of a file that open_file() opened.
+template <class Scalar>
+opened_rows<Scalar> open_rows(opened_file opened, const read_options& options);
+extern template opened_rows<float> open_rows<float>(opened_file, const read_options&);
+extern template opened_rows<double> open_rows<double>(opened_file, const read_options&);
+
+}  // namespace shoal

@@ -1,0 +1,267 @@
+// What kind of file it is, and the reader for it.
+#include <fcntl.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/io/binary_source.hpp>
+#include <shoal/io/byte_source.hpp>
+#include <shoal/io/label_list.hpp>
+#include <shoal/io/npy_format.hpp>
+#include <shoal/io/open_file.hpp>
+#include <shoal/io/printable.hpp>
+#include <shoal/io/text_source.hpp>
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t sniffed_bytes = npy_header_limit + 12;
+
+// The longest vector that a .fvecs, .bvecs or .ivecs file may hold: beyond it the file is something else.
+constexpr std::uint32_t largest_dimension = std::uint32_t{1} << 24;
+
+file_format format_of(const std::string& path, std::span<const std::byte> start, bool compressed) {
+  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  std::string_view name = path;
+  if (name.ends_with(".gz")) {
+    if (!compressed) {
+      throw bad_data(fmt::format("{}: byte 0: not gzip data, though its name ends in .gz: it starts with \"{}\"",
+                                 printable_path(path), printable(text.substr(0, 8))));
+    }
+    name.remove_suffix(3);
+  }
+  if (text.starts_with(npy_magic) || name.ends_with(".npy")) return file_format::npy;
+  if (name.ends_with(".fvecs")) return file_format::fvecs;
+  if (name.ends_with(".bvecs")) return file_format::bvecs;
+  if (name.ends_with(".ivecs")) return file_format::ivecs;
+  return file_format::text;
+}
+
+element_type vector_element(file_format format) {
+  if (format == file_format::fvecs) return element_type::float32;
+  return format == file_format::bvecs ? element_type::uint8 : element_type::int32;
+}
+
+std::uint32_t read_dimension(const std::byte* at) {
+  std::uint32_t dimension = 0;
+  std::memcpy(&dimension, at, sizeof dimension);
+  return dimension;
+}
+
+binary_layout npy_binary_layout(const input_file& file, std::span<const std::byte> start) {
+  const std::string name = printable_path(file.path);
+  const npy_layout header = parse_npy_header(name, start);
+  if (file.size != header.end) {
+    throw bad_data(fmt::format("{}: {}: {} rows x {} columns of {} and the header are {} bytes, the file has {}", name,
+                               file.size < header.end ? "truncated" : "bytes follow the array", header.rows,
+                               header.columns, element_name(header.element), header.end, file.size));
+  }
+  binary_layout layout;
+  layout.element = header.element;
+  layout.rows = header.rows;
+  layout.columns = header.columns;
+  layout.offset = header.offset;
+  layout.fortran_order = header.fortran_order;
+  layout.record_bytes = header.columns * element_size(header.element);
+  return layout;
+}
+
+// A file whose size does not fit its first row: either a row of another dimension or an end that is missing.
+[[noreturn]] void fail_vectors(const input_file& file, const binary_layout& layout) {
+  const std::string name = printable_path(file.path);
+  for (std::size_t row = 0;; ++row) {
+    const std::uint64_t at = std::uint64_t{row} * layout.record_bytes;
+    std::byte bytes[4] = {};
+    if (file.size - at >= sizeof bytes) {
+      read_exactly(file, at, bytes, sizeof bytes);
+      if (read_dimension(bytes) != layout.columns) {
+        throw bad_data(fmt::format("{}: byte {}: row {} has dimension {}, the first row has {}", name, at, row,
+                                   read_dimension(bytes), layout.columns));
+      }
+    }
+    if (file.size - at < layout.record_bytes) {
+      throw bad_data(fmt::format("{}: byte {}: row {} is truncated: expected {} bytes, the file has {} more", name, at,
+                                 row, layout.record_bytes, file.size - at));
+    }
+  }
+}
+
+binary_layout vectors_binary_layout(const input_file& file, file_format format, std::span<const std::byte> start) {
+  const std::string name = printable_path(file.path);
+  if (start.size() < 4) {
+    throw bad_data(fmt::format("{}: truncated: a dimension takes 4 bytes, the file has {}", name, start.size()));
+  }
+  const std::uint32_t dimension = read_dimension(start.data());
+  if (dimension == 0 || dimension > largest_dimension) {
+    throw bad_data(fmt::format("{}: byte 0: the first row claims dimension {}; expected 1 to {} (little-endian)", name,
+                               dimension, largest_dimension));
+  }
+  binary_layout layout;
+  layout.element = vector_element(format);
+  layout.columns = dimension;
+  layout.record_header = 4;
+  layout.record_bytes = 4 + dimension * element_size(layout.element);
+  layout.rows = file.size / layout.record_bytes;
+  if (file.size % layout.record_bytes != 0) fail_vectors(file, layout);
+  return layout;
+}
+
+// Binary data that come through a pipe or compressed are laid down once, so that rows can be read in any order.
+void lay_down(opened_file& opened) {
+  std::uint64_t limit = ~std::uint64_t{0};
+  if (opened.format == file_format::npy) {
+    limit = parse_npy_header(printable_path(opened.path), opened.bytes->peek(sniffed_bytes)).end;
+  }
+  temporary_file aside;
+  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  // One byte more than announced is enough to see that there is too much.
+  while (aside.size() <= limit) {
+    const std::size_t got = opened.bytes->read(buffer.data(), buffer.size());
+    if (got == 0) break;
+    aside.write(buffer.data(), got);
+  }
+  opened.bytes.reset();
+  opened.file = aside.release(opened.path);
+}
+
+std::string label_text(double value) {
+  char digits[32];
+  return {digits, std::to_chars(digits, digits + sizeof digits, value).ptr};
+}
+
+void read_labels(const input_file& file, const binary_layout& layout, std::size_t column, label_list& labels) {
+  column_choice choice;
+  choice.all = false;
+  choice.kept = {column};
+  const auto source = stream_binary<double>(duplicate(file), layout, choice);
+  aligned_buffer<double> buffer;
+  constexpr std::size_t piece = 1 << 14;
+  for (std::size_t first = 0; first < layout.rows; first += piece) {
+    const auto rows = source->read(first, std::min(piece, layout.rows - first), buffer);
+    for (std::size_t i = 0; i < rows.rows(); ++i) labels.add(label_text(rows(i, 0)));
+  }
+}
+
+// Turns what the standard library throws for want of memory into a message that says what to do.
+template <class Work>
+auto with_memory_message(const std::string& path, const Work& work) {
+  try {
+    return work();
+  } catch (const std::bad_alloc&) {
+  } catch (const std::length_error&) {
+  }
+  throw out_of_memory(
+      fmt::format("{}: its rows do not fit in memory; set a memory limit (--memory-limit) to read them "
+                  "piece by piece",
+                  printable_path(path)));
+}
+
+}  // namespace
+
+opened_file open_file(const std::string& path) {
+  opened_file opened;
+  opened.path = path;
+  opened.file = open_input(path);
+  const bool regular = opened.file.regular;
+  if (regular) {
+    opened.start.resize(std::min<std::uint64_t>(sniffed_bytes, opened.file.size));
+    read_exactly(opened.file, 0, opened.start.data(), opened.start.size());
+    ::posix_fadvise(opened.file.handle.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
+    opened.compressed =
+        std::memcmp(opened.start.data(), gzip_magic.data(), std::min(opened.start.size(), gzip_magic.size())) == 0 &&
+        opened.start.size() >= gzip_magic.size();
+    if (!opened.compressed && !opened.start.empty()) opened.format = format_of(path, opened.start, false);
+    if (!opened.compressed && opened.format != file_format::text) return opened;
+  }
+  opened.bytes = std::make_unique<peeked_bytes>(make_file_bytes(std::move(opened.file)));
+  const auto magic = opened.bytes->peek(gzip_magic.size());
+  if (magic.empty()) throw bad_data(fmt::format("{}: the file is empty (0 bytes)", printable_path(path)));
+  opened.compressed =
+      magic.size() == gzip_magic.size() && std::memcmp(magic.data(), gzip_magic.data(), gzip_magic.size()) == 0;
+  if (opened.compressed) {
+    opened.bytes = std::make_unique<peeked_bytes>(make_gzip_bytes(printable_path(path), std::move(opened.bytes)));
+  }
+  // A pipe may hand over a table row by row, so only what is needed is awaited.
+  std::span<const std::byte> start = opened.bytes->peek(npy_magic.size());
+  opened.format = format_of(path, start, opened.compressed);
+  if (opened.format != file_format::text) start = opened.bytes->peek(sniffed_bytes);
+  opened.start.assign(start.begin(), start.end());
+  if (start.empty()) {
+    throw bad_data(fmt::format("{}: the gzip data unpack to nothing", printable_path(path)));
+  }
+  return opened;
+}
+
+binary_layout layout_of(opened_file& opened) {
+  if (opened.bytes != nullptr) lay_down(opened);
+  return opened.format == file_format::npy ? npy_binary_layout(opened.file, opened.start)
+                                           : vectors_binary_layout(opened.file, opened.format, opened.start);
+}
+
+template <class Scalar>
+opened_rows<Scalar> open_rows(opened_file opened, const read_options& options) {
+  const std::string path = opened.path;
+  return with_memory_message(path, [&] {
+    if (opened.format == file_format::text) return read_text<Scalar>(path, *opened.bytes, options);
+    const binary_layout layout = layout_of(opened);
+    const column_choice choice = choose_columns(printable_path(path), layout.columns, {}, options);
+    opened_rows<Scalar> result;
+    if (choice.label) {
+      label_list labels;
+      read_labels(opened.file, layout, *choice.label, labels);
+      result.label_names = std::move(labels.names);
+      result.labels = std::move(labels.labels);
+    }
+    result.rows = open_binary<Scalar>(std::move(opened.file), layout, choice, options.memory_limit);
+    return result;
+  });
+}
+
+template <class Scalar>
+opened_rows<Scalar> open_rows(const std::string& path, const read_options& options) {
+  return open_rows<Scalar>(open_file(path), options);
+}
+
+template opened_rows<float> open_rows<float>(opened_file, const read_options&);
+template opened_rows<double> open_rows<double>(opened_file, const read_options&);
+template opened_rows<float> open_rows<float>(const std::string&, const read_options&);
+template opened_rows<double> open_rows<double>(const std::string&, const read_options&);
+
+scalar natural_scalar(const std::string& path) {
+  if (!open_input(path).regular) return scalar::float64;  // what is read from a pipe to look at it would be lost
+  const opened_file opened = open_file(path);
+  if (opened.format == file_format::fvecs) return scalar::float32;
+  if (opened.format != file_format::npy) return scalar::float64;
+  const npy_layout header = parse_npy_header(printable_path(path), opened.start);
+  return header.element == element_type::float32 ? scalar::float32 : scalar::float64;
+}
+
+file_description describe_file(const std::string& path) {
+  opened_file opened = open_file(path);
+  file_description description;
+  if (opened.format == file_format::text) {
+    description = describe_text(path, *opened.bytes);
+  } else {
+    const binary_layout layout = layout_of(opened);
+    description.format = opened.format == file_format::npy     ? "npy"
+                         : opened.format == file_format::fvecs ? "fvecs"
+                         : opened.format == file_format::bvecs ? "bvecs"
+                                                               : "ivecs";
+    description.element = element_name(layout.element);
+    if (opened.format == file_format::npy) description.order = layout.fortran_order ? "Fortran" : "C";
+    description.rows = layout.rows;
+    description.columns = layout.columns;
+  }
+  description.compressed = opened.compressed;
+  return description;
+}
+
+}  // namespace shoal

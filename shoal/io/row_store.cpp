@@ -1,0 +1,80 @@
+#include <shoal/io/row_store.hpp>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <new>
+
+#include <shoal/io/binary_source.hpp>
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t first_memory = std::size_t{1} << 20;
+constexpr std::size_t spill_buffer = std::size_t{1} << 20;
+
+std::size_t whole_pages(std::size_t bytes) {
+  static const std::size_t page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
+  return (bytes + page - 1) / page * page;
+}
+
+}  // namespace
+
+growing_memory::~growing_memory() {
+  if (data_ != nullptr) ::munmap(data_, capacity_);
+}
+
+void growing_memory::reserve(std::size_t bytes) {
+  if (bytes > capacity_) resize(bytes);
+}
+
+void growing_memory::trim(std::size_t bytes) {
+  if (data_ != nullptr && bytes > 0 && whole_pages(bytes) < capacity_) resize(bytes);
+}
+
+void growing_memory::resize(std::size_t bytes) {
+  const std::size_t size = whole_pages(bytes);
+  if (size < bytes) throw std::bad_alloc();
+  void* moved = data_ == nullptr ? ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0)
+                                 : ::mremap(data_, capacity_, size, MREMAP_MAYMOVE);
+  if (moved == MAP_FAILED) throw std::bad_alloc();
+  data_ = static_cast<std::byte*>(moved);
+  capacity_ = size;
+}
+
+template <class Scalar>
+void row_store<Scalar>::make_room(std::size_t needed) {
+  if (!spilled_ && (memory_limit_ == 0 || needed <= memory_limit_)) {
+    std::size_t wanted = std::max({needed, first_memory, memory_.capacity() / 2 * 3});
+    if (memory_limit_ != 0) wanted = std::max(needed, std::min(wanted, memory_limit_));
+    return memory_.reserve(wanted);
+  }
+  if (!spilled_) spilled_.emplace();
+  spilled_->write(memory_.data(), used_);
+  used_ = 0;
+  const std::size_t row_bytes = columns_ * sizeof(Scalar);
+  memory_.trim(std::max(spill_buffer, row_bytes));
+  memory_.reserve(std::max(spill_buffer, row_bytes));
+}
+
+template <class Scalar>
+std::unique_ptr<row_source<Scalar>> row_store<Scalar>::finish() {
+  if (!spilled_) {
+    memory_.trim(used_);
+    return std::make_unique<memory_source<Scalar>>(std::move(memory_), rows_, columns_);
+  }
+  spilled_->write(memory_.data(), used_);
+  memory_ = growing_memory();
+  binary_layout layout;
+  layout.element = sizeof(Scalar) == sizeof(float) ? element_type::float32 : element_type::float64;
+  layout.rows = rows_;
+  layout.columns = columns_;
+  layout.record_bytes = columns_ * sizeof(Scalar);
+  return stream_binary<Scalar>(spilled_->release(path_), layout, column_choice{});
+}
+
+template class row_store<float>;
+template class row_store<double>;
+
+}  // namespace shoal
