@@ -4,8 +4,6 @@
 
 namespace shoal {
 
-std::vector<device> cuda_devices() {
-  throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON");
-}
+std::vector<device> cuda_devices() { throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON"); }
 
 }  // namespace shoal
