@@ -1,0 +1,117 @@
+// shoal data generate
+#include <chrono>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <shoal/gmm/generate.hpp>
+
+#include "generated_rows.hpp"
+#include "gmm_words.hpp"
+#include "interruption.hpp"
+#include "verbs.hpp"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  shoal data generate --rows 1000000 --columns 8 --components 10 --output rows.npy
+  shoal data generate --rows 1e5 --columns 2 --components 5 --weights dirichlet --alpha 3 --seed 1 \
+      --output rows.npy --labels components.npy --model truth.json
+
+A random mixture is drawn, then its rows: weights uniform and normalised, or Dirichlet; means N(0, a I); covariances
+Wishart of n degrees of freedom. Row i is the same for any number of rows and threads.)";
+
+struct generate_command {
+  gmm::generator_options options;
+  drawing drawing;
+  std::string model;
+  std::optional<shoal::scalar> scalar;
+  run_options run;
+};
+
+const choices<random::normal_method>& normal_choices() {
+  static const choices<random::normal_method> known = {
+      {"ratio-of-uniforms", random::normal_method::ratio_of_uniforms}, {"ziggurat", random::normal_method::ziggurat}};
+  return known;
+}
+
+const choices<gmm::weight_distribution>& weight_choices() {
+  static const choices<gmm::weight_distribution> known = {
+      {"uniform", gmm::weight_distribution::uniform_normalized}, {"dirichlet", gmm::weight_distribution::dirichlet}};
+  return known;
+}
+
+void run(const generate_command& command) {
+  check_outputs({{"--output", command.drawing.output},
+                 {"--labels", command.drawing.labels},
+                 {"--model", command.model}});
+  const auto begin = std::chrono::steady_clock::now();
+  gmm::generator_options options = command.options;
+  options.seed = command.drawing.seed;
+  const gmm::model model = gmm::generate_model(options);
+  drawing drawing = command.drawing;
+  drawing.threads = resolved_threads(command.run);
+  const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
+  json object;
+  object["rows"] = drawing.rows;
+  object["columns"] = model.columns;
+  object["components"] = model.components;
+  object["covariance_type"] = word_for(covariance_choices(), model.covariance_type);
+  object["seed"] = drawing.seed;
+  object["weights"] = word_for(weight_choices(), options.weights);
+  if (options.weights == gmm::weight_distribution::dirichlet) object["alpha"] = options.dirichlet_alpha;
+  object["mean_scale"] = options.mean_scale;
+  object["degrees_of_freedom"] =
+      options.wishart_degrees > 0 ? options.wishart_degrees : static_cast<double>(options.columns) + 2;
+  object["normal"] = word_for(normal_choices(), drawing.method);
+
+  const std::stop_token stop = interruptions().token();
+  progress_line line(!command.run.quiet);
+  with_scalar(scalar, [&]<class Scalar>(Scalar) { draw_rows<Scalar>(model, drawing, line, stop); });
+  line.wipe();
+  if (!command.model.empty()) {
+    json provenance = object;
+    provenance["program"] = "shoal " SHOAL_VERSION;
+    gmm::save_model(command.model, model, provenance.dump());
+  }
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  if (command.run.json) {
+    add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}, {"model", command.model}});
+    object["seconds"] = seconds.count();
+    add_machine(object, drawing.threads, scalar, "");
+    print_json(object);
+  } else if (!command.run.quiet) {
+    print(fact("rows", fmt::format("{}: {} rows of {} columns from {} components, {}, in {}", drawing.output,
+                                   grouped(drawing.rows), model.columns, model.components,
+                                   word_for(scalar_choices(), scalar), duration_text(seconds.count()))));
+  }
+}
+
+}  // namespace
+
+void add_data_generate(CLI::App& noun, verb& selected) {
+  const auto command = std::make_shared<generate_command>();
+  gmm::generator_options& options = command->options;
+  CLI::App& app = *add_verb(noun, "generate", "Draw a random mixture and rows from it", examples, selected,
+                            [command] { run(*command); });
+  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1)->required()->default_str("");
+  add_count(app, "--columns", options.columns, "D", "Columns", 1)->required()->default_str("");
+  add_count(app, "--components", options.components, "K", "Components of the mixture", 1)->required()->default_str("");
+  add_choice(app, "--covariance", options.covariance_type, covariance_choices(), "Shape of the covariances", "full");
+  add_count(app, "--seed", command->drawing.seed, "N", "Seed of the mixture and the rows");
+  add_choice(app, "--weights", options.weights, weight_choices(), "How the weights are drawn", "uniform");
+  add_number(app, "--alpha", options.dirichlet_alpha, "Concentration of the Dirichlet weights", 0, true);
+  add_number(app, "--mean-scale", options.mean_scale, "a, the variance of each coordinate of the means", 0);
+  add_number(app, "--degrees-of-freedom", options.wishart_degrees, "n of the Wishart covariances, more than D - 1", 0,
+             true)
+      ->default_str("D + 2");
+  add_choice(app, "--normal", command->drawing.method, normal_choices(), "How normals are drawn", "ziggurat");
+  add_scalar_option(app, command->scalar, "float64");
+  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write")->required();
+  add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
+  add_file(app, "--model", command->model, "OUT.json", "Write the mixture that the rows were drawn from");
+  add_run_options(app, command->run, false);
+}
+
+}  // namespace shoal::app

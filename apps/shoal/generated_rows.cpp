@@ -1,0 +1,41 @@
+// Cutting the rows into ranges that threads draw.
+#include "generated_rows.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <thread>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/executor.hpp>
+
+#include "labels_output.hpp"
+
+namespace shoal::app {
+
+template <class Scalar>
+void draw_rows(const gmm::model& model, const drawing& drawing, progress_line& line, std::stop_token stop) {
+  constexpr std::size_t range = 16384;
+  const std::size_t ranges = (drawing.rows + range - 1) / range;
+  npy_output<Scalar> rows(drawing.output, drawing.rows, model.columns);
+  labels_output labels(drawing.labels, drawing.rows, false);
+  const std::unique_ptr<executor> workers = make_threads(drawing.threads);
+  // A call for each batch of ranges lets this thread show progress in between.
+  const std::size_t batch = 16 * workers->threads();
+  for (std::size_t begin = 0; begin < ranges; begin += batch) {
+    workers->run(std::min(batch, ranges - begin), 1, [&](std::size_t task, const team_member&) {
+      if (stop.stop_requested()) throw interrupted("stopped on request");
+      const std::size_t first = (begin + task) * range;
+      const std::size_t count = std::min(range, drawing.rows - first);
+      gmm::sample(model, drawing.seed, first,
+                  matrix_view<Scalar>(rows.data() + first * model.columns, count, model.columns),
+                  labels.wanted() ? labels.data() + first : nullptr, drawing.method);
+    });
+    line({"drawing rows", std::min(ranges, begin + batch), ranges, std::numeric_limits<double>::quiet_NaN()});
+  }
+  rows.commit();
+  labels.commit();
+}
+template void draw_rows<float>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
+template void draw_rows<double>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
+
+}  // namespace shoal::app

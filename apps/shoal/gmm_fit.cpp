@@ -1,0 +1,64 @@
+// shoal gmm fit
+#include <memory>
+
+#include "gmm_finish.hpp"
+#include "interruption.hpp"
+#include "verbs.hpp"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  shoal gmm fit rows.csv --components 3 --output model.json --labels labels.npy
+  shoal gmm fit huge.npy --components 10 --memory-limit 64MiB --checkpoint fit.checkpoint --output model.json
+  shoal gmm fit rows.csv --init model.json --tolerance 0 --max-iterations 1 --json
+
+With --json, mean_log_likelihood is that of the returned model; history has, for each iteration, that of the model which
+the iteration started from, and lower_bound is its last. With --standardize every figure and the model are in the data's
+own units; a spherical mixture is then written as the diagonal one that it is there. With --checkpoint, Ctrl-C or a
+crash loses nothing but the last moments: the same command resumes, and its result is the same to the last bit.)";
+
+struct fit_command {
+  gmm_options options;
+  std::optional<std::size_t> components;
+};
+
+template <class Scalar>
+void run(const gmm_options& options, gmm_outcome& outcome) {
+  data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
+  const std::stop_token stop = interruptions().token();
+  say_device(options.run, outcome.library.threads);
+  progress_line line(!options.run.quiet);
+  const control control{[&](const progress& now) { line(now); }, stop};
+  const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
+  outcome.result = with_resume_hint(options.fit.checkpoint,
+                                    [&] { return fit_mixture(rows, outcome.library, options.fit.init, control); });
+  finish(outcome, rows.data(), line, control);
+}
+
+void run(const fit_command& command) {
+  const gmm_options& options = command.options;
+  check_fit_outputs(options.fit);
+  gmm_outcome outcome;
+  outcome.begin = std::chrono::steady_clock::now();
+  outcome.options = &options;
+  outcome.library = library_options(options, command.components, resolved_threads(options.run));
+  outcome.scalar = options.data.chosen_scalar();
+  with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, outcome); });
+}
+
+}  // namespace
+
+void add_gmm_fit(CLI::App& noun, verb& selected) {
+  const auto command = std::make_shared<fit_command>();
+  CLI::App& app =
+      *add_verb(noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); });
+  app.add_option_function<std::string>(
+         "--components",
+         [command](const std::string& text) { command->components = parse_count("--components", text, 1); },
+         "Components of the mixture; not needed when --init is a file")
+      ->type_name("K");
+  add_gmm_options(app, command->options);
+}
+
+}  // namespace shoal::app

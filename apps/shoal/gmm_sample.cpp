@@ -1,0 +1,72 @@
+// shoal gmm sample
+#include <chrono>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include "generated_rows.hpp"
+#include "gmm_words.hpp"
+#include "interruption.hpp"
+#include "verbs.hpp"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  shoal gmm sample model.json --rows 1000 --output rows.npy
+  shoal gmm sample model.json --rows 1000 --seed 7 --output rows.npy --labels components.npy
+
+Row i is the same for any number of rows and threads.)";
+
+struct sample_command {
+  std::string model;
+  drawing drawing;
+  std::optional<shoal::scalar> scalar;
+  run_options run;
+};
+
+void run(const sample_command& command) {
+  check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}});
+  const auto begin = std::chrono::steady_clock::now();
+  const gmm::model model = gmm::load_model(command.model);
+  drawing drawing = command.drawing;
+  drawing.threads = resolved_threads(command.run);
+  const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
+  const std::stop_token stop = interruptions().token();
+  progress_line line(!command.run.quiet);
+  with_scalar(scalar, [&]<class Scalar>(Scalar) { draw_rows<Scalar>(model, drawing, line, stop); });
+  line.wipe();
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
+  if (command.run.json) {
+    json object;
+    object["model"] = command.model;
+    object["rows"] = drawing.rows;
+    object["columns"] = model.columns;
+    object["components"] = model.components;
+    object["seed"] = drawing.seed;
+    add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}});
+    object["seconds"] = seconds.count();
+    add_machine(object, drawing.threads, scalar, "");
+    print_json(object);
+  } else if (!command.run.quiet) {
+    print(fact("rows", fmt::format("{}: {} rows of {} columns, {}, in {}", drawing.output, grouped(drawing.rows),
+                                   model.columns, word_for(scalar_choices(), scalar), duration_text(seconds.count()))));
+  }
+}
+
+}  // namespace
+
+void add_gmm_sample(CLI::App& noun, verb& selected) {
+  const auto command = std::make_shared<sample_command>();
+  CLI::App& app =
+      *add_verb(noun, "sample", "Draw rows from a model", examples, selected, [command] { run(*command); });
+  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit")->required();
+  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1)->required()->default_str("");
+  add_count(app, "--seed", command->drawing.seed, "N", "Seed of the rows");
+  add_scalar_option(app, command->scalar, "float64");
+  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write")->required();
+  add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
+  add_run_options(app, command->run, false);
+}
+
+}  // namespace shoal::app

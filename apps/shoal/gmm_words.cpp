@@ -1,0 +1,144 @@
+// Options of mixtures, from words to the library and back.
+#include "gmm_words.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace shoal::app {
+
+const choices<gmm::covariance_type>& covariance_choices() {
+  using type = gmm::covariance_type;
+  static const choices<type> known = {
+      {"full", type::full}, {"tied", type::tied}, {"diag", type::diag}, {"spherical", type::spherical}};
+  return known;
+}
+
+const choices<gmm::initialization>& gmm_initialization_choices() {
+  using init = gmm::initialization;
+  static const choices<init> known = {{"kmeans", init::kmeans},
+                                      {"k-means++", init::plus_plus},
+                                      {"k-means-parallel", init::parallel},
+                                      {"random-rows", init::random_rows},
+                                      {"random-responsibilities", init::random_responsibilities}};
+  return known;
+}
+
+void add_gmm_options(CLI::App& app, gmm_options& options) {
+  options.fit.init = "kmeans";
+  options.fit.max_iterations = 100;
+  options.fit.tolerance = 1e-3;
+  add_data_options(app, options.data);
+  add_choice(app, "--covariance", options.covariance, covariance_choices(), "Shape of the covariances", "full");
+  add_init_option(app, options.fit, gmm_initialization_choices());
+  add_fit_options(app, options.fit);
+  add_number(app, "--tolerance", options.fit.tolerance,
+             "Stop when the mean log-likelihood changes by less; 0: exactly --max-iterations", 0);
+  add_number(app, "--regularization", options.regularization, "Added to the diagonal of every covariance", 0);
+  add_run_options(app, options.run);
+}
+
+gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
+  gmm::options library;
+  library.init = chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model);
+  library.covariance_type = options.covariance.value_or(gmm::covariance_type::full);
+  if (library.init == gmm::initialization::model) {
+    library.start = gmm::load_model(options.fit.init);
+    const gmm::model& start = library.start;
+    if (components && *components != start.components) {
+      throw bad_argument(fmt::format("--components: {} were asked for, and the model {} has {}", *components,
+                                     options.fit.init, start.components));
+    }
+    if (options.covariance && *options.covariance != start.covariance_type) {
+      throw bad_argument(fmt::format("--covariance: {} was asked for, and the model {} is {}",
+                                     word_for(covariance_choices(), *options.covariance), options.fit.init,
+                                     word_for(covariance_choices(), start.covariance_type)));
+    }
+    components = start.components;
+    library.covariance_type = start.covariance_type;
+  }
+  if (!components) throw bad_argument("--components is missing: say how many, as in --components 3");
+  library.components = *components;
+  library.max_iterations = options.fit.max_iterations;
+  library.tolerance = options.fit.tolerance;
+  library.regularization = options.regularization;
+  library.restarts = options.fit.restarts;
+  library.seed = options.fit.seed;
+  library.threads = threads;
+  library.memory_limit = options.run.memory_limit;
+  library.checkpoint = options.fit.checkpoint;
+  library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  return library;
+}
+
+template <class Scalar>
+gmm::fit_result fit_mixture(const fit_rows<Scalar>& rows, gmm::options options, const std::string& start_file,
+                            const control& control) {
+  const standardization* const units = rows.units();
+  if (options.init == gmm::initialization::model) {
+    const std::vector<std::string>& names = rows.data().features.column_names;
+    check_start_columns(start_file, options.start.columns, options.start.column_names, rows.rows().columns(), names);
+    if (units != nullptr) options.start = to_standard_units(options.start, *units);
+  }
+  gmm::fit_result result = gmm::fit(rows.rows(), options, rows.weights(), control);
+  if (units != nullptr) {
+    result.model = to_data_units(result.model, *units);
+    const double volume = units->log_volume();
+    result.mean_log_likelihood -= volume;
+    for (double& figure : result.history) figure -= volume;
+    result.bic += 2 * volume * result.total_weight;
+    result.aic += 2 * volume * result.total_weight;
+  }
+  result.model.column_names = rows.data().features.column_names;
+  return result;
+}
+template gmm::fit_result fit_mixture<float>(const fit_rows<float>&, gmm::options, const std::string&, const control&);
+template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&,
+                                             const control&);
+
+json describe_fit(const gmm_options& options, const gmm::options& library, const gmm::fit_result& result,
+                  shoal::scalar scalar) {
+  json object;
+  describe_data(object, options.data, result.rows, result.model.columns, result.model.column_names);
+  object["total_weight"] = result.total_weight;
+  object["scalar"] = word_for(scalar_choices(), scalar);
+  object["components"] = library.components;
+  object["covariance_type"] = word_for(covariance_choices(), library.covariance_type);
+  object["init"] = options.fit.init;
+  object["max_iterations"] = library.max_iterations;
+  object["tolerance"] = library.tolerance;
+  object["regularization"] = library.regularization;
+  object["restarts"] = library.restarts;
+  object["seed"] = library.seed;
+  object["standardize"] = options.fit.standardize;
+  object["mean_log_likelihood"] = result.mean_log_likelihood;
+  object["lower_bound"] = result.history.empty() ? json() : json(result.history.back());
+  object["bic"] = result.bic;
+  object["aic"] = result.aic;
+  object["free_parameters"] = gmm::free_parameters(library.covariance_type, library.components, result.model.columns);
+  object["iterations"] = result.iterations;
+  object["converged"] = result.converged;
+  object["reseeded"] = result.reseeded;
+  return object;
+}
+
+std::string model_table(const gmm::model& model) {
+  constexpr std::size_t most_columns = 6;
+  constexpr std::size_t most_components = 20;
+  const std::size_t d = std::min(model.columns, most_columns);
+  const std::vector<std::string> titles = column_titles(model.column_names, model.columns);
+  std::vector<std::vector<std::string>> cells(1, {"component", "weight"});
+  for (std::size_t j = 0; j < d; ++j) cells[0].push_back("mean " + titles[j]);
+  if (d < model.columns) cells[0].push_back(fmt::format("({} more columns)", model.columns - d));
+  for (std::size_t k = 0; k < std::min(model.components, most_components); ++k) {
+    cells.push_back({std::to_string(k), fmt::format("{:.4f}", model.weights[k])});
+    for (std::size_t j = 0; j < d; ++j) cells.back().push_back(fmt::format("{:.6g}", model.means[k * model.columns + j]));
+  }
+  std::string text = table(cells);
+  if (model.components > most_components) text += fmt::format("({} more)\n", model.components - most_components);
+  return text;
+}
+
+}  // namespace shoal::app

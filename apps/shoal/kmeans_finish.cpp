@@ -1,0 +1,107 @@
+// Ending a fit of centroids.
+#include "kmeans_finish.hpp"
+
+#include <fmt/format.h>
+
+#include "labels_output.hpp"
+#include "report/kmeans_report.hpp"
+#include "report_output.hpp"
+
+namespace shoal::app {
+namespace {
+
+json described(const kmeans_candidate& candidate) {
+  json row;
+  row["clusters"] = candidate.clusters;
+  row["inertia"] = candidate.inertia;
+  row["bic"] = candidate.bic;
+  row["aic"] = candidate.aic;
+  row["iterations"] = candidate.iterations;
+  row["converged"] = candidate.converged;
+  row["seconds"] = candidate.seconds;
+  return row;
+}
+
+std::string summary(const kmeans_outcome& outcome, const json& object) {
+  const kmeans_options& options = *outcome.options;
+  const kmeans::fit_result& result = outcome.result;
+  const kmeans::model& model = result.model;
+  std::string text;
+  if (!outcome.candidates.empty()) {
+    std::vector<std::vector<std::string>> cells(1, {"clusters", "inertia", "BIC", "AIC", "iterations", ""});
+    for (const kmeans_candidate& candidate : outcome.candidates) {
+      cells.push_back({std::to_string(candidate.clusters), fmt::format("{:.8g}", candidate.inertia),
+                       fmt::format("{:.2f}", candidate.bic), fmt::format("{:.2f}", candidate.aic),
+                       std::to_string(candidate.iterations), candidate.clusters == model.clusters ? "chosen" : ""});
+    }
+    text += table(cells) + "\n";
+  }
+  text += fact("k-means", fmt::format("{} cluster{}, {} columns", model.clusters, model.clusters == 1 ? "" : "s",
+                                      model.columns));
+  text += fact("data", fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+                                   options.data.weights.empty()
+                                       ? std::string()
+                                       : fmt::format(" of total weight {:.8g}", result.total_weight)));
+  text += fact("inertia",
+               fmt::format("{:.10g}{}; BIC {:.8g}, AIC {:.8g}", result.inertia,
+                           options.fit.standardize ? " in standardized units" : "", result.bic, result.aic));
+  text +=
+      fact("iterations", fmt::format("{}, {}", result.iterations, result.converged ? "converged" : "not converged"));
+  if (result.relocated > 0) text += fact("relocated", fmt::format("{} empty clusters", result.relocated));
+  if (object.contains("adjusted_rand_index")) {
+    text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
+                                          object["adjusted_rand_index"].get<double>(), options.data.label_column));
+  }
+  text += time_fact(object);
+  return printable_lines(text + "\n" + model_table(model));
+}
+
+}  // namespace
+
+template <class Scalar>
+void finish(const kmeans_outcome& outcome, const fit_rows<Scalar>& rows, progress_line& line, const control& control) {
+  const kmeans_options& options = *outcome.options;
+  const kmeans::options& library = outcome.library;
+  const kmeans::fit_result& result = outcome.result;
+  const data_set<Scalar>& data = rows.data();
+  labels_output labels(options.fit.labels, data.rows().rows(), !data.features.labels.empty());
+  if (labels.wanted()) {
+    assign<Scalar>(result.model, rows.units(), data.rows(), labels.data(), nullptr, library.threads,
+                   library.memory_limit, control);
+  }
+  line.wipe();
+
+  json object = describe_fit(options, library, result, outcome.scalar);
+  if (!options.fit.output.empty()) save_kmeans(options.fit.output, result, rows.units(), object);
+  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - outcome.begin;
+  const auto agreement =
+      agreement_of(labels.data(), data.features.labels, data.features.label_names.size(), options.run);
+  if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
+  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.iterations);
+  add_machine(object, library.threads, outcome.scalar, result.simd_target);
+  add_files(object, {{"output", options.fit.output}, {"labels", options.fit.labels}, {"report", options.fit.report}});
+  if (!outcome.candidates.empty()) {
+    object["criterion"] = outcome.criterion;
+    object["candidates"] = json::array();
+    for (const kmeans_candidate& candidate : outcome.candidates) object["candidates"].push_back(described(candidate));
+  }
+  if (!options.fit.report.empty()) {
+    const drawn_rows drawn =
+        draw_for_report(data, labels.data(), [&](matrix_view<const double> some, std::int32_t* out) {
+          assign<double>(result.model, rows.units(), view_source<double>(some), out, nullptr, library.threads, 0, {});
+        });
+    const report::fit_data material =
+        fit_data_for(drawn, data.features.label_names, result.model.column_names, agreement, object);
+    report::fit_page(result, material).write(options.fit.report);
+  }
+  labels.commit();
+  if (options.run.json) {
+    print_json(object);
+  } else if (!options.run.quiet) {
+    print(summary(outcome, object));
+  }
+}
+template void finish<float>(const kmeans_outcome&, const fit_rows<float>&, progress_line&, const control&);
+template void finish<double>(const kmeans_outcome&, const fit_rows<double>&, progress_line&, const control&);
+
+}  // namespace shoal::app

@@ -1,0 +1,157 @@
+// The program shoal: reads its words, runs one verb, and turns every failure into a short message and an exit status.
+#include <csignal>
+#include <cstdio>
+#include <iostream>
+#include <new>
+#include <string>
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include "interruption.hpp"
+#include "verbs.hpp"
+
+namespace {
+
+using namespace shoal::app;
+
+enum exit_status { success = 0, failed_run = 1, wrong_use = 2 };
+
+// A closed descriptor would be given to the next file that is opened, and messages would end up in it. These stand-ins
+// make every use of what was closed fail.
+void hold_standard_descriptors() {
+  for (int descriptor = 0; descriptor <= 2; ++descriptor) {
+    if (fcntl(descriptor, F_GETFD) == -1) {
+      [[maybe_unused]] const int opened = open("/dev/null", descriptor == 0 ? O_WRONLY : O_RDONLY);
+    }
+  }
+}
+
+int complain(const std::string& where, const std::string& message, int status) {
+  const std::string text = printable_lines(fmt::format("{}: {}", where, message)) + "\n";
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  return status;
+}
+
+void build(CLI::App& program, verb& selected) {
+  program.set_version_flag("--version", "shoal " SHOAL_VERSION);
+  program.get_formatter()->column_width(34);
+  program.footer("Example:\n  shoal gmm fit rows.csv --components 3 --output model.json --report report.html\n");
+  const auto add_noun = [&](const char* name, const char* description, const char* example) {
+    CLI::App* const noun = program.add_subcommand(name, description);
+    noun->footer(std::string("Example:\n  ") + example + "\n\n'shoal " + name + " VERB --help' tells more.");
+    return noun;
+  };
+  CLI::App& gmm = *add_noun("gmm", "Gaussian mixtures: fit, predict, score, sample, select",
+                            "shoal gmm fit rows.csv --components 3 --output model.json");
+  add_gmm_fit(gmm, selected);
+  add_gmm_predict(gmm, selected);
+  add_gmm_score(gmm, selected);
+  add_gmm_sample(gmm, selected);
+  add_gmm_select(gmm, selected);
+  CLI::App& kmeans = *add_noun("kmeans", "k-means: fit, predict, select",
+                               "shoal kmeans fit rows.csv --clusters 8 --output model.json");
+  add_kmeans_fit(kmeans, selected);
+  add_kmeans_predict(kmeans, selected);
+  add_kmeans_select(kmeans, selected);
+  CLI::App& data = *add_noun("data", "Data files: generate, info, convert",
+                             "shoal data generate --rows 1000000 --columns 8 --components 10 --output rows.npy");
+  add_data_generate(data, selected);
+  add_data_info(data, selected);
+  add_data_convert(data, selected);
+  add_devices(program, selected);
+}
+
+// The innermost command that was recognised, and its name as the user writes it.
+const CLI::App* innermost(const CLI::App& program, std::string& name) {
+  const CLI::App* app = &program;
+  name = "shoal";
+  while (!app->get_subcommands().empty()) {
+    app = app->get_subcommands().front();
+    name += " " + app->get_name();
+  }
+  return app;
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) {
+    names.push_back(command->get_name());
+  }
+  return names;
+}
+
+// A mistyped word makes the right one missing, so the mistyped one is what is told.
+int refuse_words(const CLI::App& program, const std::string& message) {
+  std::string name;
+  const CLI::App& app = *innermost(program, name);
+  const std::vector<std::string> commands = command_names(app);
+  for (const std::string& word : program.remaining(true)) {
+    if (word.rfind("-", 0) == 0 && word != "-" && word != "--") {
+      const std::string option = word.substr(0, word.find('='));
+      return complain(name, fmt::format("there is no option {}{}\n'{} --help' lists them", option,
+                                        suggestion(option, option_names(app)), name),
+                      wrong_use);
+    }
+    if (!commands.empty()) {
+      return complain(name, fmt::format("there is no command '{}'{}\nthere are: {}", word, suggestion(word, commands),
+                                        fmt::join(commands, ", ")),
+                      wrong_use);
+    }
+    return complain(name, fmt::format("'{}' is one word too many\n'{} --help' tells more", word, name), wrong_use);
+  }
+  return complain(name, fmt::format("{}\n'{} --help' tells more", message, name), wrong_use);
+}
+
+int run(int argc, char** argv) {
+  CLI::App program("Gaussian mixtures and k-means on data of any size, with the same result for any number of threads.",
+                   "shoal");
+  verb selected;
+  build(program, selected);
+  std::string name;
+  try {
+    program.parse(argc, argv);
+    const CLI::App& app = *innermost(program, name);
+    if (!selected) {
+      return complain(name, fmt::format("say what to do: {}\n'{} --help' tells more",
+                                        fmt::join(command_names(app), ", "), name),
+                      wrong_use);
+    }
+    selected();
+    return success;
+  } catch (const CLI::Success& asked) {
+    return program.exit(asked) == 0 && std::cout.flush() ? success : failed_run;
+  } catch (const CLI::ParseError& mistake) {
+    return refuse_words(program, mistake.what());
+  } catch (const shoal::bad_argument& mistake) {
+    innermost(program, name);
+    return complain(name, mistake.what(), wrong_use);
+  } catch (const shoal::interrupted& stop) {
+    return complain("shoal", stop.what(), interruptions().exit_status());
+  } catch (const std::bad_alloc&) {
+    return complain("shoal", "out of memory; a smaller --memory-limit or fewer --threads may help", failed_run);
+  } catch (const std::exception& failure) {
+    return complain("shoal", failure.what(), failed_run);
+  }
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  hold_standard_descriptors();
+  // A reader that went away, and a limit on the size of files, are told by the failing write instead.
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  interruptions();
+  return run(argc, argv);
+}

@@ -1,0 +1,179 @@
+// Declaring the shared options.
+#include "options.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include <unistd.h>
+
+#include <shoal/execution/executor.hpp>
+
+namespace shoal::app {
+
+CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
+                   verb& selected, verb run) {
+  CLI::App* const app = noun.add_subcommand(name, description);
+  app->footer(examples);
+  app->callback([&selected, run = std::move(run)] { selected = run; });
+  return app;
+}
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
+                       const std::string& help, std::uint64_t least) {
+  return app
+      .add_option_function<std::string>(
+          name, [&value, name, least](const std::string& text) { value = parse_count(name, text, least); }, help)
+      ->type_name(metavariable)
+      ->default_str(std::to_string(value));
+}
+
+CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
+                        bool open) {
+  return app
+      .add_option_function<std::string>(
+          name, [&value, name, least, open](const std::string& text) { value = parse_number(name, text, least, open); },
+          help)
+      ->type_name("X")
+      ->default_str(fmt::format("{}", value));
+}
+
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+                      const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name,
+          [&value, name](const std::string& text) {
+            if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
+            value = text;
+          },
+          help)
+      ->type_name(metavariable);
+}
+
+CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  return app.add_flag(name, value, help);
+}
+
+const choices<shoal::scalar>& scalar_choices() {
+  static const choices<shoal::scalar> known = {{"float32", shoal::scalar::float32}, {"float64", shoal::scalar::float64}};
+  return known;
+}
+
+const choices<selection_criterion>& criterion_choices() {
+  static const choices<selection_criterion> known = {{"bic", selection_criterion::bic},
+                                                     {"aic", selection_criterion::aic}};
+  return known;
+}
+
+CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
+                        const std::string& help) {
+  return app
+      .add_option_function<std::string>(
+          name, [&values, name](const std::string& text) { values = parse_counts(name, text); }, help)
+      ->type_name("LIST")
+      ->required();
+}
+
+void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default) {
+  add_choice(app, "--scalar", scalar, scalar_choices(), "Scalar to compute in", shown_default);
+}
+
+void add_data_options(CLI::App& app, data_options& options, bool weights) {
+  add_file(app, "DATA", options.path, "", ".npy, .csv, .tsv or other text (.gz too), .fvecs, .bvecs; - is standard input")
+      ->required();
+  app.add_option_function<std::string>(
+         "--columns", [&options](const std::string& text) { options.columns = parse_names("--columns", text); },
+         "Columns to use, in this order: names, numbers from 0, or ranges 2..5")
+      ->type_name("LIST");
+  add_file(app, "--label-column", options.label_column, "NAME",
+           "Column (name or number) that is left out of the features and compared with the result");
+  if (weights) add_file(app, "--weights", options.weights, "FILE", "One weight of at least 0 for each row: .npy or text");
+  add_scalar_option(app, options.scalar, "float64 unless the file is float32");
+}
+
+void add_run_options(CLI::App& app, run_options& options, bool memory) {
+  const choices<bool> devices = {{"auto", true}, {"cpu", false}};
+  app.add_option_function<std::string>(
+         "--device",
+         [&options, devices](const std::string& text) {
+           if (text.rfind("cuda", 0) == 0 || text == "gpu") {
+             throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON, or choose --device cpu");
+           }
+           options.device_is_auto = choose("--device", text, devices);
+         },
+         "Where to run: auto, cpu")
+      ->type_name("NAME")
+      ->default_str("auto");
+  app.add_option_function<std::string>(
+         "--threads",
+         [&options](const std::string& text) { options.threads = parse_count("--threads", text, 1, 4096); },
+         "Threads; the result is the same for any number")
+      ->type_name("N")
+      ->default_str("all");
+  if (memory) {
+    app.add_option_function<std::string>(
+           "--memory-limit",
+           [&options](const std::string& text) { options.memory_limit = parse_bytes("--memory-limit", text); },
+           "Most bytes for rows in memory (64MiB, 2GiB; 0: no limit); the result is the same for any limit")
+        ->type_name("BYTES")
+        ->default_str("2GiB");
+  }
+  add_flag(app, "--json", options.json, "Print one JSON object on standard output");
+  add_flag(app, "--quiet", options.quiet, "Print no summary and no progress");
+}
+
+void add_fit_options(CLI::App& app, fit_options& options) {
+  add_count(app, "--max-iterations", options.max_iterations, "N", "Most iterations of one restart");
+  add_count(app, "--restarts", options.restarts, "N", "Fits from different starts; the best is kept", 1);
+  add_count(app, "--seed", options.seed, "N", "Seed of every random choice");
+  add_flag(app, "--standardize", options.standardize,
+           "Fit columns shifted to mean 0 and scaled to deviation 1; the model is written in the data's own units");
+  add_file(app, "--checkpoint", options.checkpoint, "FILE",
+           "Save the state here now and then; the same command again goes on from it");
+  add_number(app, "--checkpoint-seconds", options.checkpoint_seconds, "Least seconds between two checkpoints", 0);
+  add_file(app, "--output", options.output, "MODEL.json", "Write the model");
+  add_file(app, "--labels", options.labels, "OUT.npy", "Write the component or cluster of each row, as int32");
+  add_file(app, "--report", options.report, "OUT.html", "Write a page with pictures");
+}
+
+void check_fit_outputs(const fit_options& options) {
+  check_outputs({{"--output", options.output},
+                 {"--labels", options.labels},
+                 {"--report", options.report},
+                 {"--checkpoint", options.checkpoint}});
+}
+
+bool is_file(const std::string& path) {
+  std::error_code code;
+  return std::filesystem::exists(path, code) && !std::filesystem::is_directory(path, code);
+}
+
+void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs) {
+  namespace fs = std::filesystem;
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto& [option, file] = outputs[i];
+    if (file.empty()) continue;
+    for (std::size_t j = 0; j < i; ++j) {
+      if (outputs[j].second == file) {
+        throw bad_argument(fmt::format("{} and {} both name '{}'", outputs[j].first, option, file));
+      }
+    }
+    std::error_code code;
+    fs::path folder = fs::path(file).parent_path();
+    if (folder.empty()) folder = ".";
+    // A file is replaced as a whole by renaming another onto it, which would turn a device into a file.
+    if (fs::exists(file, code) && !fs::is_regular_file(file, code)) {
+      throw io_error(fmt::format("{}: '{}' is not a regular file, and cannot be replaced by one", option, file));
+    }
+    if (!fs::is_directory(folder, code)) {
+      throw io_error(fmt::format("{}: the folder '{}' does not exist", option, folder.string()));
+    }
+    if (access(folder.c_str(), W_OK) != 0) {
+      throw io_error(
+          fmt::format("{}: cannot write into the folder '{}': {}", option, folder.string(), std::strerror(errno)));
+    }
+  }
+}
+
+}  // namespace shoal::app

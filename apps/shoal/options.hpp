@@ -1,0 +1,161 @@
+// The groups of options that several verbs share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/io/io.hpp>
+
+#include "words.hpp"
+
+namespace shoal::app {
+
+/// Which rows and columns, and how they are read.
+struct data_options {
+  std::string path;
+  std::vector<std::string> columns;
+  std::string label_column;
+  std::string weights;
+  std::optional<shoal::scalar> scalar;
+
+  /// `--scalar`, or what keeps the file's values.
+  shoal::scalar chosen_scalar() const { return scalar ? *scalar : natural_scalar(path); }
+};
+
+/// Where and how a verb runs, and how it answers.
+struct run_options {
+  std::size_t threads = 0;  ///< 0: all that the process may use
+  std::size_t memory_limit = std::size_t{2} << 30;
+  bool device_is_auto = true;
+  bool json = false;
+  bool quiet = false;
+};
+
+/// What every fit is given beside its own options.
+struct fit_options {
+  std::string init;
+  std::size_t max_iterations = 0;
+  double tolerance = 0;
+  std::size_t restarts = 1;
+  std::uint64_t seed = 0;
+  bool standardize = false;
+  std::string checkpoint;
+  double checkpoint_seconds = 1;
+  std::string output;
+  std::string labels;
+  std::string report;
+};
+
+/// Runs a verb after its words were read.
+using verb = std::function<void()>;
+
+/// Adds a verb with its one-line description, and an example that ends its help; `run` becomes `selected` when the
+/// verb is the one asked for.
+CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
+                   verb& selected, verb run);
+
+CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
+                       const std::string& help, std::uint64_t least = 0);
+CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
+                        bool open = false);
+CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+                      const std::string& help);
+CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help);
+
+/// The words that an option of fixed choices takes, with their meanings.
+template <class Value>
+using choices = std::vector<std::pair<std::string, Value>>;
+
+/// The choice that `text` names. Throws bad_argument that lists the choices and suggests the nearest.
+template <class Value>
+Value choose(const std::string& option, const std::string& text, const choices<Value>& known) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : known) {
+    if (word == text) return value;
+    words.push_back(word);
+  }
+  throw bad_argument(fmt::format("{}: '{}' is not one of {}{}", option, text, fmt::join(words, ", "),
+                                 suggestion(text, words)));
+}
+
+/// The word for a value.
+template <class Value>
+std::string word_for(const choices<Value>& known, Value value) {
+  for (const auto& [word, other] : known) {
+    if (other == value) return word;
+  }
+  return {};
+}
+
+/// An option that takes one of the known words.
+template <class Value, class Target>
+CLI::Option* add_choice(CLI::App& app, const std::string& name, Target& target, const choices<Value>& known,
+                        const std::string& help, const std::string& shown_default) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : known) words.push_back(word);
+  return app
+      .add_option_function<std::string>(
+          name, [&target, name, known](const std::string& text) { target = choose(name, text, known); },
+          fmt::format("{}: {}", help, fmt::join(words, ", ")))
+      ->type_name("NAME")
+      ->default_str(shown_default);
+}
+
+const choices<shoal::scalar>& scalar_choices();
+
+/// What `select` makes least.
+enum class selection_criterion { bic, aic };
+const choices<selection_criterion>& criterion_choices();
+
+/// A list of numbers of at least one, which must be given.
+CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
+                        const std::string& help);
+
+void add_data_options(CLI::App& app, data_options& options, bool weights = true);
+void add_run_options(CLI::App& app, run_options& options, bool memory = true);
+void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default);
+void add_fit_options(CLI::App& app, fit_options& options);
+
+/// `--init`: one of the known ways, or the name of a model file.
+template <class Value>
+CLI::Option* add_init_option(CLI::App& app, fit_options& options, const choices<Value>& known) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : known) words.push_back(word);
+  return add_file(app, "--init", options.init, "NAME|MODEL.json",
+                  fmt::format("Start: {}, or exactly the model in a file", fmt::join(words, ", ")))
+      ->default_str(options.init);
+}
+
+/// What `--init` names: a known way, or `from_file` when there is such a file.
+template <class Value>
+Value chosen_init(const fit_options& options, const choices<Value>& known, Value from_file) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : known) {
+    if (word == options.init) return value;
+    words.push_back(word);
+  }
+  if (is_file(options.init)) return from_file;
+  throw bad_argument(fmt::format("--init: '{}' is not one of {}, and there is no such file{}", options.init,
+                                 fmt::join(words, ", "), suggestion(options.init, words)));
+}
+
+/// Whether something that can be read has this name.
+bool is_file(const std::string& path);
+
+/// check_outputs() for the files of a fit.
+void check_fit_outputs(const fit_options& options);
+
+/// Refuses, before any work, an output that could not be written, and two outputs with one name. Each pair is an
+/// option and its file; empty files are skipped.
+void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs);
+
+}  // namespace shoal::app

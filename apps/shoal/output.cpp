@@ -1,0 +1,136 @@
+// Printing, with every failure of standard output noticed.
+#include "output.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include <shoal/execution/executor.hpp>
+
+namespace shoal::app {
+namespace {
+
+// Columns on a screen of a UTF-8 text without wide characters.
+std::size_t width(std::string_view text) {
+  return static_cast<std::size_t>(
+      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
+}
+
+}  // namespace
+
+void print(std::string_view text) {
+  errno = 0;
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size();
+  if (!written || std::fflush(stdout) != 0) {
+    throw io_error(fmt::format("standard output: cannot be written: {}", std::strerror(errno)));
+  }
+}
+
+void print_json(const json& object) {
+  print(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
+}
+
+void say(const run_options& run, std::string_view text) {
+  if (run.quiet || run.json) return;
+  const std::string line = printable_lines(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+void warn(const run_options& run, std::string_view text) {
+  if (run.quiet) return;
+  const std::string line = "shoal: warning: " + printable_lines(text) + "\n";
+  std::fwrite(line.data(), 1, line.size(), stderr);
+}
+
+std::string table(const std::vector<std::vector<std::string>>& rows) {
+  std::vector<std::size_t> widths;
+  for (const auto& row : rows) {
+    if (widths.size() < row.size()) widths.resize(row.size());
+    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], width(row[j]));
+  }
+  std::string text;
+  for (const auto& row : rows) {
+    std::string line;
+    for (std::size_t j = 0; j < row.size(); ++j) {
+      const std::string blank(widths[j] - width(row[j]), ' ');
+      line += j == 0 ? row[j] + blank : "  " + blank + row[j];
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    text += line + "\n";
+  }
+  return text;
+}
+
+std::string fact(std::string_view name, std::string_view value) { return fmt::format("{:<15} {}\n", name, value); }
+
+std::string time_fact(const json& object) {
+  std::string text = duration_text(object["seconds"].get<double>());
+  if (!object["seconds_per_iteration"].is_null()) {
+    text += fmt::format(", {} an iteration", duration_text(object["seconds_per_iteration"].get<double>()));
+  }
+  const auto threads = object["threads"].get<std::size_t>();
+  text += fmt::format("; cpu, {} thread{}, {}", threads, threads == 1 ? "" : "s", object["scalar"].get<std::string>());
+  if (object.contains("simd_target")) text += ", " + object["simd_target"].get<std::string>();
+  return fact("time", text);
+}
+
+std::string enumeration(const std::vector<std::string>& words, std::size_t most) {
+  if (words.size() <= most) return fmt::format("{}", fmt::join(words, ", "));
+  return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most), ", "),
+                     words.size() - most);
+}
+
+std::vector<std::string> column_titles(const std::vector<std::string>& names, std::size_t columns) {
+  if (!names.empty()) return names;
+  std::vector<std::string> titles;
+  for (std::size_t j = 0; j < columns; ++j) titles.push_back(fmt::format("column {}", j));
+  return titles;
+}
+
+std::size_t resolved_threads(const run_options& run) {
+  return run.threads != 0 ? run.threads : make_threads(0)->threads();
+}
+
+void describe_data(json& object, const data_options& data, std::size_t rows, std::size_t columns,
+                   const std::vector<std::string>& names) {
+  object["data"] = data.path;
+  object["rows"] = rows;
+  object["columns"] = columns;
+  if (!names.empty()) object["column_names"] = names;
+  if (!data.columns.empty()) object["chosen_columns"] = data.columns;
+  if (!data.label_column.empty()) object["label_column"] = data.label_column;
+  if (!data.weights.empty()) object["weights_file"] = data.weights;
+}
+
+void add_timing(json& object, const std::vector<double>& history, double seconds, double loop_seconds,
+                std::size_t iterations) {
+  object["history"] = history;
+  object["seconds"] = seconds;
+  object["loop_seconds"] = loop_seconds;
+  object["seconds_per_iteration"] = iterations == 0 ? json() : json(loop_seconds / static_cast<double>(iterations));
+}
+
+void add_files(json& object, const std::vector<std::pair<std::string, std::string>>& files) {
+  for (const auto& [key, file] : files) {
+    if (!file.empty()) object[key] = file;
+  }
+}
+
+void say_device(const run_options& run, std::size_t threads) {
+  if (!run.device_is_auto) return;
+  say(run, fmt::format("device auto: cpu with {} thread{} (CUDA support was not built)", threads,
+                       threads == 1 ? "" : "s"));
+}
+
+void add_machine(json& object, std::size_t threads, shoal::scalar scalar, const std::string& simd_target) {
+  object["device"] = "cpu";
+  object["threads"] = threads;
+  object["scalar"] = word_for(scalar_choices(), scalar);
+  if (!simd_target.empty()) object["simd_target"] = simd_target;
+  object["version"] = SHOAL_VERSION;
+}
+
+}  // namespace shoal::app

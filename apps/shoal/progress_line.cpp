@@ -1,0 +1,62 @@
+// Drawing the line, and the estimate of the time to go.
+#include "progress_line.hpp"
+
+#include <cmath>
+#include <cstdio>
+
+#include <fmt/format.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "words.hpp"
+
+namespace shoal::app {
+
+std::string progress_text(const std::string& prefix, const progress& now, double seconds_in_phase) {
+  std::string text = prefix.empty() ? std::string() : prefix + "  ";
+  text += now.phase;
+  if (now.steps > 0) text += fmt::format(" {}/{}", now.step, now.steps);
+  if (std::isfinite(now.objective)) text += fmt::format("  {:.8g}", now.objective);
+  if (now.step > 0 && now.step < now.steps) {
+    const double left = seconds_in_phase / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step);
+    // A fit may converge before its last step, so this is the most that it can take.
+    text += fmt::format("  at most {} to go", duration_text(left));
+  }
+  return text;
+}
+
+progress_line::progress_line(bool wanted)
+    : visible_(wanted && isatty(STDERR_FILENO) == 1), phase_begin_(clock::now()), next_(phase_begin_) {}
+
+progress_line::~progress_line() { wipe(); }
+
+void progress_line::operator()(const progress& now) {
+  if (!visible_) return;
+  const clock::time_point time = clock::now();
+  if (now.phase != phase_ || now.step < last_step_) {
+    phase_ = now.phase;
+    phase_begin_ = time;
+    next_ = time;
+  }
+  last_step_ = now.step;
+  if (time < next_) return;
+  next_ = time + std::chrono::milliseconds(100);
+  std::string text = progress_text(prefix_, now, std::chrono::duration<double>(time - phase_begin_).count());
+  winsize size{};
+  if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && text.size() >= size.ws_col) {
+    text.resize(size.ws_col - 1u);
+    while (!text.empty() && static_cast<unsigned char>(text.back()) >= 0x80) text.pop_back();
+  }
+  std::fprintf(stderr, "\r\033[K%s", text.c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void progress_line::wipe() {
+  if (!drawn_) return;
+  std::fputs("\r\033[K", stderr);
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace shoal::app
