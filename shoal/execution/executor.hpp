@@ -54,4 +54,7 @@ std::unique_ptr<executor> make_sequential();
 /// Throws bad_argument above 4096.
 std::unique_ptr<executor> make_threads(std::size_t threads);
 
+/// sequential for one thread, else threads; 0 as for make_threads.
+std::unique_ptr<executor> make_executor(std::size_t threads);
+
 }  // namespace shoal

@@ -139,4 +139,8 @@ std::unique_ptr<executor> make_threads(std::size_t threads) {
   return std::make_unique<thread_pool>(threads == 0 ? usable_hardware_threads() : threads);
 }
 
+std::unique_ptr<executor> make_executor(std::size_t threads) {
+  return threads == 1 ? make_sequential() : make_threads(threads);
+}
+
 }  // namespace shoal

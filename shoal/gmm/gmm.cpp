@@ -1,0 +1,132 @@
+// The whole fit of a mixture: checks, first model, loop, final score.
+#include <shoal/gmm/gmm.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/fit_loop.hpp>
+#include <shoal/execution/fold.hpp>
+#include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/expectation_maximization.hpp>
+#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/options.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+// Squares of differences must stay finite when as many as a block holds are summed in the scalar.
+template <class Scalar>
+constexpr double widest_span = sizeof(Scalar) == 4 ? 1e17 : 1e150;
+
+template <class Scalar>
+void check_span(const data_summary& summary) {
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    const double span = summary.maximum[j] - summary.minimum[j];
+    if (span <= widest_span<Scalar>) continue;
+    throw bad_data(
+        fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "
+                    "column by a constant",
+                    j, span, widest_span<Scalar>, sizeof(Scalar) == 4 ? "float32" : "float64",
+                    sizeof(Scalar) == 4 ? "use float64 or " : ""));
+  }
+}
+
+void check_row_count(const data_summary& summary, std::size_t components) {
+  if (summary.positive_rows >= components) return;
+  throw bad_data(fmt::format("{} components need at least {} rows of positive weight; the data have {}", components,
+                             components, summary.positive_rows));
+}
+
+template <class Scalar>
+fit_identity identity_of(const data_summary& summary, const options& options) {
+  return {
+      {"data",
+       fmt::format("{} rows x {} columns, fingerprint {:016x}", summary.rows, summary.columns, summary.fingerprint)},
+      {"scalar", sizeof(Scalar) == 4 ? "float32" : "float64"},
+      {"family", "gmm"},
+      {"components", fmt::to_string(options.components)},
+      {"covariance type", fmt::to_string(static_cast<int>(options.covariance_type))},
+      {"initialization", fmt::to_string(static_cast<int>(options.init))},
+      {"start", options.init == initialization::model ? fmt::format("{:016x}", fingerprint(options.start)) : "none"},
+      {"max iterations", fmt::to_string(options.max_iterations)},
+      {"tolerance", fmt::to_string(options.tolerance)},
+      {"regularization", fmt::to_string(options.regularization)},
+      {"restarts", fmt::to_string(options.restarts)},
+      {"seed", fmt::to_string(options.seed)},
+      {"instruction set", std::string(instruction_set())},
+  };
+}
+
+template <class Scalar>
+fit_result fit_rows(const row_source<Scalar>& rows, const options& options, const row_source<Scalar>* weights,
+                    const control& control) {
+  const clock::time_point start = clock::now();
+  validate_options(options, rows.columns());
+  const std::unique_ptr<executor> workers = make_executor(options.threads);
+  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  const data_summary summary = check_data<Scalar>(context, rows, weights, !options.checkpoint.empty());
+  check_span<Scalar>(summary);
+  check_row_count(summary, options.components);
+  const scaled_rows<Scalar> scaled(rows, weights, summary);
+
+  expectation_maximization<Scalar> steps(context, scaled.data(), summary, options);
+  loop_options loop;
+  loop.phase = "gmm";
+  loop.max_iterations = options.max_iterations;
+  loop.restarts = options.restarts;
+  loop.stop = [tolerance = options.tolerance](std::span<const step_record> done) {
+    if (done.size() < 2 || tolerance == 0) return false;
+    return std::abs(done.back().objective - done[done.size() - 2].objective) < tolerance;
+  };
+  loop.checkpoint = options.checkpoint;
+  loop.checkpoint_seconds = options.checkpoint_seconds;
+  if (!options.checkpoint.empty()) loop.identity = identity_of<Scalar>(summary, options);
+  const loop_result ended = run_fit(steps, loop, control);
+
+  fit_result result;
+  result.model = steps.current();
+  result.mean_log_likelihood = ended.score;
+  result.history = ended.history;
+  result.iterations = ended.iterations;
+  result.converged = ended.converged;
+  result.reseeded = steps.reseeded();
+  result.rows = summary.rows;
+  result.total_weight = summary.total_weight;
+  result.loop_seconds = ended.loop_seconds;
+  result.simd_target = std::string(instruction_set());
+  const double parameters = free_parameters(options.covariance_type, options.components, rows.columns());
+  const double deviance = -2 * result.mean_log_likelihood * result.total_weight;
+  result.bic = deviance + parameters * std::log(result.total_weight);
+  result.aic = deviance + 2 * parameters;
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+}  // namespace
+
+fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
+               const control& control) {
+  return fit_rows(rows, options, weights, control);
+}
+
+fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights,
+               const control& control) {
+  return fit_rows(rows, options, weights, control);
+}
+
+fit_result fit(matrix_view<const float> rows, const options& options) { return fit(view_source<float>(rows), options); }
+
+fit_result fit(matrix_view<const double> rows, const options& options) {
+  return fit(view_source<double>(rows), options);
+}
+
+}  // namespace shoal::gmm
