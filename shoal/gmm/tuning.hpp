@@ -14,6 +14,9 @@ inline constexpr std::size_t panel_stride = block_rows + 16;
 /// Columns of a packed tile of the factor U.
 inline constexpr std::size_t factor_tile = 4;
 
+/// Where the tile that starts at column `column` (a multiple of factor_tile) begins in a packed factor.
+constexpr std::size_t packed_tile_start(std::size_t column) { return column * (column + factor_tile) / 2; }
+
 /// Row vectors of one register tile of the expectation step: 4 columns × 3 vectors fill the 16 registers of AVX2.
 inline constexpr std::size_t expectation_vectors = 3;
 
