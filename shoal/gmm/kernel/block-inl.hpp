@@ -1,0 +1,222 @@
+// One block of rows: its responsibilities, then its moments. What a fold and a prediction share.
+#if defined(SHOAL_GMM_KERNEL_BLOCK) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_GMM_KERNEL_BLOCK
+#undef SHOAL_GMM_KERNEL_BLOCK
+#else
+#define SHOAL_GMM_KERNEL_BLOCK
+#endif
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <type_traits>
+
+#include <hwy/highway.h>
+
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/kernel/expectation-inl.hpp>
+#include <shoal/gmm/kernel/memory.hpp>
+#include <shoal/gmm/kernel/moments-inl.hpp>
+#include <shoal/gmm/kernel/panel-inl.hpp>
+#include <shoal/gmm/kernel/responsibilities-inl.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal::gmm::HWY_NAMESPACE {
+
+// A mixture in one arithmetic.
+template <class T>
+struct mixture_view {
+  gmm::covariance_type covariance_type;
+  std::size_t components;
+  std::size_t columns;
+  const packed_components<T>* packed;
+
+  bool has_matrices() const {
+    return covariance_type == gmm::covariance_type::full || covariance_type == gmm::covariance_type::tied;
+  }
+  component_view<T> component(std::size_t k) const {
+    return {packed->centres.data() + k * columns, packed->offsets.data() + k * packed->padded_columns,
+            packed->factors.data() + k * packed->factor_stride, columns};
+  }
+};
+
+template <class Scalar>
+mixture_view<Scalar> view_of(const parameters<Scalar>& components) {
+  return {components.covariance_type, components.components, components.columns, &components.packed};
+}
+template <class Scalar>
+mixture_view<double> double_view_of(const parameters<Scalar>& components) {
+  return {components.covariance_type, components.components, components.columns, &components.in_double};
+}
+
+// At most block_rows rows; `weights` may be null.
+template <class T>
+struct block_view {
+  matrix_view<const T> rows;
+  const T* weights;
+};
+
+template <class T>
+void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>& memory) {
+  const hn::ScalableTag<T> d;
+  memory.panel.grow(mixture.columns * panel_stride);
+  memory.terms.grow(mixture.components * panel_stride);
+  for (aligned_buffer<T>* vector : {&memory.weights, &memory.extent, &memory.greatest, &memory.best_norm, &memory.sum,
+                                    &memory.log_sum, &memory.scale}) {
+    vector->grow(panel_stride);
+  }
+  if (memory.members.size() < team) memory.members.resize(team);
+  for (member_memory<T>& member : memory.members) {
+    if (mixture.has_matrices()) {
+      member.centred.grow((mixture.columns + 1) * panel_stride);
+    } else {
+      member.centred.grow(mixture.columns * panel_stride);
+    }
+    member.responsibility.grow(panel_stride);
+    member.rows.grow(panel_stride);
+    member.group.grow(mixture.columns * expectation_vectors * hn::Lanes(d));
+  }
+}
+
+template <class T>
+std::size_t padded_rows(std::size_t rows) {
+  return round_up(rows, hn::Lanes(hn::ScalableTag<T>()));
+}
+
+template <class T>
+void load_block(const block_view<T>& block, block_memory<T>& memory) {
+  const std::size_t rows = block.rows.rows();
+  const std::size_t padded = padded_rows<T>(rows);
+  transpose<T>(block.rows, nullptr, rows, padded, memory.panel.data());
+  if (block.weights == nullptr) {
+    std::fill_n(memory.weights.data(), rows, T{1});
+  } else {
+    std::copy_n(block.weights, rows, memory.weights.data());
+  }
+  std::fill(memory.weights.data() + rows, memory.weights.data() + padded, T{0});
+  if constexpr (sizeof(T) == 4) {
+    row_extents(memory.panel.data(), block.rows.columns(), padded, memory.extent.data());
+  }
+}
+
+// ‖y‖² of all rows under component k.
+template <class T>
+void component_norms(const mixture_view<T>& mixture, std::size_t k, std::size_t rows, block_memory<T>& memory,
+                     member_memory<T>& own) {
+  T* const norms = memory.terms.data() + k * panel_stride;
+  if (mixture.has_matrices()) {
+    matrix_norms(memory.panel.data(), rows, mixture.component(k), 0, mixture.columns, own.group.data(), norms);
+  } else {
+    diagonal_norms(memory.panel.data(), rows, mixture.component(k), norms);
+  }
+}
+
+// Responsibilities of the block under the mixture; those below exp(−cut) are zero.
+template <class T>
+void posterior(const mixture_view<T>& mixture, std::size_t rows, double cut, const team_member& member,
+               block_memory<T>& memory) {
+  member_memory<T>& own = memory.members[member.rank()];
+  for (std::size_t k = member.rank(); k < mixture.components; k += member.size()) {
+    component_norms(mixture, k, rows, memory, own);
+  }
+  member.wait();
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const std::size_t vectors = padded_rows<T>(rows) / lanes;
+  normalise(mixture.packed->log_constants.data(), mixture.components, member.rank() * vectors / member.size() * lanes,
+            (member.rank() + 1) * vectors / member.size() * lanes, static_cast<T>(cut), memory);
+  member.wait();
+}
+
+// Σ w ln p of the block, in float64.
+template <class T>
+double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, const block_memory<T>& memory) {
+  constexpr std::size_t ways = 4;
+  double sums[ways] = {};
+  double weights[ways] = {};
+  for (std::size_t r = 0; r < rows; ++r) {
+    const double weight = static_cast<double>(memory.weights[r]);
+    weights[r % ways] += weight;
+    sums[r % ways] += weight * (static_cast<double>(memory.greatest[r]) + static_cast<double>(memory.log_sum[r]));
+  }
+  const double weight = (weights[0] + weights[1]) + (weights[2] + weights[3]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]) + weight * mixture.packed->log_shift;
+}
+
+// The rows whose component k has a responsibility above zero: their weighted responsibilities (matrices: the roots)
+// in own.responsibility and, when they are few, their indices in own.rows. Returns how many rows own.responsibility
+// holds; `compact` says whether own.rows names them. Decided by the count alone, so that it never depends on threads.
+template <class T>
+std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t rows, const block_memory<T>& memory,
+                           member_memory<T>& own, bool& compact) {
+  const hn::ScalableTag<T> d;
+  const hn::Rebind<row_index<T>, decltype(d)> index;
+  const std::size_t lanes = hn::Lanes(d);
+  T* HWY_RESTRICT const responsibility = own.responsibility.data();
+  std::size_t count = 0;
+  for (std::size_t r = 0; r < rows; r += lanes) {
+    auto value = hn::Mul(hn::Load(d, terms + r), hn::Load(d, memory.scale.data() + r));
+    count += hn::CountTrue(d, hn::Gt(value, hn::Zero(d)));
+    if (root) value = hn::Sqrt(value);
+    hn::Store(value, d, responsibility + r);
+  }
+  compact = static_cast<double>(count) <= compact_share * static_cast<double>(rows);
+  if (!compact) return rows;
+  count = 0;
+  for (std::size_t r = 0; r < rows; r += lanes) {
+    const auto value = hn::Load(d, responsibility + r);
+    const auto positive = hn::Gt(value, hn::Zero(d));
+    hn::CompressStore(hn::Iota(index, static_cast<row_index<T>>(r)), hn::RebindMask(index, positive), index,
+                      own.rows.data() + count);
+    count += hn::CompressStore(value, positive, d, responsibility + count);
+  }
+  std::fill(responsibility + count, responsibility + round_up(count, lanes), T{0});
+  return count;
+}
+
+// Adds the block's sums of component k.
+template <class T>
+void component_moments(const mixture_view<T>& mixture, const block_view<T>& block, std::size_t k,
+                       const team_member& member, const block_memory<T>& memory, member_memory<T>& own,
+                       statistics& into) {
+  const statistics_layout& layout = into.layout();
+  bool compact = false;
+  const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, mixture.has_matrices(),
+                                          block.rows.rows(), memory, own, compact);
+  if (rows == 0) return;
+  const T* panel = memory.panel.data();
+  if (compact) {
+    transpose<T>(block.rows, own.rows.data(), rows, padded_rows<T>(rows), own.centred.data());
+    panel = own.centred.data();
+  }
+  double* const values = into.values().data();
+  const T* const centre = mixture.packed->centres.data() + k * mixture.columns;
+  if (!mixture.has_matrices()) {
+    diagonal_moments(panel, rows, mixture.columns, centre, own.responsibility.data(), values + layout.component(k));
+    return;
+  }
+  centre_rows(panel, rows, mixture.columns, centre, own.responsibility.data(), own.centred.data());
+  if (mixture.covariance_type == covariance_type::full) {
+    const triangle_sink sink{values + layout.component(k), mixture.columns + 1, nullptr};
+    triangle_moments(own.centred.data(), rows, mixture.columns + 1, 0, 1, sink);
+  } else {
+    const triangle_sink sink{values + layout.shared(), mixture.columns, values + layout.component(k)};
+    triangle_moments(own.centred.data(), rows, mixture.columns + 1, member.rank(), member.size(), sink);
+  }
+}
+
+// Adds the block's sums of all components. Members of a team take components by turns; what tied components share is
+// cut by tiles instead, so that no two members write the same sum.
+template <class T>
+void moments(const mixture_view<T>& mixture, const block_view<T>& block, const team_member& member,
+             block_memory<T>& memory, statistics& into) {
+  const bool by_tiles = mixture.covariance_type == covariance_type::tied;
+  for (std::size_t k = by_tiles ? 0 : member.rank(); k < mixture.components; k += by_tiles ? 1 : member.size()) {
+    component_moments(mixture, block, k, member, memory, memory.members[member.rank()], into);
+  }
+}
+
+}  // namespace shoal::gmm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

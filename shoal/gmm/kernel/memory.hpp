@@ -1,0 +1,52 @@
+// The memory that one team's kernels work in.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <type_traits>
+#include <vector>
+
+#include <shoal/core/aligned_buffer.hpp>
+#include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm {
+
+/// A row's index within its block, as wide as the scalar so that both travel through the same mask.
+template <class Arithmetic>
+using row_index = std::conditional_t<sizeof(Arithmetic) == 4, std::uint32_t, std::uint64_t>;
+
+/// What each member of a team has for itself.
+template <class Arithmetic>
+struct member_memory {
+  aligned_buffer<Arithmetic> centred;          ///< [d + 1][panel_stride], x − c times the root of the responsibility
+  aligned_buffer<Arithmetic> responsibility;   ///< [panel_stride], of one component, or its root
+  aligned_buffer<Arithmetic> group;            ///< [d][lanes of one group], x − c
+  aligned_buffer<row_index<Arithmetic>> rows;  ///< [panel_stride], the rows that a component holds
+};
+
+/// What a team has for one block of rows. Row vectors are [panel_stride], zero beyond the block's rows.
+template <class Arithmetic>
+struct block_memory {
+  aligned_buffer<Arithmetic> panel;      ///< [d][panel_stride], the rows as columns
+  aligned_buffer<Arithmetic> terms;      ///< [K][panel_stride], ‖y‖², then exp(ln p − greatest)
+  aligned_buffer<Arithmetic> weights;    ///< sample weights
+  aligned_buffer<Arithmetic> extent;     ///< max |x|
+  aligned_buffer<Arithmetic> greatest;   ///< max over components of ln πₖN(x) − log_shift
+  aligned_buffer<Arithmetic> best_norm;  ///< ‖y‖² of that component
+  aligned_buffer<Arithmetic> sum;        ///< Σ exp(ln p − greatest)
+  aligned_buffer<Arithmetic> log_sum;    ///< its logarithm
+  aligned_buffer<Arithmetic> scale;      ///< weight / sum: what makes terms into weighted responsibilities
+  std::vector<member_memory<Arithmetic>> members;
+};
+
+template <class Scalar>
+struct workspace<Scalar>::memory {
+  block_memory<Scalar> own;
+  block_memory<double> in_double;      ///< rows far from every component
+  aligned_buffer<double> far_rows;     ///< [block_rows][d]
+  aligned_buffer<double> far_weights;  ///< [block_rows]
+  std::vector<std::size_t> far;        ///< their indices within the block
+};
+
+}  // namespace shoal::gmm

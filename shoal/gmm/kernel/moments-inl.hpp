@@ -1,0 +1,242 @@
+// The sums of the maximisation step: a block's weighted moments about one component's centre.
+#if defined(SHOAL_GMM_KERNEL_MOMENTS) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_GMM_KERNEL_MOMENTS
+#undef SHOAL_GMM_KERNEL_MOMENTS
+#else
+#define SHOAL_GMM_KERNEL_MOMENTS
+#endif
+
+#include <algorithm>
+#include <cstddef>
+
+#include <hwy/highway.h>
+
+#include <shoal/gmm/kernel/memory.hpp>
+#include <shoal/gmm/kernel/panel-inl.hpp>
+#include <shoal/gmm/statistics.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal::gmm::HWY_NAMESPACE {
+
+// The sums over the lanes of four vectors.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void sum_lanes(D d, const V (&four)[4], double (&sums)[4]) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)d;
+  for (std::size_t i = 0; i < 4; ++i) sums[i] = static_cast<double>(hn::GetLane(four[i]));
+#else
+  using T = hn::TFromD<D>;
+  HWY_ALIGN T blocks[hn::MaxLanes(D())];
+  const auto ab = hn::Add(hn::InterleaveLower(d, four[0], four[1]), hn::InterleaveUpper(d, four[0], four[1]));
+  const auto cd = hn::Add(hn::InterleaveLower(d, four[2], four[3]), hn::InterleaveUpper(d, four[2], four[3]));
+  if constexpr (sizeof(T) == 4) {
+    const hn::Repartition<double, D> pairs;
+    const auto ab_pairs = hn::BitCast(pairs, ab);
+    const auto cd_pairs = hn::BitCast(pairs, cd);
+    const auto abcd = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab_pairs, cd_pairs)),
+                              hn::BitCast(d, hn::InterleaveUpper(pairs, ab_pairs, cd_pairs)));
+    hn::Store(abcd, d, blocks);
+    const hn::FixedTag<T, 4> quad;
+    auto sum = hn::Load(quad, blocks);
+    for (std::size_t block = 4; block < hn::Lanes(d); block += 4) sum = hn::Add(sum, hn::Load(quad, blocks + block));
+    HWY_ALIGN T total[4];
+    hn::Store(sum, quad, total);
+    for (std::size_t i = 0; i < 4; ++i) sums[i] = static_cast<double>(total[i]);
+  } else {
+    const hn::FixedTag<T, 2> pair;
+    hn::Store(ab, d, blocks);
+    auto sum = hn::Load(pair, blocks);
+    for (std::size_t block = 2; block < hn::Lanes(d); block += 2) sum = hn::Add(sum, hn::Load(pair, blocks + block));
+    hn::StoreU(sum, pair, sums);
+    hn::Store(cd, d, blocks);
+    sum = hn::Load(pair, blocks);
+    for (std::size_t block = 2; block < hn::Lanes(d); block += 2) sum = hn::Add(sum, hn::Load(pair, blocks + block));
+    hn::StoreU(sum, pair, sums + 2);
+  }
+#endif
+}
+
+// Rows that are summed in the scalar before the sums go on in float64.
+template <class D>
+HWY_INLINE std::size_t rows_between_flushes(D d) {
+  return most_lane_rows * hn::Lanes(d);
+}
+
+// Where the upper triangle of Σ z zᵀ goes: columns below `order` into a packed triangle of that order, the column
+// `order` (if z has one more) into `beyond`.
+struct triangle_sink {
+  double* triangle;
+  std::size_t order;
+  double* beyond;
+};
+
+// RI × RJ elements of Σ z zᵀ over `rows` rows, where z are columns of the panel `centred`.
+template <std::size_t RI, std::size_t RJ, class T>
+HWY_NOINLINE void tile_moments(const T* HWY_RESTRICT centred, std::size_t rows, std::size_t i0, std::size_t j0,
+                               const triangle_sink& sink) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const T* HWY_RESTRICT const left = centred + i0 * panel_stride;
+  const T* HWY_RESTRICT const right = centred + j0 * panel_stride;
+  using V = hn::Vec<decltype(d)>;
+  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+    const std::size_t to = std::min(rows, from + rows_between_flushes(d));
+    V sums[RI][4];
+    for (std::size_t i = 0; i < RI; ++i) {
+      for (std::size_t j = 0; j < 4; ++j) sums[i][j] = hn::Zero(d);
+    }
+    for (std::size_t r = from; r < to; r += lanes) {
+      V a[RI];
+      for (std::size_t i = 0; i < RI; ++i) a[i] = hn::Load(d, left + i * panel_stride + r);
+      for (std::size_t j = 0; j < RJ; ++j) {
+        const V b = hn::Load(d, right + j * panel_stride + r);
+        for (std::size_t i = 0; i < RI; ++i) sums[i][j] = hn::MulAdd(a[i], b, sums[i][j]);
+      }
+    }
+    for (std::size_t i = 0; i < RI; ++i) {
+      double totals[4];
+      sum_lanes(d, sums[i], totals);
+      double* const row = sink.triangle + statistics_layout::triangle_row(sink.order, i0 + i) + j0;
+      const std::size_t inside = std::min(RJ, sink.order - j0);
+      if (inside == 4 && i0 + i <= j0) {
+        for (std::size_t j = 0; j < 4; ++j) row[j] += totals[j];
+        continue;
+      }
+      for (std::size_t j = i0 + i <= j0 ? 0 : i0 + i - j0; j < inside; ++j) row[j] += totals[j];
+      if (inside < RJ) sink.beyond[i0 + i] += totals[inside];
+    }
+  }
+}
+
+template <std::size_t RI, class T>
+HWY_INLINE void tile_moments(std::size_t width, const T* centred, std::size_t rows, std::size_t i0, std::size_t j0,
+                             const triangle_sink& sink) {
+  switch (width) {
+    case 1:
+      return tile_moments<RI, 1>(centred, rows, i0, j0, sink);
+    case 2:
+      return tile_moments<RI, 2>(centred, rows, i0, j0, sink);
+    case 3:
+      return tile_moments<RI, 3>(centred, rows, i0, j0, sink);
+    default:
+      return tile_moments<RI, 4>(centred, rows, i0, j0, sink);
+  }
+}
+
+// The next tile's height of `left` rows: threes, and twos rather than a one, which would leave registers idle.
+HWY_INLINE std::size_t next_height(std::size_t left) {
+  if (left == 4 || left == 2) return 2;
+  return std::min<std::size_t>(3, left);
+}
+
+// The next tile's width of `left` columns: fours, and threes rather than a one or a two.
+HWY_INLINE std::size_t next_width(std::size_t left) {
+  if (left == 9 || left == 6 || left == 5 || left == 3) return 3;
+  return std::min<std::size_t>(4, left);
+}
+
+// The upper triangle of Σ z zᵀ of `order` columns. Member `rank` of `team` does its share of the tiles.
+template <class T>
+void triangle_moments(const T* centred, std::size_t rows, std::size_t order, std::size_t rank, std::size_t team,
+                      const triangle_sink& sink) {
+  std::size_t tile = 0;
+  for (std::size_t j0 = 0; j0 < order;) {
+    const std::size_t width = next_width(order - j0);
+    for (std::size_t i0 = 0; i0 < j0 + width;) {
+      const std::size_t height = next_height(j0 + width - i0);
+      if (tile++ % team == rank) {
+        if (height == 3) {
+          tile_moments<3>(width, centred, rows, i0, j0, sink);
+        } else if (height == 2) {
+          tile_moments<2>(width, centred, rows, i0, j0, sink);
+        } else {
+          tile_moments<1>(width, centred, rows, i0, j0, sink);
+        }
+      }
+      i0 += height;
+    }
+    j0 += width;
+  }
+}
+
+// z = root · (x − c) for every column and z = root in one more; `panel` may be `centred` itself.
+template <class T>
+void centre_rows(const T* panel, std::size_t rows, std::size_t columns, const T* centre, const T* root, T* centred) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const auto c = hn::Set(d, centre[j]);
+    const T* const from = panel + j * panel_stride;
+    T* const to = centred + j * panel_stride;
+    for (std::size_t r = 0; r < rows; r += lanes) {
+      hn::Store(hn::Mul(hn::Load(d, root + r), hn::Sub(hn::Load(d, from + r), c)), d, to + r);
+    }
+  }
+  std::copy(root, root + round_up(rows, lanes), centred + columns * panel_stride);
+}
+
+// Σ v of one row vector.
+template <class T>
+double sum_rows(const T* values, std::size_t rows) {
+  const hn::ScalableTag<T> d;
+  double total = 0;
+  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+    const std::size_t to = std::min(rows, from + rows_between_flushes(d));
+    auto sum = hn::Zero(d);
+    for (std::size_t r = from; r < to; r += hn::Lanes(d)) sum = hn::Add(sum, hn::Load(d, values + r));
+    total += static_cast<double>(hn::GetLane(hn::SumOfLanes(d, sum)));
+  }
+  return total;
+}
+
+// S and the diagonal of Q for W neighbouring columns.
+template <std::size_t W, class T>
+HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, const T* HWY_RESTRICT centre,
+                                 const T* HWY_RESTRICT responsibility, double* HWY_RESTRICT first,
+                                 double* HWY_RESTRICT second) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+    const std::size_t to = std::min(rows, from + rows_between_flushes(d));
+    V s[4];
+    V q[4];
+    for (std::size_t j = 0; j < 4; ++j) s[j] = q[j] = hn::Zero(d);
+    V c[W];
+    for (std::size_t j = 0; j < W; ++j) c[j] = hn::Set(d, centre[j]);
+    for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
+      const V weight = hn::Load(d, responsibility + r);
+      for (std::size_t j = 0; j < W; ++j) {
+        const V difference = hn::Sub(hn::Load(d, panel + j * panel_stride + r), c[j]);
+        const V weighted = hn::Mul(weight, difference);
+        s[j] = hn::Add(s[j], weighted);
+        q[j] = hn::MulAdd(weighted, difference, q[j]);
+      }
+    }
+    double totals[4];
+    sum_lanes(d, s, totals);
+    for (std::size_t j = 0; j < W; ++j) first[j] += totals[j];
+    sum_lanes(d, q, totals);
+    for (std::size_t j = 0; j < W; ++j) second[j] += totals[j];
+  }
+}
+
+// W, S and the diagonal of Q, laid out as the statistics are: one value, then columns, then columns.
+template <class T>
+void diagonal_moments(const T* panel, std::size_t rows, std::size_t columns, const T* centre, const T* responsibility,
+                      double* sums) {
+  sums[0] += sum_rows(responsibility, rows);
+  double* const first = sums + 1;
+  double* const second = first + columns;
+  std::size_t j = 0;
+  for (; j + 4 <= columns; j += 4) {
+    diagonal_columns<4>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
+  }
+  for (; j < columns; ++j) {
+    diagonal_columns<1>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
+  }
+}
+
+}  // namespace shoal::gmm::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#endif

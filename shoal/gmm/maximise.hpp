@@ -1,0 +1,24 @@
+// The maximisation step: the model that the statistics of all rows ask for.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/statistics.hpp>
+
+namespace shoal::gmm {
+
+/// Replaces weights, means and covariances of `into` (whose type and sizes must be those of the statistics) by
+/// δ = S/W, μ = c + δ, Σ = Q/W − δδᵀ + regularization·I, π = W/ΣW; tied: Σ over all components of W(Q/W − δδᵀ) over
+/// ΣW; diag: the diagonal; spherical: its mean. `centres` [K][d] are those of the statistics. All in float64.
+///
+/// A component with W ≤ 10·2⁻⁵² has no rows: its mean and covariance stay what they were in `into`, and its index is
+/// in the returned list. (scikit-learn adds that number to every W instead; the difference is below rounding for every
+/// component that has rows.)
+std::vector<std::size_t> maximise(const statistics& statistics, std::span<const double> centres, double regularization,
+                                  model& into, executor* workers = nullptr);
+
+}  // namespace shoal::gmm

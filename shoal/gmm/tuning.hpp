@@ -1,0 +1,38 @@
+// Tile sizes and thresholds of the mixture kernels, with what was measured for each.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/execution/plan.hpp>
+
+namespace shoal::gmm {
+
+/// Rows of a panel column: a block and a pad, so that columns do not share cache sets and every group of row vectors
+/// (3 vectors of 4, 8 or 16 lanes) fits.
+inline constexpr std::size_t panel_stride = block_rows + 16;
+
+/// Columns of a packed tile of the factor U.
+inline constexpr std::size_t factor_tile = 4;
+
+/// Where the tile that starts at column `column` (a multiple of factor_tile) begins in a packed factor.
+constexpr std::size_t packed_tile_start(std::size_t column) { return column * (column + factor_tile) / 2; }
+
+/// Row vectors of one register tile of the expectation step: 4 columns × 3 vectors fill the 16 registers of AVX2.
+inline constexpr std::size_t expectation_vectors = 3;
+
+/// Sums of at most so many rows stay in one SIMD lane of the data's scalar; then they go on in float64.
+inline constexpr std::size_t most_lane_rows = 128;
+
+/// A float32 row whose best component is farther than this (‖y‖²) is done again in float64.
+inline constexpr float far_norm = 1024;
+
+/// Responsibilities below exp(−this) count as zero: 2⁻⁵⁰ for float32 and 2⁻⁸⁰ for float64. A billion of them sum to
+/// less than the 10·eps of that scalar which scikit-learn adds to every component's weight, and to less than the
+/// rounding of any component that has rows. On separated data most responsibilities are such zeros, and cost nothing.
+template <class Scalar>
+inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.657359027997264 : 55.451774444795625;
+
+/// A component that holds at most this share of a block's rows gets a panel of only those rows.
+inline constexpr double compact_share = 0.5;
+
+}  // namespace shoal::gmm

@@ -1,0 +1,100 @@
+// What the kernel tests share: running a fold's body, and comparing its statistics with the reference.
+#pragma once
+
+#include <algorithm>
+#include <barrier>
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+#include "reference.hpp"
+
+namespace checks {
+
+using shoal::gmm::covariance_type;
+
+inline constexpr covariance_type all_types[] = {covariance_type::full, covariance_type::tied, covariance_type::diag,
+                                                covariance_type::spherical};
+
+inline std::string name(covariance_type type) {
+  switch (type) {
+    case covariance_type::full:
+      return "full";
+    case covariance_type::tied:
+      return "tied";
+    case covariance_type::diag:
+      return "diag";
+    default:
+      return "spherical";
+  }
+}
+
+// The statistics of the rows, given to the body in pieces of `piece` rows, by one team of `team` threads.
+template <class Scalar>
+shoal::gmm::statistics accumulate(const shoal::gmm::parameters<Scalar>& components,
+                                  shoal::matrix_view<const Scalar> rows, const Scalar* weights = nullptr,
+                                  std::size_t piece = 4096, std::size_t team = 1,
+                                  const shoal::gmm::responsibilities_function<Scalar>* given = nullptr) {
+  shoal::gmm::statistics sums(
+      shoal::gmm::statistics_layout(components.covariance_type, components.components, components.columns));
+  const shoal::gmm::accumulation<Scalar> body{&components, given};
+  shoal::gmm::workspace<Scalar> memory;
+  std::barrier<> barrier(static_cast<std::ptrdiff_t>(team));
+  const auto member = [&](std::size_t rank) {
+    for (std::size_t first = 0; first < rows.rows(); first += piece) {
+      const shoal::row_block<Scalar> block{rows.middle_rows(first, std::min(piece, rows.rows() - first)),
+                                           weights == nullptr ? nullptr : weights + first, first};
+      body(block, shoal::team_member(0, rank, team, &barrier), memory, sums);
+    }
+  };
+  std::vector<std::jthread> threads;
+  for (std::size_t rank = 1; rank < team; ++rank) threads.emplace_back(member, rank);
+  member(0);
+  return sums;
+}
+
+// Every sum within `tolerance` of the reference, relative to the largest that the sum could be: the weight and second
+// moments of the whole data.
+inline void expect_close(const shoal::gmm::statistics& got, const shoal::gmm::statistics& expected, double tolerance,
+                         const std::string& what) {
+  const shoal::gmm::statistics_layout& layout = expected.layout();
+  const double total = std::max(1.0, expected.total_weight());
+  EXPECT_NEAR(got.total_weight(), expected.total_weight(), 1e-12 * total) << what;
+  EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(),
+              tolerance * (total + std::abs(expected.log_likelihood())))
+      << what;
+  double largest = 1;
+  for (std::size_t k = 0; k < layout.components(); ++k) {
+    for (std::size_t i = 0; i < layout.columns(); ++i) largest = std::max(largest, expected.second(k, i, i) / total);
+  }
+  for (std::size_t k = 0; k < layout.components(); ++k) {
+    ASSERT_NEAR(got.weight(k), expected.weight(k), tolerance * total) << what << ", weight of component " << k;
+    for (std::size_t i = 0; i < layout.columns(); ++i) {
+      ASSERT_NEAR(got.first(k, i), expected.first(k, i), tolerance * total * std::sqrt(largest))
+          << what << ", first moment of component " << k << ", column " << i;
+      for (std::size_t j = i; j < (layout.has_matrices() ? layout.columns() : i + 1); ++j) {
+        ASSERT_NEAR(got.second(k, i, j), expected.second(k, i, j), tolerance * total * largest)
+            << what << ", second moment of component " << k << ", columns " << i << " and " << j;
+      }
+    }
+  }
+}
+
+inline void expect_same_bits(const shoal::gmm::statistics& got, const shoal::gmm::statistics& expected,
+                             const std::string& what) {
+  ASSERT_EQ(got.values().size(), expected.values().size());
+  for (std::size_t i = 0; i < got.values().size(); ++i) {
+    ASSERT_EQ(got.values()[i], expected.values()[i]) << what << ", sum " << i;
+  }
+}
+
+template <class Scalar>
+inline constexpr double kernel_tolerance = sizeof(Scalar) == 4 ? 3e-5 : 1e-12;
+
+}  // namespace checks
