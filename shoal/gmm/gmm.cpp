@@ -13,7 +13,6 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/expectation_maximization.hpp>
-#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/options.hpp>
 
 namespace shoal::gmm {

@@ -116,19 +116,19 @@ model pooled_model(covariance_type type, std::vector<double> means, const data_s
 template <class Scalar>
 model initial_model(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
                     const options& options, std::size_t restart) {
-  const std::uint64_t seed = random::mix(options.seed, restart);
+  const seeding_request request{options.components, options.seed, restart};
   const auto spread = [&](std::vector<double> means) {
     return pooled_model(options.covariance_type, std::move(means), summary, options.regularization);
   };
   switch (options.init) {
     case initialization::kmeans:
-      return from_kmeans(context, data, summary, options, seed);
+      return from_kmeans(context, data, summary, options, random::mix(options.seed, restart));
     case initialization::plus_plus:
-      return spread(seed_plus_plus(context, data, options.components, seed));
+      return spread(seed_plus_plus(context, data, summary, request));
     case initialization::parallel:
-      return spread(seed_parallel(context, data, options.components, seed));
+      return spread(seed_parallel(context, data, summary, request));
     case initialization::random_rows:
-      return spread(seed_random_rows(context, data, options.components, seed));
+      return spread(seed_random_rows(context, data, summary, request));
     case initialization::random_responsibilities:
       return from_random_responsibilities(context, data, summary, options, restart);
     case initialization::model:

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 namespace {

@@ -8,7 +8,7 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {

@@ -2,13 +2,14 @@
 
 #include <algorithm>
 
+#include <shoal/algebra/adapt.hpp>
 #include <shoal/algebra/instances/top_k.hpp>
 #include <shoal/gmm/accumulate.hpp>
 
 namespace shoal::gmm {
 namespace {
 
-using ranking = algebra::top_k<double>;
+using ranking = algebra::complete<algebra::top_k<double>>;
 
 template <class Scalar>
 struct ranking_body {
@@ -23,7 +24,9 @@ struct ranking_body {
                   ranking::value_type& into) const {
     if (member.rank() != 0) return;
     memory.log_density.grow(block.rows.rows());
-    predict_rows(*components, block, memory.memory, prediction<Scalar>{nullptr, nullptr, memory.log_density.data()});
+    score ignored;
+    predict_rows(*components, block, memory.memory, prediction<Scalar>{nullptr, nullptr, memory.log_density.data()},
+                 ignored);
     for (std::size_t i = 0; i < block.rows.rows(); ++i) {
       if (block.weights != nullptr && !(block.weights[i] > 0)) continue;
       order->insert(into, {-static_cast<double>(memory.log_density[i]), block.first + i});
@@ -36,7 +39,7 @@ struct ranking_body {
 template <class Scalar>
 std::vector<std::vector<double>> worst_rows(const fold_context& context, const weighted_rows<Scalar>& data,
                                             const parameters<Scalar>& components, std::size_t count) {
-  const ranking order(count);
+  const ranking order(algebra::top_k<double>{count});
   const auto worst = fold<Scalar>(context, data, order, ranking_body<Scalar>{&components, &order});
   std::vector<std::vector<double>> rows;
   aligned_buffer<Scalar> buffer;
