@@ -15,6 +15,9 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
 )
+# All of the algebra is public.
+file(GLOB_RECURSE algebra_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shoal/algebra/*.hpp)
+list(APPEND SHOAL_PUBLIC_HEADERS ${algebra_headers})
 foreach(header ${SHOAL_PUBLIC_HEADERS})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${PROJECT_SOURCE_DIR}/${header} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/${folder} COMPONENT development)

@@ -277,8 +277,8 @@ law_report check_operation(const Structure& structure, const wanted_laws& wanted
 }
 
 struct wanted_ring_laws {
-  wanted_laws addition;
-  wanted_laws multiplication;
+  wanted_laws addition = {};
+  wanted_laws multiplication = {};
   bool left_distributive = false;
   bool right_distributive = false;
   bool annihilating_zero = false;

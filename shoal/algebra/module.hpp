@@ -2,6 +2,8 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 #include <shoal/algebra/ring.hpp>
 
@@ -23,9 +25,9 @@ constexpr bool any_approximate(const module_laws& laws) {
 }
 
 template <class Module>
-using scalars_of = decltype(std::declval<const Module&>().scalars());
+using scalars_of = std::remove_cvref_t<decltype(std::declval<const Module&>().scalars())>;
 template <class Module>
-using vectors_of = decltype(std::declval<const Module&>().vectors());
+using vectors_of = std::remove_cvref_t<decltype(std::declval<const Module&>().vectors())>;
 template <class Module>
 using scalar_value = value_of<scalars_of<Module>>;
 template <class Module>
@@ -36,8 +38,6 @@ template <class Module>
 concept module_over_ring = requires(const Module& structure, const scalar_value<Module>& scalar,
                                     const vector_value<Module>& vector) {
   { Module::laws } -> std::convertible_to<module_laws>;
-  { structure.scalars() } -> ring;
-  { structure.vectors() } -> abelian_group;
   { structure.scale(scalar, vector) } -> std::same_as<vector_value<Module>>;
 }
 &&(Module::laws.distributes_over_vectors != law::unclaimed) &&

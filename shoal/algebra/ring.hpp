@@ -2,6 +2,8 @@
 #pragma once
 
 #include <concepts>
+#include <type_traits>
+#include <utility>
 
 #include <shoal/algebra/group.hpp>
 
@@ -22,21 +24,20 @@ constexpr bool any_approximate(const ring_laws& laws) {
          laws.annihilating_zero == law::approximate || laws.reciprocal == law::approximate;
 }
 
+template <class Structure>
+using addition_of = std::remove_cvref_t<decltype(std::declval<const Structure&>().addition())>;
+template <class Structure>
+using multiplication_of = std::remove_cvref_t<decltype(std::declval<const Structure&>().multiplication())>;
+
 /// Two operations on one set, given by `addition() const` and `multiplication() const`, each a structure by itself.
 template <class Structure>
-concept two_operations = requires(const Structure& structure) {
+concept two_operations = requires {
   typename Structure::value_type;
   { Structure::laws } -> std::convertible_to<ring_laws>;
-  { structure.addition() } -> magma;
-  { structure.multiplication() } -> magma;
-  requires std::same_as<value_of<decltype(structure.addition())>, value_of<Structure>>;
-  requires std::same_as<value_of<decltype(structure.multiplication())>, value_of<Structure>>;
-};
-
-template <class Structure>
-using addition_of = decltype(std::declval<const Structure&>().addition());
-template <class Structure>
-using multiplication_of = decltype(std::declval<const Structure&>().multiplication());
+}
+&&magma<addition_of<Structure>>&& magma<multiplication_of<Structure>>&&
+    std::same_as<value_of<addition_of<Structure>>, value_of<Structure>>&&
+        std::same_as<value_of<multiplication_of<Structure>>, value_of<Structure>>;
 
 /// Distributive on the right only: (x + y)z = xz + yz. What processes are when the moment of choice counts.
 template <class Structure>

@@ -1,0 +1,36 @@
+// Things that look like structures and are not.
+#pragma once
+
+#include <cstdint>
+
+#include <shoal/algebra/algebra.hpp>
+
+// An operation, but no declared laws.
+struct undeclared {
+  using value_type = int;
+  int combine(int a, int b) const { return a + b; }
+  int identity() const { return 0; }
+};
+
+// A semigroup: associative, without an identity.
+struct without_identity {
+  using value_type = int;
+  static constexpr shoal::algebra::operation_laws laws{.associative = shoal::algebra::law::exact};
+  int combine(int a, int) const { return a; }
+};
+
+// uint16_t addition that lets the promoted int out.
+struct promoting {
+  using value_type = std::uint16_t;
+  static constexpr shoal::algebra::operation_laws laws{.associative = shoal::algebra::law::exact,
+                                                       .identity = shoal::algebra::law::exact};
+  int combine(std::uint16_t a, std::uint16_t b) const { return a + b; }
+  std::uint16_t identity() const { return 0; }
+};
+
+// Declares an approximate law and states no bound.
+struct unbounded {
+  using value_type = double;
+  static constexpr shoal::algebra::operation_laws laws{.associative = shoal::algebra::law::approximate};
+  double combine(double a, double b) const { return a + b; }
+};

@@ -1,0 +1,215 @@
+// Reductions and scans: the order they state, the same bits for every runner, and the bridge to folds over rows.
+#include <atomic>
+#include <cmath>
+#include <list>
+#include <numeric>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include <shoal/algebra/algebra.hpp>
+#include <shoal/execution/fold.hpp>
+
+namespace {
+
+using namespace shoal::algebra;
+
+// Shows the tree: combining writes parentheses.
+struct parentheses {
+  using value_type = std::string;
+  static constexpr operation_laws laws{.associative = law::exact, .commutative = law::exact, .identity = law::exact};
+  std::string combine(const std::string& a, const std::string& b) const { return "(" + a + b + ")"; }
+  std::string identity() const { return ""; }
+};
+
+std::vector<std::string> letters(std::size_t count) {
+  std::vector<std::string> result;
+  for (std::size_t i = 0; i < count; ++i) result.emplace_back(1, static_cast<char>('a' + i % 26));
+  return result;
+}
+
+TEST(Reduce, CombinesInTheStatedTree) {
+  EXPECT_EQ(reduce(parentheses{}, letters(0)), "");
+  EXPECT_EQ(reduce(parentheses{}, letters(1)), "a");
+  EXPECT_EQ(reduce(parentheses{}, letters(4)), "((ab)(cd))");
+  EXPECT_EQ(reduce(parentheses{}, letters(7)), "(((ab)(cd))((ef)g))");
+  const auto list = letters(7);
+  EXPECT_EQ(reduce(parentheses{}, std::list<std::string>(list.begin(), list.end())), reduce(parentheses{}, list));
+}
+
+TEST(Reduce, UsesTheTreeOfTheLanesOfAFold) {
+  for (std::size_t count = 1; count < 40; ++count) {
+    auto values = letters(count);
+    shoal::merge_lanes(complete(parentheses{}), values);
+    EXPECT_EQ(values[0], reduce(parentheses{}, letters(count)));
+  }
+}
+
+TEST(Reduce, KeepsOrder) {
+  const std::vector<std::string> words{"a", "sh", "oal", "", " of", " fish"};
+  EXPECT_EQ(reduce(concatenation{}, words), "ashoal of fish");
+  EXPECT_EQ(reduce(concatenation{}, std::vector<std::string>{}), "");
+}
+
+struct first {
+  using value_type = int;
+  static constexpr operation_laws laws{.associative = law::exact};
+  int combine(int a, int) const { return a; }
+};
+
+TEST(Reduce, OfNothingNeedsAnIdentity) {
+  // A semigroup without identity has no answer for an empty range, so it is asked differently.
+  static_assert(semigroup<first> && !monoid<first>);
+  EXPECT_EQ(reduce_nonempty(first{}, std::vector<int>{4, 5}), 4);
+  EXPECT_EQ(reduce_nonempty(first{}, std::vector<int>{}), std::nullopt);
+}
+
+TEST(Reduce, UnorderedTakesEveryEighthElementTogether) {
+  const std::string pairs = "(((a)i)((b)j))", rest = "((c)(d))", right = "(((e)(f))((g)(h)))";
+  EXPECT_EQ(reduce_unordered(parentheses{}, letters(10)), "((" + pairs + rest + ")" + right + ")");
+  EXPECT_EQ(reduce_unordered(integer_addition<int>{}, std::vector<int>{}), 0);
+}
+
+// Runs tasks on threads, last task first.
+struct backwards_on_threads {
+  std::size_t threads;
+  template <class Task>
+  void operator()(std::size_t count, const Task& task) const {
+    std::atomic<std::size_t> next{0};
+    std::vector<std::jthread> pool;
+    for (std::size_t t = 0; t < threads; ++t) {
+      pool.emplace_back([&] {
+        for (std::size_t i = next++; i < count; i = next++) task(count - 1 - i);
+      });
+    }
+  }
+};
+
+std::vector<double> uneven(std::size_t count) {
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = std::ldexp(std::sin(static_cast<double>(i)), static_cast<int>(i % 40));
+  return values;
+}
+
+TEST(Reduce, HasTheSameBitsForEveryRunner) {
+  const auto pool = shoal::make_threads(3);
+  const auto on_executor = [&](std::size_t count, const auto& task) {
+    pool->run(count, 1, [&](std::size_t i, const shoal::team_member&) { task(i); });
+  };
+  for (const std::size_t count : {0, 1, 7, 1023, 1024, 1025, 5000, 100003}) {
+    const auto values = uneven(count);
+    const double expected = reduce(real_addition<double>{}, values);
+    EXPECT_EQ(reduce(real_addition<double>{}, values, in_order{}), expected);
+    EXPECT_EQ(reduce(real_addition<double>{}, values, backwards_on_threads{3}), expected);
+    EXPECT_EQ(reduce(real_addition<double>{}, values, on_executor), expected);
+    const auto scan = inclusive_scan(real_addition<double>{}, values);
+    EXPECT_EQ(inclusive_scan(real_addition<double>{}, values, backwards_on_threads{3}), scan);
+    EXPECT_EQ(inclusive_scan(real_addition<double>{}, values, on_executor), scan);
+  }
+}
+
+TEST(Scan, IsTheReductionOfEachPrefix) {
+  for (const std::size_t count : {0, 1, 2, 1023, 1024, 1025, 3001}) {
+    std::vector<std::string> words(count);
+    for (std::size_t i = 0; i < count; ++i) words[i] = std::string(1, static_cast<char>('a' + i % 26));
+    const auto scan = inclusive_scan(concatenation{}, words);
+    ASSERT_EQ(scan.size(), count);
+    std::string prefix;
+    for (std::size_t i = 0; i < count; ++i) {
+      prefix += words[i];
+      ASSERT_EQ(scan[i], prefix);
+    }
+  }
+  std::vector<bool> flags(3000);
+  flags[1500] = true;
+  const auto seen = inclusive_scan(disjunction{}, flags, backwards_on_threads{2});
+  for (std::size_t i = 0; i < flags.size(); ++i) ASSERT_EQ(seen[i], i >= 1500);
+}
+
+TEST(SegmentedReduce, ReducesEachSegmentAsIfAlone) {
+  const auto values = uneven(4000);
+  const std::vector<std::size_t> offsets{0, 0, 1, 8, 8, 2000, 3999};
+  const auto got = segmented_reduce(real_addition<double>{}, values, offsets);
+  ASSERT_EQ(got.size(), 6u);
+  for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+    const std::vector<double> alone(values.begin() + static_cast<std::ptrdiff_t>(offsets[s]),
+                                    values.begin() + static_cast<std::ptrdiff_t>(offsets[s + 1]));
+    EXPECT_EQ(got[s], reduce(real_addition<double>{}, alone));
+  }
+  EXPECT_TRUE(std::signbit(got[0]));  // the identity, −0
+  EXPECT_EQ(segmented_reduce(real_addition<double>{}, values, offsets, backwards_on_threads{3}), got);
+  EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {}), shoal::bad_argument);
+  EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 5, 4}), shoal::bad_argument);
+  EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 4001}), shoal::bad_argument);
+}
+
+TEST(Power, RepeatsTheOperation) {
+  EXPECT_EQ(power(concatenation{}, "ab", 5), "ababababab");
+  EXPECT_EQ(power(concatenation{}, "ab", 0), "");
+  EXPECT_EQ(power(integer_multiplication<std::uint64_t>{}, 3, 40), 12157665459056928801u);
+}
+
+struct by_value {
+  using value_type = int;
+  static constexpr operation_laws laws{.associative = law::exact, .identity = law::exact};
+  int combine(int a, int b) const { return a + b; }
+  int identity() const { return 0; }
+};
+
+TEST(Adapters, GiveTheOtherFormOfTheOperation) {
+  const auto completed = complete(by_value{});
+  int into = 3;
+  completed.combine_into(into, 4);
+  EXPECT_EQ(into, 7);
+  completed.reset(into);
+  EXPECT_EQ(into, 0);
+  EXPECT_EQ(completed.bytes(), sizeof(int));
+  EXPECT_EQ(complete(concatenation{}).combine("a", "b"), "ab");
+  EXPECT_EQ(complete(top_k<int>(5)).bytes(), 5 * sizeof(located<int>));
+}
+
+// Rows folded into a structure of this library, by the folder that the estimators use.
+struct moments_body {
+  struct scratch {};
+  void operator()(const shoal::row_block<double>& block, const shoal::team_member&, scratch&,
+                  std::tuple<moments_value, std::vector<located<double>>>& into) const {
+    const product structure{moments{}, top_k<double>(3)};
+    for (std::size_t i = 0; i < block.rows.rows(); ++i) {
+      const double x = block.rows(i, 0);
+      structure.combine_into(into, {moments::of(x), {{x, block.first + i}}});
+    }
+  }
+};
+
+struct moments_and_top_k : product<moments, top_k<double>> {
+  using product::product;
+  std::size_t bytes() const { return sizeof(moments_value) + 3 * sizeof(located<double>); }
+};
+
+TEST(Adapters, LetAStructureFoldRows) {
+  std::vector<double> values(50021);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i * 7919 % 1009);
+  const shoal::view_source<double> source({values.data(), values.size(), 1});
+  const complete structure(moments_and_top_k(moments{}, top_k<double>(3)));
+  const auto one = shoal::make_sequential();
+  const auto expected = shoal::fold<double>({one.get(), 0, {}}, {&source}, structure, moments_body{});
+  const auto pool = shoal::make_threads(3);
+  EXPECT_EQ(shoal::fold<double>({pool.get(), 0, {}}, {&source}, structure, moments_body{}), expected);
+  std::vector<moments_value> parts;
+  for (const double x : values) parts.push_back(moments::of(x));
+  const moments_value by_tree = reduce(moments{}, parts);
+  EXPECT_EQ(std::get<0>(expected).weight, by_tree.weight);
+  EXPECT_NEAR(std::get<0>(expected).squares, by_tree.squares, 1e-11 * by_tree.squares);
+  // 1008 occurs every 1009 rows; the first three of them win.
+  for (const auto& entry : std::get<1>(expected)) {
+    EXPECT_EQ(entry.key, 1008);
+    EXPECT_LT(entry.index, 3 * 1009u);
+  }
+}
+
+}  // namespace
