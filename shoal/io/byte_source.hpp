@@ -42,14 +42,17 @@ class peeked_bytes final : public byte_source {
   std::string ahead_;
 };
 
-/// Compressed data may grow to this size whatever its ratio, and beyond it only by this ratio: a small file that
-/// unpacks to more fills a disk on purpose.
-inline constexpr std::uint64_t gzip_free_bytes = std::uint64_t{4} << 30;
-inline constexpr std::uint64_t gzip_largest_ratio = 200;
+/// Compressed data may grow to `free_bytes` whatever their ratio, and beyond only by `largest_ratio`: a small file that
+/// unpacks to more fills a disk on purpose. Tables of numbers shrink about tenfold.
+struct gzip_bounds {
+  std::uint64_t free_bytes = std::uint64_t{4} << 30;
+  std::uint64_t largest_ratio = 200;
+};
 
 /// Unpacks gzip data (RFC 1952), any number of members one after another. `name` stands in messages. Throws bad_data
 /// with the byte of the compressed data for truncated or damaged data and for data that unpack suspiciously far.
-std::unique_ptr<byte_source> make_gzip_bytes(std::string name, std::unique_ptr<byte_source> packed);
+std::unique_ptr<byte_source> make_gzip_bytes(std::string name, std::unique_ptr<byte_source> packed,
+                                             gzip_bounds bounds = {});
 
 inline constexpr std::string_view gzip_magic = "\x1f\x8b";
 

@@ -21,8 +21,8 @@ constexpr int gzip_only = 16 + MAX_WBITS;
 
 class gzip_bytes final : public byte_source {
  public:
-  gzip_bytes(std::string name, std::unique_ptr<byte_source> packed)
-      : name_(std::move(name)), packed_(std::move(packed)), input_(input_size) {
+  gzip_bytes(std::string name, std::unique_ptr<byte_source> packed, gzip_bounds bounds)
+      : name_(std::move(name)), packed_(std::move(packed)), bounds_(bounds), input_(input_size) {
     if (::inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
   }
   gzip_bytes(const gzip_bytes&) = delete;
@@ -35,11 +35,11 @@ class gzip_bytes final : public byte_source {
     while (!ended_ && stream_.avail_out == size) step();
     const std::size_t got = size - stream_.avail_out;
     unpacked_ += got;
-    if (unpacked_ > gzip_free_bytes && unpacked_ / gzip_largest_ratio > position()) {
+    if (unpacked_ > bounds_.free_bytes && unpacked_ / bounds_.largest_ratio > position()) {
       throw bad_data(fmt::format(
           "{}: byte {} of the gzip data: unpacked to {} bytes already, more than {} times its size; unpack it yourself "
           "(gunzip) if it is meant",
-          name_, position(), unpacked_, gzip_largest_ratio));
+          name_, position(), unpacked_, bounds_.largest_ratio));
     }
     return got;
   }
@@ -95,6 +95,7 @@ class gzip_bytes final : public byte_source {
 
   std::string name_;
   std::unique_ptr<byte_source> packed_;
+  gzip_bounds bounds_;
   std::vector<std::byte> input_;
   z_stream stream_{};
   std::uint64_t fetched_ = 0;
@@ -106,8 +107,9 @@ class gzip_bytes final : public byte_source {
 
 }  // namespace
 
-std::unique_ptr<byte_source> make_gzip_bytes(std::string name, std::unique_ptr<byte_source> packed) {
-  return std::make_unique<gzip_bytes>(std::move(name), std::move(packed));
+std::unique_ptr<byte_source> make_gzip_bytes(std::string name, std::unique_ptr<byte_source> packed,
+                                             gzip_bounds bounds) {
+  return std::make_unique<gzip_bytes>(std::move(name), std::move(packed), bounds);
 }
 
 }  // namespace shoal

@@ -173,7 +173,9 @@ json_file json_file::parse(const std::string& name, std::string_view text) {
     auto document = std::make_shared<const nlohmann::json>(nlohmann::json::parse(text.begin(), text.end()));
     return json_file(std::move(shown), std::move(document));
   } catch (const nlohmann::json::parse_error& failure) {
-    throw bad_data(fmt::format("{}: byte {}: not valid JSON: {}", shown, failure.byte, parser_reason(failure.what())));
+    // The parser counts bytes from one, and the one that it could not take among them.
+    const std::size_t at = failure.byte == 0 ? 0 : failure.byte - 1;
+    throw bad_data(fmt::format("{}: byte {}: not valid JSON: {}", shown, at, parser_reason(failure.what())));
   } catch (const nlohmann::json::out_of_range& failure) {
     throw bad_data(fmt::format("{}: not valid JSON: {}", shown, parser_reason(failure.what())));
   }

@@ -48,14 +48,16 @@ void row_store<Scalar>::make_room(std::size_t needed) {
   if (!spilled_ && (memory_limit_ == 0 || needed <= memory_limit_)) {
     std::size_t wanted = std::max({needed, first_memory, memory_.capacity() / 2 * 3});
     if (memory_limit_ != 0) wanted = std::max(needed, std::min(wanted, memory_limit_));
-    return memory_.reserve(wanted);
+    memory_.reserve(wanted);
+    room_ = wanted;
+    return;
   }
   if (!spilled_) spilled_.emplace();
   spilled_->write(memory_.data(), used_);
   used_ = 0;
-  const std::size_t row_bytes = columns_ * sizeof(Scalar);
-  memory_.trim(std::max(spill_buffer, row_bytes));
-  memory_.reserve(std::max(spill_buffer, row_bytes));
+  room_ = std::max(spill_buffer, columns_ * sizeof(Scalar));
+  memory_.trim(room_);
+  memory_.reserve(room_);
 }
 
 template <class Scalar>

@@ -69,7 +69,7 @@ class row_store {
   /// Where the next row goes; it counts once add_row() is called.
   Scalar* next_row() {
     const std::size_t needed = used_ + columns_ * sizeof(Scalar);
-    if (needed > memory_.capacity()) make_room(needed);
+    if (needed > room_) make_room(needed);
     return reinterpret_cast<Scalar*>(memory_.data() + used_);
   }
   void add_row() {
@@ -90,6 +90,7 @@ class row_store {
   std::size_t memory_limit_;
   std::size_t rows_ = 0;
   std::size_t used_ = 0;  // bytes of memory_ that hold rows
+  std::size_t room_ = 0;  // bytes of memory_ that may hold rows
   growing_memory memory_;
   std::optional<temporary_file> spilled_;
 };

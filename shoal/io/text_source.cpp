@@ -124,7 +124,8 @@ class row_parser {
     if (label != nullptr) labels_.add(*label);
   }
 
-  Scalar number_in(const std::string& field, std::size_t number, std::size_t column) const {
+  Scalar number_in(std::string_view field, std::size_t number, std::size_t column) const {
+    field = trimmed(field);  // spaces within quotes
     if (field.empty()) fail(number, column, "the field is empty; rows with missing values are not read");
     double value = 0;
     const char* stop = nullptr;
