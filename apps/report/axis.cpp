@@ -66,14 +66,19 @@ range robust_range(std::span<const double> values, double margin) {
 }
 
 std::vector<double> nice_ticks(range shown, int target, bool integers) {
-  const double step = step_for(shown.high - shown.low, std::max(target, 2), integers);
   std::vector<double> ticks;
-  // A tick is a whole multiple, not a running sum, so that 0 is 0 and 0.3 is the nearest double to 0.3.
-  const double slack = 1e-9;
-  const double first = std::ceil(shown.low / step - slack);
-  const double last = std::floor(shown.high / step + slack);
-  for (double multiple = first; multiple <= last; ++multiple)
-    ticks.push_back(std::clamp(multiple * step + 0.0, shown.low, shown.high));
+  // A short range can fall between two multiples of its step; one tick alone gives no scale, so the step shrinks.
+  for (int wanted = std::max(target, 2); ticks.size() < 2; ++wanted) {
+    ticks.clear();
+    const double step = step_for(shown.high - shown.low, wanted, integers);
+    // A tick is a whole multiple, not a running sum, so that 0 is 0 and 0.3 is the nearest double to 0.3.
+    const double slack = 1e-9;
+    const double first = std::ceil(shown.low / step - slack);
+    const double last = std::floor(shown.high / step + slack);
+    for (double multiple = first; multiple <= last; ++multiple)
+      ticks.push_back(std::clamp(multiple * step + 0.0, shown.low, shown.high));
+    if (integers && step <= 1) break;
+  }
   return ticks;
 }
 
