@@ -90,7 +90,7 @@ TEST(axis, ticks_by_hand) {
 }
 
 TEST(axis, tick_labels_share_decimals_and_power) {
-  const axis small = make_axis("x", {-0.5, 0.5}, 4);
+  const axis small = make_axis("x", {-0.5, 0.5}, 5);
   EXPECT_EQ(small.tick_labels, (std::vector<std::string>{"−0.4", "−0.2", "0.0", "0.2", "0.4"}));
   const axis large = make_axis("BIC", {0, 3e7}, 3);
   EXPECT_EQ(large.label, "BIC (×10⁶)");
@@ -127,7 +127,7 @@ TEST(axis, ranges_of_awkward_values) {
   const std::vector<double> hidden{nan, 3, infinity, 5, -infinity};
   EXPECT_EQ(range_of(hidden).low, 3);
   EXPECT_EQ(range_of(hidden).high, 5);
-  for (const double single : {0.0, 7.0, -1e-300, 1e308, -1e308, 1e6}) {
+  for (const double single : {0.0, 7.0, -1e-300, 1e308, -1e308, 5e-324, 1e6}) {
     const range shown = range_of(std::vector<double>{single, single});
     EXPECT_LT(shown.low, shown.high) << single;
     EXPECT_TRUE(std::isfinite(shown.low) && std::isfinite(shown.high)) << single;
