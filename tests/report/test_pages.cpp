@@ -92,7 +92,7 @@ TEST(page, is_valid_and_escaped) {
   out.figure({evil, evil, evil, 10, 10, ""}, evil);
   out.part(evil, evil);
   expect_self_contained(out.html());
-  EXPECT_EQ(occurrences(out.html(), "&lt;/style&gt;&lt;script&gt;"), 20u + 1u);
+  EXPECT_EQ(occurrences(out.html(), "&lt;/style&gt;&lt;script&gt;"), 22u);
 }
 
 TEST(page, sections_rank_below_parts) {
