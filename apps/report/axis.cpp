@@ -14,6 +14,7 @@ namespace {
 
 // Axis arithmetic (differences, multiples) must not overflow or lose all digits.
 constexpr double greatest_shown = 1e300;
+constexpr double least_shown = 1e-290;
 
 std::vector<double> finite(std::span<const double> values) {
   std::vector<double> kept;
@@ -23,24 +24,31 @@ std::vector<double> finite(std::span<const double> values) {
 }
 
 range widened(double low, double high, double margin) {
-  const double least_length = 64 * std::numeric_limits<double>::epsilon() * std::max(std::abs(low), std::abs(high));
-  if (high - low <= least_length) {
-    const double room = low == 0 && high == 0 ? 1 : 0.05 * std::max(std::abs(low), std::abs(high));
+  const double size = std::max(std::abs(low), std::abs(high));
+  if (high - low <= std::max(least_shown, 64 * std::numeric_limits<double>::epsilon() * size)) {
+    const double room = size <= least_shown ? 1 : 0.05 * size;
     return {low - room, high + room};
   }
   const double room = margin * (high - low);
   return {low - room, high + room};
 }
 
-double step_for(double length, int target, bool integers) {
-  const double power = std::pow(10.0, std::floor(std::log10(length / target)));
-  double step = 10 * power;
-  for (const double multiple : {1.0, 2.0, 5.0})
-    if (length / (multiple * power) <= target) {
-      step = multiple * power;
-      break;
-    }
-  return integers ? std::max(1.0, std::round(step)) : step;
+// A step of `multiple` · 10^`power`.
+struct tick_step {
+  double multiple = 1;
+  int power = 0;
+  // Dividing by a power of ten rounds once, so that the tick 3 · 0.1 is the double nearest to 0.3.
+  double times(double count) const {
+    return power < 0 ? count * multiple / std::pow(10.0, -power) : count * multiple * std::pow(10.0, power);
+  }
+};
+
+tick_step step_for(double length, int target, bool integers) {
+  const int power = static_cast<int>(std::floor(std::log10(length / target)));
+  tick_step step{1, power + 1};
+  for (const double multiple : {5.0, 2.0, 1.0})
+    if (length <= target * tick_step{multiple, power}.times(1)) step = {multiple, power};
+  return integers && step.power < 0 ? tick_step{1, 0} : step;
 }
 
 }  // namespace
@@ -66,14 +74,19 @@ range robust_range(std::span<const double> values, double margin) {
 }
 
 std::vector<double> nice_ticks(range shown, int target, bool integers) {
-  const double step = step_for(shown.high - shown.low, std::max(target, 2), integers);
+  if (!(shown.high - shown.low > least_shown)) return {shown.low, shown.high};
   std::vector<double> ticks;
-  // A tick is a whole multiple, not a running sum, so that 0 is 0 and 0.3 is the nearest double to 0.3.
-  const double slack = 1e-9;
-  const double first = std::ceil(shown.low / step - slack);
-  const double last = std::floor(shown.high / step + slack);
-  for (double multiple = first; multiple <= last; ++multiple)
-    ticks.push_back(std::clamp(multiple * step + 0.0, shown.low, shown.high));
+  // A short range can fall between two multiples of its step; one tick alone gives no scale, so the step shrinks.
+  for (int wanted = std::max(target, 2); ticks.size() < 2; ++wanted) {
+    ticks.clear();
+    const tick_step step = step_for(shown.high - shown.low, wanted, integers);
+    const double slack = 1e-9;
+    const double first = std::ceil(shown.low / step.times(1) - slack);
+    const double last = std::floor(shown.high / step.times(1) + slack);
+    for (double multiple = first; multiple <= last; ++multiple)
+      ticks.push_back(std::clamp(step.times(multiple) + 0.0, shown.low, shown.high));
+    if (integers && step.times(1) <= 1) break;
+  }
   return ticks;
 }
 

@@ -14,7 +14,7 @@ namespace shoal::report {
 namespace {
 
 constexpr double width = 520;
-constexpr double height = 340;
+constexpr double height = 400;
 constexpr std::size_t most_names = 40;
 constexpr double widest_bar = 46;
 

@@ -70,6 +70,7 @@ struct cloud {
   std::vector<group_shape> shapes;        ///< may be empty
   std::vector<std::string> group_names;   ///< legend entries of the labels; empty: numbers after `group_word`
   std::string group_word = "component";   ///< "component", "cluster"
+  std::string mean_word = "mean";         ///< "mean", "centroid"
   std::vector<std::string> column_names;  ///< [columns], or empty: column 0, column 1, …
 };
 
@@ -78,8 +79,9 @@ struct cloud {
 /// that is not there, labels or shapes of another size.
 picture draw_scatter(const cloud& data, std::size_t x_column, std::size_t y_column, std::string title);
 
-/// Every pair of the first `columns` ≤ 5 columns. Contours are those of the marginals, so the ellipses are the shadows
-/// of the ellipsoids. Draws at most 1,500 rows a pair, chosen by subsample(); the note says so.
+/// Every pair of the first `columns` ≤ 5 columns: dots below the diagonal, each column's density on it, contours above
+/// it (those of the marginals: the ellipses are the shadows of the ellipsoids). Draws at most 1,500 rows a pair, chosen
+/// by subsample(); the note says so.
 picture draw_scatter_matrix(const cloud& data, std::size_t columns, std::string title);
 
 /// The histogram of one column as a density, with each group's weighted density and their sum; means alone when the

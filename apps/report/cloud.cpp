@@ -73,7 +73,7 @@ std::vector<legend_entry> cloud_legend(const cloud& data, bool contours) {
       legend.push_back({legend_mark::dot, static_cast<int>(k), shorten(name, 20)});
     }
   if (!data.shapes.empty()) {
-    legend.push_back({legend_mark::cross, ink_colour, "mean"});
+    legend.push_back({legend_mark::cross, ink_colour, data.mean_word});
     if (contours) {
       legend.push_back({legend_mark::line, ink_colour, "1σ"});
       legend.push_back({legend_mark::dashed, ink_colour, "2σ"});

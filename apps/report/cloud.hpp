@@ -36,6 +36,20 @@ dots draw_dots(const cloud& data, const std::vector<std::size_t>& rows, std::siz
 std::string draw_shapes(const cloud& data, std::size_t x_column, std::size_t y_column, const scale& x, const scale& y,
                         bool numbered);
 
+/// The histogram of one column as a density, and the curves of the groups that have a covariance.
+struct density {
+  std::vector<double> bars;                 ///< equal bins over the range
+  std::vector<std::vector<double>> curves;  ///< by group, weighted, at equal steps over the range; may be empty
+  std::vector<double> sum;                  ///< of the curves; empty when there is none
+  double greatest = 0;                      ///< what the axis must reach
+  std::size_t outside = 0;
+  std::size_t not_finite = 0;
+};
+density column_density(const cloud& data, const std::vector<std::size_t>& rows, std::size_t column, const range& shown);
+
+/// Its bars and curves.
+std::string draw_density(const density& shape, const range& shown, const scale& x, const scale& y);
+
 /// The note on what a cloud's picture left out.
 std::string cloud_note(std::size_t drawn, std::size_t rows, const dots& seen);
 

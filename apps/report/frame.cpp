@@ -24,7 +24,7 @@ std::string colour_name(int colour) {
 std::string legend_sample(const legend_entry& entry, double x, double y) {
   switch (entry.mark) {
     case legend_mark::dot:
-      return fmt::format(R"(<g stroke-width="9">{}</g>)", dot(x + 8, y, entry.colour));
+      return fmt::format(R"(<g class="dot" stroke-width="9">{}</g>)", dot(x + 8, y, entry.colour));
     case legend_mark::cross:
       return cross(x + 8, y, entry.colour, 5);
     case legend_mark::bar:
@@ -46,8 +46,8 @@ double widest(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-std::string stroke_class(int colour) { return "s" + colour_name(colour); }
-std::string fill_class(int colour) { return "f" + colour_name(colour); }
+std::string stroke_class(int colour) { return fmt::format("s{}", colour_name(colour)); }
+std::string fill_class(int colour) { return fmt::format("f{}", colour_name(colour)); }
 
 std::string dot(double x, double y, int group) {
   const bool square = group >= group_colours && group / group_colours % 2 == 1;
@@ -62,7 +62,7 @@ std::string cross(double x, double y, int colour, double arm) {
                      shape, stroke_class(colour));
 }
 
-double text_width(std::string_view text) { return 6.6 * static_cast<double>(length(text)); }
+double text_width(std::string_view text) { return 7.0 * static_cast<double>(length(text)); }
 
 std::string draw_legend(const std::vector<legend_entry>& entries, double left, double right, double& bottom) {
   if (entries.empty()) return {};

@@ -2,6 +2,7 @@
 #include "report/gmm_report.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -123,15 +124,14 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
                             {"columns", count(model.columns)},
                             {"components", count(model.components)},
                             {"mean log-likelihood", number(fit.mean_log_likelihood, 7)},
-                            {"BIC", number(fit.bic, 7)},
-                            {"iterations", count(fit.iterations)},
+                            {"BIC", grouped(fit.bic)},
                             {"seconds in all", duration(fit.seconds)}};
-  if (row_rate > 0) figures.push_back({"rows per second", number(row_rate, 3)});
+  if (row_rate > 0) figures.push_back({"rows per second", grouped(std::round(row_rate))});
   out.tiles(figures);
 
   std::string caption = "Crosses are the means; contours hold 39 % (1σ) and 86 % (2σ) of a component's rows.";
   if (model.columns == 1) caption = "The mixture's density over a histogram of the rows.";
-  if (model.columns > 2) caption += " Each cell is one pair of columns.";
+  if (model.columns > 2) caption += " Dots below the diagonal, each column's density on it, contours above it.";
   const std::string sampled = drawn_words(data);
   out.figure(draw_cloud(fitted, "The data and the mixture"), caption + (sampled.empty() ? "" : " " + sampled));
   if (!data.choices.empty())
@@ -160,8 +160,8 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
   std::vector<fact> facts{
       {"covariances", std::string(type_name(model.covariance_type))},
       {"free parameters", number(gmm::free_parameters(model.covariance_type, model.components, model.columns), 12)},
-      {"AIC", number(fit.aic, 7)},
-      {"total weight of the rows", number(fit.total_weight, 10)},
+      {"AIC", grouped(fit.aic)},
+      {"total weight of the rows", grouped(fit.total_weight)},
       {"converged", fit.converged ? "yes" : "no"},
       {"components reseeded", count(fit.reseeded)},
       {"seconds in the loop", duration(fit.loop_seconds)}};

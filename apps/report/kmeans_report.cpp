@@ -17,6 +17,7 @@ cloud model_cloud(const kmeans::model& model, const fit_data& data) {
   if (model.centroids.size() != model.clusters * model.columns)
     throw bad_argument("the model's centroids are not of the size that its clusters and columns ask for");
   cloud out = fitted_cloud(data, model.column_names, "cluster");
+  out.mean_word = "centroid";
   for (std::size_t k = 0; k < model.clusters; ++k) {
     const auto centroid = model.centroids.begin() + static_cast<std::ptrdiff_t>(k * model.columns);
     out.shapes.push_back({0, {centroid, centroid + static_cast<std::ptrdiff_t>(model.columns)}, {}});
@@ -36,8 +37,7 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
   out.tiles({{"rows", count(fit.rows)},
              {"columns", count(model.columns)},
              {"clusters", count(model.clusters)},
-             {"inertia", number(fit.inertia, 7)},
-             {"iterations", count(fit.iterations)},
+             {"inertia", grouped(fit.inertia)},
              {"seconds in all", duration(fit.seconds)}});
   const std::string sampled = drawn_words(data);
   out.figure(draw_cloud(fitted, "The data and the centroids"),
@@ -69,9 +69,9 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
   }
   add_agreement(out, data, fitted, model.clusters);
   out.section("The fit");
-  std::vector<fact> facts{{"BIC", number(fit.bic, 7)},
-                          {"AIC", number(fit.aic, 7)},
-                          {"total weight of the rows", number(fit.total_weight, 10)},
+  std::vector<fact> facts{{"BIC", grouped(fit.bic)},
+                          {"AIC", grouped(fit.aic)},
+                          {"total weight of the rows", grouped(fit.total_weight)},
                           {"converged", fit.converged ? "yes" : "no"},
                           {"clusters relocated", count(fit.relocated)},
                           {"seconds in the loop", duration(fit.loop_seconds)}};

@@ -15,7 +15,7 @@ namespace shoal::report {
 namespace {
 
 constexpr double width = 520;
-constexpr double height = 340;
+constexpr double height = 400;
 constexpr std::size_t most_markers = 40;
 
 bool drawable(const line_series& series, std::size_t i) {
@@ -46,18 +46,28 @@ std::string draw_series(const line_series& series, const frame& plot) {
   return out;
 }
 
-std::string mark_least(const line_series& series, const frame& plot, const std::string& name) {
+// True when another line passes below the point, where the text would otherwise stand.
+bool crowded_below(const line_chart& chart, const line_series& series, std::size_t best) {
+  for (const line_series& other : chart.series)
+    for (std::size_t i = 0; &other != &series && i < other.x.size(); ++i)
+      if (drawable(other, i) && other.x[i] == series.x[best] && other.y[i] <= series.y[best]) return true;
+  return false;
+}
+
+std::string mark_least(const line_chart& chart, const line_series& series, const frame& plot) {
   std::size_t best = series.x.size();
   for (std::size_t i = 0; i < series.x.size(); ++i)
     if (drawable(series, i) && (best == series.x.size() || series.y[i] < series.y[best])) best = i;
   if (best == series.x.size()) return {};
   const double x = plot.x(series.x[best]);
   const double y = plot.y(series.y[best]);
-  const std::string text = name + number(series.x[best]);
-  // Below the minimum of a curve nothing else is drawn; near the bottom or the sides the text moves inwards.
+  const std::string text = chart.mark_name + number(series.x[best]);
+  // Near the bottom or the sides the text moves inwards. Above the point it starts there, clear of a line that falls
+  // steeply towards it.
+  const bool above = y + 24 >= plot.bottom() || crowded_below(chart, series, best);
   const double half = text_width(text) / 2;
-  const double text_x = std::clamp(x, plot.left() + half + 2, plot.right() - half - 2);
-  const double text_y = y + 24 < plot.bottom() ? y + 22 : y - 14;
+  const double text_x = std::clamp(x + (above ? half : 0), plot.left() + half + 2, plot.right() - half - 2);
+  const double text_y = above ? y - 13 : y + 23;
   return fmt::format(R"(<circle class="ring {}" cx="{}" cy="{}" r="6"/>)", stroke_class(series.colour), coordinate(x),
                      coordinate(y)) +
          fmt::format(R"(<text class="mean middle" x="{}" y="{}">{}</text>)", coordinate(text_x), coordinate(text_y),
@@ -92,7 +102,7 @@ picture draw(const line_chart& chart) {
   std::string over;
   for (const line_series& series : chart.series) marks += draw_series(series, plot);
   for (const line_series& series : chart.series)
-    if (series.mark_least) over += mark_least(series, plot, chart.mark_name);
+    if (series.mark_least) over += mark_least(chart, series, plot);
   picture drawing{chart.title, chart.description, {}, width, height, plot.draw(marks, over)};
   if (xs.empty())
     drawing.note = "There is nothing to draw.";

@@ -28,26 +28,25 @@ h1,h2,h3,p,td,th,dd,figcaption{overflow-wrap:anywhere}
 p{max-width:70ch;margin:.5em 0}
 .subtitle,.note,figcaption span,.lead{color:var(--muted)}
 .subtitle{font-size:1.05rem;margin:0 0 1em}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(132px,1fr));gap:10px;margin:1.2em 0;padding:0}
-.tiles div{background:var(--panel);border-radius:8px;padding:10px 14px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(138px,1fr));gap:8px;margin:1.2em 0;padding:0}
+.tiles div{background:var(--panel);border-radius:8px;padding:9px 12px}
 .tiles dt,.facts dt{color:var(--muted);font-size:.85rem}
-.tiles dd{margin:0;font-size:1.25rem;font-weight:600;font-variant-numeric:tabular-nums}
+.tiles dd{margin:0;font-size:1.12rem;font-weight:600;font-variant-numeric:tabular-nums}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:0 36px;margin:.6em 0}
 .facts div{display:flex;justify-content:space-between;gap:16px;border-bottom:1px solid var(--grid);padding:5px 0}
 .facts dt{font-size:.95rem}
 .facts dd{margin:0;text-align:right;font-variant-numeric:tabular-nums}
 .figures{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,430px),1fr));gap:26px 30px;align-items:start;margin:1.4em 0}
-figure{margin:0;min-width:0;max-width:620px}
-figure.wide{grid-column:1/-1;max-width:none}
-figure.wide .scroll{max-width:840px}
+figure{margin:0;min-width:0;width:100%;max-width:620px}
+figure.wide{grid-column:1/-1}
 .scroll{overflow-x:auto}
 figure.wide svg{min-width:600px}
 figure svg{display:block;width:100%;height:auto}
 figcaption{font-size:.92rem;margin:0 0 8px;line-height:1.45}
 figcaption b{display:block;font-size:1.02rem}
-table{border-collapse:collapse;font-size:.93rem;font-variant-numeric:tabular-nums;margin:.4em 0}
+table{border-collapse:collapse;font-size:.9rem;font-variant-numeric:tabular-nums;margin:.4em 0}
 caption{text-align:left;color:var(--muted);padding-bottom:6px;font-size:.92rem}
-th,td{padding:5px 12px;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
+th,td{padding:5px 9px;text-align:right;border-bottom:1px solid var(--grid);white-space:nowrap}
 tbody th,thead th:first-child{text-align:left}
 thead th{color:var(--muted);font-weight:600;font-size:.87rem;border-bottom-color:var(--axis)}
 tbody th{font-weight:600}
@@ -57,7 +56,7 @@ tbody th{font-weight:600}
 .note{font-size:.9rem}
 footer{color:var(--muted);font-size:.85rem;padding-top:2.5em;padding-bottom:2.5em}
 @media print{body{font-size:11pt}main,footer{max-width:none;padding-left:0;padding-right:0}figure,.tiles,tr{break-inside:avoid}h2,h3{break-after:avoid}
-.figures{grid-template-columns:1fr 1fr}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
+.figures{grid-template-columns:1fr 1fr}.scroll{overflow:visible}figure.wide svg{min-width:0}table{font-size:8.5pt}th,td{padding:3px 6px}*{-webkit-print-color-adjust:exact;print-color-adjust:exact}}
 )css";
 
 std::string definition_list(std::string_view kind, const std::vector<fact>& facts) {
@@ -141,9 +140,11 @@ void page::figure(const picture& drawing, const std::string& caption) {
   std::string words = caption;
   if (!words.empty() && !drawing.note.empty()) words += " ";
   words += drawing.note;
-  body_ += fmt::format(
-      "<figure{}><figcaption><b>{}</b><span>{}</span></figcaption><div class=\"scroll\">{}</div></figure>\n",
-      drawing.width > wide ? " class=\"wide\"" : "", escape(drawing.title), escape(words), inline_svg(drawing));
+  const std::string open = drawing.width > wide ? fmt::format("<figure class=\"wide\" style=\"max-width:{}px\">",
+                                                              coordinate(1.2 * drawing.width))
+                                                : "<figure>";
+  body_ += fmt::format("{}<figcaption><b>{}</b><span>{}</span></figcaption><div class=\"scroll\">{}</div></figure>\n",
+                       open, escape(drawing.title), escape(words), inline_svg(drawing));
 }
 
 std::string page::html() const {

@@ -19,16 +19,17 @@ std::string_view style() {
 .chart text{fill:var(--ink)}
 .chart .tick{fill:var(--muted);font-size:11.5px}
 .chart .heading{font-size:15px;font-weight:600}
-.chart .mean{font-weight:700;stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round;paint-order:stroke}
+.chart .mean{font-weight:700;font-size:13.5px;stroke:var(--paper);stroke-width:3.5px;stroke-linejoin:round;paint-order:stroke}
+.chart{fill:none}
 .chart .end{text-anchor:end}.chart .middle{text-anchor:middle}
-.chart path,.chart line,.chart ellipse,.chart circle{fill:none}
 .chart .grid{stroke:var(--grid)}.chart .axis{stroke:var(--axis)}
 .chart .line{stroke-width:2;stroke-linejoin:round;stroke-linecap:round}
+.chart .thin .line{stroke-width:1.3}.chart .thin .halo{stroke-width:2.6}.chart .thin .dashed{stroke-dasharray:3 2.5}
 .chart .dashed{stroke-dasharray:5 4}
-.chart .halo{stroke:var(--paper);stroke-width:4;stroke-opacity:.7}
+.chart .halo{stroke:var(--paper);stroke-width:3.6;stroke-opacity:.6}
 .chart .dot{stroke-linecap:round}.chart .square{stroke-linecap:square}
 .chart .paper{fill:var(--paper)}.chart .ring{fill:var(--paper);stroke-width:2.2}
-.chart .bars{fill:var(--muted);fill-opacity:.35}
+.chart .bars{fill:var(--muted);fill-opacity:.3}.chart .area{fill-opacity:.42}
 .sn{stroke:var(--muted)}.fn{fill:var(--muted)}.si{stroke:var(--ink)}
 .s0{stroke:var(--c0)}.s1{stroke:var(--c1)}.s2{stroke:var(--c2)}.s3{stroke:var(--c3)}
 .s4{stroke:var(--c4)}.s5{stroke:var(--c5)}.s6{stroke:var(--c6)}.s7{stroke:var(--c7)}
@@ -70,9 +71,9 @@ picture beside(std::span<const picture> drawings, std::string title, std::string
   constexpr double heading = 40;
   picture whole{std::move(title), std::move(description), {}, margin, 0, {}};
   for (const picture& drawing : drawings) {
-    whole.body += fmt::format(
-        R"a(<text class="heading" x="{0}" y="26">{1}</text><g transform="translate({0} {2})">{3}</g>)a",
-        coordinate(whole.width), escape(drawing.title), coordinate(heading), drawing.body);
+    whole.body +=
+        fmt::format(R"a(<text class="heading" x="{0}" y="26">{1}</text><g transform="translate({0} {2})">{3}</g>)a",
+                    coordinate(whole.width), escape(drawing.title), coordinate(heading), drawing.body);
     whole.width += drawing.width + (&drawing == &drawings.back() ? margin : gap);
     whole.height = std::max(whole.height, heading + drawing.height + margin);
   }

@@ -14,7 +14,7 @@ namespace shoal::report {
 namespace {
 
 constexpr double scatter_width = 520;
-constexpr double scatter_height = 460;
+constexpr double scatter_height = 400;
 constexpr std::size_t most_matrix_columns = 5;
 constexpr std::size_t most_matrix_rows = 1500;
 
@@ -29,24 +29,50 @@ std::string describe(const cloud& data, const std::string& columns) {
                      data.shapes.empty() ? "" : ", with the means marked");
 }
 
-// One cell of the matrix: frame, grid, dots, contours.
-std::string panel(const cloud& data, const std::vector<std::size_t>& rows, std::size_t x_column, std::size_t y_column,
-                  const axis& x_axis, const axis& y_axis, double left, double top, double size, dots& seen) {
-  const scale x(x_axis.shown, left, left + size);
-  const scale y(y_axis.shown, top + size, top);
+// The rectangle of one cell: grid below, `marks` cut off at its edges, axis lines around.
+std::string cell(const axis& x_axis, const axis* y_axis, const scale& x, const scale& y, double left, double top,
+                 double size, const std::string& marks) {
   std::string grid;
   for (const double tick : x_axis.ticks)
     grid += fmt::format("M{} {}v{}", coordinate(x(tick)), coordinate(top), coordinate(size));
-  for (const double tick : y_axis.ticks)
+  for (const double tick : y_axis != nullptr ? y_axis->ticks : std::vector<double>{})
     grid += fmt::format("M{} {}h{}", coordinate(left), coordinate(y(tick)), coordinate(size));
-  const dots drawn = draw_dots(data, rows, x_column, y_column, x_axis, y_axis, x, y, 3.2);
+  return fmt::format(
+      R"(<path class="grid" d="{0}"/><svg x="{1}" y="{2}" width="{3}" height="{3}" viewBox="{1} {2} {3} {3}">{4}</svg>)"
+      R"(<path class="axis" d="M{1} {2}h{3}v{3}h-{3}z"/>)",
+      grid, coordinate(left), coordinate(top), coordinate(size), marks);
+}
+
+// Cells of a matrix of `columns` columns. Below the diagonal dots, on it densities, above it contours.
+struct matrix_layout {
+  double left = 0;
+  double top = 0;
+  double size = 0;
+  double gap = 8;
+  double at(double start, std::size_t i) const { return start + static_cast<double>(i) * (size + gap); }
+};
+
+std::string matrix_cell(const cloud& data, const std::vector<std::size_t>& rows, const std::vector<axis>& axes,
+                        std::size_t i, std::size_t j, bool contours, const matrix_layout& at, dots& seen) {
+  const double left = at.at(at.left, j);
+  const double top = at.at(at.top, i);
+  const scale x(axes[j].shown, left, left + at.size);
+  if (i == j) {
+    const density shape = column_density(data, rows, j, axes[j].shown);
+    const scale y({0, shape.greatest > 0 ? 1.08 * shape.greatest : 1}, top + at.size, top);
+    return cell(axes[j], nullptr, x, y, left, top, at.size, draw_density(shape, axes[j].shown, x, y));
+  }
+  const scale y(axes[i].shown, top + at.size, top);
+  if (i < j) {
+    if (!contours) return {};
+    return cell(axes[j], &axes[i], x, y, left, top, at.size, draw_shapes(data, j, i, x, y, false));
+  }
+  const dots drawn = draw_dots(data, rows, j, i, axes[j], axes[i], x, y, 3.2);
   seen.outside = std::max(seen.outside, drawn.outside);
   seen.not_finite = std::max(seen.not_finite, drawn.not_finite);
-  return fmt::format(
-      R"(<path class="grid" d="{0}"/><svg x="{1}" y="{2}" width="{3}" height="{3}" viewBox="{1} {2} {3} {3}">{4}{5}</svg>)"
-      R"(<path class="axis" d="M{1} {2}h{3}v{3}h-{3}z"/>)",
-      grid, coordinate(left), coordinate(top), coordinate(size), drawn.body,
-      draw_shapes(data, x_column, y_column, x, y, false));
+  // Without contours above the diagonal, the means are marked on the dots.
+  const std::string means = contours ? "" : draw_shapes(data, j, i, x, y, false);
+  return cell(axes[j], &axes[i], x, y, left, top, at.size, drawn.body + means);
 }
 
 }  // namespace
@@ -73,42 +99,44 @@ picture draw_scatter_matrix(const cloud& data, std::size_t columns, std::string 
   check(data);
   columns = std::min({columns, most_matrix_columns, data.rows.columns()});
   if (columns < 2) throw bad_argument(fmt::format("a scatter matrix needs two columns or more, not {}", columns));
-  constexpr double left = 74;
-  constexpr double gap = 10;
-  constexpr double full_width = 760;
-  const auto cells = static_cast<double>(columns - 1);
-  const double size = std::min(220.0, (full_width - left - 12 - gap * (cells - 1)) / cells);
-  const double width = left + cells * size + (cells - 1) * gap + 12;
+  constexpr double full_width = 780;
+  constexpr double largest_cell = 200;
+  const auto cells = static_cast<double>(columns);
+  matrix_layout at;
+  at.left = 74;
+  at.size = std::min(largest_cell, (full_width - at.left - 12 - at.gap * (cells - 1)) / cells);
+  const double right = at.left + cells * at.size + (cells - 1) * at.gap;
+  const double width = right + 12;
 
+  const bool contours = has_contours(data);
   const std::vector<std::size_t> rows = subsample(data.rows.rows(), most_matrix_rows);
-  double top = 0;
-  std::string body = draw_legend(cloud_legend(data, has_contours(data)), left, width - 12, top);
-  top += 10;
+  std::string body = draw_legend(cloud_legend(data, contours), at.left, right, at.top);
+  at.top += 10;
+  const double bottom = at.top + cells * at.size + (cells - 1) * at.gap;
   std::vector<axis> axes;
   for (std::size_t j = 0; j < columns; ++j)
-    axes.push_back(make_axis(shorten(column_name(data, j), 22), column_range(data, j), 3));
+    axes.push_back(make_axis(shorten(column_name(data, j), 18), column_range(data, j), 3));
   dots seen;
-  for (std::size_t i = 1; i < columns; ++i) {
-    const double panel_top = top + static_cast<double>(i - 1) * (size + gap);
-    for (std::size_t j = 0; j < i; ++j)
-      body += panel(data, rows, j, i, axes[j], axes[i], left + static_cast<double>(j) * (size + gap), panel_top, size,
-                    seen);
-    const scale y(axes[i].shown, panel_top + size, panel_top);
-    for (std::size_t t = 0; t < axes[i].ticks.size(); ++t)
-      body += fmt::format(R"(<text class="tick end" x="{}" y="{}">{}</text>)", coordinate(left - 6),
+  body += R"(<g class="thin">)";
+  for (std::size_t i = 0; i < columns; ++i)
+    for (std::size_t j = 0; j < columns; ++j) body += matrix_cell(data, rows, axes, i, j, contours, at, seen);
+  body += "</g>";
+  for (std::size_t i = 0; i < columns; ++i) {
+    const double cell_top = at.at(at.top, i);
+    const scale y(axes[i].shown, cell_top + at.size, cell_top);
+    const bool rows_axis = i > 0 || contours;
+    for (std::size_t t = 0; rows_axis && t < axes[i].ticks.size(); ++t)
+      body += fmt::format(R"(<text class="tick end" x="{}" y="{}">{}</text>)", coordinate(at.left - 6),
                           coordinate(y(axes[i].ticks[t]) + 4), escape(axes[i].tick_labels[t]));
     body += fmt::format(R"a(<text class="middle" transform="translate(14 {}) rotate(-90)">{}</text>)a",
-                        coordinate(panel_top + size / 2), escape(axes[i].label));
-  }
-  const double bottom = top + cells * size + (cells - 1) * gap;
-  for (std::size_t j = 0; j + 1 < columns; ++j) {
-    const double panel_left = left + static_cast<double>(j) * (size + gap);
-    const scale x(axes[j].shown, panel_left, panel_left + size);
-    for (std::size_t t = 0; t < axes[j].ticks.size(); ++t)
-      body += fmt::format(R"(<text class="tick middle" x="{}" y="{}">{}</text>)", coordinate(x(axes[j].ticks[t])),
-                          coordinate(bottom + 17), escape(axes[j].tick_labels[t]));
-    body += fmt::format(R"(<text class="middle" x="{}" y="{}">{}</text>)", coordinate(panel_left + size / 2),
-                        coordinate(bottom + 37), escape(axes[j].label));
+                        coordinate(cell_top + at.size / 2), escape(axes[i].label));
+    const double cell_left = at.at(at.left, i);
+    const scale x(axes[i].shown, cell_left, cell_left + at.size);
+    for (std::size_t t = 0; t < axes[i].ticks.size(); ++t)
+      body += fmt::format(R"(<text class="tick middle" x="{}" y="{}">{}</text>)", coordinate(x(axes[i].ticks[t])),
+                          coordinate(bottom + 17), escape(axes[i].tick_labels[t]));
+    body += fmt::format(R"(<text class="middle" x="{}" y="{}">{}</text>)", coordinate(cell_left + at.size / 2),
+                        coordinate(bottom + 37), escape(axes[i].label));
   }
   std::string note = cloud_note(rows.size(), data.rows.rows(), seen);
   if (columns < data.rows.columns())

@@ -156,7 +156,7 @@ table group_table(const cloud& data, const std::vector<std::string>& extra_headi
     for (const std::string& extra : extra_cells[k]) row.push_back({extra});
     for (std::size_t j = 0; j < shown_columns; ++j) {
       std::string text = number(shape.mean[j], 4);
-      if (!shape.covariance.empty()) text += " ± " + number(std::sqrt(shape.covariance[j * columns + j]), 3);
+      if (!shape.covariance.empty()) text += " ± " + number(std::sqrt(shape.covariance[j * columns + j]), 2);
       row.push_back({text});
     }
     out.rows.push_back(std::move(row));
@@ -185,7 +185,10 @@ void add_agreement(page& out, const fit_data& data, const cloud& fitted, std::si
   if (data.given.empty()) return;
   std::vector<std::int32_t> relabelled;
   const cloud given = given_cloud(fitted, data, counts, groups, relabelled);
-  out.figure(draw_cloud(given, "The same rows by given label"),
+  // Three columns at most: the page has shown the whole matrix once.
+  const std::string title = "The same rows by given label";
+  const std::size_t columns = given.rows.columns();
+  out.figure(columns > 2 ? draw_scatter_matrix(given, 3, title) : draw_cloud(given, title),
              fmt::format("A label has the colour of the {} that shares most rows with it.", fitted.group_word));
 }
 
@@ -202,9 +205,9 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
   for (const choice& tried : choices) {
     const double shade = tried.groups == chosen ? 0.5 : 0;
     out.rows.push_back({{std::to_string(tried.groups)},
-                        {number(tried.mean_log_likelihood, 7), shade},
-                        {number(tried.bic, 7), shade},
-                        {number(tried.aic, 7), shade}});
+                        {grouped(tried.mean_log_likelihood), shade},
+                        {grouped(tried.bic), shade},
+                        {grouped(tried.aic), shade}});
   }
   return out;
 }

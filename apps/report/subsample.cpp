@@ -35,14 +35,10 @@ std::vector<std::size_t> subsample(std::size_t rows, std::size_t at_most) {
   const std::size_t count = rows < at_most ? rows : at_most;
   std::vector<std::size_t> indices(count);
   if (count == 0) return indices;
-  // Stretch i is [i·q + min(i, r), …) for rows = count·q + r: exact for any size, with no product that overflows.
-  const std::size_t quotient = rows / count;
-  const std::size_t remainder = rows % count;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t first = i * quotient + (i < remainder ? i : remainder);
-    const std::size_t stretch = quotient + (i < remainder ? 1 : 0);
-    indices[i] = first + static_cast<std::size_t>(mix(i) % stretch);
-  }
+  // Stretch i starts at floor(i · rows / count), written so that no product overflows.
+  const auto start = [&](std::size_t i) { return i * (rows / count) + i * (rows % count) / count; };
+  for (std::size_t i = 0; i < count; ++i)
+    indices[i] = start(i) + static_cast<std::size_t>(mix(i) % (start(i + 1) - start(i)));
   return indices;
 }
 

@@ -111,6 +111,11 @@ std::string number(double value, int digits) {
   return value < 0 && !zero ? std::string(minus) + text : text;
 }
 
+std::string grouped(double value) {
+  if (!std::isfinite(value) || std::abs(value) < 1e4 || std::abs(value) >= 1e15) return number(value, 7);
+  return fmt::format("{}{}", value < 0 ? minus : "", count(static_cast<std::size_t>(std::llround(std::abs(value)))));
+}
+
 std::string percent(double share) {
   if (!std::isfinite(share)) return number(share);
   return fmt::format("{:.1f}\u00A0%", 100 * share);

@@ -26,6 +26,9 @@ std::string count(std::size_t value);
 /// A number of at most `digits` significant digits, with a true minus sign and powers written ×10ⁿ.
 std::string number(double value, int digits = 5);
 
+/// A number of at most seven significant digits; from 10,000 on a whole number in groups of three digits.
+std::string grouped(double value);
+
 /// 0.24 becomes "24.0 %".
 std::string percent(double share);
 
