@@ -24,7 +24,7 @@ Wishart of n degrees of freedom. Row i is the same for any number of rows and th
 
 struct generate_command {
   gmm::generator_options options;
-  drawing drawing;
+  drawing_plan drawing;
   std::string model;
   std::optional<shoal::scalar> scalar;
   run_options run;
@@ -50,7 +50,7 @@ void run(const generate_command& command) {
   gmm::generator_options options = command.options;
   options.seed = command.drawing.seed;
   const gmm::model model = gmm::generate_model(options);
-  drawing drawing = command.drawing;
+  drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
   json object;

@@ -20,7 +20,7 @@ Row i is the same for any number of rows and threads.)";
 
 struct sample_command {
   std::string model;
-  drawing drawing;
+  drawing_plan drawing;
   std::optional<shoal::scalar> scalar;
   run_options run;
 };
@@ -29,7 +29,7 @@ void run(const sample_command& command) {
   check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}});
   const auto begin = std::chrono::steady_clock::now();
   const gmm::model model = gmm::load_model(command.model);
-  drawing drawing = command.drawing;
+  drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
   const std::stop_token stop = interruptions().token();

@@ -125,6 +125,9 @@ void add_run_options(CLI::App& app, run_options& options, bool memory = true);
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default);
 void add_fit_options(CLI::App& app, fit_options& options);
 
+/// Whether something that is no folder has this name.
+bool is_file(const std::string& path);
+
 /// `--init`: one of the known ways, or the name of a model file.
 template <class Value>
 CLI::Option* add_init_option(CLI::App& app, fit_options& options, const choices<Value>& known) {
@@ -147,9 +150,6 @@ Value chosen_init(const fit_options& options, const choices<Value>& known, Value
   throw bad_argument(fmt::format("--init: '{}' is not one of {}, and there is no such file{}", options.init,
                                  fmt::join(words, ", "), suggestion(options.init, words)));
 }
-
-/// Whether something that can be read has this name.
-bool is_file(const std::string& path);
 
 /// check_outputs() for the files of a fit.
 void check_fit_outputs(const fit_options& options);
