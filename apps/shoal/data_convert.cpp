@@ -124,9 +124,9 @@ void run(const convert_command& command, scalar scalar) {
     object["seconds"] = seconds.count();
     print_json(object);
   } else if (!command.run.quiet) {
-    print(printable_lines(fact("written", fmt::format("{}: {} rows of {} columns, {}", command.output,
-                                                      grouped(data.rows().rows()), data.rows().columns(),
-                                                      word_for(scalar_choices(), scalar)))));
+    print(printable_lines(
+        fact("written", fmt::format("{}: {} rows of {} columns, {}", command.output, grouped(data.rows().rows()),
+                                    data.rows().columns(), word_for(scalar_choices(), scalar)))));
   }
 }
 
@@ -146,10 +146,10 @@ void run(const convert_command& command) {
 
 void add_data_convert(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<convert_command>();
-  CLI::App& app = *add_verb(noun, "convert", "Rewrite a file as .npy or .csv", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app =
+      *add_verb(noun, "convert", "Rewrite a file as .npy or .csv", examples, selected, [command] { run(*command); });
   add_data_options(app, command->data, false);
-  add_file(app, "OUT", command->output, "", "File to write: .npy or .csv")->required();
+  add_file(app, "OUT", command->output, "", "File to write: .npy or .csv", presence::required);
   add_file(app, "--labels", command->labels, "OUT.npy",
            "Write the label column as int32 numbers, in order of first appearance");
   add_run_options(app, command->run);

@@ -24,33 +24,32 @@ Wishart of n degrees of freedom. Row i is the same for any number of rows and th
 
 struct generate_command {
   gmm::generator_options options;
-  drawing drawing;
+  drawing_plan drawing;
   std::string model;
   std::optional<shoal::scalar> scalar;
   run_options run;
 };
 
 const choices<random::normal_method>& normal_choices() {
-  static const choices<random::normal_method> known = {
-      {"ratio-of-uniforms", random::normal_method::ratio_of_uniforms}, {"ziggurat", random::normal_method::ziggurat}};
+  static const choices<random::normal_method> known = {{"ratio-of-uniforms", random::normal_method::ratio_of_uniforms},
+                                                       {"ziggurat", random::normal_method::ziggurat}};
   return known;
 }
 
 const choices<gmm::weight_distribution>& weight_choices() {
-  static const choices<gmm::weight_distribution> known = {
-      {"uniform", gmm::weight_distribution::uniform_normalized}, {"dirichlet", gmm::weight_distribution::dirichlet}};
+  static const choices<gmm::weight_distribution> known = {{"uniform", gmm::weight_distribution::uniform_normalized},
+                                                          {"dirichlet", gmm::weight_distribution::dirichlet}};
   return known;
 }
 
 void run(const generate_command& command) {
-  check_outputs({{"--output", command.drawing.output},
-                 {"--labels", command.drawing.labels},
-                 {"--model", command.model}});
+  check_outputs(
+      {{"--output", command.drawing.output}, {"--labels", command.drawing.labels}, {"--model", command.model}});
   const auto begin = std::chrono::steady_clock::now();
   gmm::generator_options options = command.options;
   options.seed = command.drawing.seed;
   const gmm::model model = gmm::generate_model(options);
-  drawing drawing = command.drawing;
+  drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
   json object;
@@ -95,20 +94,19 @@ void add_data_generate(CLI::App& noun, verb& selected) {
   gmm::generator_options& options = command->options;
   CLI::App& app = *add_verb(noun, "generate", "Draw a random mixture and rows from it", examples, selected,
                             [command] { run(*command); });
-  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1)->required()->default_str("");
-  add_count(app, "--columns", options.columns, "D", "Columns", 1)->required()->default_str("");
-  add_count(app, "--components", options.components, "K", "Components of the mixture", 1)->required()->default_str("");
+  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
+  add_count(app, "--columns", options.columns, "D", "Columns", 1, presence::required);
+  add_count(app, "--components", options.components, "K", "Components of the mixture", 1, presence::required);
   add_choice(app, "--covariance", options.covariance_type, covariance_choices(), "Shape of the covariances", "full");
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the mixture and the rows");
   add_choice(app, "--weights", options.weights, weight_choices(), "How the weights are drawn", "uniform");
   add_number(app, "--alpha", options.dirichlet_alpha, "Concentration of the Dirichlet weights", 0, true);
   add_number(app, "--mean-scale", options.mean_scale, "a, the variance of each coordinate of the means", 0);
   add_number(app, "--degrees-of-freedom", options.wishart_degrees, "n of the Wishart covariances, more than D - 1", 0,
-             true)
-      ->default_str("D + 2");
+             true, "D + 2");
   add_choice(app, "--normal", command->drawing.method, normal_choices(), "How normals are drawn", "ziggurat");
   add_scalar_option(app, command->scalar, "float64");
-  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write")->required();
+  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
   add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
   add_file(app, "--model", command->model, "OUT.json", "Write the mixture that the rows were drawn from");
   add_run_options(app, command->run, false);

@@ -63,7 +63,8 @@ void run(const info_command& command, json object, scalar scalar) {
   if (command.run.quiet) return;
   std::string text;
   if (object.contains("format")) {
-    std::string format = fmt::format("{}, {}", object["format"].get<std::string>(), object["element"].get<std::string>());
+    std::string format =
+        fmt::format("{}, {}", object["format"].get<std::string>(), object["element"].get<std::string>());
     if (object.contains("order")) format += fmt::format(", {} order", object["order"].get<std::string>());
     if (object["compressed"].get<bool>()) format += ", compressed";
     if (object["header"].get<bool>()) format += ", with a header";
@@ -96,8 +97,7 @@ void run(const info_command& command) {
 
 void add_data_info(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<info_command>();
-  CLI::App& app =
-      *add_verb(noun, "info", "Say what a file holds", examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(noun, "info", "Say what a file holds", examples, selected, [command] { run(*command); });
   add_data_options(app, command->data);
   add_run_options(app, command->run);
 }

@@ -86,8 +86,8 @@ void run(bool as_json) {
 
 void add_devices(CLI::App& program, verb& selected) {
   const auto as_json = std::make_shared<bool>(false);
-  CLI::App& app = *add_verb(program, "devices", "List what can compute here", examples, selected,
-                            [as_json] { run(*as_json); });
+  CLI::App& app =
+      *add_verb(program, "devices", "List what can compute here", examples, selected, [as_json] { run(*as_json); });
   add_flag(app, "--json", *as_json, "Print one JSON object on standard output");
 }
 

@@ -13,7 +13,7 @@
 namespace shoal::app {
 
 template <class Scalar>
-void draw_rows(const gmm::model& model, const drawing& drawing, progress_line& line, std::stop_token stop) {
+void draw_rows(const gmm::model& model, const drawing_plan& drawing, progress_line& line, std::stop_token stop) {
   constexpr std::size_t range = 16384;
   const std::size_t ranges = (drawing.rows + range - 1) / range;
   npy_output<Scalar> rows(drawing.output, drawing.rows, model.columns);
@@ -35,7 +35,7 @@ void draw_rows(const gmm::model& model, const drawing& drawing, progress_line& l
   rows.commit();
   labels.commit();
 }
-template void draw_rows<float>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
-template void draw_rows<double>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
+template void draw_rows<float>(const gmm::model&, const drawing_plan&, progress_line&, std::stop_token);
+template void draw_rows<double>(const gmm::model&, const drawing_plan&, progress_line&, std::stop_token);
 
 }  // namespace shoal::app

@@ -12,7 +12,7 @@
 
 namespace shoal::app {
 
-struct drawing {
+struct drawing_plan {
   std::size_t rows = 0;
   std::uint64_t seed = 0;
   random::normal_method method = random::normal_method::ziggurat;
@@ -23,8 +23,8 @@ struct drawing {
 
 /// Writes the files. Row i is the same for any number of rows and threads.
 template <class Scalar>
-void draw_rows(const gmm::model& model, const drawing& drawing, progress_line& line, std::stop_token stop);
-extern template void draw_rows<float>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
-extern template void draw_rows<double>(const gmm::model&, const drawing&, progress_line&, std::stop_token);
+void draw_rows(const gmm::model& model, const drawing_plan& drawing, progress_line& line, std::stop_token stop);
+extern template void draw_rows<float>(const gmm::model&, const drawing_plan&, progress_line&, std::stop_token);
+extern template void draw_rows<double>(const gmm::model&, const drawing_plan&, progress_line&, std::stop_token);
 
 }  // namespace shoal::app

@@ -51,12 +51,12 @@ std::string summary(const gmm_outcome& outcome, const json& object) {
   text += fact("mixture", fmt::format("{} component{}, {} covariances, {} columns", model.components,
                                       model.components == 1 ? "" : "s",
                                       word_for(covariance_choices(), outcome.library.covariance_type), model.columns));
-  text += fact("data", fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
-                                   options.data.weights.empty()
-                                       ? std::string()
-                                       : fmt::format(" of total weight {:.8g}", result.total_weight)));
-  text += fact("log-likelihood", fmt::format("{:.10g} mean; BIC {:.8g}, AIC {:.8g}", result.mean_log_likelihood,
-                                             result.bic, result.aic));
+  text += fact("data",
+               fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+                           options.data.weights.empty() ? std::string()
+                                                        : fmt::format(" of total weight {:.8g}", result.total_weight)));
+  text += fact("log-likelihood",
+               fmt::format("{:.10g} mean; BIC {:.8g}, AIC {:.8g}", result.mean_log_likelihood, result.bic, result.aic));
   text +=
       fact("iterations", fmt::format("{}, {}", result.iterations, result.converged ? "converged" : "not converged"));
   if (result.reseeded > 0) text += fact("reseeded", fmt::format("{} empty components", result.reseeded));

@@ -67,8 +67,9 @@ void run(const predict_command& command, const gmm::model& model, scalar scalar)
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
-    std::string text = fact(command.probabilities ? "probabilities" : "labels",
-                            fmt::format("{}: {} rows of {} components", command.output, grouped(rows), model.components));
+    std::string text =
+        fact(command.probabilities ? "probabilities" : "labels",
+             fmt::format("{}: {} rows of {} components", command.output, grouped(rows), model.components));
     text += fact("log-likelihood", fmt::format("{:.10g} mean", mean));
     if (agreement) {
       text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
@@ -82,18 +83,17 @@ void run(const predict_command& command, const gmm::model& model, scalar scalar)
 
 void add_gmm_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
-  CLI::App& app =
-      *add_verb(noun, "predict", "Write the component of each row, or the probabilities of all components", examples,
-                selected, [command] {
-                  check_outputs({{"--output", command->output}});
-                  const gmm::model model = gmm::load_model(command->model);
-                  const scalar scalar = command->data.chosen_scalar();
-                  with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); });
-                });
-  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit")->required();
+  CLI::App& app = *add_verb(noun, "predict", "Write the component of each row, or the probabilities of all components",
+                            examples, selected, [command] {
+                              check_outputs({{"--output", command->output}});
+                              const gmm::model model = gmm::load_model(command->model);
+                              const scalar scalar = command->data.chosen_scalar();
+                              with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); });
+                            });
+  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");
-  add_file(app, "--output", command->output, "OUT.npy", "File to write")->required();
+  add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
   add_run_options(app, command->run);
 }
 

@@ -20,7 +20,7 @@ Row i is the same for any number of rows and threads.)";
 
 struct sample_command {
   std::string model;
-  drawing drawing;
+  drawing_plan drawing;
   std::optional<shoal::scalar> scalar;
   run_options run;
 };
@@ -29,7 +29,7 @@ void run(const sample_command& command) {
   check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}});
   const auto begin = std::chrono::steady_clock::now();
   const gmm::model model = gmm::load_model(command.model);
-  drawing drawing = command.drawing;
+  drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
   const std::stop_token stop = interruptions().token();
@@ -58,13 +58,12 @@ void run(const sample_command& command) {
 
 void add_gmm_sample(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<sample_command>();
-  CLI::App& app =
-      *add_verb(noun, "sample", "Draw rows from a model", examples, selected, [command] { run(*command); });
-  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit")->required();
-  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1)->required()->default_str("");
+  CLI::App& app = *add_verb(noun, "sample", "Draw rows from a model", examples, selected, [command] { run(*command); });
+  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
+  add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the rows");
   add_scalar_option(app, command->scalar, "float64");
-  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write")->required();
+  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
   add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
   add_run_options(app, command->run, false);
 }

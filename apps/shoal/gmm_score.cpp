@@ -64,13 +64,13 @@ void run(const score_command& command, const gmm::model& model, scalar scalar) {
 
 void add_gmm_score(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<score_command>();
-  CLI::App& app = *add_verb(
-      noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected, [command] {
+  CLI::App& app =
+      *add_verb(noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected, [command] {
         const gmm::model model = gmm::load_model(command->model);
         const scalar scalar = command->data.chosen_scalar();
         with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); });
       });
-  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit")->required();
+  add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_run_options(app, command->run);
 }

@@ -44,8 +44,8 @@ void run(const select_command& command, gmm_outcome& outcome) {
     if (!library.checkpoint.empty()) library.checkpoint += fmt::format(".{}", components);
     line.prefix(fmt::format("{} of {} components", components, command.components.back()));
     try {
-      gmm::fit_result result = with_resume_hint(
-          library.checkpoint, [&] { return fit_mixture(rows, library, options.fit.init, control); });
+      gmm::fit_result result =
+          with_resume_hint(library.checkpoint, [&] { return fit_mixture(rows, library, options.fit.init, control); });
       candidate.mean_log_likelihood = result.mean_log_likelihood;
       candidate.bic = result.bic;
       candidate.aic = result.aic;
@@ -91,8 +91,8 @@ void run(const select_command& command) {
 
 void add_gmm_select(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<select_command>();
-  CLI::App& app = *add_verb(noun, "select", "Choose the number of components", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app =
+      *add_verb(noun, "select", "Choose the number of components", examples, selected, [command] { run(*command); });
   add_counts(app, "--components", command->components, "Numbers of components to try: 1..20 or 1,2,5");
   add_choice(app, "--criterion", command->criterion, criterion_choices(), "What is to be least", "bic");
   add_gmm_options(app, command->options);

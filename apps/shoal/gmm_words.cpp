@@ -32,7 +32,7 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
   options.fit.tolerance = 1e-3;
   add_data_options(app, options.data);
   add_choice(app, "--covariance", options.covariance, covariance_choices(), "Shape of the covariances", "full");
-  add_init_option(app, options.fit, gmm_initialization_choices());
+  add_init_option(app, options.fit, words_of(gmm_initialization_choices()));
   add_fit_options(app, options.fit);
   add_number(app, "--tolerance", options.fit.tolerance,
              "Stop when the mean log-likelihood changes by less; 0: exactly --max-iterations", 0);
@@ -95,8 +95,7 @@ gmm::fit_result fit_mixture(const fit_rows<Scalar>& rows, gmm::options options, 
   return result;
 }
 template gmm::fit_result fit_mixture<float>(const fit_rows<float>&, gmm::options, const std::string&, const control&);
-template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&,
-                                             const control&);
+template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&, const control&);
 
 json describe_fit(const gmm_options& options, const gmm::options& library, const gmm::fit_result& result,
                   shoal::scalar scalar) {
@@ -134,7 +133,8 @@ std::string model_table(const gmm::model& model) {
   if (d < model.columns) cells[0].push_back(fmt::format("({} more columns)", model.columns - d));
   for (std::size_t k = 0; k < std::min(model.components, most_components); ++k) {
     cells.push_back({std::to_string(k), fmt::format("{:.4f}", model.weights[k])});
-    for (std::size_t j = 0; j < d; ++j) cells.back().push_back(fmt::format("{:.6g}", model.means[k * model.columns + j]));
+    for (std::size_t j = 0; j < d; ++j)
+      cells.back().push_back(fmt::format("{:.6g}", model.means[k * model.columns + j]));
   }
   std::string text = table(cells);
   if (model.components > most_components) text += fmt::format("({} more)\n", model.components - most_components);

@@ -36,15 +36,14 @@ std::string summary(const kmeans_outcome& outcome, const json& object) {
     }
     text += table(cells) + "\n";
   }
-  text += fact("k-means", fmt::format("{} cluster{}, {} columns", model.clusters, model.clusters == 1 ? "" : "s",
-                                      model.columns));
-  text += fact("data", fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
-                                   options.data.weights.empty()
-                                       ? std::string()
-                                       : fmt::format(" of total weight {:.8g}", result.total_weight)));
-  text += fact("inertia",
-               fmt::format("{:.10g}{}; BIC {:.8g}, AIC {:.8g}", result.inertia,
-                           options.fit.standardize ? " in standardized units" : "", result.bic, result.aic));
+  text += fact("k-means",
+               fmt::format("{} cluster{}, {} columns", model.clusters, model.clusters == 1 ? "" : "s", model.columns));
+  text += fact("data",
+               fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+                           options.data.weights.empty() ? std::string()
+                                                        : fmt::format(" of total weight {:.8g}", result.total_weight)));
+  text += fact("inertia", fmt::format("{:.10g}{}; BIC {:.8g}, AIC {:.8g}", result.inertia,
+                                      options.fit.standardize ? " in standardized units" : "", result.bic, result.aic));
   text +=
       fact("iterations", fmt::format("{}, {}", result.iterations, result.converged ? "converged" : "not converged"));
   if (result.relocated > 0) text += fact("relocated", fmt::format("{} empty clusters", result.relocated));

@@ -31,8 +31,8 @@ void run(const kmeans_options& options, const kmeans_request& request, kmeans_ou
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
-  outcome.result = with_resume_hint(options.fit.checkpoint,
-                                    [&] { return fit_centroids(rows, request, options.fit.init, control); });
+  outcome.result =
+      with_resume_hint(options.fit.checkpoint, [&] { return fit_centroids(rows, request, options.fit.init, control); });
   finish(outcome, rows, line, control);
 }
 
@@ -53,11 +53,8 @@ void run(const fit_command& command) {
 void add_kmeans_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
   CLI::App& app = *add_verb(noun, "fit", "Fit centroids by k-means", examples, selected, [command] { run(*command); });
-  app.add_option_function<std::string>(
-         "--clusters",
-         [command](const std::string& text) { command->clusters = parse_count("--clusters", text, 1); },
-         "Clusters; not needed when --init is a file")
-      ->type_name("K");
+  add_option(app, "--clusters", "K", "Clusters; not needed when --init is a file", "",
+             [command](const std::string& text) { command->clusters = parse_count("--clusters", text, 1); });
   add_kmeans_options(app, command->options);
 }
 

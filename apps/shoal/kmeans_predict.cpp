@@ -74,16 +74,15 @@ void run(const predict_command& command, const kmeans_file& file, scalar scalar)
 
 void add_kmeans_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
-  CLI::App& app =
-      *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] {
-        check_outputs({{"--output", command->output}});
-        const kmeans_file file = load_kmeans(command->model);
-        const scalar scalar = command->data.chosen_scalar();
-        with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, file, scalar); });
-      });
-  add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit")->required();
+  CLI::App& app = *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] {
+    check_outputs({{"--output", command->output}});
+    const kmeans_file file = load_kmeans(command->model);
+    const scalar scalar = command->data.chosen_scalar();
+    with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, file, scalar); });
+  });
+  add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
-  add_file(app, "--output", command->output, "OUT.npy", "File to write")->required();
+  add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
   add_run_options(app, command->run);
 }
 

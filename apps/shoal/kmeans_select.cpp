@@ -43,8 +43,8 @@ void run(const select_command& command, kmeans_outcome& outcome) {
     line.prefix(fmt::format("{} of {} clusters", clusters, command.clusters.back()));
     kmeans::fit_result result = with_resume_hint(
         request.library.checkpoint, [&] { return fit_centroids(rows, request, options.fit.init, control); });
-    outcome.candidates.push_back({clusters, result.inertia, result.bic, result.aic, result.iterations,
-                                  result.converged, result.seconds});
+    outcome.candidates.push_back(
+        {clusters, result.inertia, result.bic, result.aic, result.iterations, result.converged, result.seconds});
     const double figure = command.criterion == selection_criterion::bic ? result.bic : result.aic;
     if (figure < least || outcome.result.model.clusters == 0) {
       least = figure;

@@ -29,7 +29,7 @@ void add_kmeans_options(CLI::App& app, kmeans_options& options) {
   options.fit.max_iterations = 300;
   options.fit.tolerance = 1e-4;
   add_data_options(app, options.data);
-  add_init_option(app, options.fit, seeding_choices());
+  add_init_option(app, options.fit, words_of(seeding_choices()));
   add_fit_options(app, options.fit);
   add_number(app, "--tolerance", options.fit.tolerance,
              "Stop when the centroids move by less, as --stop-rule counts; 0: when no label changes", 0);

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "interruption.hpp"
 #include "verbs.hpp"
@@ -99,13 +100,15 @@ int refuse_words(const CLI::App& program, const std::string& message) {
   for (const std::string& word : program.remaining(true)) {
     if (word.rfind("-", 0) == 0 && word != "-" && word != "--") {
       const std::string option = word.substr(0, word.find('='));
-      return complain(name, fmt::format("there is no option {}{}\n'{} --help' lists them", option,
-                                        suggestion(option, option_names(app)), name),
+      return complain(name,
+                      fmt::format("there is no option {}{}\n'{} --help' lists them", option,
+                                  suggestion(option, option_names(app)), name),
                       wrong_use);
     }
     if (!commands.empty()) {
-      return complain(name, fmt::format("there is no command '{}'{}\nthere are: {}", word, suggestion(word, commands),
-                                        fmt::join(commands, ", ")),
+      return complain(name,
+                      fmt::format("there is no command '{}'{}\nthere are: {}", word, suggestion(word, commands),
+                                  fmt::join(commands, ", ")),
                       wrong_use);
     }
     return complain(name, fmt::format("'{}' is one word too many\n'{} --help' tells more", word, name), wrong_use);
@@ -123,9 +126,9 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
     const CLI::App& app = *innermost(program, name);
     if (!selected) {
-      return complain(name, fmt::format("say what to do: {}\n'{} --help' tells more",
-                                        fmt::join(command_names(app), ", "), name),
-                      wrong_use);
+      return complain(
+          name, fmt::format("say what to do: {}\n'{} --help' tells more", fmt::join(command_names(app), ", "), name),
+          wrong_use);
     }
     selected();
     return success;

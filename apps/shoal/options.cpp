@@ -6,8 +6,7 @@
 #include <filesystem>
 
 #include <unistd.h>
-
-#include <shoal/execution/executor.hpp>
+#include <CLI/CLI.hpp>
 
 namespace shoal::app {
 
@@ -19,44 +18,50 @@ CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& d
   return app;
 }
 
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
-                       const std::string& help, std::uint64_t least) {
-  return app
-      .add_option_function<std::string>(
-          name, [&value, name, least](const std::string& text) { value = parse_count(name, text, least); }, help)
-      ->type_name(metavariable)
-      ->default_str(std::to_string(value));
+void add_option(CLI::App& app, const std::string& name, const std::string& metavariable, const std::string& help,
+                const std::string& shown_default, std::function<void(const std::string&)> read, presence need) {
+  CLI::Option* const option = app.add_option_function<std::string>(name, std::move(read), help);
+  option->type_name(metavariable);
+  option->default_str(shown_default);
+  option->required(need == presence::required);
 }
 
-CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
-                        bool open) {
-  return app
-      .add_option_function<std::string>(
-          name, [&value, name, least, open](const std::string& text) { value = parse_number(name, text, least, open); },
-          help)
-      ->type_name("X")
-      ->default_str(fmt::format("{}", value));
+void add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
+               const std::string& help, std::uint64_t least, presence need) {
+  add_option(
+      app, name, metavariable, help, need == presence::required ? std::string() : std::to_string(value),
+      [&value, name, least](const std::string& text) { value = parse_count(name, text, least); }, need);
 }
 
-CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
-                      const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          name,
-          [&value, name](const std::string& text) {
-            if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
-            value = text;
-          },
-          help)
-      ->type_name(metavariable);
+void add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least, bool open,
+                const std::string& shown_default) {
+  add_option(app, name, "X", help, shown_default.empty() ? fmt::format("{}", value) : shown_default,
+             [&value, name, least, open](const std::string& text) { value = parse_number(name, text, least, open); });
 }
 
-CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
-  return app.add_flag(name, value, help);
+void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+              const std::string& help, presence need) {
+  add_option(
+      app, name, metavariable, help, value,
+      [&value, name](const std::string& text) {
+        if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
+        value = text;
+      },
+      need);
+}
+
+void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
+  app.add_flag(name, value, help);
+}
+
+void add_init_option(CLI::App& app, fit_options& options, const std::vector<std::string>& known) {
+  add_file(app, "--init", options.init, "NAME|MODEL.json",
+           fmt::format("Start: {}, or exactly the model in a file", fmt::join(known, ", ")));
 }
 
 const choices<shoal::scalar>& scalar_choices() {
-  static const choices<shoal::scalar> known = {{"float32", shoal::scalar::float32}, {"float64", shoal::scalar::float64}};
+  static const choices<shoal::scalar> known = {{"float32", shoal::scalar::float32},
+                                               {"float64", shoal::scalar::float64}};
   return known;
 }
 
@@ -66,13 +71,10 @@ const choices<selection_criterion>& criterion_choices() {
   return known;
 }
 
-CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
-                        const std::string& help) {
-  return app
-      .add_option_function<std::string>(
-          name, [&values, name](const std::string& text) { values = parse_counts(name, text); }, help)
-      ->type_name("LIST")
-      ->required();
+void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values, const std::string& help) {
+  add_option(
+      app, name, "LIST", help, "", [&values, name](const std::string& text) { values = parse_counts(name, text); },
+      presence::required);
 }
 
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default) {
@@ -80,44 +82,31 @@ void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, cons
 }
 
 void add_data_options(CLI::App& app, data_options& options, bool weights) {
-  add_file(app, "DATA", options.path, "", ".npy, .csv, .tsv or other text (.gz too), .fvecs, .bvecs; - is standard input")
-      ->required();
-  app.add_option_function<std::string>(
-         "--columns", [&options](const std::string& text) { options.columns = parse_names("--columns", text); },
-         "Columns to use, in this order: names, numbers from 0, or ranges 2..5")
-      ->type_name("LIST");
+  add_file(app, "DATA", options.path, "",
+           ".npy, .csv, .tsv or other text (.gz too), .fvecs, .bvecs; - is standard input", presence::required);
+  add_option(app, "--columns", "LIST", "Columns to use, in this order: names, numbers from 0, or ranges 2..5", "",
+             [&options](const std::string& text) { options.columns = parse_names("--columns", text); });
   add_file(app, "--label-column", options.label_column, "NAME",
            "Column (name or number) that is left out of the features and compared with the result");
-  if (weights) add_file(app, "--weights", options.weights, "FILE", "One weight of at least 0 for each row: .npy or text");
+  if (weights)
+    add_file(app, "--weights", options.weights, "FILE", "One weight of at least 0 for each row: .npy or text");
   add_scalar_option(app, options.scalar, "float64 unless the file is float32");
 }
 
 void add_run_options(CLI::App& app, run_options& options, bool memory) {
   const choices<bool> devices = {{"auto", true}, {"cpu", false}};
-  app.add_option_function<std::string>(
-         "--device",
-         [&options, devices](const std::string& text) {
-           if (text.rfind("cuda", 0) == 0 || text == "gpu") {
-             throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON, or choose --device cpu");
-           }
-           options.device_is_auto = choose("--device", text, devices);
-         },
-         "Where to run: auto, cpu")
-      ->type_name("NAME")
-      ->default_str("auto");
-  app.add_option_function<std::string>(
-         "--threads",
-         [&options](const std::string& text) { options.threads = parse_count("--threads", text, 1, 4096); },
-         "Threads; the result is the same for any number")
-      ->type_name("N")
-      ->default_str("all");
+  add_option(app, "--device", "NAME", "Where to run: auto, cpu", "auto", [&options, devices](const std::string& text) {
+    if (text.rfind("cuda", 0) == 0 || text == "gpu") {
+      throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON, or choose --device cpu");
+    }
+    options.device_is_auto = choose("--device", text, devices);
+  });
+  add_option(app, "--threads", "N", "Threads; the result is the same for any number", "all",
+             [&options](const std::string& text) { options.threads = parse_count("--threads", text, 1, 4096); });
   if (memory) {
-    app.add_option_function<std::string>(
-           "--memory-limit",
-           [&options](const std::string& text) { options.memory_limit = parse_bytes("--memory-limit", text); },
-           "Most bytes for rows in memory (64MiB, 2GiB; 0: no limit); the result is the same for any limit")
-        ->type_name("BYTES")
-        ->default_str("2GiB");
+    add_option(app, "--memory-limit", "BYTES",
+               "Most bytes for rows in memory (64MiB, 2GiB; 0: no limit); the result is the same for any limit", "2GiB",
+               [&options](const std::string& text) { options.memory_limit = parse_bytes("--memory-limit", text); });
   }
   add_flag(app, "--json", options.json, "Print one JSON object on standard output");
   add_flag(app, "--quiet", options.quiet, "Print no summary and no progress");

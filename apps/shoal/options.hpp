@@ -9,13 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/io.hpp>
 
 #include "words.hpp"
+
+namespace CLI {
+class App;
+}
 
 namespace shoal::app {
 
@@ -63,28 +66,44 @@ using verb = std::function<void()>;
 CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
                    verb& selected, verb run);
 
-CLI::Option* add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
-                       const std::string& help, std::uint64_t least = 0);
-CLI::Option* add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
-                        bool open = false);
-CLI::Option* add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
-                      const std::string& help);
-CLI::Option* add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help);
+/// Whether the program can run without an option.
+enum class presence { optional, required };
+
+/// An option, or a place for a word when the name has no dashes. `read` gets its text. All other add_… functions end
+/// here, so that the library that reads command lines, which takes long to compile, stays in two sources.
+void add_option(CLI::App& app, const std::string& name, const std::string& metavariable, const std::string& help,
+                const std::string& shown_default, std::function<void(const std::string&)> read,
+                presence need = presence::optional);
+
+/// The present value is shown as the default, unless the option is required.
+void add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
+               const std::string& help, std::uint64_t least = 0, presence need = presence::optional);
+void add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
+                bool open = false, const std::string& shown_default = {});
+void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+              const std::string& help, presence need = presence::optional);
+void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help);
 
 /// The words that an option of fixed choices takes, with their meanings.
 template <class Value>
 using choices = std::vector<std::pair<std::string, Value>>;
 
+template <class Value>
+std::vector<std::string> words_of(const choices<Value>& known) {
+  std::vector<std::string> words;
+  for (const auto& [word, value] : known) words.push_back(word);
+  return words;
+}
+
 /// The choice that `text` names. Throws bad_argument that lists the choices and suggests the nearest.
 template <class Value>
 Value choose(const std::string& option, const std::string& text, const choices<Value>& known) {
-  std::vector<std::string> words;
   for (const auto& [word, value] : known) {
     if (word == text) return value;
-    words.push_back(word);
   }
-  throw bad_argument(fmt::format("{}: '{}' is not one of {}{}", option, text, fmt::join(words, ", "),
-                                 suggestion(text, words)));
+  const std::vector<std::string> words = words_of(known);
+  throw bad_argument(
+      fmt::format("{}: '{}' is not one of {}{}", option, text, fmt::join(words, ", "), suggestion(text, words)));
 }
 
 /// The word for a value.
@@ -98,16 +117,10 @@ std::string word_for(const choices<Value>& known, Value value) {
 
 /// An option that takes one of the known words.
 template <class Value, class Target>
-CLI::Option* add_choice(CLI::App& app, const std::string& name, Target& target, const choices<Value>& known,
-                        const std::string& help, const std::string& shown_default) {
-  std::vector<std::string> words;
-  for (const auto& [word, value] : known) words.push_back(word);
-  return app
-      .add_option_function<std::string>(
-          name, [&target, name, known](const std::string& text) { target = choose(name, text, known); },
-          fmt::format("{}: {}", help, fmt::join(words, ", ")))
-      ->type_name("NAME")
-      ->default_str(shown_default);
+void add_choice(CLI::App& app, const std::string& name, Target& target, const choices<Value>& known,
+                const std::string& help, const std::string& shown_default) {
+  add_option(app, name, "NAME", fmt::format("{}: {}", help, fmt::join(words_of(known), ", ")), shown_default,
+             [&target, name, known](const std::string& text) { target = choose(name, text, known); });
 }
 
 const choices<shoal::scalar>& scalar_choices();
@@ -117,39 +130,30 @@ enum class selection_criterion { bic, aic };
 const choices<selection_criterion>& criterion_choices();
 
 /// A list of numbers of at least one, which must be given.
-CLI::Option* add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values,
-                        const std::string& help);
+void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values, const std::string& help);
 
 void add_data_options(CLI::App& app, data_options& options, bool weights = true);
 void add_run_options(CLI::App& app, run_options& options, bool memory = true);
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default);
 void add_fit_options(CLI::App& app, fit_options& options);
 
+/// Whether something that is no folder has this name.
+bool is_file(const std::string& path);
+
 /// `--init`: one of the known ways, or the name of a model file.
-template <class Value>
-CLI::Option* add_init_option(CLI::App& app, fit_options& options, const choices<Value>& known) {
-  std::vector<std::string> words;
-  for (const auto& [word, value] : known) words.push_back(word);
-  return add_file(app, "--init", options.init, "NAME|MODEL.json",
-                  fmt::format("Start: {}, or exactly the model in a file", fmt::join(words, ", ")))
-      ->default_str(options.init);
-}
+void add_init_option(CLI::App& app, fit_options& options, const std::vector<std::string>& known);
 
 /// What `--init` names: a known way, or `from_file` when there is such a file.
 template <class Value>
 Value chosen_init(const fit_options& options, const choices<Value>& known, Value from_file) {
-  std::vector<std::string> words;
   for (const auto& [word, value] : known) {
     if (word == options.init) return value;
-    words.push_back(word);
   }
   if (is_file(options.init)) return from_file;
+  const std::vector<std::string> words = words_of(known);
   throw bad_argument(fmt::format("--init: '{}' is not one of {}, and there is no such file{}", options.init,
                                  fmt::join(words, ", "), suggestion(options.init, words)));
 }
-
-/// Whether something that can be read has this name.
-bool is_file(const std::string& path);
 
 /// check_outputs() for the files of a fit.
 void check_fit_outputs(const fit_options& options);

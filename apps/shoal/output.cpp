@@ -29,9 +29,7 @@ void print(std::string_view text) {
   }
 }
 
-void print_json(const json& object) {
-  print(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n");
-}
+void print_json(const json& object) { print(object.dump(-1, ' ', false, json::error_handler_t::replace) + "\n"); }
 
 void say(const run_options& run, std::string_view text) {
   if (run.quiet || run.json) return;
@@ -79,7 +77,8 @@ std::string time_fact(const json& object) {
 
 std::string enumeration(const std::vector<std::string>& words, std::size_t most) {
   if (words.size() <= most) return fmt::format("{}", fmt::join(words, ", "));
-  return fmt::format("{} and {} more", fmt::join(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most), ", "),
+  return fmt::format("{} and {} more",
+                     fmt::join(words.begin(), words.begin() + static_cast<std::ptrdiff_t>(most), ", "),
                      words.size() - most);
 }
 
@@ -121,8 +120,8 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
 
 void say_device(const run_options& run, std::size_t threads) {
   if (!run.device_is_auto) return;
-  say(run, fmt::format("device auto: cpu with {} thread{} (CUDA support was not built)", threads,
-                       threads == 1 ? "" : "s"));
+  say(run,
+      fmt::format("device auto: cpu with {} thread{} (CUDA support was not built)", threads, threads == 1 ? "" : "s"));
 }
 
 void add_machine(json& object, std::size_t threads, shoal::scalar scalar, const std::string& simd_target) {

@@ -9,8 +9,8 @@
 namespace shoal::app {
 
 std::optional<metrics::contingency_table> agreement_of(const std::int32_t* fitted,
-                                                       const std::vector<std::int32_t>& given,
-                                                       std::size_t given_values, const run_options& run) {
+                                                       const std::vector<std::int32_t>& given, std::size_t given_values,
+                                                       const run_options& run) {
   // The table has a cell for each pair of labels: a column of names or of measurements is no label column.
   constexpr std::size_t most_values = 10000;
   if (given.empty()) return std::nullopt;

@@ -17,8 +17,8 @@ namespace shoal::app {
 
 /// Fitted against given labels of all rows, where there is a label column of not too many values.
 std::optional<metrics::contingency_table> agreement_of(const std::int32_t* fitted,
-                                                       const std::vector<std::int32_t>& given,
-                                                       std::size_t given_values, const run_options& run);
+                                                       const std::vector<std::int32_t>& given, std::size_t given_values,
+                                                       const run_options& run);
 
 /// The rows that a report draws, with their labels.
 struct drawn_rows {

@@ -38,7 +38,8 @@ gmm::model scaled_covariances(const gmm::model& model, const std::vector<double>
 // Points, row-major, out of standard units and into them.
 void points_to_data_units(std::vector<double>& points, const standardization& units) {
   const std::size_t d = units.scale.size();
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = std::fma(units.scale[i % d], points[i], units.center[i % d]);
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = std::fma(units.scale[i % d], points[i], units.center[i % d]);
 }
 
 void points_to_standard_units(std::vector<double>& points, const standardization& units) {

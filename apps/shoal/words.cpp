@@ -162,7 +162,8 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
     }
     std::size_t distance = row.back();
     // A word that was cut short is as good as one with a single slip.
-    if (wanted.size() >= 3 && other.size() > wanted.size() && other.compare(0, wanted.size(), wanted) == 0) distance = 1;
+    if (wanted.size() >= 3 && other.size() > wanted.size() && other.compare(0, wanted.size(), wanted) == 0)
+      distance = 1;
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;
