@@ -4,6 +4,33 @@ include(CMakePackageConfigHelpers)
 # A header that is not listed here is private and not installed. What is listed must compile by itself, with the standard
 # library alone (tests/install/ holds it to that).
 set(SHOAL_PUBLIC_HEADERS
+  shoal/algebra/adapt.hpp
+  shoal/algebra/algebra.hpp
+  shoal/algebra/compose.hpp
+  shoal/algebra/group.hpp
+  shoal/algebra/instances/affine.hpp
+  shoal/algebra/instances/boolean.hpp
+  shoal/algebra/instances/dihedral.hpp
+  shoal/algebra/instances/extrema.hpp
+  shoal/algebra/instances/integers.hpp
+  shoal/algebra/instances/log_sum_exp.hpp
+  shoal/algebra/instances/moments.hpp
+  shoal/algebra/instances/processes.hpp
+  shoal/algebra/instances/reals.hpp
+  shoal/algebra/instances/strings.hpp
+  shoal/algebra/instances/sums.hpp
+  shoal/algebra/instances/syntactic.hpp
+  shoal/algebra/instances/top_k.hpp
+  shoal/algebra/instances/traces.hpp
+  shoal/algebra/instances/tropical.hpp
+  shoal/algebra/instances/types.hpp
+  shoal/algebra/law_report.hpp
+  shoal/algebra/laws.hpp
+  shoal/algebra/module.hpp
+  shoal/algebra/module_laws.hpp
+  shoal/algebra/reduce.hpp
+  shoal/algebra/ring.hpp
+  shoal/algebra/summary.hpp
   shoal/core/aligned_buffer.hpp
   shoal/core/error.hpp
   shoal/core/matrix_view.hpp

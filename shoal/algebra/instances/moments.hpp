@@ -9,6 +9,7 @@
 
 #include <shoal/algebra/compose.hpp>
 #include <shoal/algebra/group.hpp>
+#include <shoal/algebra/instances/reals.hpp>
 
 namespace shoal::algebra {
 
