@@ -1,0 +1,8 @@
+// Which instruction sets the SIMD sources are compiled for: the baseline, AVX2 and AVX-512. Include before Highway.
+#pragma once
+
+// Highway would compile every source for all of its x86 targets, which triples the build for machines that nobody
+// has. Its names differ between versions, so these are its bits: SPR, ZEN4 and DL variants of AVX-512, SSE4, SSSE3.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS ((1LL << 4) | (1LL << 6) | (1LL << 7) | (1LL << 11) | (1LL << 12))
+#endif

@@ -1,0 +1,420 @@
+#include <shoal/estimation/nearest.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/core/simd_targets.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "shoal/estimation/nearest.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#include <shoal/estimation/row_panel-inl.hpp>
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal {
+namespace HWY_NAMESPACE {
+namespace {
+
+// A score carries its centroid's number within a group in its lowest mantissa bits, so that one minimum keeps both.
+constexpr std::size_t group_size = 64;
+constexpr std::size_t panels_in_group = group_size / centroid_index<float>::panel;
+// What those bits may add to or take from a score, relative to it, for the coarser of the scalars, twice.
+constexpr double truncation = 0x1p-16;
+
+// The least and the second least score of each row, over the centroids of one group.
+template <class V>
+struct least_two {
+  V best;
+  V second;
+};
+
+template <class D, class V = hn::Vec<D>, class I>
+HWY_INLINE void consider(D d, V score, V keep, I number, least_two<V>& least) {
+  const V key = hn::Or(hn::And(score, keep), hn::BitCast(d, number));
+  least.second = hn::Min(least.second, hn::Max(least.best, key));
+  least.best = hn::Min(least.best, key);
+}
+
+// Scores of three vectors of rows against the four centroids of one panel. `rows` is a turned panel.
+template <class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void score_panel(D d, const T* HWY_RESTRICT rows, const T* HWY_RESTRICT centroids, std::size_t columns,
+                            const T* HWY_RESTRICT half_norms, V start0, V start1, V start2, std::size_t first,
+                            least_two<V>& least0, least_two<V>& least1, least_two<V>& least2) {
+  using I = hn::TFromD<hn::RebindToSigned<D>>;
+  const hn::RebindToSigned<D> di;
+  const std::size_t lanes = hn::Lanes(d);
+  V h = hn::Set(d, half_norms[0]);
+  V a00 = hn::Add(start0, h), a01 = hn::Add(start1, h), a02 = hn::Add(start2, h);
+  h = hn::Set(d, half_norms[1]);
+  V a10 = hn::Add(start0, h), a11 = hn::Add(start1, h), a12 = hn::Add(start2, h);
+  h = hn::Set(d, half_norms[2]);
+  V a20 = hn::Add(start0, h), a21 = hn::Add(start1, h), a22 = hn::Add(start2, h);
+  h = hn::Set(d, half_norms[3]);
+  V a30 = hn::Add(start0, h), a31 = hn::Add(start1, h), a32 = hn::Add(start2, h);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const V x0 = hn::Load(d, rows);
+    const V x1 = hn::Load(d, rows + lanes);
+    const V x2 = hn::Load(d, rows + 2 * lanes);
+    V c = hn::Set(d, centroids[0]);
+    a00 = hn::MulAdd(x0, c, a00), a01 = hn::MulAdd(x1, c, a01), a02 = hn::MulAdd(x2, c, a02);
+    c = hn::Set(d, centroids[1]);
+    a10 = hn::MulAdd(x0, c, a10), a11 = hn::MulAdd(x1, c, a11), a12 = hn::MulAdd(x2, c, a12);
+    c = hn::Set(d, centroids[2]);
+    a20 = hn::MulAdd(x0, c, a20), a21 = hn::MulAdd(x1, c, a21), a22 = hn::MulAdd(x2, c, a22);
+    c = hn::Set(d, centroids[3]);
+    a30 = hn::MulAdd(x0, c, a30), a31 = hn::MulAdd(x1, c, a31), a32 = hn::MulAdd(x2, c, a32);
+    rows += panel_vectors * lanes;
+    centroids += 4;
+  }
+  const V keep = hn::BitCast(d, hn::Set(di, ~static_cast<I>(group_size - 1)));
+  auto number = hn::Set(di, static_cast<I>(first));
+  consider(d, a00, keep, number, least0), consider(d, a01, keep, number, least1),
+      consider(d, a02, keep, number, least2);
+  number = hn::Set(di, static_cast<I>(first + 1));
+  consider(d, a10, keep, number, least0), consider(d, a11, keep, number, least1),
+      consider(d, a12, keep, number, least2);
+  number = hn::Set(di, static_cast<I>(first + 2));
+  consider(d, a20, keep, number, least0), consider(d, a21, keep, number, least1),
+      consider(d, a22, keep, number, least2);
+  number = hn::Set(di, static_cast<I>(first + 3));
+  consider(d, a30, keep, number, least0), consider(d, a31, keep, number, least1),
+      consider(d, a32, keep, number, least2);
+}
+
+// The least scores of all groups so far, and the centroid of the least.
+template <class D>
+struct overall {
+  hn::Vec<D> best;
+  hn::Vec<D> second;
+  hn::Vec<hn::RebindToSigned<D>> number;
+};
+
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void merge_group(D, const least_two<V>& group, std::size_t first, overall<D>& all) {
+  using I = hn::TFromD<hn::RebindToSigned<D>>;
+  const hn::RebindToSigned<D> di;
+  const auto number = hn::Add(hn::Set(di, static_cast<I>(first)),
+                              hn::And(hn::BitCast(di, group.best), hn::Set(di, static_cast<I>(group_size - 1))));
+  const auto better = hn::Lt(group.best, all.best);
+  all.second = hn::Min(hn::Min(all.second, group.second), hn::Max(all.best, group.best));
+  all.best = hn::Min(all.best, group.best);
+  all.number = hn::IfThenElse(hn::RebindMask(di, better), number, all.number);
+}
+
+// The definition of the nearest centroid, with centroids across the lanes: each lane adds its columns in order.
+template <class T>
+HWY_INLINE std::int32_t decide_exactly(const centroid_index<T>& index, const T* row, double* HWY_RESTRICT distances) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t columns = index.columns();
+  constexpr std::size_t width = centroid_index<T>::exact_panel;
+  const std::size_t step = std::min(2 * lanes, width);
+  const double* panel = index.exact();
+  for (std::size_t first = 0; first < index.clusters(); first += width, panel += columns * width) {
+    for (std::size_t k = 0; k < width; k += step) {
+      auto sum0 = hn::Zero(d);
+      auto sum1 = hn::Zero(d);
+      for (std::size_t j = 0; j < columns; ++j) {
+        const auto x = hn::Set(d, static_cast<double>(row[j]));
+        const auto difference0 = hn::Sub(x, hn::Load(d, panel + j * width + k));
+        const auto difference1 = hn::Sub(x, hn::Load(d, panel + j * width + k + step - lanes));
+        sum0 = hn::Add(sum0, hn::Mul(difference0, difference0));
+        sum1 = hn::Add(sum1, hn::Mul(difference1, difference1));
+      }
+      hn::Store(sum0, d, distances + first + k);
+      hn::Store(sum1, d, distances + first + k + step - lanes);
+    }
+  }
+  std::size_t nearest = 0;
+  for (std::size_t k = 1; k < index.clusters(); ++k) {
+    if (distances[k] < distances[nearest]) nearest = k;
+  }
+  return static_cast<std::int32_t>(nearest);
+}
+
+// One turned panel of rows; `count` of them are real.
+template <class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RESTRICT panel, const T* rows,
+                            std::size_t stride, std::size_t count, std::int32_t* labels, double* distances) {
+  using I = hn::TFromD<hn::RebindToSigned<D>>;
+  const hn::RebindToSigned<D> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t columns = index.columns();
+  V norm0 = hn::Zero(d), norm1 = hn::Zero(d), norm2 = hn::Zero(d);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const V x0 = hn::Load(d, panel + j * panel_vectors * lanes);
+    const V x1 = hn::Load(d, panel + j * panel_vectors * lanes + lanes);
+    const V x2 = hn::Load(d, panel + j * panel_vectors * lanes + 2 * lanes);
+    norm0 = hn::MulAdd(x0, x0, norm0), norm1 = hn::MulAdd(x1, x1, norm1), norm2 = hn::MulAdd(x2, x2, norm2);
+  }
+  // Sixteen times and a sixteenth: norms so large that a score could overflow make the error infinite.
+  const auto error = [&](V norm) HWY_ATTR {
+    const V sum = hn::Mul(hn::Add(norm, hn::Set(d, index.largest_norm())), hn::Set(d, T{16}));
+    return hn::MulAdd(sum, hn::Set(d, index.error_factor() / 16),
+                      hn::Set(d, static_cast<T>(columns + 8) * std::numeric_limits<T>::min()));
+  };
+  const V error0 = error(norm0), error1 = error(norm1), error2 = error(norm2);
+  // Twice the error on top keeps every score positive, so that minima of keys order them.
+  const V half = hn::Set(d, T{0.5}), two = hn::Set(d, T{2});
+  const V start0 = hn::MulAdd(error0, two, hn::Mul(norm0, half));
+  const V start1 = hn::MulAdd(error1, two, hn::Mul(norm1, half));
+  const V start2 = hn::MulAdd(error2, two, hn::Mul(norm2, half));
+
+  const V most = hn::Set(d, std::numeric_limits<T>::max());
+  overall<D> all0{most, most, hn::Zero(di)}, all1 = all0, all2 = all0;
+  constexpr std::size_t width = centroid_index<T>::panel;
+  for (std::size_t first = 0; first < index.panels(); first += panels_in_group) {
+    least_two<V> least0{most, most}, least1 = least0, least2 = least0;
+    const std::size_t end = std::min(index.panels(), first + panels_in_group);
+    for (std::size_t p = first; p < end; ++p) {
+      score_panel(d, panel, index.negated() + p * columns * width, columns, index.half_norms() + p * width, start0,
+                  start1, start2, (p - first) * width, least0, least1, least2);
+    }
+    merge_group(d, least0, first * width, all0);
+    merge_group(d, least1, first * width, all1);
+    merge_group(d, least2, first * width, all2);
+  }
+
+  HWY_ALIGN I numbers[panel_vectors * hn::MaxLanes(hn::ScalableTag<T>())];
+  hn::Store(all0.number, di, numbers);
+  hn::Store(all1.number, di, numbers + lanes);
+  hn::Store(all2.number, di, numbers + 2 * lanes);
+  for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int32_t>(numbers[i]);
+
+  const auto certain = [&](const overall<D>& all, V bound) HWY_ATTR {
+    const V gap = hn::Sub(hn::Sub(all.second, all.best), hn::Mul(all.second, hn::Set(d, static_cast<T>(truncation))));
+    return hn::Gt(gap, hn::Mul(bound, two));
+  };
+  const auto certain0 = certain(all0, error0), certain1 = certain(all1, error1), certain2 = certain(all2, error2);
+  if (HWY_LIKELY(hn::AllTrue(d, hn::And(certain0, hn::And(certain1, certain2))))) return;
+  HWY_ALIGN T doubtful[panel_vectors * hn::MaxLanes(hn::ScalableTag<T>())];
+  const V one = hn::Set(d, T{1});
+  hn::Store(hn::IfThenZeroElse(certain0, one), d, doubtful);
+  hn::Store(hn::IfThenZeroElse(certain1, one), d, doubtful + lanes);
+  hn::Store(hn::IfThenZeroElse(certain2, one), d, doubtful + 2 * lanes);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (doubtful[i] != 0) labels[i] = decide_exactly(index, rows + i * stride, distances);
+  }
+}
+
+// Turns the panel of rows that starts at row `first`; rows beyond the end are zero.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void turn_panel(D d, matrix_view<const T> rows, std::size_t first, const T* origin, T* panel, T* padded) {
+  const std::size_t width = panel_vectors * hn::Lanes(d);
+  const std::size_t columns = rows.columns();
+  const std::size_t count = std::min(width, rows.rows() - first);
+  if (count == width) return turn_rows(d, rows.row(first), rows.row_stride(), columns, origin, panel);
+  std::fill(padded, padded + width * columns, T{0});
+  for (std::size_t i = 0; i < count; ++i) std::copy_n(rows.row(first + i), columns, padded + i * columns);
+  turn_rows(d, padded, columns, columns, origin, panel);
+}
+
+template <class T>
+void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
+                       nearest_scratch<T>& scratch) {
+  const hn::ScalableTag<T> d;
+  const std::size_t width = panel_vectors * hn::Lanes(d);
+  scratch.panel.grow(width * index.columns());
+  scratch.padded_rows.grow(width * index.columns());
+  scratch.exact.grow((index.clusters() + centroid_index<T>::exact_panel - 1) / centroid_index<T>::exact_panel *
+                     centroid_index<T>::exact_panel);
+  for (std::size_t first = 0; first < rows.rows(); first += width) {
+    turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
+    label_panel(d, index, scratch.panel.data(), rows.row(first), rows.row_stride(),
+                std::min(width, rows.rows() - first), labels + first, scratch.exact.data());
+  }
+}
+
+// Squared distances of one turned panel to `points` points (1 to 2 at a time).
+template <std::size_t Points, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void distance_panel(D d, const T* HWY_RESTRICT panel, std::size_t columns, const T* point0, const T* point1,
+                               std::size_t count, T* out0, T* out1) {
+  const std::size_t lanes = hn::Lanes(d);
+  V a0 = hn::Zero(d), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const V x0 = hn::Load(d, panel);
+    const V x1 = hn::Load(d, panel + lanes);
+    const V x2 = hn::Load(d, panel + 2 * lanes);
+    const V p = hn::Set(d, point0[j]);
+    V difference = hn::Sub(x0, p);
+    a0 = hn::MulAdd(difference, difference, a0);
+    difference = hn::Sub(x1, p);
+    a1 = hn::MulAdd(difference, difference, a1);
+    difference = hn::Sub(x2, p);
+    a2 = hn::MulAdd(difference, difference, a2);
+    if constexpr (Points == 2) {
+      const V q = hn::Set(d, point1[j]);
+      difference = hn::Sub(x0, q);
+      b0 = hn::MulAdd(difference, difference, b0);
+      difference = hn::Sub(x1, q);
+      b1 = hn::MulAdd(difference, difference, b1);
+      difference = hn::Sub(x2, q);
+      b2 = hn::MulAdd(difference, difference, b2);
+    }
+    panel += panel_vectors * lanes;
+  }
+  const auto write = [&](V v0, V v1, V v2, T* out) HWY_ATTR {
+    if (count == panel_vectors * lanes) {
+      hn::StoreU(v0, d, out);
+      hn::StoreU(v1, d, out + lanes);
+      hn::StoreU(v2, d, out + 2 * lanes);
+      return;
+    }
+    HWY_ALIGN T all[panel_vectors * hn::MaxLanes(hn::ScalableTag<T>())];
+    hn::Store(v0, d, all);
+    hn::Store(v1, d, all + lanes);
+    hn::Store(v2, d, all + 2 * lanes);
+    std::copy_n(all, count, out);
+  };
+  write(a0, a1, a2, out0);
+  if constexpr (Points == 2) write(b0, b1, b2, out1);
+}
+
+template <class T>
+void squared_distances_with(matrix_view<const T> rows, matrix_view<const T> points, T* out, std::size_t out_stride,
+                            nearest_scratch<T>& scratch) {
+  const hn::ScalableTag<T> d;
+  const std::size_t width = panel_vectors * hn::Lanes(d);
+  const std::size_t columns = rows.columns();
+  scratch.panel.grow(width * columns + columns);
+  scratch.padded_rows.grow(width * columns);
+  T* zero = scratch.panel.data() + width * columns;
+  std::fill(zero, zero + columns, T{0});
+  for (std::size_t first = 0; first < rows.rows(); first += width) {
+    turn_panel(d, rows, first, zero, scratch.panel.data(), scratch.padded_rows.data());
+    const std::size_t count = std::min(width, rows.rows() - first);
+    std::size_t t = 0;
+    for (; t + 2 <= points.rows(); t += 2) {
+      distance_panel<2>(d, scratch.panel.data(), columns, points.row(t), points.row(t + 1), count,
+                        out + t * out_stride + first, out + (t + 1) * out_stride + first);
+    }
+    if (t < points.rows()) {
+      distance_panel<1>(d, scratch.panel.data(), columns, points.row(t), points.row(t), count,
+                        out + t * out_stride + first, out);
+    }
+  }
+}
+
+}  // namespace
+
+void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
+                        nearest_scratch<float>& scratch) {
+  find_nearest_with(index, rows, labels, scratch);
+}
+void find_nearest_double(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
+                         nearest_scratch<double>& scratch) {
+  find_nearest_with(index, rows, labels, scratch);
+}
+void squared_distances_float(matrix_view<const float> rows, matrix_view<const float> points, float* out,
+                             std::size_t out_stride, nearest_scratch<float>& scratch) {
+  squared_distances_with(rows, points, out, out_stride, scratch);
+}
+void squared_distances_double(matrix_view<const double> rows, matrix_view<const double> points, double* out,
+                              std::size_t out_stride, nearest_scratch<double>& scratch) {
+  squared_distances_with(rows, points, out, out_stride, scratch);
+}
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shoal
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace shoal {
+
+HWY_EXPORT(find_nearest_float);
+HWY_EXPORT(find_nearest_double);
+HWY_EXPORT(squared_distances_float);
+HWY_EXPORT(squared_distances_double);
+HWY_EXPORT(target_name);
+
+template <class Scalar>
+void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+  clusters_ = clusters;
+  columns_ = columns;
+  panels_ = (clusters + panel - 1) / panel;
+  // The origin need not be anything in particular, only near the centroids; their mean is, and belongs to them.
+  std::vector<double> mean(columns, 0.0);
+  for (std::size_t k = 0; k < clusters; ++k) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double value = centroids[k * columns + j];
+      if (!std::isfinite(value)) throw numerical_error(fmt::format("centroid {}, column {} is {}", k, j, value));
+      mean[j] += value / static_cast<double>(clusters);
+    }
+  }
+  origin_.grow(columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const auto rounded = static_cast<Scalar>(mean[j]);
+    origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
+  }
+
+  negated_.grow(panels_ * columns * panel);
+  half_norms_.grow(panels_ * panel);
+  std::fill_n(negated_.data(), panels_ * columns * panel, Scalar{0});
+  std::fill_n(half_norms_.data(), panels_ * panel, std::numeric_limits<Scalar>::max() / 8);
+  double largest = 0;
+  for (std::size_t k = 0; k < clusters; ++k) {
+    Scalar* lane = negated_.data() + k / panel * columns * panel + k % panel;
+    double norm = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const auto shifted = static_cast<Scalar>(centroids[k * columns + j] - static_cast<double>(origin_[j]));
+      lane[j * panel] = -shifted;
+      norm += static_cast<double>(shifted) * static_cast<double>(shifted);
+    }
+    half_norms_[k] = static_cast<Scalar>(norm / 2);
+    largest = std::max(largest, norm);
+  }
+  largest_norm_ = static_cast<Scalar>(largest * 1.0001);
+
+  const std::size_t exact_panels = (clusters + exact_panel - 1) / exact_panel;
+  exact_.grow(exact_panels * columns * exact_panel);
+  std::fill_n(exact_.data(), exact_panels * columns * exact_panel, std::numeric_limits<double>::infinity());
+  for (std::size_t k = 0; k < clusters; ++k) {
+    double* lane = exact_.data() + k / exact_panel * columns * exact_panel + k % exact_panel;
+    for (std::size_t j = 0; j < columns; ++j) lane[j * exact_panel] = centroids[k * columns + j];
+  }
+
+  // Unit roundoff times: one for each column's multiply-add, one each for the start and ‖c′‖²/2, two for the inputs x′
+  // and c′, and a few for the bound's own arithmetic. In float64 the definition rounds as often again.
+  const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+  const double roundings = static_cast<double>(sizeof(Scalar) == 4 ? columns + 8 : 2 * columns + 12);
+  const double factor = 1.05 * roundings * unit;
+  error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
+}
+
+template class centroid_index<float>;
+template class centroid_index<double>;
+
+template <>
+void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
+                  nearest_scratch<float>& scratch) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch);
+}
+template <>
+void find_nearest(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
+                  nearest_scratch<double>& scratch) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch);
+}
+template <>
+void squared_distances(matrix_view<const float> rows, matrix_view<const float> points, float* out,
+                       std::size_t out_stride, nearest_scratch<float>& scratch) {
+  HWY_DYNAMIC_DISPATCH(squared_distances_float)(rows, points, out, out_stride, scratch);
+}
+template <>
+void squared_distances(matrix_view<const double> rows, matrix_view<const double> points, double* out,
+                       std::size_t out_stride, nearest_scratch<double>& scratch) {
+  HWY_DYNAMIC_DISPATCH(squared_distances_double)(rows, points, out, out_stride, scratch);
+}
+
+std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
+
+}  // namespace shoal
+#endif

@@ -1,0 +1,78 @@
+// The nearest of K centroids for each row, exactly: k-means, its seeding and maps are built on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include <shoal/core/aligned_buffer.hpp>
+#include <shoal/core/matrix_view.hpp>
+
+namespace shoal {
+
+/// K centroids laid out for find_nearest. Centroids stay float64; the Scalar copies only decide where the decision is
+/// provably right.
+///
+/// A row's score against centroid k is (‖x′‖² + ‖c′‖²)/2 − x′·c′ about a common origin, in Scalar. Its distance from
+/// half the true squared distance is at most error_factor · (‖x′‖² + largest ‖c′‖²) (sum of the roundings of the
+/// inputs, of the chain of multiply-adds and of the float64 definition; see set()).
+template <class Scalar>
+class centroid_index {
+ public:
+  static constexpr std::size_t panel = 4;         ///< centroids in one register tile
+  static constexpr std::size_t exact_panel = 16;  ///< centroids in one panel of the float64 decision
+
+  centroid_index() = default;
+  /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite.
+  centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+    set(centroids, clusters, columns);
+  }
+  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns);
+
+  std::size_t clusters() const { return clusters_; }
+  std::size_t columns() const { return columns_; }
+  std::size_t panels() const { return panels_; }
+  const Scalar* origin() const { return origin_.data(); }          ///< [columns]
+  const Scalar* negated() const { return negated_.data(); }        ///< [panels][columns][panel], −c′
+  const Scalar* half_norms() const { return half_norms_.data(); }  ///< [panels][panel], ‖c′‖²/2; huge beyond K
+  const double* exact() const { return exact_.data(); }            ///< [ceil(K / exact_panel)][columns][exact_panel], c
+  Scalar largest_norm() const { return largest_norm_; }            ///< largest ‖c′‖²
+  Scalar error_factor() const { return error_factor_; }
+
+ private:
+  std::size_t clusters_ = 0;
+  std::size_t columns_ = 0;
+  std::size_t panels_ = 0;
+  Scalar largest_norm_ = 0;
+  Scalar error_factor_ = 0;
+  aligned_buffer<Scalar> origin_;
+  aligned_buffer<Scalar> negated_;
+  aligned_buffer<Scalar> half_norms_;
+  aligned_buffer<double> exact_;
+};
+
+/// Memory that find_nearest and squared_distances keep between calls; one for each thread.
+template <class Scalar>
+struct nearest_scratch {
+  aligned_buffer<Scalar> panel;
+  aligned_buffer<Scalar> padded_rows;
+  aligned_buffer<double> exact;
+};
+
+/// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;
+/// the lowest index on ties. The same for every instruction set.
+template <class Scalar>
+void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar> rows, std::int32_t* labels,
+                  nearest_scratch<Scalar>& scratch);
+
+/// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
+/// differences. A row's result does not depend on the rows and points beside it.
+template <class Scalar>
+void squared_distances(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, Scalar* out,
+                       std::size_t out_stride, nearest_scratch<Scalar>& scratch);
+
+/// The instruction set that these kernels run on here and now, e.g. "AVX2".
+std::string simd_target();
+
+}  // namespace shoal

@@ -1,0 +1,110 @@
+// Rows turned so that a vector register holds one column of several rows. Compiled once for each instruction set.
+#if defined(SHOAL_ESTIMATION_ROW_PANEL_INL) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHOAL_ESTIMATION_ROW_PANEL_INL
+#undef SHOAL_ESTIMATION_ROW_PANEL_INL
+#else
+#define SHOAL_ESTIMATION_ROW_PANEL_INL
+#endif
+
+#include <cstddef>
+
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Vectors of rows in one panel: with 4 centroids they make 12 accumulators, which hides the latency of a multiply-add
+// and leaves four of AVX2's sixteen registers for operands.
+inline constexpr std::size_t panel_vectors = 3;
+
+#if HWY_TARGET != HWY_SCALAR
+// 16-byte pieces of the rows first, first + B, first + 2B, …, where B elements fill 16 bytes.
+template <class D>
+HWY_INLINE hn::Vec<D> load_pieces(D d, const hn::TFromD<D>* from, std::size_t stride) {
+  if constexpr (hn::MaxLanes(d) * sizeof(hn::TFromD<D>) <= 16) {
+    return hn::LoadU(d, from);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_pieces(half, from + hn::Lanes(d) / 2 * stride, stride), load_pieces(half, from, stride));
+  }
+}
+
+// Column j + c of as many rows as a vector has lanes goes to out + c * out_stride, for the columns in 16 bytes.
+template <class D>
+HWY_INLINE void turn_columns(D d, const float* from, std::size_t stride, const float* origin, float* out,
+                             std::size_t out_stride) {
+  const hn::Repartition<double, D> wide;
+  const auto a0 = load_pieces(d, from, stride);
+  const auto a1 = load_pieces(d, from + stride, stride);
+  const auto a2 = load_pieces(d, from + 2 * stride, stride);
+  const auto a3 = load_pieces(d, from + 3 * stride, stride);
+  const auto low01 = hn::BitCast(wide, hn::InterleaveLower(d, a0, a1));
+  const auto low23 = hn::BitCast(wide, hn::InterleaveLower(d, a2, a3));
+  const auto high01 = hn::BitCast(wide, hn::InterleaveUpper(d, a0, a1));
+  const auto high23 = hn::BitCast(wide, hn::InterleaveUpper(d, a2, a3));
+  const auto c0 = hn::BitCast(d, hn::InterleaveLower(wide, low01, low23));
+  const auto c1 = hn::BitCast(d, hn::InterleaveUpper(wide, low01, low23));
+  const auto c2 = hn::BitCast(d, hn::InterleaveLower(wide, high01, high23));
+  const auto c3 = hn::BitCast(d, hn::InterleaveUpper(wide, high01, high23));
+  hn::Store(hn::Sub(c0, hn::Set(d, origin[0])), d, out);
+  hn::Store(hn::Sub(c1, hn::Set(d, origin[1])), d, out + out_stride);
+  hn::Store(hn::Sub(c2, hn::Set(d, origin[2])), d, out + 2 * out_stride);
+  hn::Store(hn::Sub(c3, hn::Set(d, origin[3])), d, out + 3 * out_stride);
+}
+
+template <class D>
+HWY_INLINE void turn_columns(D d, const double* from, std::size_t stride, const double* origin, double* out,
+                             std::size_t out_stride) {
+  const auto a0 = load_pieces(d, from, stride);
+  const auto a1 = load_pieces(d, from + stride, stride);
+  hn::Store(hn::Sub(hn::InterleaveLower(d, a0, a1), hn::Set(d, origin[0])), d, out);
+  hn::Store(hn::Sub(hn::InterleaveUpper(d, a0, a1), hn::Set(d, origin[1])), d, out + out_stride);
+}
+#endif
+
+// panel[j * width + i] = rows[i][j] − origin[j] for width = panel_vectors · lanes rows, all of which may be read.
+template <class D>
+HWY_INLINE void turn_rows(D d, const hn::TFromD<D>* rows, std::size_t stride, std::size_t columns,
+                          const hn::TFromD<D>* origin, hn::TFromD<D>* HWY_RESTRICT panel) {
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t width = panel_vectors * lanes;
+  std::size_t j = 0;
+#if HWY_TARGET != HWY_SCALAR
+  if (columns == 2 && stride == 2) {
+    for (std::size_t i = 0; i < width; i += lanes) {
+      hn::Vec<D> c0, c1;
+      hn::LoadInterleaved2(d, rows + i * 2, c0, c1);
+      hn::Store(hn::Sub(c0, hn::Set(d, origin[0])), d, panel + i);
+      hn::Store(hn::Sub(c1, hn::Set(d, origin[1])), d, panel + width + i);
+    }
+    return;
+  }
+  if (columns == 3 && stride == 3) {
+    for (std::size_t i = 0; i < width; i += lanes) {
+      hn::Vec<D> c0, c1, c2;
+      hn::LoadInterleaved3(d, rows + i * 3, c0, c1, c2);
+      hn::Store(hn::Sub(c0, hn::Set(d, origin[0])), d, panel + i);
+      hn::Store(hn::Sub(c1, hn::Set(d, origin[1])), d, panel + width + i);
+      hn::Store(hn::Sub(c2, hn::Set(d, origin[2])), d, panel + 2 * width + i);
+    }
+    return;
+  }
+  constexpr std::size_t piece = 16 / sizeof(hn::TFromD<D>);
+  for (; j + piece <= columns; j += piece) {
+    for (std::size_t i = 0; i < width; i += lanes) {
+      turn_columns(d, rows + i * stride + j, stride, origin + j, panel + j * width + i, width);
+    }
+  }
+#endif
+  for (; j < columns; ++j) {
+    for (std::size_t i = 0; i < width; ++i) panel[j * width + i] = rows[i * stride + j] - origin[j];
+  }
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shoal
+HWY_AFTER_NAMESPACE();
+
+#endif
