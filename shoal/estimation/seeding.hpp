@@ -1,0 +1,56 @@
+// First centroids, chosen from the rows by folds: nothing grows with rows × clusters.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/fold.hpp>
+
+namespace shoal {
+
+/// What to choose, and the random stream to choose it by: the same (seed, stream) chooses the same rows on any number
+/// of threads and under any memory limit.
+struct seeding_request {
+  std::size_t clusters = 0;
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;  ///< restarts use different streams
+};
+
+/// All three return [clusters][columns] in float64, never choose a row of weight zero, and still return `clusters`
+/// rows, repeating some, when there are fewer rows of positive weight or fewer distinct rows than that. They throw
+/// interrupted when asked to stop, and what reading the rows throws.
+
+/// Distinct rows, drawn one after another in proportion to their weights: the K first in an exponential race (Efraimidis
+/// & Spirakis 2006).
+template <class Scalar>
+std::vector<double> seed_random_rows(const fold_context& context, const weighted_rows<Scalar>& data,
+                                     const data_summary& summary, const seeding_request& request);
+
+/// Greedy k-means++ (Arthur & Vassilvitskii 2007, section 6): each step draws 2 + floor(ln K) rows in proportion to
+/// weight · squared distance to the nearest row chosen so far and keeps the one that leaves the least sum of them.
+template <class Scalar>
+std::vector<double> seed_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
+                                   const data_summary& summary, const seeding_request& request);
+
+/// k-means‖ (Bahmani et al. 2012): five rounds that each keep about 2K rows in proportion to weight · squared distance,
+/// then greedy k-means++ among the rows kept, weighted by the rows nearest to each.
+template <class Scalar>
+std::vector<double> seed_parallel(const fold_context& context, const weighted_rows<Scalar>& data,
+                                  const data_summary& summary, const seeding_request& request);
+
+extern template std::vector<double> seed_random_rows(const fold_context&, const weighted_rows<float>&,
+                                                     const data_summary&, const seeding_request&);
+extern template std::vector<double> seed_random_rows(const fold_context&, const weighted_rows<double>&,
+                                                     const data_summary&, const seeding_request&);
+extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<float>&,
+                                                   const data_summary&, const seeding_request&);
+extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<double>&,
+                                                   const data_summary&, const seeding_request&);
+extern template std::vector<double> seed_parallel(const fold_context&, const weighted_rows<float>&, const data_summary&,
+                                                  const seeding_request&);
+extern template std::vector<double> seed_parallel(const fold_context&, const weighted_rows<double>&,
+                                                  const data_summary&, const seeding_request&);
+
+}  // namespace shoal

@@ -1,0 +1,516 @@
+#include <shoal/kmeans/accumulate.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <exception>
+#include <limits>
+#include <utility>
+
+#include <shoal/core/simd_targets.hpp>
+#include <shoal/kmeans/tuning.hpp>
+#include <shoal/random/stream.hpp>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "shoal/kmeans/accumulate.cpp"
+#include <hwy/foreach_target.h>
+#include <hwy/highway.h>
+
+#ifndef SHOAL_KMEANS_ACCUMULATE_ONCE
+#define SHOAL_KMEANS_ACCUMULATE_ONCE
+namespace shoal::kmeans {
+
+// At most block_rows rows of one block on their way into statistics.
+template <class Scalar>
+struct block_input {
+  matrix_view<const Scalar> rows;
+  const Scalar* weights;  // null: all one
+};
+
+}  // namespace shoal::kmeans
+#endif
+
+HWY_BEFORE_NAMESPACE();
+namespace shoal::kmeans {
+namespace HWY_NAMESPACE {
+namespace {
+namespace hn = hwy::HWY_NAMESPACE;
+
+template <class D>
+HWY_INLINE hn::Vec<D> load_promoted(D d, const float* from) {
+  const hn::Rebind<float, D> narrow;
+  return hn::PromoteTo(d, hn::LoadU(narrow, from));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> load_promoted(D d, const double* from) {
+  return hn::LoadU(d, from);
+}
+
+template <class D>
+HWY_INLINE double sum_lanes(D d, hn::Vec<D> v) {
+  return hn::GetLane(hn::SumOfLanes(d, v));
+}
+
+// Adds each row to its cluster in float64, columns across the lanes. Only clusters k with k % members == rank are
+// touched, so that the members of a team can share a block without changing the order within a cluster.
+template <class T>
+HWY_INLINE void add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
+                              double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t columns = block.rows.columns();
+  for (std::size_t i = 0; i < block.rows.rows(); ++i) {
+    const auto k = static_cast<std::size_t>(labels[i]);
+    if (members > 1 && k % members != rank) continue;
+    const double weight = block.weights == nullptr ? 1.0 : static_cast<double>(block.weights[i]);
+    const T* HWY_RESTRICT row = block.rows.row(i);
+    const double* HWY_RESTRICT centroid = centroids + k * columns;
+    double* HWY_RESTRICT sum = sums + k * columns;
+    const auto w = hn::Set(d, weight);
+    auto squares = hn::Zero(d);
+    std::size_t j = 0;
+    for (; j + lanes <= columns; j += lanes) {
+      const auto difference = hn::Sub(load_promoted(d, row + j), hn::LoadU(d, centroid + j));
+      squares = hn::MulAdd(difference, difference, squares);
+      hn::StoreU(hn::MulAdd(w, difference, hn::LoadU(d, sum + j)), d, sum + j);
+    }
+    double distance = columns < lanes ? 0.0 : sum_lanes(d, squares);
+    for (; j < columns; ++j) {
+      const double difference = static_cast<double>(row[j]) - centroid[j];
+      distance += difference * difference;
+      sum[j] += weight * difference;
+    }
+    weights[k] += weight;
+    distances[i] = distance;
+  }
+}
+
+template <class T>
+HWY_INLINE double weighted_sum_with(const double* values, const T* weights, std::size_t count) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto sum = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto value = hn::LoadU(d, values + i);
+    sum = weights == nullptr ? hn::Add(sum, value) : hn::MulAdd(load_promoted(d, weights + i), value, sum);
+  }
+  double total = sum_lanes(d, sum);
+  for (; i < count; ++i) total += weights == nullptr ? values[i] : static_cast<double>(weights[i]) * values[i];
+  return total;
+}
+
+// Σ label · r mod 2³², for two tables of random words r, as one word.
+HWY_INLINE std::uint64_t hash_labels_with(const std::int32_t* labels, std::size_t count, const std::uint32_t* table) {
+  const hn::ScalableTag<std::uint32_t> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto* words = reinterpret_cast<const std::uint32_t*>(labels);
+  auto low = hn::Zero(d), high = hn::Zero(d);
+  std::size_t i = 0;
+  for (; i + lanes <= count; i += lanes) {
+    const auto label = hn::LoadU(d, words + i);
+    low = hn::Add(low, hn::Mul(label, hn::LoadU(d, table + i)));
+    high = hn::Add(high, hn::Mul(label, hn::LoadU(d, table + block_rows + i)));
+  }
+  std::uint32_t low_sum = hn::GetLane(hn::SumOfLanes(d, low)), high_sum = hn::GetLane(hn::SumOfLanes(d, high));
+  for (; i < count; ++i) {
+    low_sum += words[i] * table[i];
+    high_sum += words[i] * table[block_rows + i];
+  }
+  return static_cast<std::uint64_t>(high_sum) << 32 | low_sum;
+}
+
+// Sums of one block in the data's scalar, a lane for every so-manieth row.
+template <std::size_t Clusters, std::size_t Columns, class V>
+struct fused_sums {
+  std::array<V, Clusters> weights;
+  std::array<V, Clusters * Columns> sums;
+  V inertia;
+};
+
+// Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
+template <std::size_t Count, class F>
+HWY_INLINE void unrolled(const F& f) {
+  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
+  (std::make_index_sequence<Count>());
+}
+
+template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const T* rows, std::array<V, Columns>& x) {
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t j = 0; j < Columns; ++j) x[j] = hn::LoadU(d, rows + j);
+#else
+  if constexpr (Columns == 1) {
+    x[0] = hn::LoadU(d, rows);
+  } else if constexpr (Columns == 2) {
+    hn::LoadInterleaved2(d, rows, x[0], x[1]);
+  } else if constexpr (Columns == 3) {
+    hn::LoadInterleaved3(d, rows, x[0], x[1], x[2]);
+  } else {
+    hn::LoadInterleaved4(d, rows, x[0], x[1], x[2], x[3]);
+  }
+#endif
+}
+
+template <class D>
+HWY_INLINE void store_labels(D, hn::Vec<D> label, std::int32_t* to) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const hn::RebindToSigned<D> di;
+    hn::StoreU(hn::ConvertTo(di, label), di, to);
+  } else {
+    const hn::Rebind<std::int32_t, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, label), narrow, to);
+  }
+}
+
+template <class T>
+HWY_NOINLINE std::int32_t nearest_in_float64(const T* row, const double* centroids, std::size_t clusters,
+                                             std::size_t columns) {
+  std::int32_t nearest = 0;
+  double least = 0;
+  for (std::size_t k = 0; k < clusters; ++k) {
+    double distance = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double difference = static_cast<double>(row[j]) - centroids[k * columns + j];
+      distance += difference * difference;
+    }
+    if (k == 0 || distance < least) {
+      least = distance;
+      nearest = static_cast<std::int32_t>(k);
+    }
+  }
+  return nearest;
+}
+
+// One block whose rows have no gaps between them. Every lane sums at most 128 rows in Scalar before float64. Returns
+// false when a sum left the range of Scalar; the labels are right then, and nothing was added.
+template <std::size_t Clusters, std::size_t Columns, class T>
+HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_input<T>& block, std::int32_t* labels,
+                          statistics& into) {
+  const hn::ScalableTag<T> d;
+  using V = hn::Vec<decltype(d)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t count = block.rows.rows();
+  const std::size_t clusters = centroids.clusters();
+  const T* rounded = centroids.rounded();
+
+  // The labels are those of the float64 definition when the gap between the two least distances exceeds what rounding
+  // can do to both: (d + 3) roundings of a distance D, and 2√D·η + η² for centroids moved by η ≤ unit·‖c‖.
+  const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 * 1.05;
+  const double moved = unit * static_cast<double>(centroids.largest_norm());
+  const V relative = hn::Set(d, static_cast<T>((4 * Columns + 12) * unit));
+  const V root = hn::Set(d, static_cast<T>(4 * moved));
+  const V absolute = hn::Set(d, static_cast<T>(2 * moved * moved) + 16 * std::numeric_limits<T>::min());
+
+  std::array<double, Clusters> weights{};
+  std::array<double, Clusters * Columns> sums{};
+  double inertia = 0;
+  const std::size_t run = std::min(block_rows, 128 * lanes);
+  for (std::size_t begin = 0; begin < count; begin += run) {
+    const std::size_t end = std::min(count, begin + run);
+    fused_sums<Clusters, Columns, V> total;
+    total.weights.fill(hn::Zero(d));
+    total.sums.fill(hn::Zero(d));
+    total.inertia = hn::Zero(d);
+
+    const auto add = [&](const T* rows, V weight, std::int32_t* out) HWY_ATTR {
+      std::array<V, Columns> x;
+      load_columns<Columns>(d, rows, x);
+      std::array<V, Clusters * Columns> difference;
+      V best = hn::Zero(d), second = hn::Set(d, std::numeric_limits<T>::max() / 16), label = hn::Zero(d);
+      unrolled<Clusters>([&](auto k) HWY_ATTR {
+        V distance = hn::Zero(d);
+        unrolled<Columns>([&](auto j) HWY_ATTR {
+          const V delta = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
+          difference[k * Columns + j] = delta;
+          distance = j == 0 ? hn::Mul(delta, delta) : hn::MulAdd(delta, delta, distance);
+        });
+        if constexpr (k == 0) {
+          best = distance;
+        } else {
+          const auto better = hn::Lt(distance, best);
+          second = hn::Min(second, hn::Max(best, distance));
+          best = hn::Min(best, distance);
+          label = hn::IfThenElse(better, hn::Set(d, static_cast<T>(std::size_t{k})), label);
+        }
+      });
+      const V bound = hn::MulAdd(root, hn::Sqrt(second), hn::MulAdd(relative, second, absolute));
+      const auto certain = hn::Gt(hn::Sub(second, best), bound);
+      store_labels(d, label, out);
+      if (HWY_UNLIKELY(!hn::AllTrue(d, certain))) {
+        HWY_ALIGN T exact[hn::MaxLanes(hn::ScalableTag<T>())];
+        hn::Store(hn::IfThenElse(certain, label, hn::Set(d, T{-1})), d, exact);
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          if (exact[lane] >= 0) continue;
+          out[lane] = nearest_in_float64(rows + lane * Columns, centroids.values(), clusters, Columns);
+          exact[lane] = static_cast<T>(out[lane]);
+        }
+        label = hn::Load(d, exact);
+      }
+      total.inertia = hn::MulAdd(weight, best, total.inertia);
+      unrolled<Clusters>([&](auto k) HWY_ATTR {
+        const V mine = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<T>(std::size_t{k}))), weight);
+        total.weights[k] = hn::Add(total.weights[k], mine);
+        unrolled<Columns>([&](auto j) HWY_ATTR {
+          total.sums[k * Columns + j] = hn::MulAdd(mine, difference[k * Columns + j], total.sums[k * Columns + j]);
+        });
+      });
+    };
+
+    std::size_t i = begin;
+    if (block.weights == nullptr) {
+      for (; i + lanes <= end; i += lanes) add(block.rows.row(i), hn::Set(d, T{1}), labels + i);
+    } else {
+      for (; i + lanes <= end; i += lanes) add(block.rows.row(i), hn::LoadU(d, block.weights + i), labels + i);
+    }
+    if (i < end) {
+      HWY_ALIGN T rows[Columns * hn::MaxLanes(hn::ScalableTag<T>())];
+      HWY_ALIGN T weight[hn::MaxLanes(hn::ScalableTag<T>())] = {};
+      std::array<std::int32_t, hn::MaxLanes(hn::ScalableTag<T>())> out;
+      for (std::size_t lane = 0; lane < lanes; ++lane) {  // lanes beyond the end repeat its last row with weight 0
+        std::copy_n(block.rows.row(std::min(i + lane, end - 1)), Columns, rows + lane * Columns);
+        if (i + lane < end) weight[lane] = block.weights == nullptr ? T{1} : block.weights[i + lane];
+      }
+      add(rows, hn::Load(d, weight), out.data());
+      std::copy_n(out.begin(), end - i, labels + i);
+    }
+
+    HWY_ALIGN T values[hn::MaxLanes(hn::ScalableTag<T>())];
+    const auto reduce = [&](V v) HWY_ATTR {
+      hn::Store(v, d, values);
+      double sum = 0;
+      for (std::size_t lane = 0; lane < lanes; ++lane) sum += static_cast<double>(values[lane]);
+      return sum;
+    };
+    inertia += reduce(total.inertia);
+    for (std::size_t k = 0; k < clusters; ++k) weights[k] += reduce(total.weights[k]);
+    for (std::size_t i_sum = 0; i_sum < clusters * Columns; ++i_sum) sums[i_sum] += reduce(total.sums[i_sum]);
+  }
+
+  // From the rounded centroids to the float64 ones.
+  double moved_inertia = inertia;
+  for (std::size_t k = 0; k < clusters; ++k) {
+    for (std::size_t j = 0; j < Columns; ++j) {
+      const std::size_t at = k * Columns + j;
+      const double delta = centroids.values()[at] - static_cast<double>(rounded[at]);
+      moved_inertia += delta * (weights[k] * delta - 2 * sums[at]);
+      sums[at] -= weights[k] * delta;
+    }
+  }
+  // Squares that are lost below the normal numbers of Scalar, or that overflowed, are added again in float64.
+  bool sound = std::isfinite(moved_inertia) && inertia > std::ldexp(std::numeric_limits<T>::min(), 60);
+  for (std::size_t at = 0; at < clusters * Columns; ++at) sound = sound && std::isfinite(sums[at]);
+  if (!sound) return false;
+  for (std::size_t k = 0; k < clusters; ++k) into.weights[k] += weights[k];
+  for (std::size_t at = 0; at < clusters * Columns; ++at) into.sums[at] += sums[at];
+  into.inertia += std::max(moved_inertia, 0.0);
+  return true;
+}
+
+template <std::size_t Clusters, class T>
+HWY_INLINE bool add_fused_columns(const prepared_centroids<T>& centroids, const block_input<T>& block,
+                                  std::int32_t* labels, statistics& into) {
+  switch (centroids.columns()) {
+    case 1:
+      return add_fused<Clusters, 1>(centroids, block, labels, into);
+    case 2:
+      return add_fused<Clusters, 2>(centroids, block, labels, into);
+    case 3:
+      return add_fused<Clusters, 3>(centroids, block, labels, into);
+    default:
+      return add_fused<Clusters, 4>(centroids, block, labels, into);
+  }
+}
+
+template <class T>
+HWY_INLINE bool add_fused_with(const prepared_centroids<T>& centroids, const block_input<T>& block,
+                               std::int32_t* labels, statistics& into) {
+  if (centroids.clusters() <= 2) return add_fused_columns<2>(centroids, block, labels, into);
+  if (centroids.clusters() <= 4) return add_fused_columns<4>(centroids, block, labels, into);
+  return add_fused_columns<8>(centroids, block, labels, into);
+}
+
+}  // namespace
+
+void add_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids,
+                    double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
+  add_rows_with(block, labels, centroids, weights, sums, distances, rank, members);
+}
+void add_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids,
+                     double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
+  add_rows_with(block, labels, centroids, weights, sums, distances, rank, members);
+}
+double weighted_sum_float(const double* values, const float* weights, std::size_t count) {
+  return weighted_sum_with(values, weights, count);
+}
+double weighted_sum_double(const double* values, const double* weights, std::size_t count) {
+  return weighted_sum_with(values, weights, count);
+}
+bool add_fused_float(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
+                     statistics& into) {
+  return add_fused_with(centroids, block, labels, into);
+}
+bool add_fused_double(const prepared_centroids<double>& centroids, const block_input<double>& block,
+                      std::int32_t* labels, statistics& into) {
+  return add_fused_with(centroids, block, labels, into);
+}
+std::uint64_t hash_labels(const std::int32_t* labels, std::size_t count, const std::uint32_t* table) {
+  return hash_labels_with(labels, count, table);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shoal::kmeans
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace shoal::kmeans {
+namespace {
+
+HWY_EXPORT(add_rows_float);
+HWY_EXPORT(add_rows_double);
+HWY_EXPORT(weighted_sum_float);
+HWY_EXPORT(weighted_sum_double);
+HWY_EXPORT(add_fused_float);
+HWY_EXPORT(add_fused_double);
+HWY_EXPORT(hash_labels);
+
+// Random words, one pair for each row of a block.
+const std::array<std::uint32_t, 2 * block_rows>& hash_table() {
+  static const auto table = [] {
+    std::array<std::uint32_t, 2 * block_rows> words;
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = static_cast<std::uint32_t>(random::mix(i, 0) >> 32);
+    return words;
+  }();
+  return table;
+}
+
+// A sum over blocks of (odd random word of the block) · (hash of its labels): linear in the labels with random
+// coefficients, so that a change of labels goes unseen with a probability of about 2⁻⁶⁰.
+std::uint64_t fingerprint_of(const std::int32_t* labels, std::size_t count, std::size_t first) {
+  return (random::mix(first / block_rows, 1) | 1) *
+         HWY_DYNAMIC_DISPATCH(hash_labels)(labels, count, hash_table().data());
+}
+
+void add_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids, statistics& into,
+              double* distances, const team_member& member) {
+  HWY_DYNAMIC_DISPATCH(add_rows_float)
+  (block, labels, centroids, into.weights.data(), into.sums.data(), distances, member.rank(), member.size());
+}
+void add_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids, statistics& into,
+              double* distances, const team_member& member) {
+  HWY_DYNAMIC_DISPATCH(add_rows_double)
+  (block, labels, centroids, into.weights.data(), into.sums.data(), distances, member.rank(), member.size());
+}
+double weighted_sum(const double* values, const float* weights, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(weighted_sum_float)(values, weights, count);
+}
+double weighted_sum(const double* values, const double* weights, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(weighted_sum_double)(values, weights, count);
+}
+bool add_fused(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
+               statistics& into) {
+  return HWY_DYNAMIC_DISPATCH(add_fused_float)(centroids, block, labels, into);
+}
+bool add_fused(const prepared_centroids<double>& centroids, const block_input<double>& block, std::int32_t* labels,
+               statistics& into) {
+  return HWY_DYNAMIC_DISPATCH(add_fused_double)(centroids, block, labels, into);
+}
+
+constexpr std::size_t label_slack = 64;  // a vector of labels may be stored beyond the last row
+
+template <class Scalar>
+block_input<Scalar> middle(const row_block<Scalar>& piece, std::size_t first, std::size_t count) {
+  return {piece.rows.middle_rows(first, count), piece.weights == nullptr ? nullptr : piece.weights + first};
+}
+
+// Few clusters and columns, one thread: assignment and sums in one pass.
+template <class Scalar>
+void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& piece, const team_member& member,
+                typename accumulate_body<Scalar>::scratch& memory, statistics& into) {
+  const std::size_t columns = piece.rows.columns();
+  memory.labels.grow(block_rows + label_slack);
+  memory.distances.grow(block_rows);
+  memory.packed.grow(block_rows * columns);
+  for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
+    const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
+    block_input<Scalar> block = middle(piece, first, count);
+    if (block.rows.row_stride() != columns) {
+      for (std::size_t i = 0; i < count; ++i) {
+        std::copy_n(block.rows.row(i), columns, memory.packed.data() + i * columns);
+      }
+      block.rows = {memory.packed.data(), count, columns};
+    }
+    if (!add_fused(*body.centroids, block, memory.labels.data(), into)) {
+      add_rows(block, memory.labels.data(), body.centroids->values(), into, memory.distances.data(), member);
+      into.inertia += weighted_sum(memory.distances.data(), block.weights, count);
+    }
+    into.fingerprint += fingerprint_of(memory.labels.data(), count, piece.first + first);
+    if (body.labels != nullptr) std::copy_n(memory.labels.data(), count, body.labels + piece.first + first);
+  }
+}
+
+}  // namespace
+
+template <class Scalar>
+void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+  values_.assign(centroids.begin(), centroids.end());
+  index_.set(centroids, clusters, columns);
+  fused_ = clusters <= most_fused_clusters && columns <= most_fused_columns;
+  if (!fused_) return;
+  rounded_.assign(most_fused_clusters * columns, std::numeric_limits<Scalar>::infinity());
+  double largest = 0;
+  for (std::size_t k = 0; k < clusters; ++k) {
+    double norm = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double value = centroids[k * columns + j];
+      rounded_[k * columns + j] = static_cast<Scalar>(value);
+      norm += value * value;
+    }
+    largest = std::max(largest, norm);
+  }
+  largest_norm_ = static_cast<Scalar>(std::sqrt(largest));
+  fused_ = std::isfinite(largest_norm_ * 4);
+}
+
+template <class Scalar>
+void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory,
+                                         statistics& into) const {
+  if (centroids->fused()) {
+    if (member.rank() == 0) fold_fused(*this, piece, member, memory, into);
+    return;
+  }
+  const std::size_t slab = member.size() == 1 ? slab_rows : piece.rows.rows();
+  if (member.rank() == 0) {
+    memory.members.resize(std::max(memory.members.size(), member.size()));
+    memory.labels.grow(std::min(slab, piece.rows.rows()));
+    memory.distances.grow(std::min(slab, piece.rows.rows()));
+  }
+  member.wait();
+  for (std::size_t start = 0; start < piece.rows.rows(); start += slab) {
+    const std::size_t rows = std::min(slab, piece.rows.rows() - start);
+    const std::size_t begin = member.rank() * rows / member.size(), end = (member.rank() + 1) * rows / member.size();
+    find_nearest(centroids->index(), piece.rows.middle_rows(start + begin, end - begin), memory.labels.data() + begin,
+                 memory.members[member.rank()]);
+    member.wait();
+    for (std::size_t first = 0; first < rows; first += block_rows) {
+      add_rows(middle(piece, start + first, std::min(block_rows, rows - first)), memory.labels.data() + first,
+               centroids->values(), into, memory.distances.data() + first, member);
+    }
+    member.wait();
+    if (member.rank() != 0) continue;
+    for (std::size_t first = 0; first < rows; first += block_rows) {
+      const block_input<Scalar> block = middle(piece, start + first, std::min(block_rows, rows - first));
+      into.inertia += weighted_sum(memory.distances.data() + first, block.weights, block.rows.rows());
+      into.fingerprint += fingerprint_of(memory.labels.data() + first, block.rows.rows(), piece.first + start + first);
+    }
+    if (labels != nullptr) std::copy_n(memory.labels.data(), rows, labels + piece.first + start);
+  }
+}
+
+template class prepared_centroids<float>;
+template class prepared_centroids<double>;
+template struct accumulate_body<float>;
+template struct accumulate_body<double>;
+
+}  // namespace shoal::kmeans
+#endif
