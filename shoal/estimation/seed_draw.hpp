@@ -8,7 +8,7 @@
 #include <type_traits>
 #include <vector>
 
-#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/random/stream.hpp>
 

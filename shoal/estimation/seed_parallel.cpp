@@ -43,8 +43,8 @@ class parallel_candidates {
   void choose() {
     weight_draw<Scalar> draw(context_, data_);
     std::vector<double> kept;
-    append_row(*data_.rows, draw(random::uniform_at(request_.seed, seeding_stream(request_, seeding_use::first_row), 0)),
-               kept);
+    append_row(*data_.rows,
+               draw(random::uniform_at(request_.seed, seeding_stream(request_, seeding_use::first_row), 0)), kept);
     for (std::size_t round = 0; round < rounds; ++round) {
       add(kept);
       const double total = update_all();
@@ -75,13 +75,13 @@ class parallel_candidates {
       void operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory,
                       std::vector<double>& into) const {
         if (member.rank() != 0) return;
-        self->for_each_block(piece, memory, [&](std::size_t begin, std::size_t count, const Work*,
-                                                const std::int32_t* owner) {
-          for (std::size_t i = 0; i < count; ++i) {
-            into[static_cast<std::size_t>(owner[i])] +=
-                piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[begin + i]);
-          }
-        });
+        self->for_each_block(piece, memory,
+                             [&](std::size_t begin, std::size_t count, const Work*, const std::int32_t* owner) {
+                               for (std::size_t i = 0; i < count; ++i) {
+                                 into[static_cast<std::size_t>(owner[i])] +=
+                                     piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[begin + i]);
+                               }
+                             });
       }
     };
     return fold<Scalar>(context_, data_, weight_monoid{points_.size() / columns_}, weight_body{this});
@@ -99,7 +99,8 @@ class parallel_candidates {
   void add(const std::vector<double>& points) {
     applied_ = batches_.size();
     if (points.empty()) return;
-    batches_.push_back({points_.size() / columns_, {points.begin(), points.end()},
+    batches_.push_back({points_.size() / columns_,
+                        {points.begin(), points.end()},
                         centroid_index<Work>(points, points.size() / columns_, columns_)});
     points_.insert(points_.end(), points.begin(), points.end());
   }
@@ -167,21 +168,21 @@ class parallel_candidates {
     for_each_piece<Scalar>(
         context_, data_, units_.plan(), units_.shape(), scratch_,
         [&](std::size_t lane, const row_block<Scalar>& piece, const team_member&, parallel_scratch<Work>& memory) {
-          for_each_block(piece, memory,
-                         [&](std::size_t begin, std::size_t count, const Work* least, const std::int32_t*) {
-                           for (std::size_t i = 0; i < count; i += 4) {  // one block of random words for four rows
-                             const std::size_t row = piece.first + begin + i;
-                             const auto words = random::philox4x32::block(request_.seed, stream, row / 4);
-                             for (std::size_t lane_row = i; lane_row < std::min(count, i + 4); ++lane_row) {
-                               const double weight =
-                                   piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[begin + lane_row]);
-                               const double u = (static_cast<double>(words[lane_row - i]) + 0.5) * 0x1p-32;
-                               if (u < rate * weight * static_cast<double>(least[lane_row])) {
-                                 kept[lane].push_back(piece.first + begin + lane_row);
-                               }
-                             }
-                           }
-                         });
+          for_each_block(
+              piece, memory, [&](std::size_t begin, std::size_t count, const Work* least, const std::int32_t*) {
+                for (std::size_t i = 0; i < count; i += 4) {  // one block of random words for four rows
+                  const std::size_t row = piece.first + begin + i;
+                  const auto words = random::philox4x32::block(request_.seed, stream, row / 4);
+                  for (std::size_t lane_row = i; lane_row < std::min(count, i + 4); ++lane_row) {
+                    const double weight =
+                        piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[begin + lane_row]);
+                    const double u = (static_cast<double>(words[lane_row - i]) + 0.5) * 0x1p-32;
+                    if (u < rate * weight * static_cast<double>(least[lane_row])) {
+                      kept[lane].push_back(piece.first + begin + lane_row);
+                    }
+                  }
+                }
+              });
         });
     std::vector<std::size_t> all;
     for (const auto& lane : kept) all.insert(all.end(), lane.begin(), lane.end());

@@ -51,9 +51,8 @@ class plus_plus {
       trials.clear();
       for (std::size_t t = 0; t < trial_count; ++t) {
         const double u = uniform(seeding_use::trial, step, t);
-        std::size_t row = draw_row(units_, sums_, 1, u, [&](std::size_t first, std::size_t count, double* out) {
-          masses(first, count, out);
-        });
+        std::size_t row = draw_row(
+            units_, sums_, 1, u, [&](std::size_t first, std::size_t count, double* out) { masses(first, count, out); });
         if (row == no_row) {
           ran_out_ = true;
           row = draw_by_weight_(u);

@@ -46,8 +46,8 @@ struct race_body {
   std::uint64_t seed;
   std::uint64_t stream;
 
-  void operator()(const row_block<Scalar>& piece, const team_member& member, scratch&, race_monoid::value_type& into)
-      const {
+  void operator()(const row_block<Scalar>& piece, const team_member& member, scratch&,
+                  race_monoid::value_type& into) const {
     if (member.rank() != 0) return;
     for (std::size_t i = 0; i < piece.rows.rows(); ++i) {
       const double weight = piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[i]);
@@ -67,8 +67,7 @@ std::vector<double> seed_random_rows(const fold_context& context, const weighted
                                      const data_summary&, const seeding_request& request) {
   const race_monoid monoid{request.clusters};
   std::vector<runner> winners = fold<Scalar>(
-      context, data, monoid,
-      race_body<Scalar>{monoid, request.seed, seeding_stream(request, seeding_use::race)});
+      context, data, monoid, race_body<Scalar>{monoid, request.seed, seeding_stream(request, seeding_use::race)});
   std::sort(winners.begin(), winners.end());
   std::vector<double> points;
   for (std::size_t k = 0; k < request.clusters; ++k) append_row(*data.rows, winners[k % winners.size()].row, points);

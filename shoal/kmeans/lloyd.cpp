@@ -4,7 +4,7 @@
 #include <bit>
 #include <utility>
 
-#include <shoal/estimation/seeding.hpp>
+#include <shoal/estimation/seed_draw.hpp>
 #include <shoal/kmeans/relocate.hpp>
 
 namespace shoal::kmeans {
@@ -46,13 +46,13 @@ std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
   record.objective = statistics_.inertia * data_.weight_scale;
   record.settled = labelled_ && statistics_.fingerprint == fingerprint_;
   if (record.settled) return {record};
+  record.change = move_centroids();
   fingerprint_ = statistics_.fingerprint;
   labelled_ = true;
-  record.change = move_centroids();
   return {record};
 }
 
-// Moves rows of the folded statistics to empty clusters, and says where those clusters are now.
+// Centroids to the means of their rows, and those of empty clusters to the farthest rows. Returns Σ‖Δc‖².
 template <class Scalar>
 double lloyd<Scalar>::move_centroids() {
   statistics moved = statistics_;
@@ -78,7 +78,8 @@ double lloyd<Scalar>::move_centroids() {
   }
   for (std::size_t k = 0; k < clusters_; ++k) {
     if (!(statistics_.weights[k] > 0)) continue;
-    for (std::size_t j = 0; j < columns_; ++j) next[k * columns_ + j] += moved.sums[k * columns_ + j] / moved.weights[k];
+    for (std::size_t j = 0; j < columns_; ++j)
+      next[k * columns_ + j] += moved.sums[k * columns_ + j] / moved.weights[k];
   }
   double change = 0;
   for (std::size_t i = 0; i < next.size(); ++i) change += (next[i] - centroids_[i]) * (next[i] - centroids_[i]);

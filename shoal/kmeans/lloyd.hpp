@@ -41,7 +41,6 @@ class lloyd final : public stepper {
 
  private:
   const statistics& fold_rows();
-  void relocate_empty();
   double move_centroids();
 
   fold_context context_;
@@ -52,7 +51,7 @@ class lloyd final : public stepper {
   folder<Scalar, statistics_monoid, accumulate_body<Scalar>> folder_;
   prepared_centroids<Scalar> prepared_;
   std::vector<double> centroids_;
-  statistics statistics_;    // of the centroids in folded_
+  statistics statistics_;  // of the centroids in folded_
   std::vector<double> folded_;
   std::uint64_t fingerprint_ = 0;  // of the labels of the step before
   bool labelled_ = false;          // there was a step before
