@@ -1,23 +1,8 @@
-// Which instruction sets Highway compiles each kernel for. Include before any Highway header, in kernels only.
+// Which instruction sets the SIMD sources are compiled for: the baseline, AVX2 and AVX-512. Include before Highway.
 #pragma once
 
-// The compiler's baseline, AVX2 and AVX-512 on x86, NEON on Arm: the machines in use, at a compile time that stays
-// short. Vectors of unknown length (SVE, RISC-V) are left out because kernels keep vectors in arrays. Highway expands
-// this where it is used, so that it may name targets that the next lines find.
-#define HWY_DISABLED_TARGETS                                                                                          \
-  (HWY_SSSE3 | HWY_SSE4 | HWY_AVX3_DL | SHOAL_DISABLED_ZEN4 | SHOAL_DISABLED_SPR | HWY_SVE | HWY_SVE2 | HWY_SVE_256 | \
-   HWY_SVE2_128 | HWY_RVV)
-
-#include <hwy/detect_targets.h>
-
-// Variants of AVX-512 that only newer releases of Highway know.
-#ifdef HWY_AVX3_ZEN4
-#define SHOAL_DISABLED_ZEN4 HWY_AVX3_ZEN4
-#else
-#define SHOAL_DISABLED_ZEN4 0
-#endif
-#ifdef HWY_AVX3_SPR
-#define SHOAL_DISABLED_SPR HWY_AVX3_SPR
-#else
-#define SHOAL_DISABLED_SPR 0
+// Highway would compile every source for all of its x86 targets, which triples the build for machines that nobody
+// has. Its names differ between versions, so these are its bits: SPR, ZEN4 and DL variants of AVX-512, SSE4, SSSE3.
+#ifndef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS ((1LL << 4) | (1LL << 6) | (1LL << 7) | (1LL << 11) | (1LL << 12))
 #endif

@@ -303,8 +303,85 @@ void squared_distances_with(matrix_view<const T> rows, matrix_view<const T> poin
   }
 }
 
+template <class T>
+void distances_to_labels_with(matrix_view<const T> rows, matrix_view<const T> points, const std::int32_t* labels,
+                              T* out) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t columns = rows.columns();
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const T* row = rows.row(i);
+    const T* point = points.row(static_cast<std::size_t>(labels[i]));
+    auto squares = hn::Zero(d);
+    std::size_t j = 0;
+    for (; j + lanes <= columns; j += lanes) {
+      const auto difference = hn::Sub(hn::LoadU(d, row + j), hn::LoadU(d, point + j));
+      squares = hn::MulAdd(difference, difference, squares);
+    }
+    T sum = columns < lanes ? T{0} : hn::GetLane(hn::SumOfLanes(d, squares));
+    for (; j < columns; ++j) {
+      const T difference = row[j] - point[j];
+      sum += difference * difference;
+    }
+    out[i] = sum;
+  }
+}
+
+template <class D>
+HWY_INLINE hn::Vec<D> promoted(D d, const float* from) {
+  const hn::Rebind<float, D> narrow;
+  return hn::PromoteTo(d, hn::LoadU(narrow, from));
+}
+template <class D>
+HWY_INLINE hn::Vec<D> promoted(D d, const double* from) {
+  return hn::LoadU(d, from);
+}
+
+template <class T, class W>
+double sum_of_minima_with(const T* a, const T* b, const W* weights, std::size_t count) {
+  const hn::ScalableTag<double> d;
+  const std::size_t lanes = hn::Lanes(d);
+  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
+  const auto minimum = [&](std::size_t i) HWY_ATTR { return hn::Min(promoted(d, a + i), promoted(d, b + i)); };
+  std::size_t i = 0;
+  if (weights == nullptr) {
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      sum0 = hn::Add(sum0, minimum(i));
+      sum1 = hn::Add(sum1, minimum(i + lanes));
+    }
+  } else {
+    for (; i + 2 * lanes <= count; i += 2 * lanes) {
+      sum0 = hn::MulAdd(promoted(d, weights + i), minimum(i), sum0);
+      sum1 = hn::MulAdd(promoted(d, weights + i + lanes), minimum(i + lanes), sum1);
+    }
+  }
+  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
+  for (; i < count; ++i) {
+    const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+    sum += weight * static_cast<double>(std::min(a[i], b[i]));
+  }
+  return sum;
+}
+
 }  // namespace
 
+void distances_to_labels_float(matrix_view<const float> rows, matrix_view<const float> points,
+                               const std::int32_t* labels, float* out) {
+  distances_to_labels_with(rows, points, labels, out);
+}
+void distances_to_labels_double(matrix_view<const double> rows, matrix_view<const double> points,
+                                const std::int32_t* labels, double* out) {
+  distances_to_labels_with(rows, points, labels, out);
+}
+double sum_of_minima_float(const float* a, const float* b, const float* weights, std::size_t count) {
+  return sum_of_minima_with(a, b, weights, count);
+}
+double sum_of_minima_mixed(const double* a, const double* b, const float* weights, std::size_t count) {
+  return sum_of_minima_with(a, b, weights, count);
+}
+double sum_of_minima_double(const double* a, const double* b, const double* weights, std::size_t count) {
+  return sum_of_minima_with(a, b, weights, count);
+}
 void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
                         nearest_scratch<float>& scratch) {
   find_nearest_with(index, rows, labels, scratch);
@@ -334,6 +411,11 @@ HWY_EXPORT(find_nearest_float);
 HWY_EXPORT(find_nearest_double);
 HWY_EXPORT(squared_distances_float);
 HWY_EXPORT(squared_distances_double);
+HWY_EXPORT(distances_to_labels_float);
+HWY_EXPORT(distances_to_labels_double);
+HWY_EXPORT(sum_of_minima_float);
+HWY_EXPORT(sum_of_minima_mixed);
+HWY_EXPORT(sum_of_minima_double);
 HWY_EXPORT(target_name);
 
 template <class Scalar>
@@ -412,6 +494,28 @@ template <>
 void squared_distances(matrix_view<const double> rows, matrix_view<const double> points, double* out,
                        std::size_t out_stride, nearest_scratch<double>& scratch) {
   HWY_DYNAMIC_DISPATCH(squared_distances_double)(rows, points, out, out_stride, scratch);
+}
+template <>
+void distances_to_labels(matrix_view<const float> rows, matrix_view<const float> points, const std::int32_t* labels,
+                         float* out) {
+  HWY_DYNAMIC_DISPATCH(distances_to_labels_float)(rows, points, labels, out);
+}
+template <>
+void distances_to_labels(matrix_view<const double> rows, matrix_view<const double> points, const std::int32_t* labels,
+                         double* out) {
+  HWY_DYNAMIC_DISPATCH(distances_to_labels_double)(rows, points, labels, out);
+}
+template <>
+double sum_of_minima(const float* a, const float* b, const float* weights, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_minima_float)(a, b, weights, count);
+}
+template <>
+double sum_of_minima(const double* a, const double* b, const float* weights, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_minima_mixed)(a, b, weights, count);
+}
+template <>
+double sum_of_minima(const double* a, const double* b, const double* weights, std::size_t count) {
+  return HWY_DYNAMIC_DISPATCH(sum_of_minima_double)(a, b, weights, count);
 }
 
 std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }

@@ -72,6 +72,15 @@ template <class Scalar>
 void squared_distances(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, Scalar* out,
                        std::size_t out_stride, nearest_scratch<Scalar>& scratch);
 
+/// out[i] = ‖x_i − p_labels[i]‖² for `points` [count][columns], in Scalar.
+template <class Scalar>
+void distances_to_labels(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, const std::int32_t* labels,
+                         Scalar* out);
+
+/// Σ w_i · min(a_i, b_i) in float64; `weights` may be null (all one).
+template <class Scalar, class Weight>
+double sum_of_minima(const Scalar* a, const Scalar* b, const Weight* weights, std::size_t count);
+
 /// The instruction set that these kernels run on here and now, e.g. "AVX2".
 std::string simd_target();
 

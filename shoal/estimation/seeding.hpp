@@ -22,8 +22,8 @@ struct seeding_request {
 /// rows, repeating some, when there are fewer rows of positive weight or fewer distinct rows than that. They throw
 /// interrupted when asked to stop, and what reading the rows throws.
 
-/// Distinct rows, drawn one after another in proportion to their weights: the K first in an exponential race (Efraimidis
-/// & Spirakis 2006).
+/// Distinct rows, drawn one after another in proportion to their weights: the K first in an exponential race
+/// (Efraimidis & Spirakis 2006).
 template <class Scalar>
 std::vector<double> seed_random_rows(const fold_context& context, const weighted_rows<Scalar>& data,
                                      const data_summary& summary, const seeding_request& request);

@@ -1,0 +1,72 @@
+#include <shoal/estimation/seeding.hpp>
+
+#include <shoal/estimation/seed_draw.hpp>
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t most_block_units = std::size_t{1} << 16;
+
+}  // namespace
+
+row_units::row_units(std::size_t rows, std::size_t columns, std::size_t scalar_bytes)
+    : shape_{rows, columns, scalar_bytes, 0}, plan_(make_fold_plan(shape_)) {
+  unit_rows_ = rows / block_rows < most_block_units ? block_rows : plan_.chunk_rows;
+}
+
+double total_of(std::span<const double> sums, std::size_t stride) {
+  double total = 0;
+  for (std::size_t i = 0; i < sums.size(); i += stride) total += sums[i];
+  return total;
+}
+
+template <class Scalar>
+weight_draw<Scalar>::weight_draw(const fold_context& context, const weighted_rows<Scalar>& data)
+    : context_(context), data_(data), units_(data.rows->rows(), 1, sizeof(Scalar)) {}
+
+template <class Scalar>
+std::size_t weight_draw<Scalar>::operator()(double u) {
+  const std::size_t rows = data_.rows->rows();
+  if (data_.weights == nullptr) return std::min(rows - 1, static_cast<std::size_t>(u * static_cast<double>(rows)));
+  if (sums_.empty()) {
+    sums_.resize(units_.count());
+    struct nothing {};
+    std::vector<nothing> scratch;
+    for_each_piece<Scalar>(context_, weighted_rows<Scalar>{data_.weights, nullptr, 1}, units_.plan(), units_.shape(),
+                           scratch, [&](std::size_t, const row_block<Scalar>& piece, const team_member&, nothing&) {
+                             for (std::size_t i = 0; i < piece.rows.rows(); ++i) {
+                               sums_[units_.unit_of(piece.first + i)] += static_cast<double>(piece.rows(i, 0));
+                             }
+                           });
+  }
+  aligned_buffer<Scalar> buffer;
+  return draw_row(units_, sums_, 1, u, [&](std::size_t first, std::size_t count, double* out) {
+    const auto weights = data_.weights->read(first, count, buffer);
+    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(weights(i, 0));
+  });
+}
+
+template <class Scalar>
+void append_row(const row_source<Scalar>& rows, std::size_t row, std::vector<double>& points) {
+  aligned_buffer<Scalar> buffer;
+  const auto values = rows.read(row, 1, buffer);
+  for (std::size_t j = 0; j < values.columns(); ++j) points.push_back(static_cast<double>(values(0, j)));
+}
+
+bool squares_need_float64(const data_summary& summary) {
+  double largest = 0;
+  double variance = 0;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    const double range = summary.maximum[j] - summary.minimum[j];
+    largest += range * range;
+    variance += summary.variance[j];
+  }
+  return !(largest < 1e36) || variance < 1e-24;
+}
+
+template class weight_draw<float>;
+template class weight_draw<double>;
+template void append_row(const row_source<float>&, std::size_t, std::vector<double>&);
+template void append_row(const row_source<double>&, std::size_t, std::vector<double>&);
+
+}  // namespace shoal

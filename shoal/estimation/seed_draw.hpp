@@ -1,0 +1,136 @@
+// Drawing one row in proportion to a mass that is known for each unit of rows: what the seeding folds share.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <type_traits>
+#include <vector>
+
+#include <shoal/estimation/seeding.hpp>
+#include <shoal/execution/fold.hpp>
+#include <shoal/random/stream.hpp>
+
+namespace shoal {
+
+inline constexpr std::size_t no_row = static_cast<std::size_t>(-1);
+
+/// Memory that seeding may spend on one value for each row; beyond it the values are computed again in every pass.
+inline constexpr std::size_t seeding_cache_bytes = std::size_t{64} << 20;
+
+/// Different uses of one request's stream.
+enum class seeding_use : std::uint64_t { race, first_row, trial, oversample, candidates };
+
+inline std::uint64_t seeding_stream(const seeding_request& request, seeding_use use, std::uint64_t step = 0) {
+  return random::mix(random::mix(request.stream, static_cast<std::uint64_t>(use)), step);
+}
+
+/// The rows of one fold cut into units that no lane, chunk or piece cuts through: blocks, or chunks where there would
+/// be too many blocks. A draw finds its unit by the units' sums and its row by one pass over that unit.
+class row_units {
+ public:
+  row_units(std::size_t rows, std::size_t columns, std::size_t scalar_bytes);
+
+  const fold_shape& shape() const { return shape_; }
+  const fold_plan& plan() const { return plan_; }
+  std::size_t count() const { return (plan_.rows + unit_rows_ - 1) / unit_rows_; }
+  std::size_t unit_of(std::size_t row) const { return row / unit_rows_; }
+  std::size_t first_row(std::size_t unit) const { return unit * unit_rows_; }
+  std::size_t end_row(std::size_t unit) const { return std::min(plan_.rows, (unit + 1) * unit_rows_); }
+
+ private:
+  fold_shape shape_;
+  fold_plan plan_;
+  std::size_t unit_rows_;
+};
+
+/// Σ over units of sums[unit · stride], in order.
+double total_of(std::span<const double> sums, std::size_t stride = 1);
+
+/// The row where the cumulated mass passes u · total, for u in (0, 1); no_row when the total is zero or not finite.
+/// `masses_of(first, count, out)` writes the masses of at most block_rows rows. A row of mass zero is never returned.
+template <class MassesOf>
+std::size_t draw_row(const row_units& units, std::span<const double> sums, std::size_t stride, double u,
+                     const MassesOf& masses_of) {
+  const double total = total_of(sums, stride);
+  if (!(total > 0) || !(total * 0 == 0)) return no_row;
+  const double target = u * total;
+  double before = 0, through = 0;
+  std::size_t unit = 0;
+  for (std::size_t i = 0; i < units.count() && through <= target; ++i) {
+    if (!(sums[i * stride] > 0)) continue;
+    unit = i;
+    before = through;
+    through += sums[i * stride];
+  }
+  // Rounding may leave the target beyond the unit's last row: then that row, if it has mass, is meant.
+  std::size_t row = no_row;
+  double masses[block_rows];
+  double reached = before;
+  for (std::size_t first = units.first_row(unit); first < units.end_row(unit); first += block_rows) {
+    const std::size_t count = std::min(block_rows, units.end_row(unit) - first);
+    masses_of(first, count, masses);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (!(masses[i] > 0)) continue;
+      row = first + i;
+      reached += masses[i];
+      if (reached > target) return row;
+    }
+  }
+  return row;
+}
+
+/// A row drawn in proportion to the weights alone; remembers the sums of the weights between draws.
+template <class Scalar>
+class weight_draw {
+ public:
+  weight_draw(const fold_context& context, const weighted_rows<Scalar>& data);
+  std::size_t operator()(double u);
+
+ private:
+  fold_context context_;
+  weighted_rows<Scalar> data_;
+  row_units units_;
+  std::vector<double> sums_;
+};
+extern template class weight_draw<float>;
+extern template class weight_draw<double>;
+
+/// Appends row `row` to `points` in float64.
+template <class Scalar>
+void append_row(const row_source<Scalar>& rows, std::size_t row, std::vector<double>& points);
+extern template void append_row(const row_source<float>&, std::size_t, std::vector<double>&);
+extern template void append_row(const row_source<double>&, std::size_t, std::vector<double>&);
+
+/// True when squares of differences of these rows could leave float32's range, so that seeding must use float64.
+bool squares_need_float64(const data_summary& summary);
+
+/// Rows in the scalar that distances are computed in: themselves, or converted into `buffer`.
+template <class Work, class Scalar>
+matrix_view<const Work> in_scalar(matrix_view<const Scalar> rows, aligned_buffer<Work>& buffer) {
+  if constexpr (std::is_same_v<Work, Scalar>) {
+    return rows;
+  } else {
+    buffer.grow(rows.rows() * rows.columns());
+    for (std::size_t i = 0; i < rows.rows(); ++i) {
+      for (std::size_t j = 0; j < rows.columns(); ++j) buffer[i * rows.columns() + j] = static_cast<Work>(rows(i, j));
+    }
+    return {buffer.data(), rows.rows(), rows.columns()};
+  }
+}
+
+/// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
+struct plus_plus_result {
+  std::vector<double> points;
+  bool ran_out = false;
+};
+template <class Scalar>
+plus_plus_result run_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
+                               const data_summary& summary, const seeding_request& request);
+extern template plus_plus_result run_plus_plus(const fold_context&, const weighted_rows<float>&, const data_summary&,
+                                               const seeding_request&);
+extern template plus_plus_result run_plus_plus(const fold_context&, const weighted_rows<double>&, const data_summary&,
+                                               const seeding_request&);
+
+}  // namespace shoal

@@ -1,0 +1,201 @@
+#include <shoal/kmeans/kmeans.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/fit_loop.hpp>
+#include <shoal/estimation/nearest.hpp>
+#include <shoal/estimation/seeding.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/choosing.hpp>
+#include <shoal/kmeans/lloyd.hpp>
+
+namespace shoal::kmeans {
+namespace {
+
+constexpr std::size_t most_clusters = std::numeric_limits<std::int32_t>::max();
+
+void check_options(const options& options) {
+  if (options.clusters == 0) throw bad_argument("clusters must be at least 1; got 0");
+  if (options.clusters > most_clusters) {
+    throw bad_argument(fmt::format("clusters must be at most {}; got {}", most_clusters, options.clusters));
+  }
+  if (options.restarts == 0) throw bad_argument("restarts must be at least 1; got 0");
+  if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance)) {
+    throw bad_argument(fmt::format("tolerance must be finite and not negative; got {}", options.tolerance));
+  }
+}
+
+void check_centroids(const options& options, std::size_t columns) {
+  const std::size_t expected = options.clusters * columns;
+  if (options.centroids.size() != expected) {
+    throw bad_argument(fmt::format("first centroids must be {} values ({} clusters x {} columns); got {}", expected,
+                                   options.clusters, columns, options.centroids.size()));
+  }
+  for (std::size_t i = 0; i < expected; ++i) {
+    if (std::isfinite(options.centroids[i])) continue;
+    throw bad_argument(fmt::format("first centroid {}, column {} (counting from 0) is {}; it must be finite",
+                                   i / columns, i % columns, options.centroids[i]));
+  }
+}
+
+void check_model(const model& model, std::size_t columns) {
+  if (model.clusters == 0 || model.clusters > most_clusters ||
+      model.centroids.size() != model.clusters * model.columns) {
+    throw bad_argument(fmt::format("the model has {} centroid values for {} clusters x {} columns",
+                                   model.centroids.size(), model.clusters, model.columns));
+  }
+  if (model.columns != columns) {
+    throw bad_argument(
+        fmt::format("the model has {} columns and the data have {}; choose the columns that the model was fitted to",
+                    model.columns, columns));
+  }
+  for (std::size_t i = 0; i < model.centroids.size(); ++i) {
+    if (std::isfinite(model.centroids[i])) continue;
+    throw bad_argument(fmt::format("the model's centroid {}, column {} (counting from 0) is {}", i / columns,
+                                   i % columns, model.centroids[i]));
+  }
+}
+
+fit_identity identity_of(const options& options, const data_summary& summary, std::string_view scalar) {
+  std::string first_centroids;
+  for (const double value : options.centroids) first_centroids += fmt::format("{:a} ", value);
+  return {{"family", "kmeans"},
+          {"rows", fmt::format("{}", summary.rows)},
+          {"columns", fmt::format("{}", summary.columns)},
+          {"data fingerprint", fmt::format("{:016x}", summary.fingerprint)},
+          {"scalar", std::string(scalar)},
+          {"clusters", fmt::format("{}", options.clusters)},
+          {"init", fmt::format("{}", static_cast<int>(options.init))},
+          {"first centroids", first_centroids},
+          {"max iterations", fmt::format("{}", options.max_iterations)},
+          {"tolerance", fmt::format("{:a}", options.tolerance)},
+          {"stop rule", fmt::format("{}", static_cast<int>(options.stop))},
+          {"restarts", fmt::format("{}", options.restarts)},
+          {"seed", fmt::format("{}", options.seed)},
+          {"instruction set", simd_target()}};
+}
+
+template <class Scalar>
+std::vector<double> first_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
+                                    const data_summary& summary, const options& options, std::size_t restart) {
+  const seeding_request request{options.clusters, options.seed, restart};
+  switch (options.init) {
+    case seeding::plus_plus:
+      return seed_plus_plus(context, data, summary, request);
+    case seeding::parallel:
+      return seed_parallel(context, data, summary, request);
+    case seeding::random_rows:
+      return seed_random_rows(context, data, summary, request);
+    case seeding::centroids:
+      break;
+  }
+  return options.centroids;
+}
+
+bool stops(std::span<const step_record> steps, const options& options, double mean_variance) {
+  if (!(options.tolerance > 0)) return false;
+  if (options.stop == stop_rule::scikit_learn) return steps.back().change <= options.tolerance * mean_variance;
+  return steps.size() > 1 && steps.back().change <= options.tolerance * steps[steps.size() - 2].change;
+}
+
+template <class Scalar>
+fit_result fit_rows(const row_source<Scalar>& rows, const options& options, const row_source<Scalar>* weights,
+                    const control& control) {
+  const auto start = std::chrono::steady_clock::now();
+  check_options(options);
+  const std::unique_ptr<executor> workers = make_threads(options.threads);
+  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  const data_summary summary = check_data(context, rows, weights, !options.checkpoint.empty());
+  if (summary.rows < options.clusters) {
+    throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
+                               options.clusters));
+  }
+  const bool given = options.init == seeding::centroids;
+  if (given) check_centroids(options, summary.columns);
+
+  const scaled_rows<Scalar> scaled(rows, weights, summary);
+  double mean_variance = 0;
+  for (const double variance : summary.variance) mean_variance += variance / static_cast<double>(summary.columns);
+
+  lloyd<Scalar> stepper(context, scaled.data(), options.clusters, [&](std::size_t restart) {
+    return first_centroids(context, scaled.data(), summary, options, restart);
+  });
+  loop_options loop;
+  loop.phase = "kmeans";
+  loop.max_iterations = options.max_iterations;
+  loop.restarts = given ? 1 : options.restarts;
+  loop.stop = [&](std::span<const step_record> steps) { return stops(steps, options, mean_variance); };
+  loop.checkpoint = options.checkpoint;
+  loop.checkpoint_seconds = options.checkpoint_seconds;
+  if (!options.checkpoint.empty()) {
+    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64");
+  }
+  loop_result best = run_fit(stepper, loop, control);
+
+  fit_result result;
+  result.model = {options.clusters, summary.columns, stepper.centroids(), {}};
+  result.inertia = stepper.inertia();
+  result.history = std::move(best.history);
+  result.iterations = best.iterations;
+  result.converged = best.converged;
+  result.relocated = stepper.relocated();
+  result.rows = summary.rows;
+  result.total_weight = summary.total_weight;
+  const criteria chosen = information_criteria(stepper.cluster_weights(), summary.columns, result.inertia);
+  result.bic = chosen.bic;
+  result.aic = chosen.aic;
+  result.simd_target = simd_target();
+  result.loop_seconds = best.loop_seconds;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+template <class Scalar>
+double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
+                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control) {
+  check_model(model, rows.columns());
+  const std::unique_ptr<executor> workers = make_threads(threads);
+  const fold_context context{workers.get(), memory_limit, control.stop};
+  const data_summary summary = check_data(context, rows, weights);
+  const scaled_rows<Scalar> scaled(rows, weights, summary);
+  prepared_centroids<Scalar> centroids;
+  centroids.set(model.centroids, model.clusters, model.columns);
+  const statistics all = fold<Scalar>(context, scaled.data(), statistics_monoid{model.clusters, model.columns},
+                                      accumulate_body<Scalar>{&centroids, labels});
+  return all.inertia * scaled.data().weight_scale;
+}
+
+}  // namespace
+
+fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
+               const control& control) {
+  return fit_rows(rows, options, weights, control);
+}
+fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights,
+               const control& control) {
+  return fit_rows(rows, options, weights, control);
+}
+fit_result fit(matrix_view<const float> rows, const options& options) {
+  return fit_rows<float>(view_source<float>(rows), options, nullptr, {});
+}
+fit_result fit(matrix_view<const double> rows, const options& options) {
+  return fit_rows<double>(view_source<double>(rows), options, nullptr, {});
+}
+
+double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads,
+               std::size_t memory_limit, const row_source<float>* weights, const control& control) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control);
+}
+double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads,
+               std::size_t memory_limit, const row_source<double>* weights, const control& control) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control);
+}
+
+}  // namespace shoal::kmeans

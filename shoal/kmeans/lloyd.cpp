@@ -1,0 +1,128 @@
+#include <shoal/kmeans/lloyd.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <utility>
+
+#include <shoal/estimation/seed_draw.hpp>
+#include <shoal/kmeans/relocate.hpp>
+
+namespace shoal::kmeans {
+
+template <class Scalar>
+lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters,
+                     seed_function seed)
+    : context_(context),
+      data_(data),
+      clusters_(clusters),
+      columns_(data.rows->columns()),
+      seed_(std::move(seed)),
+      folder_(data, statistics_monoid{clusters, columns_}),
+      statistics_(statistics_monoid{clusters, columns_}.identity()) {}
+
+template <class Scalar>
+void lloyd<Scalar>::seed(std::size_t restart) {
+  centroids_ = seed_(restart);
+  labelled_ = false;
+  fingerprint_ = 0;
+  relocated_ = 0;
+}
+
+template <class Scalar>
+const statistics& lloyd<Scalar>::fold_rows() {
+  if (folded_ != centroids_) {
+    folded_.clear();  // nothing is known if the fold is interrupted
+    prepared_.set(centroids_, clusters_, columns_);
+    statistics_ = folder_(context_, {&prepared_, nullptr});
+    folded_ = centroids_;
+  }
+  return statistics_;
+}
+
+template <class Scalar>
+std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
+  fold_rows();
+  step_record record;
+  record.objective = statistics_.inertia * data_.weight_scale;
+  record.settled = labelled_ && statistics_.fingerprint == fingerprint_;
+  if (record.settled) return {record};
+  record.change = move_centroids();
+  fingerprint_ = statistics_.fingerprint;
+  labelled_ = true;
+  return {record};
+}
+
+// Centroids to the means of their rows, and those of empty clusters to the farthest rows. Returns Σ‖Δc‖².
+template <class Scalar>
+double lloyd<Scalar>::move_centroids() {
+  statistics moved = statistics_;
+  std::vector<double> next = centroids_;
+  std::vector<std::size_t> empty;
+  for (std::size_t k = 0; k < clusters_; ++k) {
+    if (!(moved.weights[k] > 0)) empty.push_back(k);
+  }
+  std::size_t relocated = 0;
+  if (!empty.empty()) {
+    for (const far_row& far : farthest_rows(context_, data_, prepared_, empty.size())) {
+      // A row that is all of its cluster would only swap one empty cluster for another.
+      if (!(moved.weights[far.label] > far.weight)) continue;
+      std::vector<double> row;
+      append_row(*data_.rows, far.row, row);
+      for (std::size_t j = 0; j < columns_; ++j) {
+        moved.sums[far.label * columns_ + j] -= far.weight * (row[j] - centroids_[far.label * columns_ + j]);
+      }
+      moved.weights[far.label] -= far.weight;
+      std::copy(row.begin(), row.end(), next.begin() + static_cast<std::ptrdiff_t>(empty[relocated] * columns_));
+      ++relocated;
+    }
+  }
+  for (std::size_t k = 0; k < clusters_; ++k) {
+    if (!(statistics_.weights[k] > 0)) continue;
+    for (std::size_t j = 0; j < columns_; ++j)
+      next[k * columns_ + j] += moved.sums[k * columns_ + j] / moved.weights[k];
+  }
+  double change = 0;
+  for (std::size_t i = 0; i < next.size(); ++i) change += (next[i] - centroids_[i]) * (next[i] - centroids_[i]);
+  centroids_ = std::move(next);
+  relocated_ += relocated;
+  return change;
+}
+
+template <class Scalar>
+double lloyd<Scalar>::inertia() {
+  return fold_rows().inertia * data_.weight_scale;
+}
+
+template <class Scalar>
+double lloyd<Scalar>::score() {
+  return -inertia();
+}
+
+template <class Scalar>
+std::vector<double> lloyd<Scalar>::cluster_weights() {
+  std::vector<double> weights = fold_rows().weights;
+  for (double& weight : weights) weight *= data_.weight_scale;
+  return weights;
+}
+
+template <class Scalar>
+std::vector<double> lloyd<Scalar>::save() const {
+  std::vector<double> state = centroids_;
+  state.push_back(std::bit_cast<double>(fingerprint_));
+  state.push_back(labelled_ ? 1.0 : 0.0);
+  state.push_back(static_cast<double>(relocated_));
+  return state;
+}
+
+template <class Scalar>
+void lloyd<Scalar>::restore(std::span<const double> state) {
+  centroids_.assign(state.begin(), state.end() - 3);
+  fingerprint_ = std::bit_cast<std::uint64_t>(state[state.size() - 3]);
+  labelled_ = state[state.size() - 2] != 0;
+  relocated_ = static_cast<std::size_t>(state[state.size() - 1]);
+}
+
+template class lloyd<float>;
+template class lloyd<double>;
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,63 @@
+// Lloyd's algorithm as the fitting loop wants it: one step is one fold and one division.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <shoal/estimation/fit_loop.hpp>
+#include <shoal/execution/fold.hpp>
+#include <shoal/kmeans/accumulate.hpp>
+
+namespace shoal::kmeans {
+
+/// A fit of k-means in progress.
+///
+/// A step folds the rows about the present centroids; when every label is as before, the centroids stay (they are the
+/// ones the labels belong to) and the step is settled. Otherwise empty clusters take the farthest rows, as in
+/// scikit-learn, and every centroid moves to the mean of its rows. A cluster stays empty, at its place, when no row is
+/// off its centroid any more.
+template <class Scalar>
+class lloyd final : public stepper {
+ public:
+  using seed_function = std::function<std::vector<double>(std::size_t restart)>;
+
+  /// `seed` gives the first centroids [clusters][columns] of a restart.
+  lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters, seed_function seed);
+
+  void seed(std::size_t restart) override;
+  std::vector<step_record> advance(std::size_t most_steps) override;
+  double score() override;  ///< −inertia, in the caller's weights
+  std::vector<double> save() const override;
+  void restore(std::span<const double> state) override;
+
+  const std::vector<double>& centroids() const { return centroids_; }
+  std::size_t relocated() const { return relocated_; }
+  /// Of the present centroids; a fold when they are not known yet. Weights are in the caller's units.
+  double inertia();
+  std::vector<double> cluster_weights();
+
+ private:
+  const statistics& fold_rows();
+  double move_centroids();
+
+  fold_context context_;
+  weighted_rows<Scalar> data_;
+  std::size_t clusters_;
+  std::size_t columns_;
+  seed_function seed_;
+  folder<Scalar, statistics_monoid, accumulate_body<Scalar>> folder_;
+  prepared_centroids<Scalar> prepared_;
+  std::vector<double> centroids_;
+  statistics statistics_;  // of the centroids in folded_
+  std::vector<double> folded_;
+  std::uint64_t fingerprint_ = 0;  // of the labels of the step before
+  bool labelled_ = false;          // there was a step before
+  std::size_t relocated_ = 0;
+};
+extern template class lloyd<float>;
+extern template class lloyd<double>;
+
+}  // namespace shoal::kmeans

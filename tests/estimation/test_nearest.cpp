@@ -1,0 +1,178 @@
+// The nearest centroid is that of the float64 definition: any shape, any instruction set, ties, far and wide data.
+#include <shoal/core/simd_targets.hpp>
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/estimation/nearest.hpp>
+
+#include "../kmeans/kmeans_reference.hpp"
+
+namespace {
+
+using kmeans_reference::clouds;
+using kmeans_reference::table;
+
+template <class Scalar>
+std::vector<std::int32_t> labels_of(shoal::matrix_view<const Scalar> rows, const std::vector<double>& centroids) {
+  const shoal::centroid_index<Scalar> index(centroids, centroids.size() / rows.columns(), rows.columns());
+  shoal::nearest_scratch<Scalar> scratch;
+  std::vector<std::int32_t> labels(rows.rows(), -1);
+  shoal::find_nearest(index, rows, labels.data(), scratch);
+  return labels;
+}
+
+template <class Scalar>
+void expect_exact(shoal::matrix_view<const Scalar> rows, const std::vector<double>& centroids,
+                  const std::string& what) {
+  EXPECT_EQ(labels_of(rows, centroids), kmeans_reference::nearest(rows, centroids)) << what;
+}
+
+// Runs `check` on every instruction set that is compiled and that this machine has.
+template <class Check>
+void on_every_target(const Check& check) {
+  std::string seen;
+  for (std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
+    hwy::SetSupportedTargetsForTest(targets & -targets);
+    seen += shoal::simd_target() + " ";
+    check(shoal::simd_target());
+  }
+  hwy::SetSupportedTargetsForTest(0);
+  RecordProperty("targets", seen);
+}
+
+template <class Scalar>
+class Nearest : public testing::Test {};
+using scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(Nearest, scalars);
+
+TYPED_TEST(Nearest, IsExactAtAwkwardSizes) {
+  on_every_target([](const std::string& target) {
+    for (const std::size_t columns : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 33}) {
+      for (const std::size_t clusters : {1, 2, 3, 4, 5, 15, 16, 17, 63, 64, 65, 131}) {
+        for (const std::size_t rows : {1, 5, 23, 24, 25, 97}) {
+          const auto data = clouds<TypeParam>(rows, columns, 5, 1.5, 0, rows + columns);
+          const auto centroids = clouds<double>(clusters, columns, 5, 1.5, 0, 77).values;
+          expect_exact(
+              data.view(), centroids,
+              target + " " + std::to_string(rows) + "x" + std::to_string(columns) + " K " + std::to_string(clusters));
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(Nearest, ReadsOnlyTheRowsOfAView) {
+  const auto data = clouds<TypeParam>(101, 6, 3, 4);
+  const auto centroids = kmeans_reference::spread_rows(data.view(), 9);
+  const auto gaps = kmeans_reference::strided(data.view(), 11);
+  EXPECT_EQ(labels_of<TypeParam>({gaps.data(), 101, 6, 11}, centroids), labels_of(data.view(), centroids));
+  const auto pairs = clouds<TypeParam>(77, 2, 3, 4);
+  const auto wide = kmeans_reference::strided(pairs.view(), 3);
+  const auto few = kmeans_reference::spread_rows(pairs.view(), 5);
+  EXPECT_EQ(labels_of<TypeParam>({wide.data(), 77, 2, 3}, few), labels_of(pairs.view(), few));
+}
+
+TYPED_TEST(Nearest, TakesTheLowestOfEquals) {
+  on_every_target([](const std::string&) {
+    // A lattice of rows about a lattice of centroids, some twice: most rows have several nearest centroids.
+    for (const std::size_t columns : {1, 2, 5}) {
+      table<TypeParam> rows{0, columns, {}};
+      for (int i = 0; i < 300; ++i) {
+        for (std::size_t j = 0; j < columns; ++j) rows.values.push_back(static_cast<TypeParam>((i >> j) % 5 * 0.5));
+        ++rows.rows;
+      }
+      std::vector<double> centroids;
+      for (int k = 0; k < 70; ++k)
+        for (std::size_t j = 0; j < columns; ++j) centroids.push_back((k % 35 >> j) % 3);
+      expect_exact(rows.view(), centroids, std::to_string(columns));
+    }
+  });
+}
+
+TYPED_TEST(Nearest, IsExactFarFromTheOriginAndForClustersFarApart) {
+  on_every_target([](const std::string& target) {
+    for (const double offset : {1e3, 1e6, 3e7}) {
+      const auto data = clouds<TypeParam>(400, 3, 4, 3, offset, 5);
+      auto centroids = clouds<double>(12, 3, 4, 3, offset, 6).values;  // not representable in float32
+      expect_exact(data.view(), centroids, target + " offset " + std::to_string(offset));
+    }
+    const auto apart = clouds<TypeParam>(400, 8, 3, 1e6, 0, 7);
+    expect_exact(apart.view(), kmeans_reference::spread_rows(apart.view(), 40), target + " apart");
+  });
+}
+
+TYPED_TEST(Nearest, IsExactForValuesAtTheEndsOfTheRange) {
+  const double largest = static_cast<double>(std::numeric_limits<float>::max());
+  for (const double scale : {largest / 8, 1e19, 1e-19, 1e-30, 1e-42}) {
+    auto data = clouds<TypeParam>(200, 4, 3, 1, 0, 8);
+    for (auto& value : data.values) value = static_cast<TypeParam>(static_cast<double>(value) * scale);
+    expect_exact(data.view(), kmeans_reference::spread_rows(data.view(), 7), std::to_string(scale));
+  }
+  const auto ordinary = clouds<TypeParam>(50, 2, 3, 1);
+  expect_exact(ordinary.view(), {1e300, -1e300, 0, 0, 1e200, 5}, "centroids beyond float32");
+}
+
+TYPED_TEST(Nearest, OneRowAwayFromATieDecidesRight) {
+  // Rows on the bisector of two centroids, moved by one unit in the last place to either side.
+  std::vector<double> centroids = {0, 0, 1, 0};
+  table<TypeParam> rows{3, 2, {}};
+  const auto half = TypeParam(0.5);
+  rows.values = {std::nextafter(half, TypeParam(0)), 3, half, 3, std::nextafter(half, TypeParam(1)), 3};
+  on_every_target([&](const std::string& target) {
+    EXPECT_EQ(labels_of(rows.view(), centroids), (std::vector<std::int32_t>{0, 0, 1})) << target;
+  });
+}
+
+TEST(Nearest, RefusesCentroidsThatAreNotFinite) {
+  const std::vector<double> centroids = {0, 1, std::numeric_limits<double>::quiet_NaN(), 2};
+  EXPECT_THROW(shoal::centroid_index<float>(centroids, 2, 2), shoal::numerical_error);
+}
+
+TYPED_TEST(Nearest, DistancesAreThoseOfEachRowAlone) {
+  const auto data = clouds<TypeParam>(131, 5, 4, 2);
+  const auto points = clouds<TypeParam>(7, 5, 4, 2, 0, 9);
+  shoal::nearest_scratch<TypeParam> scratch;
+  std::vector<TypeParam> all(7 * 140), one(1);
+  shoal::squared_distances<TypeParam>(data.view(), points.view(), all.data(), 140, scratch);
+  std::vector<std::int32_t> labels(131);
+  std::vector<TypeParam> own(131);
+  for (std::size_t i = 0; i < 131; ++i) labels[i] = static_cast<std::int32_t>(i % 7);
+  shoal::distances_to_labels<TypeParam>(data.view(), points.view(), labels.data(), own.data());
+  const double unit = static_cast<double>(std::numeric_limits<TypeParam>::epsilon());
+  for (std::size_t t = 0; t < 7; ++t) {
+    const std::vector<double> point(points.view().row(t), points.view().row(t) + 5);
+    for (std::size_t i = 0; i < 131; ++i) {
+      const double expected = kmeans_reference::squared_distance(data.view().row(i), point.data(), 5);
+      EXPECT_NEAR(static_cast<double>(all[t * 140 + i]), expected, 8 * unit * expected);
+      shoal::squared_distances<TypeParam>(data.view().middle_rows(i, 1), points.view().middle_rows(t, 1), one.data(), 1,
+                                          scratch);
+      EXPECT_EQ(one[0], all[t * 140 + i]);
+      if (t == i % 7) EXPECT_NEAR(static_cast<double>(own[i]), expected, 8 * unit * expected);
+    }
+  }
+}
+
+TYPED_TEST(Nearest, SumsMinima) {
+  for (const std::size_t count : {1, 7, 8, 9, 512}) {
+    const auto a = clouds<TypeParam>(count, 1, 3, 1, 10, 1), b = clouds<TypeParam>(count, 1, 3, 1, 10, 2);
+    const auto w = clouds<TypeParam>(count, 1, 3, 1, 10, 3);
+    double plain = 0, weighted = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const double least = std::min(a.values[i], b.values[i]);
+      plain += least;
+      weighted += least * static_cast<double>(w.values[i]);
+    }
+    const TypeParam* none = nullptr;
+    EXPECT_NEAR(shoal::sum_of_minima(a.values.data(), b.values.data(), none, count), plain, 1e-12 * plain);
+    EXPECT_NEAR(shoal::sum_of_minima(a.values.data(), b.values.data(), w.values.data(), count), weighted,
+                1e-12 * weighted);
+  }
+}
+
+}  // namespace

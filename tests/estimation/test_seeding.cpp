@@ -1,0 +1,284 @@
+// Seeding: distributions at a fixed seed, the same rows for any threads and memory, weights, duplicates, quality.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/seed_draw.hpp>
+#include <shoal/estimation/seeding.hpp>
+#include <shoal/execution/executor.hpp>
+
+#include "../kmeans/kmeans_reference.hpp"
+#include "../random/statistics.hpp"
+
+namespace {
+
+using kmeans_reference::clouds;
+using kmeans_reference::copying_source;
+using kmeans_reference::table;
+
+enum class method { random_rows, plus_plus, parallel };
+constexpr method methods[] = {method::random_rows, method::plus_plus, method::parallel};
+
+template <class Scalar>
+std::vector<double> seed(method how, const shoal::row_source<Scalar>& rows, const shoal::row_source<Scalar>* weights,
+                         const shoal::seeding_request& request, std::size_t threads = 1, std::size_t memory = 0) {
+  const auto workers = shoal::make_threads(threads);
+  const shoal::fold_context context{workers.get(), memory, {}};
+  const shoal::data_summary summary = shoal::check_data(context, rows, weights);
+  const shoal::scaled_rows<Scalar> scaled(rows, weights, summary);
+  if (how == method::random_rows) return shoal::seed_random_rows(context, scaled.data(), summary, request);
+  if (how == method::plus_plus) return shoal::seed_plus_plus(context, scaled.data(), summary, request);
+  return shoal::seed_parallel(context, scaled.data(), summary, request);
+}
+
+template <class Scalar>
+std::vector<double> seed(method how, const table<Scalar>& rows, const shoal::seeding_request& request) {
+  const shoal::view_source<Scalar> source(rows.view());
+  return seed<Scalar>(how, source, nullptr, request);
+}
+
+std::vector<std::vector<double>> points_of(const std::vector<double>& values, std::size_t columns) {
+  std::vector<std::vector<double>> points;
+  for (std::size_t i = 0; i < values.size(); i += columns) {
+    points.emplace_back(values.begin() + static_cast<std::ptrdiff_t>(i),
+                        values.begin() + static_cast<std::ptrdiff_t>(i + columns));
+  }
+  return points;
+}
+
+TEST(Seeding, ReturnsDistinctRowsOfTheData) {
+  const auto data = clouds<float>(2000, 3, 6, 8);
+  std::set<std::vector<double>> rows;
+  for (const auto& row : points_of({data.values.begin(), data.values.end()}, 3)) rows.insert(row);
+  for (const method how : methods) {
+    for (const std::size_t clusters : {1, 2, 17, 200}) {
+      const auto points = points_of(seed(how, data, {clusters, 3, 0}), 3);
+      ASSERT_EQ(points.size(), clusters);
+      EXPECT_EQ(std::set(points.begin(), points.end()).size(), clusters);
+      for (const auto& point : points) EXPECT_TRUE(rows.contains(point));
+    }
+  }
+}
+
+TEST(Seeding, ChoosesTheSameRowsForAnyThreadsAndMemory) {
+  const auto data = clouds<float>(150001, 2, 9, 5);
+  std::vector<float> weight_values(data.rows);
+  for (std::size_t i = 0; i < data.rows; ++i) weight_values[i] = static_cast<float>(i % 5);
+  const shoal::view_source<float> rows(data.view());
+  const shoal::view_source<float> weights({weight_values.data(), data.rows, 1});
+  const copying_source<float> streamed(data.view());
+  for (const method how : methods) {
+    const auto expected = seed<float>(how, rows, &weights, {12, 5, 1});
+    for (const std::size_t threads : {2, 3, 8}) {
+      EXPECT_EQ(seed<float>(how, rows, &weights, {12, 5, 1}, threads), expected);
+    }
+    EXPECT_EQ(seed<float>(how, streamed, &weights, {12, 5, 1}, 2, 3 * 4096 * 2), expected);
+    EXPECT_NE(seed<float>(how, rows, &weights, {12, 6, 1}), expected);
+    EXPECT_NE(seed<float>(how, rows, &weights, {12, 5, 2}), expected);
+  }
+}
+
+TEST(Seeding, NeverDrawsARowOfWeightZero) {
+  const auto data = clouds<double>(1500, 2, 3, 5);
+  std::vector<double> weight_values(1500, 0.0);
+  std::set<std::vector<double>> allowed;
+  for (std::size_t i = 0; i < 1500; i += 50) {
+    weight_values[i] = 1e-3 * static_cast<double>(i + 1);
+    allowed.insert({data.values[2 * i], data.values[2 * i + 1]});
+  }
+  const shoal::view_source<double> rows(data.view());
+  const shoal::view_source<double> weights({weight_values.data(), 1500, 1});
+  for (const method how : methods) {
+    for (std::uint64_t trial = 0; trial < 20; ++trial) {
+      for (const auto& point : points_of(seed<double>(how, rows, &weights, {10, trial, 0}), 2)) {
+        EXPECT_TRUE(allowed.contains(point));
+      }
+    }
+  }
+}
+
+TEST(Seeding, FillsUpWhenThereAreFewerDistinctRowsThanClusters) {
+  table<float> data{600, 2, {}};
+  for (std::size_t i = 0; i < 600; ++i) {
+    data.values.push_back(static_cast<float>(i % 3));
+    data.values.push_back(1);
+  }
+  for (const method how : {method::plus_plus, method::parallel}) {
+    const auto points = points_of(seed(how, data, {5, 1, 0}), 2);
+    ASSERT_EQ(points.size(), 5u);
+    EXPECT_EQ(std::set(points.begin(), points.end()).size(), 3u);
+  }
+  const table<float> two{2, 1, {4, 9}};
+  const auto points = seed(method::random_rows, two, {5, 1, 0});
+  ASSERT_EQ(points.size(), 5u);
+  EXPECT_EQ(std::set(points.begin(), points.end()).size(), 2u);
+}
+
+TEST(Seeding, KEqualsNTakesEveryRow) {
+  const auto data = clouds<float>(37, 2, 5, 3);
+  for (const method how : methods) {
+    const auto points = points_of(seed(how, data, {37, 2, 0}), 2);
+    EXPECT_EQ(std::set(points.begin(), points.end()).size(), 37u);
+  }
+}
+
+// How often each of the rows is the first that is chosen, over many streams.
+TEST(Seeding, FirstRowsFollowTheWeights) {
+  const table<double> data{5, 1, {0, 1, 2, 3, 4}};
+  const std::vector<double> weight_values = {1, 0.5, 4, 2, 0.25};
+  std::vector<double> probabilities;
+  for (const double weight : weight_values) probabilities.push_back(weight / 7.75);
+  const shoal::view_source<double> rows(data.view());
+  const shoal::view_source<double> weights({weight_values.data(), 5, 1});
+  for (const method how : {method::random_rows, method::plus_plus}) {
+    std::vector<std::size_t> counts(5);
+    for (std::uint64_t stream = 0; stream < 4000; ++stream) {
+      ++counts[static_cast<std::size_t>(seed<double>(how, rows, &weights, {1, 11, stream}).front())];
+    }
+    EXPECT_GT(shoal::testing::chi_squared_test(counts, probabilities), shoal::testing::least_p_value);
+  }
+}
+
+TEST(Seeding, RandomRowsAreDrawnOneAfterAnotherWithoutReplacement) {
+  const table<double> data{3, 1, {0, 1, 2}};
+  const std::vector<double> weight_values = {1, 2, 5};
+  const shoal::view_source<double> rows(data.view());
+  const shoal::view_source<double> weights({weight_values.data(), 3, 1});
+  std::vector<std::size_t> counts(9);
+  std::vector<double> probabilities(9);
+  for (std::size_t a = 0; a < 3; ++a)
+    for (std::size_t b = 0; b < 3; ++b)
+      if (a != b) probabilities[a * 3 + b] = weight_values[a] / 8 * weight_values[b] / (8 - weight_values[a]);
+  for (std::uint64_t stream = 0; stream < 4000; ++stream) {
+    const auto pair = seed<double>(method::random_rows, rows, &weights, {2, 8, stream});
+    ++counts[static_cast<std::size_t>(pair[0]) * 3 + static_cast<std::size_t>(pair[1])];
+  }
+  std::vector<std::size_t> possible;
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 9; ++i) {
+    if (i % 4 == 0) {
+      EXPECT_EQ(counts[i], 0u);
+      continue;
+    }
+    possible.push_back(counts[i]);
+    expected.push_back(probabilities[i]);
+  }
+  EXPECT_GT(shoal::testing::chi_squared_test(possible, expected), shoal::testing::least_p_value);
+}
+
+TEST(Seeding, DrawsInProportionToMass) {
+  // Masses over three units; rows of mass zero at their ends.
+  const std::size_t rows = 3 * shoal::block_rows;
+  const shoal::row_units units(rows, 4, sizeof(float));
+  ASSERT_EQ(units.count(), 3u);
+  std::vector<double> masses(rows), sums(3);
+  for (const std::size_t row : {3, 700, 701, 1400}) masses[row] = static_cast<double>(row);
+  for (std::size_t i = 0; i < rows; ++i) sums[units.unit_of(i)] += masses[i];
+  const auto masses_of = [&](std::size_t first, std::size_t count, double* out) {
+    std::copy_n(masses.begin() + static_cast<std::ptrdiff_t>(first), count, out);
+  };
+  std::map<std::size_t, double> shares;
+  constexpr int draws = 28040;
+  for (int i = 0; i < draws; ++i) ++shares[shoal::draw_row(units, sums, 1, (i + 0.5) / draws, masses_of)];
+  EXPECT_EQ(shares.size(), 4u);
+  for (const std::size_t row : {3, 700, 701, 1400}) {
+    EXPECT_NEAR(shares[row] / draws, static_cast<double>(row) / 2804, 1.0 / draws);
+  }
+  EXPECT_EQ(shoal::draw_row(units, sums, 1, 1 - 1e-16, masses_of), 1400u);
+  std::fill(sums.begin(), sums.end(), 0.0);
+  EXPECT_EQ(shoal::draw_row(units, sums, 1, 0.5, masses_of), shoal::no_row);
+}
+
+// Two trials, as for K = 2: both are drawn in proportion to weight · squared distance, and the better is kept. Which of
+// two is better is known here, so the distribution of the second row is too.
+TEST(Seeding, PlusPlusFollowsTheSquaredDistances) {
+  const table<double> data{4, 1, {0, 1, 3, 7}};
+  const std::vector<double> weight_values = {3, 2, 4, 1};
+  const shoal::view_source<double> rows(data.view());
+  const shoal::view_source<double> weights({weight_values.data(), 4, 1});
+  const auto potential = [&](std::size_t a, std::size_t b) {
+    double sum = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double to_a = data.values[i] - data.values[a], to_b = data.values[i] - data.values[b];
+      sum += weight_values[i] * std::min(to_a * to_a, to_b * to_b);
+    }
+    return sum;
+  };
+  std::vector<double> probabilities(16);
+  for (std::size_t a = 0; a < 4; ++a) {
+    std::vector<double> draw(4);
+    double total = 0;
+    for (std::size_t i = 0; i < 4; ++i) {
+      const double distance = data.values[i] - data.values[a];
+      total += draw[i] = weight_values[i] * distance * distance;
+    }
+    for (std::size_t first = 0; first < 4; ++first) {
+      for (std::size_t second = 0; second < 4; ++second) {
+        const std::size_t kept = potential(a, second) < potential(a, first) ? second : first;
+        probabilities[a * 4 + kept] += weight_values[a] / 10 * draw[first] / total * draw[second] / total;
+      }
+    }
+  }
+  std::vector<std::size_t> counts(16);
+  const auto place = [&](double value) {
+    return static_cast<std::size_t>(std::find(data.values.begin(), data.values.end(), value) - data.values.begin());
+  };
+  for (std::uint64_t stream = 0; stream < 6000; ++stream) {
+    const auto pair = seed<double>(method::plus_plus, rows, &weights, {2, 4, stream});
+    ++counts[place(pair[0]) * 4 + place(pair[1])];
+  }
+  std::vector<std::size_t> possible;
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < 16; ++i) {
+    if (probabilities[i] == 0) {
+      EXPECT_EQ(counts[i], 0u);
+    } else if (probabilities[i] * 6000 > 5) {
+      possible.push_back(counts[i]);
+      expected.push_back(probabilities[i]);
+    }
+  }
+  double sum = 0;
+  for (const double probability : expected) sum += probability;
+  for (double& probability : expected) probability /= sum;
+  EXPECT_GT(shoal::testing::chi_squared_test(possible, expected), shoal::testing::least_p_value);
+}
+
+TEST(Seeding, FindsEveryOneOfClustersFarApart) {
+  // 20 tight clusters on a line: careful seeding takes one row of each.
+  table<float> data{20 * 60, 2, {}};
+  for (std::size_t i = 0; i < data.rows; ++i) {
+    data.values.push_back(static_cast<float>(1000.0 * static_cast<double>(i % 20) + 0.01 * static_cast<double>(i % 7)));
+    data.values.push_back(static_cast<float>(0.01 * static_cast<double>(i % 11)));
+  }
+  for (const method how : {method::plus_plus, method::parallel}) {
+    std::size_t found = 0;
+    for (std::uint64_t trial = 0; trial < 10; ++trial) {
+      std::set<int> clusters;
+      for (const auto& point : points_of(seed(how, data, {20, trial, 0}), 2)) {
+        clusters.insert(static_cast<int>(std::lround(point[0] / 1000)));
+      }
+      found += clusters.size();
+    }
+    EXPECT_GE(found, 196u);
+  }
+}
+
+TEST(Seeding, WorksAtTheEndsOfFloat32) {
+  for (const double scale : {1e37, 1e-25}) {
+    auto data = clouds<float>(600, 2, 2, 40, 0, 3);
+    for (float& value : data.values) value = static_cast<float>(value / 45 * scale);
+    for (const method how : {method::plus_plus, method::parallel}) {
+      const auto points = points_of(seed(how, data, {2, 9, 0}), 2);
+      double apart = 0;
+      for (std::size_t j = 0; j < 2; ++j) apart = std::max(apart, std::abs(points[0][j] - points[1][j]));
+      EXPECT_GT(apart, 0.5 * scale) << "one row of each cluster";
+    }
+  }
+}
+
+}  // namespace
