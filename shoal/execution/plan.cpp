@@ -26,8 +26,10 @@ fold_plan make_fold_plan(const fold_shape& shape) {
   plan.chunk_rows = std::clamp(chunk_bytes / row_bytes / block_rows * block_rows, block_rows, most_chunk_rows);
   plan.chunk_rows = std::min(plan.chunk_rows, even_share);
   plan.chunks = (shape.rows + plan.chunk_rows - 1) / plan.chunk_rows;
+  // A lane is worth its reset and its merge only when its rows outweigh its statistics.
+  const std::size_t worthwhile = std::min(lane_memory, shape.rows * row_bytes);
   const std::size_t affordable =
-      std::clamp(lane_memory / std::max<std::size_t>(1, shape.statistics_bytes), std::size_t{1}, most_lanes);
+      std::clamp(worthwhile / std::max<std::size_t>(1, shape.statistics_bytes), std::size_t{1}, most_lanes);
   plan.lanes = std::max<std::size_t>(1, std::min(affordable, plan.chunks));
   plan.lanes_limited_by_memory = plan.lanes == affordable && affordable < most_lanes;
   return plan;

@@ -73,20 +73,13 @@ inline void accumulate_far_rows(const parameters<float>& components, bool given,
     }
     std::copy_n(memory.in_double.weights.data(), padded_rows<double>(memory.far.size()), memory.in_double.scale.data());
   } else {
-    posterior(mixture, memory.far.size(), negligible_log_ratio<float>, alone, memory.in_double);
+    posterior(mixture, far, negligible_log_ratio<float>, alone, memory.in_double);
     into.values()[statistics_layout::log_likelihood()] +=
         block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   }
   moments(mixture, far, alone, memory.in_double, into);
   into.values()[statistics_layout::far_rows()] += static_cast<double>(memory.far.size());
   forget_far_rows(mixture.components, mixture.columns, memory);
-}
-
-template <class Scalar>
-double block_weight(std::size_t rows, const block_memory<Scalar>& memory) {
-  double sum = 0;
-  for (std::size_t r = 0; r < rows; ++r) sum += static_cast<double>(memory.weights[r]);
-  return sum;
 }
 
 template <class Scalar>
@@ -113,7 +106,7 @@ void accumulate_block(const parameters<Scalar>& components, const responsibiliti
   }
   member.wait();
   if (given == nullptr) {
-    posterior(mixture, block.rows.rows(), negligible_log_ratio<Scalar>, member, memory.own);
+    posterior(mixture, block, negligible_log_ratio<Scalar>, member, memory.own);
   }
   if (member.rank() == 0) {
     if constexpr (sizeof(Scalar) == 4) accumulate_far_rows(components, given != nullptr, block, memory, into);
@@ -151,8 +144,9 @@ void accumulate_double(const parameters<double>& components, const responsibilit
   accumulate_piece(components, given, piece, member, memory, into);
 }
 
-// Responsibilities as small as the scalar can tell, not only those that matter to sums.
-constexpr double no_cut = 1e30;
+// Predicted responsibilities are as small as the scalar can tell (but for denormals), not only what matters to sums.
+template <class T>
+inline constexpr double prediction_cut = sizeof(T) == 4 ? 87.0 : 708.0;
 
 // What one row's prediction is, from the block it was computed in.
 template <class Scalar, class T>
@@ -186,7 +180,7 @@ inline void predict_far_rows(const parameters<float>& components, const block_vi
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
   load_block(far, memory.in_double);
-  posterior(mixture, memory.far.size(), no_cut, alone, memory.in_double);
+  posterior(mixture, far, prediction_cut<double>, alone, memory.in_double);
   into.log_likelihood += block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   for (std::size_t i = 0; i < memory.far.size(); ++i) write_row(mixture, memory.in_double, i, memory.far[i], out);
   forget_far_rows(mixture.components, mixture.columns, memory);
@@ -200,7 +194,7 @@ void predict_block(const parameters<Scalar>& components, const block_view<Scalar
   make_room(mixture, 1, memory.own);
   load_block(block, memory.own);
   into.weight += block_weight(rows, memory.own);
-  posterior(mixture, rows, no_cut, alone, memory.own);
+  posterior(mixture, block, prediction_cut<Scalar>, alone, memory.own);
   std::size_t next_far = 0;
   memory.far.clear();
   if constexpr (sizeof(Scalar) == 4) predict_far_rows(components, block, memory, out, into);

@@ -7,8 +7,10 @@
 #endif
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include <hwy/highway.h>
@@ -16,39 +18,15 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/kernel/expectation-inl.hpp>
 #include <shoal/gmm/kernel/memory.hpp>
+#include <shoal/gmm/kernel/mixture-inl.hpp>
 #include <shoal/gmm/kernel/moments-inl.hpp>
 #include <shoal/gmm/kernel/panel-inl.hpp>
+#include <shoal/gmm/kernel/pruning-inl.hpp>
 #include <shoal/gmm/kernel/responsibilities-inl.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace shoal::gmm::HWY_NAMESPACE {
-
-// A mixture in one arithmetic.
-template <class T>
-struct mixture_view {
-  gmm::covariance_type covariance_type;
-  std::size_t components;
-  std::size_t columns;
-  const packed_components<T>* packed;
-
-  bool has_matrices() const {
-    return covariance_type == gmm::covariance_type::full || covariance_type == gmm::covariance_type::tied;
-  }
-  component_view<T> component(std::size_t k) const {
-    return {packed->centres.data() + k * columns, packed->offsets.data() + k * packed->padded_columns,
-            packed->factors.data() + k * packed->factor_stride, columns};
-  }
-};
-
-template <class Scalar>
-mixture_view<Scalar> view_of(const parameters<Scalar>& components) {
-  return {components.covariance_type, components.components, components.columns, &components.packed};
-}
-template <class Scalar>
-mixture_view<double> double_view_of(const parameters<Scalar>& components) {
-  return {components.covariance_type, components.components, components.columns, &components.in_double};
-}
 
 // At most block_rows rows; `weights` may be null.
 template <class T>
@@ -63,16 +41,12 @@ void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>
   memory.panel.grow(mixture.columns * panel_stride);
   memory.terms.grow(mixture.components * panel_stride);
   for (aligned_buffer<T>* vector : {&memory.weights, &memory.extent, &memory.greatest, &memory.best_norm, &memory.sum,
-                                    &memory.log_sum, &memory.scale}) {
+                                    &memory.log_sum, &memory.scale, &memory.guess}) {
     vector->grow(panel_stride);
   }
   if (memory.members.size() < team) memory.members.resize(team);
   for (member_memory<T>& member : memory.members) {
-    if (mixture.has_matrices()) {
-      member.centred.grow((mixture.columns + 1) * panel_stride);
-    } else {
-      member.centred.grow(mixture.columns * panel_stride);
-    }
+    member.centred.grow((mixture.columns + 1) * panel_stride);
     member.responsibility.grow(panel_stride);
     member.rows.grow(panel_stride);
     member.group.grow(mixture.columns * expectation_vectors * hn::Lanes(d));
@@ -114,11 +88,17 @@ void component_norms(const mixture_view<T>& mixture, std::size_t k, std::size_t 
 
 // Responsibilities of the block under the mixture; those below exp(−cut) are zero.
 template <class T>
-void posterior(const mixture_view<T>& mixture, std::size_t rows, double cut, const team_member& member,
+void posterior(const mixture_view<T>& mixture, const block_view<T>& block, double cut, const team_member& member,
                block_memory<T>& memory) {
+  const std::size_t rows = block.rows.rows();
   member_memory<T>& own = memory.members[member.rank()];
-  for (std::size_t k = member.rank(); k < mixture.components; k += member.size()) {
-    component_norms(mixture, k, rows, memory, own);
+  if (member.size() == 1 && mixture.has_matrices() && mixture.columns >= least_prune_columns &&
+      mixture.components > 1) {
+    pruned_norms(mixture, block.rows, cut, memory, own);
+  } else {
+    for (std::size_t k = member.rank(); k < mixture.components; k += member.size()) {
+      component_norms(mixture, k, rows, memory, own);
+    }
   }
   member.wait();
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
@@ -128,19 +108,38 @@ void posterior(const mixture_view<T>& mixture, std::size_t rows, double cut, con
   member.wait();
 }
 
-// Σ w ln p of the block, in float64.
+// Σ w and Σ w ln p of a block, in float64. Several sums side by side, because one would wait for its own additions.
+template <class T>
+double block_weight(std::size_t rows, const block_memory<T>& memory) {
+  double sums[4] = {};
+  for (std::size_t r = 0; r < rows; ++r) sums[r % 4] += static_cast<double>(memory.weights[r]);
+  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+}
+
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_double(D d, const T* from) {
+  if constexpr (sizeof(T) == 8) {
+    return hn::Load(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::Load(hn::Rebind<T, D>(), from));
+  }
+}
+
 template <class T>
 double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, const block_memory<T>& memory) {
-  constexpr std::size_t ways = 4;
-  double sums[ways] = {};
-  double weights[ways] = {};
-  for (std::size_t r = 0; r < rows; ++r) {
-    const double weight = static_cast<double>(memory.weights[r]);
-    weights[r % ways] += weight;
-    sums[r % ways] += weight * (static_cast<double>(memory.greatest[r]) + static_cast<double>(memory.log_sum[r]));
+  const hn::ScalableTag<double> d;
+  auto log_likelihood = hn::Zero(d);
+  auto weight = hn::Zero(d);
+  // Beyond the rows weights are zero and logarithms finite, up to a whole vector of T.
+  for (std::size_t r = 0; r < rows; r += hn::Lanes(d)) {
+    const auto row_weight = load_double(d, memory.weights.data() + r);
+    const auto log_density =
+        hn::Add(load_double(d, memory.greatest.data() + r), load_double(d, memory.log_sum.data() + r));
+    weight = hn::Add(weight, row_weight);
+    log_likelihood = hn::MulAdd(row_weight, log_density, log_likelihood);
   }
-  const double weight = (weights[0] + weights[1]) + (weights[2] + weights[3]);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]) + weight * mixture.packed->log_shift;
+  return hn::GetLane(hn::SumOfLanes(d, log_likelihood)) +
+         hn::GetLane(hn::SumOfLanes(d, weight)) * mixture.packed->log_shift;
 }
 
 // The rows whose component k has a responsibility above zero: their weighted responsibilities (matrices: the roots)
@@ -150,26 +149,22 @@ template <class T>
 std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t rows, const block_memory<T>& memory,
                            member_memory<T>& own, bool& compact) {
   const hn::ScalableTag<T> d;
-  const hn::Rebind<row_index<T>, decltype(d)> index;
   const std::size_t lanes = hn::Lanes(d);
   T* HWY_RESTRICT const responsibility = own.responsibility.data();
-  std::size_t count = 0;
+  const T* HWY_RESTRICT const scale = memory.scale.data();
+  std::uint64_t positive[block_rows / 64] = {};
   for (std::size_t r = 0; r < rows; r += lanes) {
-    auto value = hn::Mul(hn::Load(d, terms + r), hn::Load(d, memory.scale.data() + r));
-    count += hn::CountTrue(d, hn::Gt(value, hn::Zero(d)));
+    auto value = hn::Mul(hn::Load(d, terms + r), hn::Load(d, scale + r));
+    positive[r / 64] |= mask_bits(d, hn::Gt(value, hn::Zero(d))) << (r % 64);
     if (root) value = hn::Sqrt(value);
     hn::Store(value, d, responsibility + r);
   }
+  std::size_t count = 0;
+  for (const std::uint64_t word : positive) count += static_cast<std::size_t>(std::popcount(word));
   compact = static_cast<double>(count) <= compact_share * static_cast<double>(rows);
   if (!compact) return rows;
-  count = 0;
-  for (std::size_t r = 0; r < rows; r += lanes) {
-    const auto value = hn::Load(d, responsibility + r);
-    const auto positive = hn::Gt(value, hn::Zero(d));
-    hn::CompressStore(hn::Iota(index, static_cast<row_index<T>>(r)), hn::RebindMask(index, positive), index,
-                      own.rows.data() + count);
-    count += hn::CompressStore(value, positive, d, responsibility + count);
-  }
+  list_bits(positive, own.rows.data());
+  for (std::size_t i = 0; i < count; ++i) responsibility[i] = responsibility[own.rows[i]];
   std::fill(responsibility + count, responsibility + round_up(count, lanes), T{0});
   return count;
 }

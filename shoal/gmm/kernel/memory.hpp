@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <type_traits>
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
@@ -12,17 +11,16 @@
 
 namespace shoal::gmm {
 
-/// A row's index within its block, as wide as the scalar so that both travel through the same mask.
-template <class Arithmetic>
-using row_index = std::conditional_t<sizeof(Arithmetic) == 4, std::uint32_t, std::uint64_t>;
+/// A row's index within its block.
+using row_index = std::uint16_t;
 
 /// What each member of a team has for itself.
 template <class Arithmetic>
 struct member_memory {
-  aligned_buffer<Arithmetic> centred;          ///< [d + 1][panel_stride], x − c times the root of the responsibility
-  aligned_buffer<Arithmetic> responsibility;   ///< [panel_stride], of one component, or its root
-  aligned_buffer<Arithmetic> group;            ///< [d][lanes of one group], x − c
-  aligned_buffer<row_index<Arithmetic>> rows;  ///< [panel_stride], the rows that a component holds
+  aligned_buffer<Arithmetic> centred;         ///< [d + 1][panel_stride], x − c times the root of the responsibility
+  aligned_buffer<Arithmetic> responsibility;  ///< [panel_stride], of one component, or its root
+  aligned_buffer<Arithmetic> group;           ///< [d][lanes of one group], x − c
+  aligned_buffer<row_index> rows;             ///< [panel_stride], the rows that a component holds
 };
 
 /// What a team has for one block of rows. Row vectors are [panel_stride], zero beyond the block's rows.
@@ -37,6 +35,8 @@ struct block_memory {
   aligned_buffer<Arithmetic> sum;        ///< Σ exp(ln p − greatest)
   aligned_buffer<Arithmetic> log_sum;    ///< its logarithm
   aligned_buffer<Arithmetic> scale;      ///< weight / sum: what makes terms into weighted responsibilities
+  aligned_buffer<Arithmetic> guess;      ///< the component that a row seems to belong to, by its first columns
+  std::vector<std::size_t> starts;       ///< [K + 1], rows sorted by guess
   std::vector<member_memory<Arithmetic>> members;
 };
 

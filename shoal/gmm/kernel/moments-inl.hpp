@@ -18,15 +18,28 @@
 HWY_BEFORE_NAMESPACE();
 namespace shoal::gmm::HWY_NAMESPACE {
 
-// The sums over the lanes of four vectors.
+#if HWY_TARGET != HWY_SCALAR
+// The sum over the 128-bit blocks of a vector, as one of them.
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void sum_lanes(D d, const V (&four)[4], double (&sums)[4]) {
+HWY_INLINE auto sum_blocks(D d, V v) {
+  if constexpr (hn::MaxLanes(D()) * sizeof(hn::TFromD<D>) == 16) {
+    (void)d;
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+#endif
+
+// Adds the sums over the lanes of four vectors to four float64 numbers.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE void add_lanes(D d, const V (&four)[4], double* HWY_RESTRICT into) {
 #if HWY_TARGET == HWY_SCALAR
   (void)d;
-  for (std::size_t i = 0; i < 4; ++i) sums[i] = static_cast<double>(hn::GetLane(four[i]));
+  for (std::size_t i = 0; i < 4; ++i) into[i] += static_cast<double>(hn::GetLane(four[i]));
 #else
   using T = hn::TFromD<D>;
-  HWY_ALIGN T blocks[hn::MaxLanes(D())];
   const auto ab = hn::Add(hn::InterleaveLower(d, four[0], four[1]), hn::InterleaveUpper(d, four[0], four[1]));
   const auto cd = hn::Add(hn::InterleaveLower(d, four[2], four[3]), hn::InterleaveUpper(d, four[2], four[3]));
   if constexpr (sizeof(T) == 4) {
@@ -35,23 +48,22 @@ HWY_INLINE void sum_lanes(D d, const V (&four)[4], double (&sums)[4]) {
     const auto cd_pairs = hn::BitCast(pairs, cd);
     const auto abcd = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab_pairs, cd_pairs)),
                               hn::BitCast(d, hn::InterleaveUpper(pairs, ab_pairs, cd_pairs)));
-    hn::Store(abcd, d, blocks);
-    const hn::FixedTag<T, 4> quad;
-    auto sum = hn::Load(quad, blocks);
-    for (std::size_t block = 4; block < hn::Lanes(d); block += 4) sum = hn::Add(sum, hn::Load(quad, blocks + block));
-    HWY_ALIGN T total[4];
-    hn::Store(sum, quad, total);
-    for (std::size_t i = 0; i < 4; ++i) sums[i] = static_cast<double>(total[i]);
+    const auto sum = sum_blocks(d, abcd);
+    const hn::CappedTag<double, 4> wide;
+    if constexpr (hn::MaxLanes(decltype(wide)()) == 4) {
+      hn::StoreU(hn::Add(hn::LoadU(wide, into), hn::PromoteTo(wide, sum)), wide, into);
+    } else {
+      const hn::FixedTag<float, 4> quad;
+      const hn::Half<decltype(quad)> half;
+      const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, sum));
+      const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, sum));
+      hn::StoreU(hn::Add(hn::LoadU(wide, into), low), wide, into);
+      hn::StoreU(hn::Add(hn::LoadU(wide, into + 2), high), wide, into + 2);
+    }
   } else {
     const hn::FixedTag<T, 2> pair;
-    hn::Store(ab, d, blocks);
-    auto sum = hn::Load(pair, blocks);
-    for (std::size_t block = 2; block < hn::Lanes(d); block += 2) sum = hn::Add(sum, hn::Load(pair, blocks + block));
-    hn::StoreU(sum, pair, sums);
-    hn::Store(cd, d, blocks);
-    sum = hn::Load(pair, blocks);
-    for (std::size_t block = 2; block < hn::Lanes(d); block += 2) sum = hn::Add(sum, hn::Load(pair, blocks + block));
-    hn::StoreU(sum, pair, sums + 2);
+    hn::StoreU(hn::Add(hn::LoadU(pair, into), sum_blocks(d, ab)), pair, into);
+    hn::StoreU(hn::Add(hn::LoadU(pair, into + 2), sum_blocks(d, cd)), pair, into + 2);
   }
 #endif
 }
@@ -70,41 +82,56 @@ struct triangle_sink {
   double* beyond;
 };
 
-// RI × RJ elements of Σ z zᵀ over `rows` rows, where z are columns of the panel `centred`.
+// RI × RJ elements of Σ z zᵀ over the rows [from, to), where z are columns that start at `left` and at `right`.
+template <std::size_t RI, std::size_t RJ, class D, class T = hn::TFromD<D>>
+HWY_INLINE void sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t from,
+                         std::size_t to, hn::Vec<D> (&sums)[3][4]) {
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 4; ++j) sums[i][j] = hn::Zero(d);
+  }
+  for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
+    hn::Vec<D> a[RI];
+    for (std::size_t i = 0; i < RI; ++i) a[i] = hn::Load(d, left + i * panel_stride + r);
+    for (std::size_t j = 0; j < RJ; ++j) {
+      const auto b = hn::Load(d, right + j * panel_stride + r);
+      for (std::size_t i = 0; i < RI; ++i) sums[i][j] = hn::MulAdd(a[i], b, sums[i][j]);
+    }
+  }
+}
+
+// Adds a tile of Σ z zᵀ whose first element is (i0, j0) to the sink. `centred` is the panel that holds z. Row by row
+// rather than in loops, so that the sums never leave their registers.
 template <std::size_t RI, std::size_t RJ, class T>
 HWY_NOINLINE void tile_moments(const T* HWY_RESTRICT centred, std::size_t rows, std::size_t i0, std::size_t j0,
                                const triangle_sink& sink) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT const left = centred + i0 * panel_stride;
   const T* HWY_RESTRICT const right = centred + j0 * panel_stride;
-  using V = hn::Vec<decltype(d)>;
+  hn::Vec<decltype(d)> sums[3][4];
+  if (RJ == 4 && i0 + RI <= j0 + 1 && j0 + 4 <= sink.order) {
+    double* const first = sink.triangle + statistics_layout::triangle_row(sink.order, i0) + j0;
+    const std::size_t second = sink.order - i0 - 1;
+    for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+      sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)), sums);
+      add_lanes(d, sums[0], first);
+      if constexpr (RI > 1) add_lanes(d, sums[1], first + second);
+      if constexpr (RI > 2) add_lanes(d, sums[2], first + 2 * second - 1);
+    }
+    return;
+  }
+  // A tile on the diagonal, or at the end of the columns.
+  double totals[3][4] = {};
   for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
-    const std::size_t to = std::min(rows, from + rows_between_flushes(d));
-    V sums[RI][4];
-    for (std::size_t i = 0; i < RI; ++i) {
-      for (std::size_t j = 0; j < 4; ++j) sums[i][j] = hn::Zero(d);
-    }
-    for (std::size_t r = from; r < to; r += lanes) {
-      V a[RI];
-      for (std::size_t i = 0; i < RI; ++i) a[i] = hn::Load(d, left + i * panel_stride + r);
-      for (std::size_t j = 0; j < RJ; ++j) {
-        const V b = hn::Load(d, right + j * panel_stride + r);
-        for (std::size_t i = 0; i < RI; ++i) sums[i][j] = hn::MulAdd(a[i], b, sums[i][j]);
-      }
-    }
-    for (std::size_t i = 0; i < RI; ++i) {
-      double totals[4];
-      sum_lanes(d, sums[i], totals);
-      double* const row = sink.triangle + statistics_layout::triangle_row(sink.order, i0 + i) + j0;
-      const std::size_t inside = std::min(RJ, sink.order - j0);
-      if (inside == 4 && i0 + i <= j0) {
-        for (std::size_t j = 0; j < 4; ++j) row[j] += totals[j];
-        continue;
-      }
-      for (std::size_t j = i0 + i <= j0 ? 0 : i0 + i - j0; j < inside; ++j) row[j] += totals[j];
-      if (inside < RJ) sink.beyond[i0 + i] += totals[inside];
-    }
+    sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)), sums);
+    add_lanes(d, sums[0], totals[0]);
+    if constexpr (RI > 1) add_lanes(d, sums[1], totals[1]);
+    if constexpr (RI > 2) add_lanes(d, sums[2], totals[2]);
+  }
+  const std::size_t inside = std::min(RJ, sink.order - j0);
+  for (std::size_t i = 0; i < RI; ++i) {
+    double* const row = sink.triangle + statistics_layout::triangle_row(sink.order, i0 + i) + j0;
+    for (std::size_t j = i0 + i <= j0 ? 0 : i0 + i - j0; j < inside; ++j) row[j] += totals[i][j];
+    if (inside < RJ) sink.beyond[i0 + i] += totals[i][inside];
   }
 }
 
@@ -212,10 +239,16 @@ HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, 
         q[j] = hn::MulAdd(weighted, difference, q[j]);
       }
     }
-    double totals[4];
-    sum_lanes(d, s, totals);
+    if (W == 4) {
+      add_lanes(d, s, first);
+      add_lanes(d, q, second);
+      continue;
+    }
+    double totals[4] = {};
+    add_lanes(d, s, totals);
     for (std::size_t j = 0; j < W; ++j) first[j] += totals[j];
-    sum_lanes(d, q, totals);
+    std::fill(std::begin(totals), std::end(totals), 0.0);
+    add_lanes(d, q, totals);
     for (std::size_t j = 0; j < W; ++j) second[j] += totals[j];
   }
 }

@@ -73,7 +73,7 @@ HWY_INLINE void transpose_four(const double* const* rows, std::size_t columns, d
 
 // The first `count` rows, or those that `list` names when it is not null. The panel is zero from there to `padded`.
 template <class T>
-void transpose(matrix_view<const T> rows, const row_index<T>* list, std::size_t count, std::size_t padded,
+void transpose(matrix_view<const T> rows, const row_index* list, std::size_t count, std::size_t padded,
                T* HWY_RESTRICT panel) {
   const std::size_t columns = rows.columns();
   const T* four[4];
