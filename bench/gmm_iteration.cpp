@@ -158,8 +158,7 @@ int main(int argument_count, char** arguments) {
                                    ::problem{std::size_t{1} << 18, 8, 10, covariance_type::diag, spread},
                                    ::problem{65536, 54, 7, covariance_type::full, spread},
                                    ::problem{32768, 32, 64, covariance_type::full, spread}}) {
-      const std::string text =
-          fmt::format("{}x{}x{}{}{}", problem.rows, problem.columns, problem.components,
+      const std::string text = fmt::format("{}x{}x{}{}{}", problem.rows, problem.columns, problem.components,
                                            name(problem.type), problem.spread);
       if (text.find(shape) == std::string::npos) continue;
       if (only != "float64") run<float>(problem, peaks[0]);

@@ -26,36 +26,96 @@ struct component_view {
   std::size_t columns;
 };
 
+// Up to three vectors of rows side by side. Members rather than an array, which compilers keep in memory.
+template <std::size_t V, class D>
+struct row_vectors {
+  static_assert(V >= 1 && V <= 3);
+  hn::Vec<D> a;
+  hn::Vec<D> b;
+  hn::Vec<D> c;
+};
+
+template <std::size_t V, class D, class T = hn::TFromD<D>>
+HWY_INLINE row_vectors<V, D> load_rows(D d, const T* HWY_RESTRICT from) {
+  row_vectors<V, D> rows;
+  rows.a = hn::Load(d, from);
+  rows.b = V > 1 ? hn::Load(d, from + hn::Lanes(d)) : rows.a;
+  rows.c = V > 2 ? hn::Load(d, from + 2 * hn::Lanes(d)) : rows.a;
+  return rows;
+}
+
+template <std::size_t V, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_rows(D d, const row_vectors<V, D>& rows, T* HWY_RESTRICT to) {
+  hn::Store(rows.a, d, to);
+  if constexpr (V > 1) hn::Store(rows.b, d, to + hn::Lanes(d));
+  if constexpr (V > 2) hn::Store(rows.c, d, to + 2 * hn::Lanes(d));
+}
+
+template <std::size_t V, class D>
+HWY_INLINE row_vectors<V, D> set_rows(hn::Vec<D> value) {
+  return {value, value, value};
+}
+
+// sum += factor · x
+template <std::size_t V, class D>
+HWY_INLINE void multiply_add(hn::Vec<D> factor, const row_vectors<V, D>& x, row_vectors<V, D>& sum) {
+  sum.a = hn::MulAdd(factor, x.a, sum.a);
+  if constexpr (V > 1) sum.b = hn::MulAdd(factor, x.b, sum.b);
+  if constexpr (V > 2) sum.c = hn::MulAdd(factor, x.c, sum.c);
+}
+
+template <std::size_t V, class D>
+HWY_INLINE void add_squares(const row_vectors<V, D>& y, row_vectors<V, D>& sum) {
+  sum.a = hn::MulAdd(y.a, y.a, sum.a);
+  if constexpr (V > 1) sum.b = hn::MulAdd(y.b, y.b, sum.b);
+  if constexpr (V > 2) sum.c = hn::MulAdd(y.c, y.c, sum.c);
+}
+
 // y_j = b_j + Σ_{i≤j} U_ij (x − c)_i for W neighbouring columns and V vectors of rows, and its squares onto `norm`.
 // `group` holds x − c as [column][V vectors]; `factor` is the packed tile of U whose first column is `first`.
 template <std::size_t W, std::size_t V, class D, class T = hn::TFromD<D>>
 HWY_INLINE void tile_norms(D d, const T* HWY_RESTRICT group, std::size_t first, const T* HWY_RESTRICT factor,
-                           const T* HWY_RESTRICT offset, hn::Vec<D> (&norm)[V]) {
-  const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D> y[W][V];
-  for (std::size_t c = 0; c < W; ++c) {
-    for (std::size_t v = 0; v < V; ++v) y[c][v] = hn::Set(d, offset[first + c]);
-  }
+                           const T* HWY_RESTRICT offset, row_vectors<V, D>& norm) {
+  const std::size_t step = V * hn::Lanes(d);
+  const auto zero = hn::Zero(d);
+  offset += first;
+  auto y0 = set_rows<V, D>(hn::Set(d, offset[0]));
+  auto y1 = set_rows<V, D>(W > 1 ? hn::Set(d, offset[1]) : zero);
+  auto y2 = set_rows<V, D>(W > 2 ? hn::Set(d, offset[2]) : zero);
+  auto y3 = set_rows<V, D>(W > 3 ? hn::Set(d, offset[3]) : zero);
   for (std::size_t i = 0; i < first; ++i) {
-    hn::Vec<D> x[V];
-    for (std::size_t v = 0; v < V; ++v) x[v] = hn::Load(d, group + (i * V + v) * lanes);
-    for (std::size_t c = 0; c < W; ++c) {
-      const auto u = hn::Set(d, factor[i * factor_tile + c]);
-      for (std::size_t v = 0; v < V; ++v) y[c][v] = hn::MulAdd(u, x[v], y[c][v]);
+    const auto x = load_rows<V>(d, group);
+    multiply_add<V, D>(hn::Set(d, factor[0]), x, y0);
+    if constexpr (W > 1) multiply_add<V, D>(hn::Set(d, factor[1]), x, y1);
+    if constexpr (W > 2) multiply_add<V, D>(hn::Set(d, factor[2]), x, y2);
+    if constexpr (W > 3) multiply_add<V, D>(hn::Set(d, factor[3]), x, y3);
+    group += step;
+    factor += factor_tile;
+  }
+  // The triangle on the diagonal.
+  const auto x0 = load_rows<V>(d, group);
+  multiply_add<V, D>(hn::Set(d, factor[0]), x0, y0);
+  if constexpr (W > 1) {
+    multiply_add<V, D>(hn::Set(d, factor[1]), x0, y1);
+    const auto x1 = load_rows<V>(d, group + step);
+    multiply_add<V, D>(hn::Set(d, factor[5]), x1, y1);
+    if constexpr (W > 2) {
+      multiply_add<V, D>(hn::Set(d, factor[2]), x0, y2);
+      multiply_add<V, D>(hn::Set(d, factor[6]), x1, y2);
+      const auto x2 = load_rows<V>(d, group + 2 * step);
+      multiply_add<V, D>(hn::Set(d, factor[10]), x2, y2);
+      if constexpr (W > 3) {
+        multiply_add<V, D>(hn::Set(d, factor[3]), x0, y3);
+        multiply_add<V, D>(hn::Set(d, factor[7]), x1, y3);
+        multiply_add<V, D>(hn::Set(d, factor[11]), x2, y3);
+        multiply_add<V, D>(hn::Set(d, factor[15]), load_rows<V>(d, group + 3 * step), y3);
+      }
     }
   }
-  for (std::size_t q = 0; q < W; ++q) {
-    const std::size_t i = first + q;
-    hn::Vec<D> x[V];
-    for (std::size_t v = 0; v < V; ++v) x[v] = hn::Load(d, group + (i * V + v) * lanes);
-    for (std::size_t c = q; c < W; ++c) {
-      const auto u = hn::Set(d, factor[i * factor_tile + c]);
-      for (std::size_t v = 0; v < V; ++v) y[c][v] = hn::MulAdd(u, x[v], y[c][v]);
-    }
-  }
-  for (std::size_t c = 0; c < W; ++c) {
-    for (std::size_t v = 0; v < V; ++v) norm[v] = hn::MulAdd(y[c][v], y[c][v], norm[v]);
-  }
+  add_squares<V, D>(y0, norm);
+  if constexpr (W > 1) add_squares<V, D>(y1, norm);
+  if constexpr (W > 2) add_squares<V, D>(y2, norm);
+  if constexpr (W > 3) add_squares<V, D>(y3, norm);
 }
 
 // Adds the squares of y's columns [first, last) to `norms` for V vectors of rows; both ends are multiples of
@@ -70,8 +130,7 @@ HWY_INLINE void group_norms(D d, const T* HWY_RESTRICT panel, const component_vi
       hn::Store(hn::Sub(hn::Load(d, panel + j * panel_stride + v * lanes), centre), d, group + (j * V + v) * lanes);
     }
   }
-  hn::Vec<D> norm[V];
-  for (std::size_t v = 0; v < V; ++v) norm[v] = first == 0 ? hn::Zero(d) : hn::Load(d, norms + v * lanes);
+  row_vectors<V, D> norm = first == 0 ? set_rows<V, D>(hn::Zero(d)) : load_rows<V>(d, norms);
   const T* factor = component.factor + packed_tile_start(first);
   std::size_t j = first;
   for (; j + factor_tile <= last; j += factor_tile) {
@@ -91,7 +150,7 @@ HWY_INLINE void group_norms(D d, const T* HWY_RESTRICT panel, const component_vi
     default:
       break;
   }
-  for (std::size_t v = 0; v < V; ++v) hn::Store(norm[v], d, norms + v * lanes);
+  store_rows<V>(d, norm, norms);
 }
 
 // ‖y‖² over y's columns [first, last) of `rows` rows, added to `norms` when first > 0. `group` is memory for one group.

@@ -32,16 +32,28 @@ HWY_INLINE auto sum_blocks(D d, V v) {
 }
 #endif
 
+// Four vectors. Members rather than an array, which compilers keep in memory.
+template <class D>
+struct four_vectors {
+  hn::Vec<D> a;
+  hn::Vec<D> b;
+  hn::Vec<D> c;
+  hn::Vec<D> d;
+};
+
 // Adds the sums over the lanes of four vectors to four float64 numbers.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE void add_lanes(D d, const V (&four)[4], double* HWY_RESTRICT into) {
+template <class D>
+HWY_INLINE void add_lanes(D d, const four_vectors<D>& four, double* HWY_RESTRICT into) {
 #if HWY_TARGET == HWY_SCALAR
   (void)d;
-  for (std::size_t i = 0; i < 4; ++i) into[i] += static_cast<double>(hn::GetLane(four[i]));
+  into[0] += static_cast<double>(hn::GetLane(four.a));
+  into[1] += static_cast<double>(hn::GetLane(four.b));
+  into[2] += static_cast<double>(hn::GetLane(four.c));
+  into[3] += static_cast<double>(hn::GetLane(four.d));
 #else
   using T = hn::TFromD<D>;
-  const auto ab = hn::Add(hn::InterleaveLower(d, four[0], four[1]), hn::InterleaveUpper(d, four[0], four[1]));
-  const auto cd = hn::Add(hn::InterleaveLower(d, four[2], four[3]), hn::InterleaveUpper(d, four[2], four[3]));
+  const auto ab = hn::Add(hn::InterleaveLower(d, four.a, four.b), hn::InterleaveUpper(d, four.a, four.b));
+  const auto cd = hn::Add(hn::InterleaveLower(d, four.c, four.d), hn::InterleaveUpper(d, four.c, four.d));
   if constexpr (sizeof(T) == 4) {
     const hn::Repartition<double, D> pairs;
     const auto ab_pairs = hn::BitCast(pairs, ab);
@@ -82,50 +94,69 @@ struct triangle_sink {
   double* beyond;
 };
 
-// RI × RJ elements of Σ z zᵀ over the rows [from, to), where z are columns that start at `left` and at `right`.
-template <std::size_t RI, std::size_t RJ, class D, class T = hn::TFromD<D>>
-HWY_INLINE void sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t from,
-                         std::size_t to, hn::Vec<D> (&sums)[3][4]) {
-  for (std::size_t i = 0; i < 3; ++i) {
-    for (std::size_t j = 0; j < 4; ++j) sums[i][j] = hn::Zero(d);
-  }
-  for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
-    hn::Vec<D> a[RI];
-    for (std::size_t i = 0; i < RI; ++i) a[i] = hn::Load(d, left + i * panel_stride + r);
-    for (std::size_t j = 0; j < RJ; ++j) {
-      const auto b = hn::Load(d, right + j * panel_stride + r);
-      for (std::size_t i = 0; i < RI; ++i) sums[i][j] = hn::MulAdd(a[i], b, sums[i][j]);
-    }
-  }
+// sums += a · (the RJ columns of b)
+template <std::size_t RJ, class D>
+HWY_INLINE void add_products(hn::Vec<D> a, const four_vectors<D>& b, four_vectors<D>& sums) {
+  sums.a = hn::MulAdd(a, b.a, sums.a);
+  if constexpr (RJ > 1) sums.b = hn::MulAdd(a, b.b, sums.b);
+  if constexpr (RJ > 2) sums.c = hn::MulAdd(a, b.c, sums.c);
+  if constexpr (RJ > 3) sums.d = hn::MulAdd(a, b.d, sums.d);
 }
 
-// Adds a tile of Σ z zᵀ whose first element is (i0, j0) to the sink. `centred` is the panel that holds z. Row by row
-// rather than in loops, so that the sums never leave their registers.
+// RI × RJ elements of Σ z zᵀ, a row each.
+template <class D>
+struct tile_sums {
+  four_vectors<D> a;
+  four_vectors<D> b;
+  four_vectors<D> c;
+};
+
+// Such a tile over the rows [from, to), where z are columns that start at `left` and at `right`.
+template <std::size_t RI, std::size_t RJ, class D, class T = hn::TFromD<D>>
+HWY_INLINE tile_sums<D> sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t from,
+                                 std::size_t to) {
+  const auto zero = hn::Zero(d);
+  const four_vectors<D> zeros{zero, zero, zero, zero};
+  tile_sums<D> sums{zeros, zeros, zeros};
+  for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
+    four_vectors<D> b;
+    b.a = hn::Load(d, right + r);
+    b.b = RJ > 1 ? hn::Load(d, right + panel_stride + r) : zero;
+    b.c = RJ > 2 ? hn::Load(d, right + 2 * panel_stride + r) : zero;
+    b.d = RJ > 3 ? hn::Load(d, right + 3 * panel_stride + r) : zero;
+    add_products<RJ, D>(hn::Load(d, left + r), b, sums.a);
+    if constexpr (RI > 1) add_products<RJ, D>(hn::Load(d, left + panel_stride + r), b, sums.b);
+    if constexpr (RI > 2) add_products<RJ, D>(hn::Load(d, left + 2 * panel_stride + r), b, sums.c);
+  }
+  return sums;
+}
+
+// Adds a tile of Σ z zᵀ whose first element is (i0, j0) to the sink. `centred` is the panel that holds z. Row by
+// row rather than in loops, so that the sums never leave their registers.
 template <std::size_t RI, std::size_t RJ, class T>
 HWY_NOINLINE void tile_moments(const T* HWY_RESTRICT centred, std::size_t rows, std::size_t i0, std::size_t j0,
                                const triangle_sink& sink) {
   const hn::ScalableTag<T> d;
   const T* HWY_RESTRICT const left = centred + i0 * panel_stride;
   const T* HWY_RESTRICT const right = centred + j0 * panel_stride;
-  hn::Vec<decltype(d)> sums[3][4];
   if (RJ == 4 && i0 + RI <= j0 + 1 && j0 + 4 <= sink.order) {
     double* const first = sink.triangle + statistics_layout::triangle_row(sink.order, i0) + j0;
     const std::size_t second = sink.order - i0 - 1;
     for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
-      sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)), sums);
-      add_lanes(d, sums[0], first);
-      if constexpr (RI > 1) add_lanes(d, sums[1], first + second);
-      if constexpr (RI > 2) add_lanes(d, sums[2], first + 2 * second - 1);
+      const auto sums = sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)));
+      add_lanes(d, sums.a, first);
+      if constexpr (RI > 1) add_lanes(d, sums.b, first + second);
+      if constexpr (RI > 2) add_lanes(d, sums.c, first + 2 * second - 1);
     }
     return;
   }
   // A tile on the diagonal, or at the end of the columns.
   double totals[3][4] = {};
   for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
-    sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)), sums);
-    add_lanes(d, sums[0], totals[0]);
-    if constexpr (RI > 1) add_lanes(d, sums[1], totals[1]);
-    if constexpr (RI > 2) add_lanes(d, sums[2], totals[2]);
+    const auto sums = sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)));
+    add_lanes(d, sums.a, totals[0]);
+    if constexpr (RI > 1) add_lanes(d, sums.b, totals[1]);
+    if constexpr (RI > 2) add_lanes(d, sums.c, totals[2]);
   }
   const std::size_t inside = std::min(RJ, sink.order - j0);
   for (std::size_t i = 0; i < RI; ++i) {
@@ -216,40 +247,48 @@ double sum_rows(const T* values, std::size_t rows) {
   return total;
 }
 
-// S and the diagonal of Q for W neighbouring columns.
+// One vector of rows of one column into S and the diagonal of Q.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void add_column(D d, const T* HWY_RESTRICT from, T centre, hn::Vec<D> responsibility, hn::Vec<D>& first,
+                           hn::Vec<D>& second) {
+  const auto difference = hn::Sub(hn::Load(d, from), hn::Set(d, centre));
+  const auto weighted = hn::Mul(responsibility, difference);
+  first = hn::Add(first, weighted);
+  second = hn::MulAdd(weighted, difference, second);
+}
+
+// S and the diagonal of Q for W (1 or 4) neighbouring columns.
 template <std::size_t W, class T>
 HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, const T* HWY_RESTRICT centre,
                                  const T* HWY_RESTRICT responsibility, double* HWY_RESTRICT first,
                                  double* HWY_RESTRICT second) {
-  const hn::ScalableTag<T> d;
-  using V = hn::Vec<decltype(d)>;
+  static_assert(W == 1 || W == 4);
+  using D = hn::ScalableTag<T>;
+  const D d;
+  const auto zero = hn::Zero(d);
   for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
     const std::size_t to = std::min(rows, from + rows_between_flushes(d));
-    V s[4];
-    V q[4];
-    for (std::size_t j = 0; j < 4; ++j) s[j] = q[j] = hn::Zero(d);
-    V c[W];
-    for (std::size_t j = 0; j < W; ++j) c[j] = hn::Set(d, centre[j]);
+    four_vectors<D> s{zero, zero, zero, zero};
+    four_vectors<D> q{zero, zero, zero, zero};
     for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
-      const V weight = hn::Load(d, responsibility + r);
-      for (std::size_t j = 0; j < W; ++j) {
-        const V difference = hn::Sub(hn::Load(d, panel + j * panel_stride + r), c[j]);
-        const V weighted = hn::Mul(weight, difference);
-        s[j] = hn::Add(s[j], weighted);
-        q[j] = hn::MulAdd(weighted, difference, q[j]);
+      const auto weight = hn::Load(d, responsibility + r);
+      add_column(d, panel + r, centre[0], weight, s.a, q.a);
+      if constexpr (W == 4) {
+        add_column(d, panel + panel_stride + r, centre[1], weight, s.b, q.b);
+        add_column(d, panel + 2 * panel_stride + r, centre[2], weight, s.c, q.c);
+        add_column(d, panel + 3 * panel_stride + r, centre[3], weight, s.d, q.d);
       }
     }
-    if (W == 4) {
+    if constexpr (W == 4) {
       add_lanes(d, s, first);
       add_lanes(d, q, second);
-      continue;
+    } else {
+      const four_vectors<D> both{s.a, q.a, zero, zero};
+      double totals[4] = {};
+      add_lanes(d, both, totals);
+      first[0] += totals[0];
+      second[0] += totals[1];
     }
-    double totals[4] = {};
-    add_lanes(d, s, totals);
-    for (std::size_t j = 0; j < W; ++j) first[j] += totals[j];
-    std::fill(std::begin(totals), std::end(totals), 0.0);
-    add_lanes(d, q, totals);
-    for (std::size_t j = 0; j < W; ++j) second[j] += totals[j];
   }
 }
 
