@@ -150,7 +150,7 @@ model parse_model(const std::string& name, std::string_view text) { return read_
 
 model load_model(const std::string& path) { return read_model(json_file::read(path)); }
 
-void save_model(const std::string& path, const model& model, std::string_view provenance_json) {
+std::string format_model(const model& model, std::string_view provenance_json) {
   const std::size_t k = model.components;
   const std::size_t d = model.columns;
   json_writer writer;
@@ -162,7 +162,11 @@ void save_model(const std::string& path, const model& model, std::string_view pr
       .numbers("covariances", model.covariances, covariance_shape(model.covariance_type, k, d));
   if (!model.column_names.empty()) writer.texts("column_names", model.column_names);
   if (!provenance_json.empty()) writer.json("provenance", provenance_json);
-  write_file_atomically(path, writer.finish());
+  return writer.finish();
+}
+
+void save_model(const std::string& path, const model& model, std::string_view provenance_json) {
+  write_file_atomically(path, format_model(model, provenance_json));
 }
 
 }  // namespace shoal::gmm

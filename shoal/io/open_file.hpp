@@ -25,17 +25,20 @@ struct opened_file {
   std::unique_ptr<peeked_bytes> bytes;
 };
 
-/// Opens a file and finds out its kind from its first bytes and its name. Throws io_error and bad_data.
-opened_file open_file(const std::string& path);
+/// Finds out the kind of a file from its first bytes and its name. Throws io_error and bad_data.
+opened_file recognise_file(input_file file);
 
 /// Where the elements of a binary file lie. Bytes that can only be read in order are first laid down in an unnamed
 /// temporary file. Throws bad_data for a damaged header and a size that does not fit it.
 binary_layout layout_of(opened_file& opened);
 
-/// The rows of a file that open_file() opened.
+/// What describe_file() says of a file.
+file_description describe_opened(opened_file opened);
+
+/// The rows of a file.
 template <class Scalar>
-opened_rows<Scalar> open_rows(opened_file opened, const read_options& options);
-extern template opened_rows<float> open_rows<float>(opened_file, const read_options&);
-extern template opened_rows<double> open_rows<double>(opened_file, const read_options&);
+opened_rows<Scalar> read_opened(opened_file opened, const read_options& options);
+extern template opened_rows<float> read_opened<float>(opened_file, const read_options&);
+extern template opened_rows<double> read_opened<double>(opened_file, const read_options&);
 
 }  // namespace shoal

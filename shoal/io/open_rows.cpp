@@ -28,8 +28,12 @@ constexpr std::size_t sniffed_bytes = npy_header_limit + 12;
 // The longest vector that a .fvecs, .bvecs or .ivecs file may hold: beyond it the file is something else.
 constexpr std::uint32_t largest_dimension = std::uint32_t{1} << 24;
 
+std::string_view as_text(std::span<const std::byte> bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 file_format format_of(const std::string& path, std::span<const std::byte> start, bool compressed) {
-  const std::string_view text(reinterpret_cast<const char*>(start.data()), start.size());
+  const std::string_view text = as_text(start);
   std::string_view name = path;
   if (name.ends_with(".gz")) {
     if (!compressed) {
@@ -166,26 +170,24 @@ auto with_memory_message(const std::string& path, const Work& work) {
 
 }  // namespace
 
-opened_file open_file(const std::string& path) {
+opened_file recognise_file(input_file file) {
   opened_file opened;
+  const std::string path = file.path;
   opened.path = path;
-  opened.file = open_input(path);
+  opened.file = std::move(file);
   const bool regular = opened.file.regular;
   if (regular) {
     opened.start.resize(std::min<std::uint64_t>(sniffed_bytes, opened.file.size));
     read_exactly(opened.file, 0, opened.start.data(), opened.start.size());
     ::posix_fadvise(opened.file.handle.descriptor(), 0, 0, POSIX_FADV_SEQUENTIAL);
-    opened.compressed =
-        std::memcmp(opened.start.data(), gzip_magic.data(), std::min(opened.start.size(), gzip_magic.size())) == 0 &&
-        opened.start.size() >= gzip_magic.size();
+    opened.compressed = as_text(opened.start).starts_with(gzip_magic);
     if (!opened.compressed && !opened.start.empty()) opened.format = format_of(path, opened.start, false);
     if (!opened.compressed && opened.format != file_format::text) return opened;
   }
   opened.bytes = std::make_unique<peeked_bytes>(make_file_bytes(std::move(opened.file)));
   const auto magic = opened.bytes->peek(gzip_magic.size());
   if (magic.empty()) throw bad_data(fmt::format("{}: the file is empty (0 bytes)", printable_path(path)));
-  opened.compressed =
-      magic.size() == gzip_magic.size() && std::memcmp(magic.data(), gzip_magic.data(), gzip_magic.size()) == 0;
+  opened.compressed = as_text(magic).starts_with(gzip_magic);
   if (opened.compressed) {
     opened.bytes = std::make_unique<peeked_bytes>(make_gzip_bytes(printable_path(path), std::move(opened.bytes)));
   }
@@ -207,7 +209,7 @@ binary_layout layout_of(opened_file& opened) {
 }
 
 template <class Scalar>
-opened_rows<Scalar> open_rows(opened_file opened, const read_options& options) {
+opened_rows<Scalar> read_opened(opened_file opened, const read_options& options) {
   const std::string path = opened.path;
   return with_memory_message(path, [&] {
     if (opened.format == file_format::text) return read_text<Scalar>(path, *opened.bytes, options);
@@ -227,28 +229,28 @@ opened_rows<Scalar> open_rows(opened_file opened, const read_options& options) {
 
 template <class Scalar>
 opened_rows<Scalar> open_rows(const std::string& path, const read_options& options) {
-  return open_rows<Scalar>(open_file(path), options);
+  return read_opened<Scalar>(recognise_file(open_input(path)), options);
 }
 
-template opened_rows<float> open_rows<float>(opened_file, const read_options&);
-template opened_rows<double> open_rows<double>(opened_file, const read_options&);
+template opened_rows<float> read_opened<float>(opened_file, const read_options&);
+template opened_rows<double> read_opened<double>(opened_file, const read_options&);
 template opened_rows<float> open_rows<float>(const std::string&, const read_options&);
 template opened_rows<double> open_rows<double>(const std::string&, const read_options&);
 
 scalar natural_scalar(const std::string& path) {
-  if (!open_input(path).regular) return scalar::float64;  // what is read from a pipe to look at it would be lost
-  const opened_file opened = open_file(path);
+  input_file file = open_input(path);
+  if (!file.regular) return scalar::float64;  // what is read from a pipe to look at it would be lost
+  const opened_file opened = recognise_file(std::move(file));
   if (opened.format == file_format::fvecs) return scalar::float32;
   if (opened.format != file_format::npy) return scalar::float64;
   const npy_layout header = parse_npy_header(printable_path(path), opened.start);
   return header.element == element_type::float32 ? scalar::float32 : scalar::float64;
 }
 
-file_description describe_file(const std::string& path) {
-  opened_file opened = open_file(path);
+file_description describe_opened(opened_file opened) {
   file_description description;
   if (opened.format == file_format::text) {
-    description = describe_text(path, *opened.bytes);
+    description = describe_text(opened.path, *opened.bytes);
   } else {
     const binary_layout layout = layout_of(opened);
     description.format = opened.format == file_format::npy     ? "npy"
@@ -263,5 +265,7 @@ file_description describe_file(const std::string& path) {
   description.compressed = opened.compressed;
   return description;
 }
+
+file_description describe_file(const std::string& path) { return describe_opened(recognise_file(open_input(path))); }
 
 }  // namespace shoal

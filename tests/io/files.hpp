@@ -14,6 +14,8 @@
 #include <string_view>
 #include <vector>
 
+#include "valid_utf8.hpp"
+
 #include <shoal/core/error.hpp>
 #include <shoal/io/io.hpp>
 
@@ -87,19 +89,6 @@ std::vector<Scalar> all_values(const shoal::row_source<Scalar>& rows, std::size_
       values.insert(values.end(), view.row(i), view.row(i) + view.columns());
   }
   return values;
-}
-
-inline bool is_valid_utf8(std::string_view text) {
-  for (std::size_t i = 0; i < text.size();) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const std::size_t length = lead < 0x80 ? 1 : lead >> 5 == 6 ? 2 : lead >> 4 == 14 ? 3 : lead >> 3 == 30 ? 4 : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    for (std::size_t j = 1; j < length; ++j) {
-      if ((static_cast<unsigned char>(text[i + j]) & 0xC0) != 0x80) return false;
-    }
-    i += length;
-  }
-  return true;
 }
 
 // The work must throw Error, with one line of valid UTF-8 that holds every part.

@@ -1,0 +1,7 @@
+// Any bytes as gzip data.
+#include "refusal.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzzing::read_in_every_way("fuzz.gz", data, size);
+  return 0;
+}

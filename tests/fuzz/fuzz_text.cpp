@@ -1,0 +1,7 @@
+// Any bytes as text files.
+#include "refusal.hpp"
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  fuzzing::read_in_every_way("fuzz.csv", data, size);
+  return 0;
+}

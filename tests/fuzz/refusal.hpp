@@ -1,0 +1,116 @@
+// What every fuzzer of a file reader checks: any bytes give rows, the same by every way of reading, or a good refusal.
+#pragma once
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "../io/valid_utf8.hpp"
+
+#include <shoal/core/error.hpp>
+#include <shoal/io/open_file.hpp>
+
+/// Temporary files in memory: the disk would be what is tested otherwise.
+extern "C" __attribute__((used)) inline int LLVMFuzzerInitialize(int*, char***) {
+  if (::access("/dev/shm", W_OK) == 0) ::setenv("TMPDIR", "/dev/shm", 1);
+  return 0;
+}
+
+namespace fuzzing {
+
+inline void require(bool holds, const char* what) {
+  if (holds) return;
+  std::fprintf(stderr, "violated: %s\n", what);
+  std::abort();
+}
+
+/// Runs the work. Nothing but the library's own exceptions may come out, each with one printable line that starts with
+/// the file's name.
+template <class Work>
+bool succeeds(const std::string& name, const Work& work) {
+  try {
+    work();
+    return true;
+  } catch (const shoal::error& refusal) {
+    const std::string message = refusal.what();
+    require(message.starts_with(name + ": "), "a refusal starts with the file's name");
+    require(message.size() < 2000, "a refusal is short");
+    require(testing_files::is_valid_utf8(message), "a refusal is valid UTF-8");
+    require(std::none_of(message.begin(), message.end(), [](char c) { return c >= 0 && (c < ' ' || c == 127); }),
+            "a refusal has no control characters");
+    return false;
+  }
+}
+
+/// The input as a regular file of that name.
+inline shoal::opened_file as_file(const std::string& name, const std::uint8_t* data, std::size_t size) {
+  shoal::input_file file;
+  file.path = name;
+  file.handle = shoal::file_handle(::memfd_create("fuzz", MFD_CLOEXEC));
+  file.size = size;
+  file.regular = true;
+  require(::pwrite(file.handle.descriptor(), data, size, 0) == static_cast<ssize_t>(size), "memfd takes the input");
+  return shoal::recognise_file(std::move(file));
+}
+
+/// All rows of the input, or nothing when it is refused.
+template <class Scalar>
+std::optional<std::vector<Scalar>> rows_of(const std::string& name, const std::uint8_t* data, std::size_t size,
+                                           const shoal::read_options& options, std::size_t piece) {
+  std::vector<Scalar> values;
+  const bool read = succeeds(name, [&] {
+    const auto opened = shoal::read_opened<Scalar>(as_file(name, data, size), options);
+    const auto& rows = *opened.rows;
+    require(rows.rows() > 0 && rows.columns() > 0, "rows are not empty");
+    require(opened.labels.size() == (options.label_column.empty() ? 0 : rows.rows()), "each row has its label");
+    for (const std::int32_t label : opened.labels) {
+      require(label >= 0 && static_cast<std::size_t>(label) < opened.label_names.size(), "each label has its name");
+    }
+    require(opened.column_names.empty() || opened.column_names.size() == rows.columns(), "each column has its name");
+    shoal::aligned_buffer<Scalar> buffer;
+    for (std::size_t first = 0; first < rows.rows(); first += piece) {
+      const auto view = rows.read(first, std::min(piece, rows.rows() - first), buffer);
+      for (std::size_t i = 0; i < view.rows(); ++i)
+        values.insert(values.end(), view.row(i), view.row(i) + view.columns());
+    }
+  });
+  if (!read) return std::nullopt;
+  return values;
+}
+
+/// Reads the input in every way and holds the results to each other.
+inline void read_in_every_way(const std::string& name, const std::uint8_t* data, std::size_t size) {
+  const auto same = [](const std::optional<std::vector<double>>& a, const std::optional<std::vector<double>>& b) {
+    return a.has_value() == b.has_value() &&
+           (!a || (a->size() == b->size() && std::memcmp(a->data(), b->data(), a->size() * sizeof(double)) == 0));
+  };
+  shoal::read_options options;
+  const auto whole = rows_of<double>(name, data, size, options, 1 << 20);
+  options.memory_limit = 1;
+  require(same(whole, rows_of<double>(name, data, size, options, 3)), "pieces are the same as the whole");
+  rows_of<float>(name, data, size, options, 1 << 20);
+  options.columns = {"1", "0"};
+  const auto swapped = rows_of<double>(name, data, size, options, 1 << 20);
+  options.memory_limit = 0;
+  require(same(swapped, rows_of<double>(name, data, size, options, 2)), "chosen columns too");
+  options.columns.clear();
+  options.label_column = "0";
+  const auto labelled = rows_of<double>(name, data, size, options, 1 << 20);
+  options.memory_limit = 1;
+  require(same(labelled, rows_of<double>(name, data, size, options, 5)), "rows beside labels too");
+  const bool described = succeeds(name, [&] {
+    const auto description = shoal::describe_opened(as_file(name, data, size));
+    require(!whole || description.rows * description.columns == whole->size(), "the description has the same shape");
+  });
+  require(described || !whole, "what can be read can be described");
+}
+
+}  // namespace fuzzing
