@@ -239,12 +239,19 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
       store_labels(d, label, out);
       if (HWY_UNLIKELY(!hn::AllTrue(d, certain))) {
         HWY_ALIGN T exact[hn::MaxLanes(hn::ScalableTag<T>())];
+        HWY_ALIGN T own[hn::MaxLanes(hn::ScalableTag<T>())];  // distance to the rounded centroid of the exact label
         hn::Store(hn::IfThenElse(certain, label, hn::Set(d, T{-1})), d, exact);
+        hn::Store(best, d, own);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
           if (exact[lane] >= 0) continue;
-          out[lane] = nearest_in_float64(rows + lane * Columns, centroids.values(), clusters, Columns);
+          const T* row = rows + lane * Columns;
+          out[lane] = nearest_in_float64(row, centroids.values(), clusters, Columns);
           exact[lane] = static_cast<T>(out[lane]);
+          const T* centroid = rounded + static_cast<std::size_t>(out[lane]) * Columns;
+          own[lane] = 0;
+          for (std::size_t j = 0; j < Columns; ++j) own[lane] += (row[j] - centroid[j]) * (row[j] - centroid[j]);
         }
+        best = hn::Load(d, own);
         label = hn::Load(d, exact);
       }
       total.inertia = hn::MulAdd(weight, best, total.inertia);

@@ -49,6 +49,7 @@ std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
   record.change = move_centroids();
   fingerprint_ = statistics_.fingerprint;
   labelled_ = true;
+  record.settled = record.change == 0;  // the same centroids would give the same labels
   return {record};
 }
 

@@ -1,0 +1,271 @@
+// The same bits for any number of threads and any memory limit; the same model on every instruction set; degenerate
+// data; checkpoints.
+#include <shoal/core/simd_targets.hpp>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <hwy/highway.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/estimation/nearest.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/accumulate.hpp>
+#include <shoal/kmeans/kmeans.hpp>
+
+#include "kmeans_reference.hpp"
+
+namespace {
+
+namespace kmeans = shoal::kmeans;
+using kmeans_reference::clouds;
+using kmeans_reference::copying_source;
+using kmeans_reference::spread_rows;
+using kmeans_reference::table;
+
+void expect_same_bits(const kmeans::fit_result& a, const kmeans::fit_result& b, const std::string& what) {
+  EXPECT_EQ(a.model.centroids, b.model.centroids) << what;
+  EXPECT_EQ(a.history, b.history) << what;
+  EXPECT_EQ(a.inertia, b.inertia) << what;
+  EXPECT_EQ(a.bic, b.bic) << what;
+}
+
+template <class Scalar>
+class KmeansBits : public testing::Test {};
+using scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(KmeansBits, scalars);
+
+TYPED_TEST(KmeansBits, DoNotDependOnThreadsOrMemory) {
+  struct shape {
+    std::size_t rows, columns, clusters;
+  };
+  for (const shape s : {shape{70001, 2, 3}, shape{30011, 5, 20}, shape{9001, 33, 70}}) {
+    const auto data = clouds<TypeParam>(s.rows, s.columns, 7, 2);
+    std::vector<TypeParam> weight_values(s.rows);
+    for (std::size_t i = 0; i < s.rows; ++i) weight_values[i] = static_cast<TypeParam>(0.1 * (i % 6));
+    const shoal::view_source<TypeParam> rows(data.view()), weights({weight_values.data(), s.rows, 1});
+    const copying_source<TypeParam> streamed(data.view()), streamed_weights({weight_values.data(), s.rows, 1});
+    kmeans::options options;
+    options.clusters = s.clusters;
+    options.max_iterations = 4;
+    options.tolerance = 0;
+    options.threads = 1;
+    const auto expected = kmeans::fit(rows, options, &weights);
+    std::vector<std::int32_t> labels(s.rows), others(s.rows);
+    kmeans::predict(expected.model, rows, labels.data(), 1);
+    for (const std::size_t threads : {2, 3, 8}) {
+      options.threads = threads;
+      options.memory_limit = 0;
+      expect_same_bits(kmeans::fit(rows, options, &weights), expected, std::to_string(threads) + " threads");
+      options.memory_limit = threads * 3 * 512 * s.columns * sizeof(TypeParam);
+      expect_same_bits(kmeans::fit(streamed, options, &streamed_weights), expected, "streamed");
+      kmeans::predict(expected.model, streamed, others.data(), threads, options.memory_limit);
+      EXPECT_EQ(labels, others);
+    }
+  }
+}
+
+TYPED_TEST(KmeansBits, DoNotDependOnTheTeamThatSharesALane) {
+  // A team appears when statistics are so large that there are fewer lanes than threads; here one is made by hand.
+  const auto data = clouds<TypeParam>(5000, 6, 5, 2);
+  const auto start = spread_rows(data.view(), 50);
+  kmeans::prepared_centroids<TypeParam> centroids;
+  centroids.set(start, 50, 6);
+  const kmeans::statistics_monoid monoid{50, 6};
+  std::vector<kmeans::statistics> all;
+  for (const std::size_t size : {1, 2, 3}) {
+    const auto workers = shoal::make_threads(size);
+    kmeans::statistics into = monoid.identity();
+    typename kmeans::accumulate_body<TypeParam>::scratch memory;
+    const kmeans::accumulate_body<TypeParam> body{&centroids, nullptr};
+    workers->run(1, size, [&](std::size_t, const shoal::team_member& member) {
+      for (std::size_t first = 0; first < 5000; first += 2048) {
+        const shoal::row_block<TypeParam> piece{
+            data.view().middle_rows(first, std::min<std::size_t>(2048, 5000 - first)), nullptr, first};
+        body(piece, member, memory, into);
+        member.wait();
+      }
+    });
+    all.push_back(into);
+  }
+  for (const auto& other : all) {
+    EXPECT_EQ(other.sums, all[0].sums);
+    EXPECT_EQ(other.weights, all[0].weights);
+    EXPECT_EQ(other.inertia, all[0].inertia);
+    EXPECT_EQ(other.fingerprint, all[0].fingerprint);
+  }
+}
+
+TYPED_TEST(KmeansBits, EveryInstructionSetFindsTheSameClusters) {
+  for (const std::size_t clusters : {2, 4, 8, 13}) {
+    for (const std::size_t columns : {1, 2, 3, 4, 7}) {
+      const auto data = clouds<TypeParam>(2500, columns, 5, 3, 100);
+      const auto start = spread_rows(data.view(), clusters);
+      const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 5, 0);
+      kmeans::options options;
+      options.clusters = clusters;
+      options.init = kmeans::seeding::centroids;
+      options.centroids = start;
+      options.max_iterations = 5;
+      options.tolerance = 0;
+      for (std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
+        hwy::SetSupportedTargetsForTest(targets & -targets);
+        const auto result = kmeans::fit(data.view(), options);
+        EXPECT_EQ(result.simd_target, shoal::simd_target());
+        EXPECT_NEAR(result.inertia, expected.inertia, (sizeof(TypeParam) == 4 ? 1e-6 : 1e-12) * expected.inertia)
+            << result.simd_target << " K " << clusters << " d " << columns;
+        std::vector<std::int32_t> labels(2500);
+        kmeans::predict(result.model, shoal::view_source<TypeParam>(data.view()), labels.data());
+        EXPECT_EQ(labels, kmeans_reference::nearest(data.view(), result.model.centroids)) << result.simd_target;
+        hwy::SetSupportedTargetsForTest(0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(KmeansBits, TheFingerprintSeesEveryChangeOfALabel) {
+  const auto data = clouds<TypeParam>(3000, 2, 3, 4);
+  const auto fingerprint = [&](const std::vector<double>& values) {
+    kmeans::prepared_centroids<TypeParam> centroids;
+    centroids.set(values, values.size() / 2, 2);
+    const kmeans::statistics_monoid monoid{values.size() / 2, 2};
+    const auto workers = shoal::make_sequential();
+    const shoal::view_source<TypeParam> rows(data.view());
+    return shoal::fold<TypeParam>({workers.get(), 0, {}}, {&rows, nullptr, 1}, monoid,
+                                  kmeans::accumulate_body<TypeParam>{&centroids, nullptr})
+        .fingerprint;
+  };
+  const auto start = spread_rows(data.view(), 3);
+  EXPECT_EQ(fingerprint(start), fingerprint(start));
+  // One row of its own centroid: a single label differs.
+  for (const std::size_t row : {1, 511, 512, 2999}) {
+    std::vector<double> more = start;
+    more.insert(more.end(), data.view().row(row), data.view().row(row) + 2);
+    EXPECT_NE(fingerprint(more), fingerprint(start)) << row;
+  }
+  // Two labels exchanged over all rows.
+  EXPECT_NE(fingerprint({start[2], start[3], start[0], start[1], start[4], start[5]}), fingerprint(start));
+}
+
+TEST(KmeansDegenerate, FarFromTheOriginInFloat32) {
+  const auto data = clouds<float>(4000, 2, 2, 6, 1e6);
+  const auto start = spread_rows(data.view(), 2);
+  const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 30, 0);
+  kmeans::options options;
+  options.clusters = 2;
+  options.init = kmeans::seeding::centroids;
+  options.centroids = start;
+  options.tolerance = 0;
+  options.max_iterations = 30;
+  const auto result = kmeans::fit(data.view(), options);
+  EXPECT_NEAR(result.inertia, expected.inertia, 1e-6 * expected.inertia);
+  for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(result.model.centroids[i], expected.centroids[i], 1e-3);
+}
+
+TEST(KmeansDegenerate, ClustersAMillionApart) {
+  for (const std::size_t clusters : {3, 12}) {
+    const auto data = clouds<float>(6000, 3, 3, 1e6);
+    const auto start = spread_rows(data.view(), clusters);
+    const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 10, 0);
+    kmeans::options options;
+    options.clusters = clusters;
+    options.init = kmeans::seeding::centroids;
+    options.centroids = start;
+    options.tolerance = 0;
+    options.max_iterations = 10;
+    const auto result = kmeans::fit(data.view(), options);
+    EXPECT_NEAR(result.inertia, expected.inertia, 1e-6 * expected.inertia);
+    std::vector<std::int32_t> labels(6000);
+    kmeans::predict(result.model, shoal::view_source<float>(data.view()), labels.data());
+    EXPECT_EQ(labels, kmeans_reference::nearest(data.view(), result.model.centroids));
+  }
+}
+
+TEST(KmeansDegenerate, ValuesAtTheEndsOfFloat32) {
+  for (const double scale : {2e38, 1e20, 1e-21, 1e-38, 1e-42}) {
+    for (const std::size_t columns : {2, 6}) {
+      const auto unit = clouds<double>(1200, columns, 2, 8);
+      table<float> data{1200, columns, {}};
+      for (const double value : unit.values) data.values.push_back(static_cast<float>((value - 4) / 16 * scale));
+      const auto start = spread_rows(data.view(), 3);
+      const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 5, 0);
+      kmeans::options options;
+      options.clusters = 3;
+      options.init = kmeans::seeding::centroids;
+      options.centroids = start;
+      options.tolerance = 0;
+      options.max_iterations = 5;
+      const auto result = kmeans::fit(data.view(), options);
+      EXPECT_NEAR(result.inertia / expected.inertia, 1, 1e-6) << scale << " " << columns;
+      options.init = kmeans::seeding::plus_plus;
+      EXPECT_TRUE(std::isfinite(kmeans::fit(data.view(), options).inertia));
+    }
+  }
+}
+
+TEST(KmeansDegenerate, OneRowOneColumnConstantColumnsAndIntegers) {
+  kmeans::options options;
+  options.clusters = 1;
+  const table<float> one_row{1, 3, {4, 5, 6}};
+  const auto single = kmeans::fit(one_row.view(), options);
+  EXPECT_EQ(single.model.centroids, (std::vector<double>{4, 5, 6}));
+  EXPECT_EQ(single.inertia, 0);
+
+  table<float> constant{300, 2, {}};
+  for (int i = 0; i < 300; ++i) constant.values.insert(constant.values.end(), {7.0f, static_cast<float>(i % 2 * 100)});
+  options.clusters = 2;
+  const auto two = kmeans::fit(constant.view(), options);
+  EXPECT_EQ(two.inertia, 0);
+  EXPECT_EQ(two.model.centroids[0], 7);
+
+  table<double> same{50, 2, std::vector<double>(100, 3.25)};
+  options.clusters = 4;
+  const auto all_alike = kmeans::fit(same.view(), options);
+  EXPECT_EQ(all_alike.inertia, 0);
+  EXPECT_TRUE(all_alike.converged);
+  EXPECT_EQ(all_alike.model.centroids, std::vector<double>(8, 3.25));
+
+  table<float> column{1000, 1, {}};
+  for (int i = 0; i < 1000; ++i) column.values.push_back(static_cast<float>(i % 10 * 3));
+  options.clusters = 10;
+  options.restarts = 5;
+  EXPECT_EQ(kmeans::fit(column.view(), options).inertia, 0);
+}
+
+TEST(KmeansCheckpoint, AFitThatWasStoppedEndsInTheSameBits) {
+  const auto data = clouds<float>(20000, 3, 8, 1.5);
+  const shoal::view_source<float> rows(data.view());
+  const auto file = (std::filesystem::path(testing::TempDir()) / "kmeans_checkpoint_test").string();
+  std::filesystem::remove(file);
+  kmeans::options options;
+  options.clusters = 12;
+  options.tolerance = 0;
+  options.max_iterations = 25;
+  options.restarts = 2;
+  const auto expected = kmeans::fit(rows, options);
+  options.checkpoint = file;
+  options.checkpoint_seconds = 0;
+  for (const std::size_t steps : {1, 7, 30}) {
+    std::stop_source stop;
+    std::size_t seen = 0;
+    const shoal::control control{[&](const shoal::progress&) {
+                                   if (++seen == steps) stop.request_stop();
+                                 },
+                                 stop.get_token()};
+    EXPECT_THROW(kmeans::fit(rows, options, nullptr, control), shoal::interrupted) << steps;
+  }
+  const auto resumed = kmeans::fit(rows, options);
+  expect_same_bits(resumed, expected, "resumed");
+  EXPECT_EQ(resumed.relocated, expected.relocated);
+  expect_same_bits(kmeans::fit(rows, options), expected, "finished already");
+  options.seed = 1;
+  EXPECT_THROW(kmeans::fit(rows, options), shoal::bad_argument);
+  std::filesystem::remove(file);
+}
+
+}  // namespace
