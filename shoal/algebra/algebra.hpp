@@ -27,7 +27,6 @@
 #include <shoal/algebra/instances/types.hpp>
 #include <shoal/algebra/laws.hpp>
 #include <shoal/algebra/module.hpp>
-#include <shoal/algebra/module_laws.hpp>
 #include <shoal/algebra/reduce.hpp>
 #include <shoal/algebra/ring.hpp>
 #include <shoal/algebra/summary.hpp>

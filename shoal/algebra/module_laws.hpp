@@ -6,8 +6,8 @@
 #include <ranges>
 #include <string>
 
-#include <shoal/algebra/laws.hpp>
 #include <shoal/algebra/module.hpp>
+#include <shoal/algebra/ring_laws.hpp>
 
 namespace shoal::algebra {
 

@@ -1,8 +1,8 @@
 // Reductions and scans with a stated order of operations, whoever runs them.
 #pragma once
 
+#include <algorithm>
 #include <array>
-#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -10,7 +10,6 @@
 #include <optional>
 #include <ranges>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 

@@ -1,11 +1,11 @@
 // Componentwise sums: vectors of a dimension known at run time, and the space that real ones form.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <limits>
-#include <type_traits>
 #include <vector>
 
 #include <shoal/algebra/compose.hpp>
