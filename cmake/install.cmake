@@ -54,9 +54,6 @@ install(TARGETS shoal EXPORT shoalTargets
   RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR}
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} NAMELINK_COMPONENT development
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT development)
-if(TARGET shoal_command_line)
-  install(TARGETS shoal_command_line RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
-endif()
 
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/shoal)
 install(EXPORT shoalTargets NAMESPACE shoal:: DESTINATION ${package_folder} COMPONENT development)

@@ -2,10 +2,13 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/utsname.h>
 
+#include <shoal/core/error.hpp>
+#include <shoal/execution/devices.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
@@ -54,13 +57,34 @@ std::string simd_target() {
   return kmeans::fit(matrix_view<const double>(row, 2, 1), options).simd_target;
 }
 
+// What this build knows of CUDA devices; `message` says why there are none.
+struct cuda_report {
+  bool built = true;
+  std::vector<device> devices;
+  std::string message;
+};
+
+cuda_report ask_cuda() {
+  cuda_report report;
+  try {
+    report.devices = cuda_devices();
+    if (report.devices.empty()) report.message = "no device";
+  } catch (const not_built& failure) {
+    report.built = false;
+    report.message = failure.what();
+  } catch (const error& failure) {
+    report.message = failure.what();
+  }
+  return report;
+}
+
 void run(bool as_json) {
   const std::string name = processor_name();
   const std::size_t threads = make_threads(0)->threads();
   const std::string target = simd_target();
   const double total = memory_bytes("MemTotal");
   const double available = memory_bytes("MemAvailable");
-  const char* const no_cuda = "CUDA support was not built; configure with -DSHOAL_CUDA=ON";
+  const cuda_report cuda = ask_cuda();
   if (as_json) {
     json cpu;
     cpu["name"] = "cpu";
@@ -71,15 +95,29 @@ void run(bool as_json) {
     cpu["available_memory_bytes"] = static_cast<std::uint64_t>(available);
     json object;
     object["devices"] = json::array({cpu});
-    object["cuda"] = {{"built", false}, {"message", no_cuda}};
+    object["cuda"] = {{"built", cuda.built}, {"message", cuda.message}, {"devices", json::array()}};
+    for (const device& found : cuda.devices) {
+      object["cuda"]["devices"].push_back({{"index", found.index},
+                                           {"name", found.name},
+                                           {"memory_bytes", found.memory_bytes},
+                                           {"compute_capability", found.compute_capability},
+                                           {"multiprocessors", found.multiprocessors}});
+    }
     object["version"] = SHOAL_VERSION;
     print_json(object);
     return;
   }
+  std::string devices;
+  for (const device& found : cuda.devices) {
+    devices += fact(fmt::format("cuda {}", found.index),
+                    fmt::format("{}, compute capability {}.{}, {}; fits do not run on it yet", found.name,
+                                found.compute_capability / 10, found.compute_capability % 10,
+                                bytes_text(static_cast<double>(found.memory_bytes))));
+  }
   print(printable_lines(fact("cpu", name) + fact("  threads", std::to_string(threads)) +
                         fact("  instructions", target) +
                         fact("  memory", fmt::format("{}, {} available", bytes_text(total), bytes_text(available))) +
-                        fact("cuda", no_cuda)));
+                        (devices.empty() ? fact("cuda", cuda.message) : devices)));
 }
 
 }  // namespace

@@ -1,0 +1,114 @@
+"""The tables of docs/performance.md, from what compare_scikit_learn.py measured."""
+
+BEGIN = "<!-- written by script/bench: begin -->"
+END = "<!-- written by script/bench: end -->"
+
+
+def table(titles, rows):
+    lines = ["| " + " | ".join(titles) + " |", "|" + "---|" * len(titles)]
+    lines += ["| " + " | ".join(row) + " |" for row in rows]
+    return "\n".join(lines)
+
+
+def milliseconds(seconds):
+    return f"{1e3 * seconds:.3g}"
+
+
+def speed_table(cases):
+    rows = []
+    for case in cases:
+        name = "k-means" if case["family"] == "kmeans" else f"mixture, {case['covariance_type']}"
+        if case["data"]:
+            name += f", {case['data']}"
+        two = case["shoal_two_threads"]
+        rows.append([
+            name,
+            f"{case['rows']:,}, {case['columns']}, {case['components']}",
+            milliseconds(case["scikit_learn"]),
+            milliseconds(two),
+            f"**{case['scikit_learn'] / two:.1f}** (≥ {case['goal']})",
+            f"{case['shoal_one_thread'] / two:.2f}",
+            f"{100 * case['of_multiply_add_peak']:.0f} %",
+            f"{100 * case['of_read_bandwidth']:.0f} %",
+        ])  # fmt: skip
+    titles = ["problem", "N, d, K", "scikit-learn, ms", "shoal, ms", "times faster (goal)", "two threads against one",
+              "of the multiply-add peak", "of the read bandwidth"]  # fmt: skip
+    return table(titles, rows)
+
+
+def agreement_table(cases):
+    rows = []
+    for case in cases:
+        row = [f"{case['data']} ({case['rows']:,} × {case['columns']}, K = {case['components']})"]
+        for kind in ("full", "tied", "diag", "spherical"):
+            entry = case[kind]
+            text = f"{entry['float64']:.0e}, {entry['float32']:.0e}"
+            if entry["scikit_learn_permuted"] > 1e-12:
+                text += f" ({entry['scikit_learn_permuted']:.0e})"
+            row.append(text)
+        row.append(f"{case['kmeans']['float64']:.0e}, {case['kmeans']['float32']:.0e}")
+        rows.append(row)
+    return table(["data", "full", "tied", "diag", "spherical", "k-means inertia"], rows)
+
+
+def peak_table(peaks):
+    rows = [[str(peak["threads"]), *(f"{peak[key] / 1e9:.1f}" for key in
+             ("float32_multiply_adds", "float64_multiply_adds", "read_bytes", "copy_bytes"))] for peak in peaks]  # fmt: skip
+    return table(["threads", "float32, 10⁹ multiply-adds/s", "float64, 10⁹ multiply-adds/s", "read, GB/s",
+                  "copy (read + written), GB/s"], rows)  # fmt: skip
+
+
+def memory_table(cases):
+    rows = []
+    for case in cases:
+        name = "k-means" if case["family"] == "kmeans" else "mixture, full"
+        rows.append([name, f"{case['rows']:,}, {case['columns']}, {case['components']}",
+                     f"{case['data_bytes'] / 2**20:.0f}", f"{case['statistics_bytes'] / 2**20:.2f}",
+                     f"{case['peak_over_data'] / 2**20:.0f}",
+                     f"{384 + 4 * case['statistics_bytes'] / 2**20:.0f}"])  # fmt: skip
+    return table(["problem", "N, d, K", "data, MiB", "statistics, MiB", "peak over the data, MiB", "limit, MiB"], rows)
+
+
+def large_text(large):
+    ratio = large["seconds_streamed"] / large["seconds_resident"]
+    whole = large["seconds_whole_streamed"] / large["seconds_whole_resident"]
+    return (
+        f"A file of {large['bytes'] / 2**30:.1f} GiB (8 columns, 10 components, full, cached by the system): "
+        f"{large['seconds_resident']:.2f} s an iteration mapped, {large['seconds_streamed']:.2f} s with `--memory-limit "
+        f"64MiB`, {ratio:.2f} times as long ({whole:.2f} times for the whole command; the goal is at most 1.3), with a peak "
+        f"of {large['peak_streamed'] / 2**20:.0f} MiB in all, and the same bits."
+    )
+
+
+def page_text(result):
+    machine = result["machine"]
+    parts = [
+        f"Measured on {result['date']} by `{result['command']}`: {machine['cpu']}, {machine['threads']} threads, "
+        f"{machine['system']}; {machine['shoal']} against scikit-learn {machine['scikit_learn']} (NumPy {machine['numpy']}).",
+        "### One iteration, float32, two threads",
+        speed_table(result["speed"]),
+        "### What the machine can do",
+        peak_table(result["peaks"]),
+        "### Memory",
+        memory_table(result["memory"]),
+    ]
+    if "large" in result:
+        parts.append(large_text(result["large"]))
+    if result["agreement"]:
+        parts += [
+            f"### Agreement with scikit-learn's float64 after {result['agreement_iterations']} iterations from one start",
+            "Relative difference of the mean log-likelihood (and of the inertia), shoal in float64 and in float32. In brackets, "
+            "where it is above 1e-12, how far scikit-learn's own figure moves when the rows are permuted.",
+            agreement_table(result["agreement"]),
+        ]
+    return "\n\n".join(parts)
+
+
+def write_page(result, path):
+    """Replaces what is between the marks of the page; returns the new part."""
+    text = page_text(result)
+    page = path.read_text()
+    before, rest = page.split(BEGIN)
+    after = rest.split(END)[1]
+    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    return text
