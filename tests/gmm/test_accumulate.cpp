@@ -65,4 +65,79 @@ TYPED_TEST(Accumulate, EqualsTheReferenceInManyColumnsAndApart) {
   }
 }
 
+// Any cut of the rows at multiples of a block, and any team, gives the same bits: the team computes every
+// responsibility in full, where one thread alone gives up far components early.
+TYPED_TEST(Accumulate, GivesTheSameBitsForAnyPieceAndAnyTeam) {
+  for (const covariance_type type : all_types) {
+    for (const std::size_t columns : {3, 20, 33}) {
+      for (const double spread : {0.5, 4.0}) {
+        const auto model = reference::random_model(type, 5, columns, spread, 3);
+        const std::size_t rows = 3 * 512 + 77;
+        const auto values = reference::random_rows<TypeParam>(model, rows, columns, 5);
+        const shoal::matrix_view<const TypeParam> view(values.data(), rows, columns);
+        std::vector<TypeParam> weights;
+        for (std::size_t r = 0; r < rows; ++r) weights.push_back(static_cast<TypeParam>(0.5 + 0.25 * (r % 4)));
+        const auto ready = shoal::gmm::prepare<TypeParam>(model);
+        const auto whole = checks::accumulate<TypeParam>(ready, view, weights.data());
+        for (const std::size_t piece : {512, 1024}) {
+          checks::expect_same_bits(checks::accumulate<TypeParam>(ready, view, weights.data(), piece), whole,
+                                   fmt::format("{}, pieces of {}", checks::name(type), piece));
+        }
+        for (const std::size_t team : {2, 3}) {
+          checks::expect_same_bits(checks::accumulate<TypeParam>(ready, view, weights.data(), 1024, team), whole,
+                                   fmt::format("{}, {} columns, a team of {}", checks::name(type), columns, team));
+        }
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// A row given twice is a row of weight 2.
+TYPED_TEST(Accumulate, TakesAWeightForRepeatedRows) {
+  const auto model = reference::random_model(covariance_type::full, 3, 4, 1.0, 11);
+  const auto values = reference::random_rows<TypeParam>(model, 300, 4, 12);
+  std::vector<TypeParam> twice;
+  for (std::size_t r = 0; r < 300; ++r) {
+    for (std::size_t copy = 0; copy < 1 + r % 2; ++copy) {
+      twice.insert(twice.end(), values.begin() + static_cast<std::ptrdiff_t>(4 * r),
+                   values.begin() + static_cast<std::ptrdiff_t>(4 * r + 4));
+    }
+  }
+  std::vector<TypeParam> weights;
+  for (std::size_t r = 0; r < 300; ++r) weights.push_back(static_cast<TypeParam>(1 + r % 2));
+  const auto ready = shoal::gmm::prepare<TypeParam>(model);
+  checks::expect_close(checks::accumulate<TypeParam>(ready, {values.data(), 300, 4}, weights.data()),
+                       checks::accumulate<TypeParam>(ready, {twice.data(), twice.size() / 4, 4}),
+                       checks::kernel_tolerance<TypeParam>, "weights 1 and 2");
+}
+
+// Labels as responsibilities give the sums of each cluster; the likelihood stays zero.
+TYPED_TEST(Accumulate, TakesGivenResponsibilities) {
+  for (const covariance_type type : all_types) {
+    const std::size_t rows = 1100;
+    const std::size_t columns = 6;
+    const auto model = reference::random_model(type, 3, columns, 2.0, 21);
+    const auto values = reference::random_rows<TypeParam>(model, rows, columns, 22);
+    const shoal::matrix_view<const TypeParam> view(values.data(), rows, columns);
+    const shoal::gmm::responsibilities_function<TypeParam> labels =
+        [](const shoal::row_block<TypeParam>& block, TypeParam* responsibilities, std::size_t stride) {
+          for (std::size_t r = 0; r < block.rows.rows(); ++r) {
+            responsibilities[(block.first + r) % 3 * stride + r] = 1;
+          }
+        };
+    const auto centres = shoal::gmm::prepare_centres<TypeParam>(type, 3, columns, model.means.data());
+    shoal::gmm::statistics expected(shoal::gmm::statistics_layout(type, 3, columns));
+    expected.values()[shoal::gmm::statistics_layout::total_weight()] = static_cast<double>(rows);
+    for (std::size_t r = 0; r < rows; ++r) {
+      reference::add(expected, r % 3, 1.0, reference::row(view, r), centres.centres.data() + r % 3 * columns);
+    }
+    const auto got = checks::accumulate<TypeParam>(centres, view, nullptr, 512, 1, &labels);
+    checks::expect_close(got, expected, checks::kernel_tolerance<TypeParam>, checks::name(type));
+    EXPECT_EQ(got.log_likelihood(), 0.0);
+    checks::expect_same_bits(checks::accumulate<TypeParam>(centres, view, nullptr, 1024, 2, &labels), got,
+                             checks::name(type) + ", a team of 2");
+  }
+}
+
 }  // namespace
