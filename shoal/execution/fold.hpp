@@ -42,11 +42,24 @@ struct fold_context {
   std::stop_token stop;
 };
 
-/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0].
+/// Values of at least so many bytes are worth waking the workers for.
+inline constexpr std::size_t parallel_merge_bytes = std::size_t{64} << 10;
+
+/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0]. Large values are
+/// merged on `workers`, when given: the pairs of one level at the same time.
 template <class Monoid, class Value>
-void merge_lanes(const Monoid& monoid, std::vector<Value>& values) {
+void merge_lanes(const Monoid& monoid, std::vector<Value>& values, executor* workers = nullptr) {
+  const bool parallel = workers != nullptr && monoid.bytes() >= parallel_merge_bytes;
   for (std::size_t step = 1; step < values.size(); step *= 2) {
-    for (std::size_t i = 0; i + step < values.size(); i += 2 * step) monoid.combine_into(values[i], values[i + step]);
+    const std::size_t pairs = (values.size() + step - 1) / (2 * step);
+    const auto merge = [&](std::size_t pair) {
+      monoid.combine_into(values[2 * step * pair], values[2 * step * pair + step]);
+    };
+    if (parallel && pairs > 1) {
+      workers->run(pairs, 1, [&](std::size_t pair, const team_member&) { merge(pair); });
+    } else {
+      for (std::size_t pair = 0; pair < pairs; ++pair) merge(pair);
+    }
   }
 }
 
@@ -141,11 +154,17 @@ class folder {
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
     while (lanes_.size() < plan_.lanes) lanes_.push_back(monoid_.identity());
-    for (auto& lane : lanes_) monoid_.reset(lane);
     for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
-                               typename Body::scratch& scratch) { body(block, member, scratch, lanes_[lane]); });
-    merge_lanes(monoid_, lanes_);
+                               typename Body::scratch& scratch) {
+                             // Here rather than before all lanes, so that the threads share the work.
+                             if (block.first == plan_.first_row(lane)) {
+                               if (member.rank() == 0) monoid_.reset(lanes_[lane]);
+                               member.wait();
+                             }
+                             body(block, member, scratch, lanes_[lane]);
+                           });
+    merge_lanes(monoid_, lanes_, context.workers);
     return lanes_.front();
   }
 
