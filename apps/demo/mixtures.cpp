@@ -10,6 +10,19 @@
 namespace shoal::demo {
 namespace {
 
+// The best of several starts. One fit with that many restarts would find the same kind of answer, but state the time of
+// them all: here each start has its own.
+template <class Scalar>
+gmm::fit_result best_start(const row_source<Scalar>& rows, gmm::options options, std::size_t starts) {
+  gmm::fit_result best;
+  for (std::size_t start = 0; start < starts; ++start) {
+    options.seed = start;
+    gmm::fit_result fit = gmm::fit(rows, options);
+    if (start == 0 || fit.mean_log_likelihood > best.mean_log_likelihood) best = std::move(fit);
+  }
+  return best;
+}
+
 double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
@@ -24,14 +37,14 @@ chosen_mixture fit_old_faithful(const std::string& path, std::size_t threads) {
   out.sample = report::sample_rows(*file.rows, file.rows->rows());
 
   gmm::options options;
-  options.restarts = out.restarts = 10;
+  out.starts = 10;
   options.tolerance = 1e-6;
   options.max_iterations = 500;
   options.threads = threads;
   const auto start = std::chrono::steady_clock::now();
   for (std::size_t components = 1; components <= most_components; ++components) {
     options.components = components;
-    gmm::fit_result fit = gmm::fit(*file.rows, options);
+    gmm::fit_result fit = best_start(*file.rows, options, out.starts);
     out.choices.push_back({components, fit.mean_log_likelihood, fit.bic, fit.aic});
     if (components == 1 || fit.bic < out.fit.bic) out.fit = std::move(fit);
   }
@@ -45,12 +58,14 @@ chosen_mixture fit_old_faithful(const std::string& path, std::size_t threads) {
 recovered_mixture fit_generated(std::size_t rows, std::size_t threads) {
   constexpr std::size_t columns = 8;
   constexpr std::size_t range = 16384;
-  constexpr std::uint64_t seed = 5;
+  constexpr std::uint64_t seed = 1;
   recovered_mixture out;
   gmm::generator_options generator;
   generator.components = 10;
   generator.columns = columns;
   generator.seed = seed;
+  // Means with a standard deviation of about 6 among components of about 3: neighbours overlap.
+  generator.mean_scale = 40;
   out.truth = gmm::generate_model(generator);
 
   auto start = std::chrono::steady_clock::now();
@@ -68,7 +83,12 @@ recovered_mixture fit_generated(std::size_t rows, std::size_t threads) {
   const view_source<float> source({values.data(), rows, columns});
   out.options.components = generator.components;
   out.options.threads = threads;
-  out.fit = gmm::fit(source, out.options);
+  out.options.tolerance = 1e-5;
+  out.options.init = gmm::initialization::plus_plus;
+  out.starts = 3;
+  start = std::chrono::steady_clock::now();
+  out.fit = best_start(source, out.options, out.starts);
+  out.seconds = seconds_since(start);
   std::vector<std::int32_t> fitted(rows);
   gmm::predict(out.fit.model, source, {fitted.data(), nullptr, nullptr}, threads);
   out.truth_log_likelihood = gmm::predict(out.truth, source, gmm::prediction<float>{}, threads);

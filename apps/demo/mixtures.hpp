@@ -22,8 +22,8 @@ struct chosen_mixture {
   std::vector<std::string> column_names;
   std::vector<report::choice> choices;
   gmm::fit_result fit;
-  std::size_t restarts = 0;
-  double seconds = 0;  ///< of all fits
+  std::size_t starts = 0;  ///< for each K; the best is kept
+  double seconds = 0;      ///< of all fits
 };
 
 /// Throws io_error and bad_data as the reader does.
@@ -36,6 +36,8 @@ struct recovered_mixture {
   double drawing_seconds = 0;
   gmm::fit_result fit;
   gmm::options options;
+  std::size_t starts = 0;                ///< the best is kept
+  double seconds = 0;                    ///< of all starts
   metrics::contingency_table agreement;  ///< fitted against true components, all rows
   report::row_sample sample;
   std::vector<std::int32_t> labels;  ///< fitted, of the sample

@@ -30,6 +30,48 @@ std::vector<std::size_t> largest(const std::vector<std::uint64_t>& sums, std::si
   return order;
 }
 
+constexpr std::size_t unmatched = static_cast<std::size_t>(-1);
+
+// For each row of the table a column, each column once, cells with most rows first, ties in their order.
+std::vector<std::size_t> match_rows(const metrics::contingency_table& counts) {
+  std::vector<std::tuple<std::uint64_t, std::size_t, std::size_t>> cells;
+  for (std::size_t a = 0; a < counts.first.size(); ++a)
+    for (std::size_t b = 0; b < counts.second.size(); ++b)
+      if (counts(a, b) > 0) cells.emplace_back(counts(a, b), a, b);
+  std::stable_sort(cells.begin(), cells.end(), [](const auto& x, const auto& y) { return get<0>(x) > get<0>(y); });
+  std::vector<std::size_t> match(counts.first.size(), unmatched);
+  std::vector<bool> taken(counts.second.size(), false);
+  for (const auto& [rows, a, b] : cells) {
+    if (match[a] != unmatched || taken[b]) continue;
+    match[a] = b;
+    taken[b] = true;
+  }
+  return match;
+}
+
+// Columns in the order that puts each row's match on the diagonal, then the others.
+std::vector<std::size_t> by_match(const std::vector<std::size_t>& match, const std::vector<std::size_t>& rows,
+                                  const std::vector<std::size_t>& columns) {
+  std::vector<std::size_t> ordered;
+  const auto add = [&](std::size_t column) {
+    const bool shown = std::find(columns.begin(), columns.end(), column) != columns.end();
+    if (shown && std::find(ordered.begin(), ordered.end(), column) == ordered.end()) ordered.push_back(column);
+  };
+  for (const std::size_t row : rows) add(match[row]);
+  for (const std::size_t column : columns) add(column);
+  return ordered;
+}
+
+// "54.5 ± 5.8": both to the decimals that give the deviation two significant digits.
+std::string mean_and_deviation(double mean, double deviation) {
+  if (!(deviation >= 1e-4 && deviation < 1e6 && std::abs(mean) < 1e6))
+    return number(mean, 4) + " ± " + number(deviation, 2);
+  const int decimals = std::clamp(1 - static_cast<int>(std::floor(std::log10(deviation))), 0, 6);
+  std::string text = fmt::format("{:.{}f}", std::abs(mean), decimals);
+  const bool zero = text.find_first_not_of("0.") == std::string::npos;
+  return fmt::format("{}{} ± {:.{}f}", mean < 0 && !zero ? "\u2212" : "", text, deviation, decimals);
+}
+
 std::string given_name(const std::vector<std::string>& names, std::int32_t label) {
   return label >= 0 && static_cast<std::size_t>(label) < names.size() ? names[static_cast<std::size_t>(label)]
                                                                       : std::to_string(label);
@@ -38,23 +80,14 @@ std::string given_name(const std::vector<std::string>& names, std::int32_t label
 }  // namespace
 
 std::vector<std::int32_t> match_groups(const metrics::contingency_table& counts, std::size_t groups) {
-  std::vector<std::tuple<std::uint64_t, std::size_t, std::size_t>> pairs;
-  for (std::size_t a = 0; a < counts.first.size(); ++a)
-    for (std::size_t b = 0; b < counts.second.size(); ++b)
-      if (counts(a, b) > 0) pairs.emplace_back(counts(a, b), a, b);
-  // Most rows first; ties in the order of the labels.
-  std::stable_sort(pairs.begin(), pairs.end(), [](const auto& x, const auto& y) { return get<0>(x) > get<0>(y); });
-  std::vector<std::int32_t> match(groups, -1);
-  std::vector<bool> taken(counts.second.size(), false);
-  for (const auto& [rows, a, b] : pairs) {
+  const std::vector<std::size_t> match = match_rows(counts);
+  std::vector<std::int32_t> out(groups, -1);
+  for (std::size_t a = 0; a < match.size(); ++a) {
     const std::int32_t group = counts.first[a];
-    if (group < 0 || static_cast<std::size_t>(group) >= groups || taken[b]) continue;
-    std::int32_t& found = match[static_cast<std::size_t>(group)];
-    if (found != -1) continue;
-    found = counts.second[b];
-    taken[b] = true;
+    if (match[a] != unmatched && group >= 0 && static_cast<std::size_t>(group) < groups)
+      out[static_cast<std::size_t>(group)] = counts.second[match[a]];
   }
-  return match;
+  return out;
 }
 
 table agreement_table(const metrics::contingency_table& counts, const std::string& group_word,
@@ -67,7 +100,8 @@ table agreement_table(const metrics::contingency_table& counts, const std::strin
       by_second[b] += counts(a, b);
     }
   const std::vector<std::size_t> first = largest(by_first, most_agreement_labels);
-  const std::vector<std::size_t> second = largest(by_second, most_agreement_labels);
+  const std::vector<std::size_t> second =
+      by_match(match_rows(counts), first, largest(by_second, most_agreement_labels));
   table out;
   out.caption = fmt::format("Rows by {} (down) and given label (across). Adjusted Rand index {}.", group_word,
                             number(metrics::adjusted_rand_index(counts), 4));
@@ -155,9 +189,9 @@ table group_table(const cloud& data, const std::vector<std::string>& extra_headi
     std::vector<table::cell> row{{std::to_string(k), 0, static_cast<int>(k)}};
     for (const std::string& extra : extra_cells[k]) row.push_back({extra});
     for (std::size_t j = 0; j < shown_columns; ++j) {
-      std::string text = number(shape.mean[j], 4);
-      if (!shape.covariance.empty()) text += " ± " + number(std::sqrt(shape.covariance[j * columns + j]), 2);
-      row.push_back({text});
+      row.push_back({shape.covariance.empty()
+                         ? number(shape.mean[j], 4)
+                         : mean_and_deviation(shape.mean[j], std::sqrt(shape.covariance[j * columns + j]))});
     }
     out.rows.push_back(std::move(row));
   }

@@ -222,6 +222,20 @@ TEST(match_groups, takes_each_label_once_largest_first) {
   EXPECT_EQ(match_groups(counts, 3), (std::vector<std::int32_t>{9, 8, -1}));
 }
 
+TEST(agreement_table, puts_the_matching_labels_on_the_diagonal) {
+  metrics::contingency_table counts;
+  counts.first = {0, 1};
+  counts.second = {3, 4, 5};
+  counts.counts = {1, 0, 9, 8, 2, 0};
+  counts.rows = 20;
+  const table out = agreement_table(counts, "component", {});
+  EXPECT_EQ(out.headings, (std::vector<std::string>{"component", "5", "3", "4", "rows"}));
+  EXPECT_EQ(out.rows[0][1].text, "9");
+  EXPECT_DOUBLE_EQ(out.rows[0][1].shade, 0.9);
+  EXPECT_EQ(out.rows[1][2].text, "8");
+  EXPECT_EQ(out.rows[1][4].text, "10");
+}
+
 TEST(agreement_table, shows_the_largest_groups_of_many) {
   std::vector<std::int32_t> first;
   std::vector<std::int32_t> second;
