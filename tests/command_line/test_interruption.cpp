@@ -22,7 +22,8 @@ words operator+(words first, const words& second) {
 
 struct family {
   std::string name;
-  words fit;  ///< without data, so many iterations that it can be caught in the middle
+  words fit;                   ///< without data, so many iterations that it can be caught in the middle
+  std::vector<words> refused;  ///< further options that make it another fit
 };
 
 void PrintTo(const family& tested, std::ostream* out) { *out << tested.name; }
@@ -119,10 +120,7 @@ TEST_P(interruption, a_checkpoint_of_something_else_is_refused) {
     EXPECT_TRUE(is_clean_text(result.err));
     EXPECT_EQ(read_file(folder / "fit.checkpoint"), before);
   };
-  refuse(checkpointed + words{"--seed", "8"});
-  refuse(checkpointed + words{"--restarts", "5"});
-  refuse(checkpointed + words{"--scalar", "float32"});
-  refuse(checkpointed + words{"--standardize"});
+  for (const words& other : GetParam().refused) refuse(checkpointed + other);
   refuse(checkpointed + words{"--columns", "0..2"});
   refuse(checkpointed + words{"--columns", "1,0,2,3"});
 
@@ -155,10 +153,28 @@ TEST_P(interruption, a_second_control_c_ends_at_once) {
 // As many iterations as leave time to be caught in, and few enough to be repeated under a sanitizer.
 INSTANTIATE_TEST_SUITE_P(
     families, interruption,
-    testing::Values(family{"gmm", {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "150"}},
+    testing::Values(family{"full",
+                           {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "80"},
+                           {{"--seed", "8"},
+                            {"--restarts", "5"},
+                            {"--scalar", "float32"},
+                            {"--standardize"},
+                            {"--covariance", "diag"},
+                            {"--init", "random-rows"},
+                            {"--regularization", "1e-5"}}},
+                    family{"diagonal_restarts",
+                           {"gmm", "fit", "--components", "5", "--covariance", "diag", "--tolerance", "0",
+                            "--max-iterations", "25", "--restarts", "3", "--init", "random-responsibilities",
+                            "--standardize", "--scalar", "float32", "--memory-limit", "200KiB"},
+                           {{"--seed", "8"}}},
                     family{"kmeans",
-                           {"kmeans", "fit", "--clusters", "40", "--tolerance", "0", "--init", "random-rows",
-                            "--restarts", "4"}}),
+                           {"kmeans", "fit", "--clusters", "40", "--tolerance", "0", "--max-iterations", "60", "--init",
+                            "random-rows"},
+                           {{"--seed", "8"},
+                            {"--restarts", "5"},
+                            {"--scalar", "float32"},
+                            {"--standardize"},
+                            {"--stop-rule", "relative-shift"}}}),
     [](const auto& info) { return info.param.name; });
 
 // An interrupted sweep goes on with the number that it was at.
