@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <iostream>
 #include <new>
+#include <stdexcept>
 #include <string>
 
 #include <fcntl.h>
@@ -141,6 +142,8 @@ int run(int argc, char** argv) {
     return complain(name, mistake.what(), wrong_use);
   } catch (const shoal::interrupted& stop) {
     return complain("shoal", stop.what(), interruptions().exit_status());
+  } catch (const std::length_error&) {
+    return complain("shoal", "out of memory: more elements were asked for than any memory holds", failed_run);
   } catch (const std::bad_alloc&) {
     return complain("shoal", "out of memory; a smaller --memory-limit or fewer --threads may help", failed_run);
   } catch (const std::exception& failure) {

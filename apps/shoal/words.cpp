@@ -43,6 +43,26 @@ bool whole_number(std::string_view text, std::uint64_t& value) {
   return true;
 }
 
+// Slips of the fingers (a letter too many, too few or wrong, two neighbours swapped) from one word to the other; a row
+// of the table for each letter of `from`, of which the last three are kept.
+std::size_t edits(std::string_view from, std::string_view to) {
+  std::vector<std::size_t> before;
+  std::vector<std::size_t> last(to.size() + 1);
+  for (std::size_t j = 0; j <= to.size(); ++j) last[j] = j;
+  for (std::size_t i = 1; i <= from.size(); ++i) {
+    std::vector<std::size_t> row(to.size() + 1, i);
+    for (std::size_t j = 1; j <= to.size(); ++j) {
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, last[j - 1] + (from[i - 1] == to[j - 1] ? 0 : 1)});
+      if (i > 1 && j > 1 && from[i - 1] == to[j - 2] && from[i - 2] == to[j - 1]) {
+        row[j] = std::min(row[j], before[j - 2] + 1);
+      }
+    }
+    before = std::move(last);
+    last = std::move(row);
+  }
+  return last.back();
+}
+
 }  // namespace
 
 std::uint64_t parse_count(std::string_view option, std::string_view text, std::uint64_t least, std::uint64_t most) {
@@ -148,22 +168,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::size_t best_distance = std::max<std::size_t>(1, wanted.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
     const std::string other = lower(candidate);
-    // Edits (insert, delete, replace) from one word to the other, a row of the table at a time.
-    std::vector<std::size_t> row(other.size() + 1);
-    for (std::size_t j = 0; j <= other.size(); ++j) row[j] = j;
-    for (std::size_t i = 1; i <= wanted.size(); ++i) {
-      std::size_t diagonal = row[0];
-      row[0] = i;
-      for (std::size_t j = 1; j <= other.size(); ++j) {
-        const std::size_t replaced = diagonal + (wanted[i - 1] == other[j - 1] ? 0 : 1);
-        diagonal = row[j];
-        row[j] = std::min({row[j] + 1, row[j - 1] + 1, replaced});
-      }
-    }
-    std::size_t distance = row.back();
+    std::size_t distance = edits(wanted, other);
     // A word that was cut short is as good as one with a single slip.
-    if (wanted.size() >= 3 && other.size() > wanted.size() && other.compare(0, wanted.size(), wanted) == 0)
+    if (wanted.size() >= 3 && other.size() > wanted.size() && other.compare(0, wanted.size(), wanted) == 0) {
       distance = 1;
+    }
     if (distance < best_distance) {
       best_distance = distance;
       best = candidate;
@@ -181,7 +190,7 @@ std::string printable_lines(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t end = std::min(text.size(), text.find('\n'));
-    result += printable(text.substr(0, end), text.size());
+    result += printable(text.substr(0, end), std::string::npos);
     if (end == text.size()) break;
     result += '\n';
     text.remove_prefix(end + 1);

@@ -166,8 +166,9 @@ npy_array read_npy(const fs::path& path) {
 
 void write_npy(const fs::path& path, const std::vector<double>& values, std::size_t rows, std::size_t columns,
                bool float32) {
-  std::string header = std::string("{'descr': '") + (float32 ? "<f4" : "<f8") + "', 'fortran_order': False, 'shape': (" +
-                       std::to_string(rows) + ", " + std::to_string(columns) + "), }";
+  std::string header = std::string("{'descr': '") + (float32 ? "<f4" : "<f8") +
+                       "', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " + std::to_string(columns) +
+                       "), }";
   while ((10 + header.size() + 1) % 64 != 0) header += ' ';
   header += '\n';
   std::string bytes("\x93NUMPY\x01\x00", 8);

@@ -1,0 +1,197 @@
+// Fits that are killed or stopped, and resumed by the same command: the same model, bit for bit.
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
+
+#include "program.hpp"
+
+namespace {
+
+using namespace shoal_test;
+using nlohmann::json;
+using words = std::vector<std::string>;
+
+words operator+(words first, const words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+struct family {
+  std::string name;
+  words fit;                   ///< without data, so many iterations that it can be caught in the middle
+  std::vector<words> refused;  ///< further options that make it another fit
+};
+
+void PrintTo(const family& tested, std::ostream* out) { *out << tested.name; }
+
+class interruption : public testing::TestWithParam<family> {
+ protected:
+  interruption() {
+    const outcome made = run({"data", "generate", "--rows", "20000", "--columns", "4", "--components", "6",
+                              "--mean-scale", "3", "--seed", "4", "--output", folder / "rows.npy", "--quiet"});
+    EXPECT_EQ(made.status, 0) << made.err;
+    command = GetParam().fit + words{folder / "rows.npy"};
+    checkpointed = command + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0",
+                                   "--output",     folder / "resumed.json"};
+  }
+
+  std::string uninterrupted() {
+    const outcome result = run(command + words{"--output", folder / "whole.json"});
+    EXPECT_EQ(result.status, 0) << result.err;
+    return read_file(folder / "whole.json");
+  }
+
+  // Waits until the fit has written `checkpoints` different checkpoints; false when it ended before.
+  bool wait_for_checkpoints(process& fit, int checkpoints) {
+    fs::file_time_type last{};
+    int seen = 0;
+    while (fit.running()) {
+      std::error_code code;
+      const fs::file_time_type time = fs::last_write_time(folder / "fit.checkpoint", code);
+      if (!code && time != last) {
+        last = time;
+        if (++seen >= checkpoints) return true;
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+    return false;
+  }
+
+  scratch_folder folder;
+  words command;
+  words checkpointed;
+};
+
+TEST_P(interruption, kill_and_resume_give_the_same_bytes) {
+  const std::string whole = uninterrupted();
+  for (const int checkpoints : {1, 4, 9}) {
+    process fit(checkpointed);
+    ASSERT_TRUE(wait_for_checkpoints(fit, checkpoints)) << fit.wait().err;
+    fit.send(SIGKILL);
+    EXPECT_EQ(fit.wait().signal, SIGKILL) << "the fit was over before it was killed";
+    EXPECT_FALSE(fs::exists(folder / "resumed.json"));
+  }
+  // Threads may change on the way.
+  const outcome resumed = run(checkpointed + words{"--threads", "3"});
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(read_file(folder / "resumed.json"), whole);
+
+  // A finished checkpoint gives the model at once, with the history of the whole fit.
+  fs::remove(folder / "resumed.json");
+  const outcome finished = run(checkpointed + words{"--json"});
+  ASSERT_EQ(finished.status, 0) << finished.err;
+  EXPECT_EQ(read_file(folder / "resumed.json"), whole);
+  const json object = json::parse(finished.out);
+  EXPECT_EQ(object["history"].size(), object["iterations"].get<std::size_t>());
+}
+
+TEST_P(interruption, control_c_leaves_a_whole_checkpoint) {
+  const std::string whole = uninterrupted();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    process fit(checkpointed + words{"--json"});
+    ASSERT_TRUE(wait_for_checkpoints(fit, 3)) << fit.wait().err;
+    fit.send(signal);
+    const outcome stopped = fit.wait();
+    EXPECT_EQ(stopped.status, 128 + signal);
+    EXPECT_EQ(stopped.out, "");
+    EXPECT_NE(stopped.err.find("the same command goes on from"), std::string::npos) << stopped.err;
+    EXPECT_TRUE(is_clean_text(stopped.err));
+    EXPECT_FALSE(fs::exists(folder / "resumed.json"));
+  }
+  const outcome resumed = run(checkpointed);
+  ASSERT_EQ(resumed.status, 0) << resumed.err;
+  EXPECT_EQ(read_file(folder / "resumed.json"), whole);
+}
+
+TEST_P(interruption, a_checkpoint_of_something_else_is_refused) {
+  process fit(checkpointed);
+  ASSERT_TRUE(wait_for_checkpoints(fit, 1)) << fit.wait().err;
+  fit.send(SIGKILL);
+  fit.wait();
+  const std::string before = read_file(folder / "fit.checkpoint");
+  const auto refuse = [&](const words& other) {
+    const outcome result = run(other);
+    EXPECT_EQ(result.status, 2) << result.err;
+    EXPECT_NE(result.err.find("fit.checkpoint"), std::string::npos) << result.err;
+    EXPECT_TRUE(is_clean_text(result.err));
+    EXPECT_EQ(read_file(folder / "fit.checkpoint"), before);
+  };
+  for (const words& other : GetParam().refused) refuse(checkpointed + other);
+  refuse(checkpointed + words{"--columns", "0..2"});
+  refuse(checkpointed + words{"--columns", "1,0,2,3"});
+
+  npy_array rows = read_npy(folder / "rows.npy");
+  std::string weights;
+  for (int i = 0; i < 20000; ++i) weights += i == 77 ? "2\n" : "1\n";
+  write_file(folder / "w.txt", weights);
+  refuse(checkpointed + words{"--weights", folder / "w.txt"});
+  rows.values[40001] += 1e-9;
+  write_npy(folder / "rows.npy", rows.values, 20000, 4);
+  refuse(checkpointed);
+
+  write_file(folder / "fit.checkpoint", before.substr(0, before.size() / 2));
+  const outcome damaged = run(checkpointed);
+  EXPECT_EQ(damaged.status, 1) << damaged.err;
+  EXPECT_NE(damaged.err.find("fit.checkpoint"), std::string::npos) << damaged.err;
+}
+
+TEST_P(interruption, a_second_control_c_ends_at_once) {
+  process fit(command);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  for (int i = 0; i < 200 && fit.running(); ++i) {
+    fit.send(SIGINT);
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  EXPECT_FALSE(fit.running());
+  EXPECT_EQ(fit.wait().status, 130);
+}
+
+// As many iterations as leave time to be caught in, and few enough to be repeated under a sanitizer.
+INSTANTIATE_TEST_SUITE_P(
+    families, interruption,
+    testing::Values(family{"full",
+                           {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "80"},
+                           {{"--seed", "8"},
+                            {"--restarts", "5"},
+                            {"--scalar", "float32"},
+                            {"--standardize"},
+                            {"--covariance", "diag"},
+                            {"--init", "random-rows"},
+                            {"--regularization", "1e-5"}}},
+                    family{"diagonal_restarts",
+                           {"gmm", "fit", "--components", "5", "--covariance", "diag", "--tolerance", "0",
+                            "--max-iterations", "25", "--restarts", "3", "--init", "random-responsibilities",
+                            "--standardize", "--scalar", "float32", "--memory-limit", "200KiB"},
+                           {{"--seed", "8"}}},
+                    family{"kmeans",
+                           {"kmeans", "fit", "--clusters", "40", "--tolerance", "0", "--max-iterations", "60", "--init",
+                            "random-rows"},
+                           {{"--seed", "8"},
+                            {"--restarts", "5"},
+                            {"--scalar", "float32"},
+                            {"--standardize"},
+                            {"--stop-rule", "relative-shift"}}}),
+    [](const auto& info) { return info.param.name; });
+
+// An interrupted sweep goes on with the number that it was at.
+TEST(interrupted_sweep, goes_on) {
+  const scratch_folder folder;
+  ASSERT_EQ(run({"data", "generate", "--rows", "3000", "--columns", "2", "--components", "3", "--output",
+                 folder / "rows.npy"})
+                .status,
+            0);
+  const words sweep = {"gmm",          "select",         folder / "rows.npy", "--components",      "1..3",
+                       "--checkpoint", folder / "sweep", "--output",          folder / "best.json"};
+  ASSERT_EQ(run(sweep).status, 0);
+  const std::string best = read_file(folder / "best.json");
+  for (const char* k : {"1", "2", "3"}) EXPECT_TRUE(fs::exists(folder / (std::string("sweep.") + k)));
+  fs::remove(folder / "sweep.2");
+  ASSERT_EQ(run(sweep).status, 0);
+  EXPECT_EQ(read_file(folder / "best.json"), best);
+}
+
+}  // namespace

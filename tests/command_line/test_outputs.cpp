@@ -1,0 +1,104 @@
+// Outputs that cannot be written: said before the work where it can be known, and never half a file.
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "program.hpp"
+
+namespace {
+
+using namespace shoal_test;
+
+class outputs : public testing::Test {
+ protected:
+  outputs() {
+    const outcome made = run({"data", "generate", "--rows", "3000", "--columns", "2", "--components", "2", "--output",
+                              folder / "rows.npy", "--quiet"});
+    EXPECT_EQ(made.status, 0) << made.err;
+  }
+
+  std::size_t files() const {
+    std::size_t count = 0;
+    for ([[maybe_unused]] const auto& entry : fs::directory_iterator(folder.path())) ++count;
+    return count;
+  }
+
+  scratch_folder folder;
+};
+
+TEST_F(outputs, a_folder_that_is_not_there) {
+  for (const char* option : {"--output", "--labels", "--report", "--checkpoint"}) {
+    const outcome result = run({"gmm", "fit", folder / "rows.npy", "--components", "2", option, folder / "nothere/x"});
+    EXPECT_EQ(result.status, 1) << option;
+    EXPECT_NE(result.err.find(option), std::string::npos) << result.err;
+    EXPECT_EQ(result.err.find("device"), std::string::npos) << "before the work: " << result.err;
+  }
+}
+
+TEST_F(outputs, a_name_that_is_no_file) {
+  fs::create_directory(folder / "sub");
+  EXPECT_EQ(run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", folder / "sub"}).status, 1);
+  // Renaming a file onto a device would destroy the device.
+  EXPECT_EQ(run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", "/dev/null"}).status, 1);
+  EXPECT_TRUE(fs::is_character_file("/dev/null"));
+}
+
+TEST_F(outputs, a_file_that_outgrows_the_disk) {
+  const std::size_t before = files();
+  spawn_options options;
+  options.file_size_limit = 4096;
+  const std::vector<std::vector<std::string>> commands = {
+      {"gmm", "fit", folder / "rows.npy", "--components", "2", "--labels", folder / "labels.npy"},
+      {"data", "generate", "--rows", "100000", "--columns", "2", "--components", "2", "--output", folder / "more.npy"},
+      {"data", "convert", folder / "rows.npy", folder / "rows.csv"},
+      {"data", "convert", folder / "rows.npy", folder / "copy.npy"},
+      {"gmm", "fit", folder / "rows.npy", "--components", "2", "--report", folder / "report.html"},
+      {"gmm", "fit", folder / "rows.npy", "--components", "200", "--max-iterations", "1", "--output",
+       folder / "m.json"}};
+  for (const auto& command : commands) {
+    const outcome result = run(command, options);
+    EXPECT_EQ(result.status, 1) << command[1] << result.err;
+    EXPECT_EQ(result.out, "") << command[1];
+    EXPECT_TRUE(is_clean_text(result.err));
+    EXPECT_EQ(files(), before) << command[1] << ": nothing is left";
+  }
+}
+
+TEST_F(outputs, an_older_file_survives_a_failed_one) {
+  write_file(folder / "m.json", "mine");
+  spawn_options options;
+  options.file_size_limit = 64;
+  EXPECT_EQ(
+      run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", folder / "m.json"}, options).status, 1);
+  EXPECT_EQ(read_file(folder / "m.json"), "mine");
+}
+
+TEST_F(outputs, standard_output_that_is_full_or_closed) {
+  for (const char* how : {"full", "closed"}) {
+    spawn_options options;
+    options.standard_output_full = std::string(how) == "full";
+    options.standard_output_closed = !options.standard_output_full;
+    for (const std::vector<std::string>& command :
+         {std::vector<std::string>{"gmm", "fit", folder / "rows.npy", "--components", "2", "--json"},
+          std::vector<std::string>{"data", "info", folder / "rows.npy"}, std::vector<std::string>{"--help"},
+          std::vector<std::string>{"--version"}}) {
+      const outcome result = run(command, options);
+      EXPECT_EQ(result.status, 1) << how << " " << command[0] << result.err;
+      EXPECT_TRUE(is_clean_text(result.err));
+    }
+  }
+}
+
+TEST_F(outputs, the_usual_permissions) {
+  ASSERT_EQ(run({"data", "convert", folder / "rows.npy", folder / "rows.csv"}).status, 0);
+  struct stat status {};
+  ASSERT_EQ(stat((folder / "rows.csv").c_str(), &status), 0);
+  const mode_t mask = umask(0);
+  umask(mask);
+  EXPECT_EQ(status.st_mode & 0777u, 0666u & ~mask);
+}
+
+}  // namespace
