@@ -24,6 +24,7 @@ struct parentheses {
   static constexpr operation_laws laws{.associative = law::exact, .commutative = law::exact, .identity = law::exact};
   std::string combine(const std::string& a, const std::string& b) const { return "(" + a + b + ")"; }
   std::string identity() const { return ""; }
+  std::size_t bytes() const { return sizeof(std::string); }
 };
 
 std::vector<std::string> letters(std::size_t count) {
