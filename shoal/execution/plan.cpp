@@ -31,7 +31,7 @@ fold_plan make_fold_plan(const fold_shape& shape) {
   const std::size_t affordable =
       std::clamp(worthwhile / std::max<std::size_t>(1, shape.statistics_bytes), std::size_t{1}, most_lanes);
   plan.lanes = std::max<std::size_t>(1, std::min(affordable, plan.chunks));
-  plan.lanes_limited_by_memory = plan.lanes == affordable && affordable < most_lanes;
+  plan.lanes_limited_by_memory = plan.lanes == affordable && plan.lanes < std::min(most_lanes, plan.chunks);
   return plan;
 }
 

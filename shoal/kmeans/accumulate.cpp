@@ -432,8 +432,9 @@ block_input<Scalar> middle(const row_block<Scalar>& piece, std::size_t first, st
 
 // Few clusters and columns, one thread: assignment and sums in one pass.
 template <class Scalar>
-void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& piece, const team_member& member,
+void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& piece,
                 typename accumulate_body<Scalar>::scratch& memory, statistics& into) {
+  const team_member alone(0, 0, 1, nullptr);  // whoever else is in the team has nothing to do here
   const std::size_t columns = piece.rows.columns();
   memory.labels.grow(block_rows + label_slack);
   memory.distances.grow(block_rows);
@@ -448,7 +449,7 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
       block.rows = {memory.packed.data(), count, columns};
     }
     if (!add_fused(*body.centroids, block, memory.labels.data(), into)) {
-      add_rows(block, memory.labels.data(), body.centroids->values(), into, memory.distances.data(), member);
+      add_rows(block, memory.labels.data(), body.centroids->values(), into, memory.distances.data(), alone);
       into.inertia += weighted_sum(memory.distances.data(), block.weights, count);
     }
     into.fingerprint += fingerprint_of(memory.labels.data(), count, piece.first + first);
@@ -483,7 +484,7 @@ template <class Scalar>
 void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory,
                                          statistics& into) const {
   if (centroids->fused()) {
-    if (member.rank() == 0) fold_fused(*this, piece, member, memory, into);
+    if (member.rank() == 0) fold_fused(*this, piece, memory, into);
     return;
   }
   const std::size_t slab = member.size() == 1 ? slab_rows : piece.rows.rows();
