@@ -1,4 +1,5 @@
 // Fits that are killed or stopped, and resumed by the same command: the same model, bit for bit.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -140,7 +141,9 @@ TEST_P(interruption, a_checkpoint_of_something_else_is_refused) {
 }
 
 TEST_P(interruption, a_second_control_c_ends_at_once) {
-  process fit(command + words{"--max-iterations", "1000000"});
+  words endless = command;
+  *(std::find(endless.begin(), endless.end(), "--max-iterations") + 1) = "1000000";
+  process fit(endless);
   std::this_thread::sleep_for(std::chrono::milliseconds(200));
   for (int i = 0; i < 200 && fit.running(); ++i) {
     fit.send(SIGINT);
