@@ -68,7 +68,7 @@ struct cloud {
   matrix_view<const double> rows;
   std::span<const std::int32_t> labels;   ///< [rows] in [0, groups), or empty: one colour
   std::vector<group_shape> shapes;        ///< may be empty
-  std::vector<std::string> group_names;   ///< legend entries of the labels; empty: numbers after `group_word`
+  std::vector<std::string> group_names;   ///< by label, "" for no legend entry; empty: numbers after `group_word`
   std::string group_word = "component";   ///< "component", "cluster"
   std::string mean_word = "mean";         ///< "mean", "centroid"
   std::vector<std::string> column_names;  ///< [columns], or empty: column 0, column 1, …

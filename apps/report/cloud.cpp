@@ -66,6 +66,8 @@ std::vector<legend_entry> cloud_legend(const cloud& data, bool contours) {
   for (const std::int32_t label : data.labels) groups = std::max(groups, static_cast<std::size_t>(label) + 1);
   if (groups > 1 && groups <= most_legend_groups)
     for (std::size_t k = 0; k < groups; ++k) {
+      // A group without a name has no rows here: its colour only stays reserved.
+      if (k < data.group_names.size() && data.group_names[k].empty()) continue;
       // Numbers follow the word once: "component 0", "1", "2" reads well and leaves room.
       const std::string name = k < data.group_names.size() ? data.group_names[k]
                                : k == 0                    ? data.group_word + " 0"

@@ -75,6 +75,34 @@ std::string matrix_cell(const cloud& data, const std::vector<std::size_t>& rows,
   return cell(axes[j], &axes[i], x, y, left, top, at.size, drawn.body + means);
 }
 
+// Ticks and name of column `i` at the left edge and below the matrix. A label that would reach into the next cell's
+// room is left out.
+std::string matrix_labels(const axis& column, const matrix_layout& at, std::size_t i, double bottom, bool left_ticks) {
+  const double top = at.at(at.top, i);
+  const double left = at.at(at.left, i);
+  const scale y(column.shown, top + at.size, top);
+  const scale x(column.shown, left, left + at.size);
+  constexpr double half_line = 6;
+  std::string out;
+  for (std::size_t t = 0; t < column.ticks.size(); ++t) {
+    const std::string text = escape(column.tick_labels[t]);
+    const double across = y(column.ticks[t]);
+    if (left_ticks && across > top + half_line - at.gap / 2 && across < top + at.size - half_line + at.gap / 2)
+      out += fmt::format(R"(<text class="tick end" x="{}" y="{}">{}</text>)", coordinate(at.left - 6),
+                         coordinate(across + 4), text);
+    const double along = x(column.ticks[t]);
+    const double half = text_width(column.tick_labels[t]) / 2;
+    if (along > left + half - at.gap / 2 && along < left + at.size - half + at.gap / 2)
+      out += fmt::format(R"(<text class="tick middle" x="{}" y="{}">{}</text>)", coordinate(along),
+                         coordinate(bottom + 17), text);
+  }
+  out += fmt::format(R"a(<text class="middle" transform="translate(14 {}) rotate(-90)">{}</text>)a",
+                     coordinate(top + at.size / 2), escape(column.label));
+  out += fmt::format(R"(<text class="middle" x="{}" y="{}">{}</text>)", coordinate(left + at.size / 2),
+                     coordinate(bottom + 37), escape(column.label));
+  return out;
+}
+
 }  // namespace
 
 picture draw_scatter(const cloud& data, std::size_t x_column, std::size_t y_column, std::string title) {
@@ -121,23 +149,8 @@ picture draw_scatter_matrix(const cloud& data, std::size_t columns, std::string 
   for (std::size_t i = 0; i < columns; ++i)
     for (std::size_t j = 0; j < columns; ++j) body += matrix_cell(data, rows, axes, i, j, contours, at, seen);
   body += "</g>";
-  for (std::size_t i = 0; i < columns; ++i) {
-    const double cell_top = at.at(at.top, i);
-    const scale y(axes[i].shown, cell_top + at.size, cell_top);
-    const bool rows_axis = i > 0 || contours;
-    for (std::size_t t = 0; rows_axis && t < axes[i].ticks.size(); ++t)
-      body += fmt::format(R"(<text class="tick end" x="{}" y="{}">{}</text>)", coordinate(at.left - 6),
-                          coordinate(y(axes[i].ticks[t]) + 4), escape(axes[i].tick_labels[t]));
-    body += fmt::format(R"a(<text class="middle" transform="translate(14 {}) rotate(-90)">{}</text>)a",
-                        coordinate(cell_top + at.size / 2), escape(axes[i].label));
-    const double cell_left = at.at(at.left, i);
-    const scale x(axes[i].shown, cell_left, cell_left + at.size);
-    for (std::size_t t = 0; t < axes[i].ticks.size(); ++t)
-      body += fmt::format(R"(<text class="tick middle" x="{}" y="{}">{}</text>)", coordinate(x(axes[i].ticks[t])),
-                          coordinate(bottom + 17), escape(axes[i].tick_labels[t]));
-    body += fmt::format(R"(<text class="middle" x="{}" y="{}">{}</text>)", coordinate(cell_left + at.size / 2),
-                        coordinate(bottom + 37), escape(axes[i].label));
-  }
+  // The first row holds a density, whose height is no value of the column, unless contours stand beside it.
+  for (std::size_t i = 0; i < columns; ++i) body += matrix_labels(axes[i], at, i, bottom, i > 0 || contours);
   std::string note = cloud_note(rows.size(), data.rows.rows(), seen);
   if (columns < data.rows.columns())
     note = fmt::format("The first {} of {} columns are drawn. ", columns, data.rows.columns()) + note;

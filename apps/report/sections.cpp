@@ -72,6 +72,11 @@ std::string mean_and_deviation(double mean, double deviation) {
   return fmt::format("{}{} ± {:.{}f}", mean < 0 && !zero ? "\u2212" : "", text, deviation, decimals);
 }
 
+// Four significant digits, and no powers of ten among numbers of everyday size.
+std::string short_number(double value) {
+  return std::abs(value) >= 1e4 && std::abs(value) < 1e9 ? grouped(value) : number(value, 4);
+}
+
 std::string given_name(const std::vector<std::string>& names, std::int32_t label) {
   return label >= 0 && static_cast<std::size_t>(label) < names.size() ? names[static_cast<std::size_t>(label)]
                                                                       : std::to_string(label);
@@ -151,7 +156,7 @@ cloud given_cloud(const cloud& fitted, const fit_data& data, const metrics::cont
   out.labels = relabelled;
   out.shapes.clear();
   out.group_word = "given label";
-  out.group_names.assign(static_cast<std::size_t>(next), "—");
+  out.group_names.assign(static_cast<std::size_t>(next), "");
   for (const auto& [label, at] : place)
     out.group_names[static_cast<std::size_t>(at)] = given_name(data.given_names, label);
   return out;
@@ -190,7 +195,7 @@ table group_table(const cloud& data, const std::vector<std::string>& extra_headi
     for (const std::string& extra : extra_cells[k]) row.push_back({extra});
     for (std::size_t j = 0; j < shown_columns; ++j) {
       row.push_back({shape.covariance.empty()
-                         ? number(shape.mean[j], 4)
+                         ? short_number(shape.mean[j])
                          : mean_and_deviation(shape.mean[j], std::sqrt(shape.covariance[j * columns + j]))});
     }
     out.rows.push_back(std::move(row));
@@ -244,6 +249,11 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
                         {grouped(tried.aic), shade}});
   }
   return out;
+}
+
+std::string title_name(const fit_data& data) {
+  const std::size_t slash = data.name.find_last_of('/');
+  return slash == std::string::npos || slash + 1 == data.name.size() ? data.name : data.name.substr(slash + 1);
 }
 
 void check_columns(const fit_data& data, std::size_t columns) {

@@ -27,7 +27,7 @@ picture history_picture(const std::vector<double>& history, std::string title, s
 table group_table(const cloud& data, const std::vector<std::string>& extra_headings,
                   const std::vector<std::vector<std::string>>& extra_cells);
 
-/// "12 of 4,000" and the like: what the caption says about rows that are not drawn.
+/// What the caption says when only some of the rows are drawn; else empty.
 std::string drawn_words(const fit_data& data);
 
 /// The section on given labels, when there are any.
@@ -39,6 +39,9 @@ void add_options(page& out, const fit_data& data);
 /// The table by which K was chosen.
 table choice_table(const std::vector<choice>& choices, std::string group_heading, std::string objective_heading,
                    std::size_t chosen);
+
+/// The data's name without its folders.
+std::string title_name(const fit_data& data);
 
 /// Throws bad_argument when the drawn rows do not have the model's columns.
 void check_columns(const fit_data& data, std::size_t columns);

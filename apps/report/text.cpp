@@ -118,6 +118,7 @@ std::string grouped(double value) {
 
 std::string percent(double share) {
   if (!std::isfinite(share)) return number(share);
+  if (share > 0 && share < 0.0005) return number(100 * share, 2) + "\u00A0%";
   return fmt::format("{:.1f}\u00A0%", 100 * share);
 }
 

@@ -29,7 +29,7 @@ std::string number(double value, int digits = 5);
 /// A number of at most seven significant digits; from 10,000 on a whole number in groups of three digits.
 std::string grouped(double value);
 
-/// 0.24 becomes "24.0 %".
+/// 0.24 becomes "24.0 %"; a share too small for one decimal keeps two digits.
 std::string percent(double share);
 
 /// A duration in the unit that suits it: 12 ms, 3.4 s, 2 min 05 s.

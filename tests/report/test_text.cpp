@@ -1,4 +1,5 @@
 // Text, axes, ellipses and the subsample: what a picture is made of.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -76,6 +77,8 @@ TEST(text, writes_numbers_for_people) {
   EXPECT_EQ(grouped(-1234567.6), "−1,234,568");
   EXPECT_EQ(grouped(2322.191), "2322.191");
   EXPECT_EQ(percent(0.356), "35.6\u00A0%");
+  EXPECT_EQ(percent(0.00021), "0.021\u00A0%");
+  EXPECT_EQ(percent(0), "0.0\u00A0%");
   EXPECT_EQ(duration(0.0123), "12.3\u00A0ms");
   EXPECT_EQ(duration(3.456), "3.46\u00A0s");
   EXPECT_EQ(duration(125.2), "2\u00A0min 05\u00A0s");
