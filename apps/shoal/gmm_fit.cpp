@@ -44,7 +44,8 @@ void run(const fit_command& command) {
   outcome.options = &options;
   outcome.library = library_options(options, command.components, resolved_threads(options.run));
   outcome.scalar = options.data.chosen_scalar();
-  with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, outcome); });
+  naming_data(options.data, options.fit.checkpoint,
+              [&] { with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, outcome); }); });
 }
 
 }  // namespace

@@ -83,13 +83,15 @@ void run(const predict_command& command, const gmm::model& model, scalar scalar)
 
 void add_gmm_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the component of each row, or the probabilities of all components",
-                            examples, selected, [command] {
-                              check_outputs({{"--output", command->output}});
-                              const gmm::model model = gmm::load_model(command->model);
-                              const scalar scalar = command->data.chosen_scalar();
-                              with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); });
-                            });
+  CLI::App& app = *add_verb(
+      noun, "predict", "Write the component of each row, or the probabilities of all components", examples, selected,
+      [command] {
+        check_outputs({{"--output", command->output}});
+        const gmm::model model = gmm::load_model(command->model);
+        const scalar scalar = command->data.chosen_scalar();
+        naming_data(command->data, {},
+                    [&] { with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); }); });
+      });
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");

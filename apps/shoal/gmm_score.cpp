@@ -68,7 +68,8 @@ void add_gmm_score(CLI::App& noun, verb& selected) {
       *add_verb(noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected, [command] {
         const gmm::model model = gmm::load_model(command->model);
         const scalar scalar = command->data.chosen_scalar();
-        with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); });
+        naming_data(command->data, {},
+                    [&] { with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, model, scalar); }); });
       });
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);

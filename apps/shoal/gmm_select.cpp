@@ -84,7 +84,8 @@ void run(const select_command& command) {
   outcome.options = &options;
   outcome.scalar = options.data.chosen_scalar();
   outcome.selection.criterion = word_for(criterion_choices(), command.criterion);
-  with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, outcome); });
+  naming_data(options.data, options.fit.checkpoint,
+              [&] { with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, outcome); }); });
 }
 
 }  // namespace

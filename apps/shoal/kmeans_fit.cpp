@@ -45,7 +45,9 @@ void run(const fit_command& command) {
   const kmeans_request request = library_options(options, command.clusters, resolved_threads(options.run));
   outcome.library = request.library;
   outcome.scalar = options.data.chosen_scalar();
-  with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, request, outcome); });
+  naming_data(options.data, options.fit.checkpoint, [&] {
+    with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, request, outcome); });
+  });
 }
 
 }  // namespace

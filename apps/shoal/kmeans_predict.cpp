@@ -78,7 +78,8 @@ void add_kmeans_predict(CLI::App& noun, verb& selected) {
     check_outputs({{"--output", command->output}});
     const kmeans_file file = load_kmeans(command->model);
     const scalar scalar = command->data.chosen_scalar();
-    with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, file, scalar); });
+    naming_data(command->data, {},
+                [&] { with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, file, scalar); }); });
   });
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);

@@ -54,6 +54,22 @@ double total_weight(const data_set<Scalar>& data);
 extern template double total_weight<float>(const data_set<float>&);
 extern template double total_weight<double>(const data_set<double>&);
 
+/// Runs work on the rows; what it finds wrong with them it says without knowing their file, which is put in front here.
+/// Messages about the file `other` (a checkpoint) are left as they are.
+template <class Work>
+auto naming_data(const data_options& data, const std::string& other, const Work& work) {
+  try {
+    return work();
+  } catch (const bad_data& wrong) {
+    const std::string message = wrong.what();
+    const std::string file = data.path == "-" ? "standard input" : data.path;
+    const bool named = message.rfind(file, 0) == 0 || (!data.weights.empty() && message.rfind(data.weights, 0) == 0) ||
+                       (!other.empty() && message.find(other) != std::string::npos);
+    if (named) throw;
+    throw bad_data(file + (data.weights.empty() ? "" : " with weights " + data.weights) + ": " + message);
+  }
+}
+
 /// Calls `run` with a float or a double, whose type is the scalar.
 template <class Run>
 auto with_scalar(scalar scalar, Run&& run) {

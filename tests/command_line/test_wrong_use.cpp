@@ -136,9 +136,11 @@ TEST_F(wrong_use, broken_files) {
   write_file(folder / "short.npy", whole.substr(0, whole.size() - 5));
   refuse({"gmm", "fit", "./short.npy", "--components", "1"}, 1, "short.npy");
   write_npy(folder / "infinite.npy", {1, 2, 3, 1 / 0.0, 5, 6}, 3, 2);
-  refuse({"gmm", "fit", "./infinite.npy", "--components", "1"}, 1, "row 1");
-  refuse({"gmm", "fit", "./infinite.npy", "--components", "1", "--standardize"}, 1, "row 1");
-  refuse({"kmeans", "fit", "./infinite.npy", "--clusters", "1"}, 1, "row 1");
+  refuse({"gmm", "fit", "./infinite.npy", "--components", "1"}, 1, "infinite.npy: row 1, column 1");
+  refuse({"gmm", "fit", "./infinite.npy", "--components", "1", "--standardize"}, 1, "infinite.npy: row 1, column 1");
+  refuse({"gmm", "score", "MODEL", "./infinite.npy"}, 1, "infinite.npy: row 1");
+  refuse({"gmm", "predict", "MODEL", "./infinite.npy", "--output", "./p.npy"}, 1, "infinite.npy: row 1");
+  refuse({"kmeans", "fit", "./infinite.npy", "--clusters", "1"}, 1, "infinite.npy: row 1, column 1");
   refuse({"gmm", "fit", "ROWS", "--components", "7"}, 1, "7");
   write_file(folder / "broken.json", "{\"format\":\"shoal/gmm\",\"version\":1,");
   refuse({"gmm", "score", "./broken.json", "ROWS"}, 1, "broken.json");
@@ -155,7 +157,7 @@ TEST_F(wrong_use, weights_that_cannot_be) {
   write_file(folder / "w.txt", "1 2\n1 2\n1 2\n1 2\n1 2\n1 2\n");
   refuse(fit, 1, "one column");
   write_file(folder / "w.txt", "1\n1\n-1\n1\n1\n1\n");
-  refuse(fit, 1, "2");
+  refuse(fit, 1, "w.txt: the weight of row 2");
   write_file(folder / "w.txt", "0\n0\n0\n0\n0\n0\n");
   refuse(fit, 1, "weight");
 }
