@@ -15,8 +15,7 @@ template <class Scalar>
 class fit_rows {
  public:
   /// Reads the rows once when `wanted`, to learn the moments. Throws what check_data throws.
-  fit_rows(data_set<Scalar> data, const data_options& options, bool wanted, const run_options& run,
-           std::stop_token stop);
+  fit_rows(data_set<Scalar> data, bool wanted, const run_options& run, std::stop_token stop);
 
   const data_set<Scalar>& data() const { return data_; }
   /// The rows to fit.
