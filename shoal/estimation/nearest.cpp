@@ -29,6 +29,11 @@ constexpr std::size_t panels_in_group = group_size / centroid_index<float>::pane
 // What those bits may add to or take from a score, relative to it, for the coarser of the scalars, twice.
 constexpr double truncation = 0x1p-16;
 
+// What is taken off lower bounds of distances, relative to them, for their own roundings.
+constexpr double slack = 1e-6;
+template <class T>
+constexpr double largest_bound = static_cast<double>(std::numeric_limits<T>::max()) / 4;
+
 // The least and the second least score of each row, over the centroids of one group.
 template <class V>
 struct least_two {
@@ -59,6 +64,7 @@ HWY_INLINE void score_panel(D d, const T* HWY_RESTRICT rows, const T* HWY_RESTRI
   V a20 = hn::Add(start0, h), a21 = hn::Add(start1, h), a22 = hn::Add(start2, h);
   h = hn::Set(d, half_norms[3]);
   V a30 = hn::Add(start0, h), a31 = hn::Add(start1, h), a32 = hn::Add(start2, h);
+#pragma GCC unroll 4
   for (std::size_t j = 0; j < columns; ++j) {
     const V x0 = hn::Load(d, rows);
     const V x1 = hn::Load(d, rows + lanes);
@@ -89,6 +95,49 @@ HWY_INLINE void score_panel(D d, const T* HWY_RESTRICT rows, const T* HWY_RESTRI
       consider(d, a32, keep, number, least2);
 }
 
+// Scores of three vectors of rows against all centroids of a group, for so few columns that the rows stay in
+// registers.
+constexpr std::size_t few_columns = 4;
+
+template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void score_columns(D d, const T* HWY_RESTRICT rows, const T* HWY_RESTRICT centroids,
+                              const T* HWY_RESTRICT half_norms, std::size_t count, V start0, V start1, V start2,
+                              least_two<V>& least0, least_two<V>& least1, least_two<V>& least2) {
+  using I = hn::TFromD<hn::RebindToSigned<D>>;
+  const hn::RebindToSigned<D> di;
+  const std::size_t lanes = hn::Lanes(d);
+  const V keep = hn::BitCast(d, hn::Set(di, ~static_cast<I>(group_size - 1)));
+  for (std::size_t k = 0; k < count; ++k) {
+    const T* HWY_RESTRICT c = centroids + k / 4 * 4 * Columns + k % 4;
+    const V h = hn::Set(d, half_norms[k]);
+    V a0 = hn::Add(start0, h), a1 = hn::Add(start1, h), a2 = hn::Add(start2, h);
+    for (std::size_t j = 0; j < Columns; ++j) {
+      const V factor = hn::Set(d, c[4 * j]);
+      const T* HWY_RESTRICT x = rows + j * panel_vectors * lanes;
+      a0 = hn::MulAdd(hn::Load(d, x), factor, a0);
+      a1 = hn::MulAdd(hn::Load(d, x + lanes), factor, a1);
+      a2 = hn::MulAdd(hn::Load(d, x + 2 * lanes), factor, a2);
+    }
+    const auto number = hn::Set(di, static_cast<I>(k));
+    consider(d, a0, keep, number, least0), consider(d, a1, keep, number, least1), consider(d, a2, keep, number, least2);
+  }
+}
+
+template <class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void score_few(D d, const T* rows, std::size_t columns, const T* centroids, const T* half_norms,
+                          std::size_t count, V start0, V start1, V start2, least_two<V>& least0, least_two<V>& least1,
+                          least_two<V>& least2) {
+  if (columns == 1) {
+    score_columns<1>(d, rows, centroids, half_norms, count, start0, start1, start2, least0, least1, least2);
+  } else if (columns == 2) {
+    score_columns<2>(d, rows, centroids, half_norms, count, start0, start1, start2, least0, least1, least2);
+  } else if (columns == 3) {
+    score_columns<3>(d, rows, centroids, half_norms, count, start0, start1, start2, least0, least1, least2);
+  } else {
+    score_columns<4>(d, rows, centroids, half_norms, count, start0, start1, start2, least0, least1, least2);
+  }
+}
+
 // The least scores of all groups so far, and the centroid of the least.
 template <class D>
 struct overall {
@@ -111,7 +160,8 @@ HWY_INLINE void merge_group(D, const least_two<V>& group, std::size_t first, ove
 
 // The definition of the nearest centroid, with centroids across the lanes: each lane adds its columns in order.
 template <class T>
-HWY_INLINE std::int32_t decide_exactly(const centroid_index<T>& index, const T* row, double* HWY_RESTRICT distances) {
+HWY_INLINE std::int32_t decide_exactly(const centroid_index<T>& index, const T* row, double* HWY_RESTRICT distances,
+                                       T* other) {
   const hn::ScalableTag<double> d;
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t columns = index.columns();
@@ -137,13 +187,20 @@ HWY_INLINE std::int32_t decide_exactly(const centroid_index<T>& index, const T* 
   for (std::size_t k = 1; k < index.clusters(); ++k) {
     if (distances[k] < distances[nearest]) nearest = k;
   }
+  if (other != nullptr) {
+    double second = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < index.clusters(); ++k) {
+      if (k != nearest) second = std::min(second, distances[k]);
+    }
+    *other = static_cast<T>(std::min(std::sqrt(second) * (1 - slack), largest_bound<T>));
+  }
   return static_cast<std::int32_t>(nearest);
 }
 
 // One turned panel of rows; `count` of them are real.
 template <class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RESTRICT panel, const T* rows,
-                            std::size_t stride, std::size_t count, std::int32_t* labels, double* distances) {
+                            std::size_t stride, std::size_t count, std::int32_t* labels, double* distances, T* others) {
   using I = hn::TFromD<hn::RebindToSigned<D>>;
   const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
@@ -174,9 +231,16 @@ HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RE
   for (std::size_t first = 0; first < index.panels(); first += panels_in_group) {
     least_two<V> least0{most, most}, least1 = least0, least2 = least0;
     const std::size_t end = std::min(index.panels(), first + panels_in_group);
-    for (std::size_t p = first; p < end; ++p) {
-      score_panel(d, panel, index.negated() + p * columns * width, columns, index.half_norms() + p * width, start0,
-                  start1, start2, (p - first) * width, least0, least1, least2);
+    if (columns <= few_columns) {
+      const T* centroids = index.negated() + first * columns * width;
+      const T* half_norms = index.half_norms() + first * width;
+      const std::size_t count_here = (end - first) * width;
+      score_few(d, panel, columns, centroids, half_norms, count_here, start0, start1, start2, least0, least1, least2);
+    } else {
+      for (std::size_t p = first; p < end; ++p) {
+        score_panel(d, panel, index.negated() + p * columns * width, columns, index.half_norms() + p * width, start0,
+                    start1, start2, (p - first) * width, least0, least1, least2);
+      }
     }
     merge_group(d, least0, first * width, all0);
     merge_group(d, least1, first * width, all1);
@@ -188,6 +252,21 @@ HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RE
   hn::Store(all1.number, di, numbers + lanes);
   hn::Store(all2.number, di, numbers + 2 * lanes);
   for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::int32_t>(numbers[i]);
+
+  if (others != nullptr) {
+    // Half the squared distance is the score less twice the error that was put on top, give or take an error for the
+    // score and one for the norm of the row in it.
+    const auto bound_of = [&](const overall<D>& all, V uncertainty) HWY_ATTR {
+      const V score = hn::Mul(all.second, hn::Set(d, static_cast<T>(1 - truncation)));
+      const V squared = hn::Mul(two, hn::Sub(score, hn::Mul(uncertainty, hn::Set(d, T{4.1}))));
+      return hn::Mul(hn::Sqrt(hn::Max(squared, hn::Zero(d))), hn::Set(d, static_cast<T>(1 - slack)));
+    };
+    HWY_ALIGN T bounds[panel_vectors * hn::MaxLanes(hn::ScalableTag<T>())];
+    hn::Store(bound_of(all0, error0), d, bounds);
+    hn::Store(bound_of(all1, error1), d, bounds + lanes);
+    hn::Store(bound_of(all2, error2), d, bounds + 2 * lanes);
+    std::copy_n(bounds, count, others);
+  }
 
   const auto certain = [&](const overall<D>& all, V bound) HWY_ATTR {
     const V gap = hn::Sub(hn::Sub(all.second, all.best), hn::Mul(all.second, hn::Set(d, static_cast<T>(truncation))));
@@ -201,7 +280,9 @@ HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RE
   hn::Store(hn::IfThenZeroElse(certain1, one), d, doubtful + lanes);
   hn::Store(hn::IfThenZeroElse(certain2, one), d, doubtful + 2 * lanes);
   for (std::size_t i = 0; i < count; ++i) {
-    if (doubtful[i] != 0) labels[i] = decide_exactly(index, rows + i * stride, distances);
+    if (doubtful[i] != 0) {
+      labels[i] = decide_exactly(index, rows + i * stride, distances, others == nullptr ? nullptr : others + i);
+    }
   }
 }
 
@@ -219,7 +300,7 @@ HWY_INLINE void turn_panel(D d, matrix_view<const T> rows, std::size_t first, co
 
 template <class T>
 void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
-                       nearest_scratch<T>& scratch) {
+                       nearest_scratch<T>& scratch, T* others) {
   const hn::ScalableTag<T> d;
   const std::size_t width = panel_vectors * hn::Lanes(d);
   scratch.panel.grow(width * index.columns());
@@ -229,7 +310,8 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
   for (std::size_t first = 0; first < rows.rows(); first += width) {
     turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
     label_panel(d, index, scratch.panel.data(), rows.row(first), rows.row_stride(),
-                std::min(width, rows.rows() - first), labels + first, scratch.exact.data());
+                std::min(width, rows.rows() - first), labels + first, scratch.exact.data(),
+                others == nullptr ? nullptr : others + first);
   }
 }
 
@@ -383,12 +465,12 @@ double sum_of_minima_double(const double* a, const double* b, const double* weig
   return sum_of_minima_with(a, b, weights, count);
 }
 void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                        nearest_scratch<float>& scratch) {
-  find_nearest_with(index, rows, labels, scratch);
+                        nearest_scratch<float>& scratch, float* others) {
+  find_nearest_with(index, rows, labels, scratch, others);
 }
 void find_nearest_double(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                         nearest_scratch<double>& scratch) {
-  find_nearest_with(index, rows, labels, scratch);
+                         nearest_scratch<double>& scratch, double* others) {
+  find_nearest_with(index, rows, labels, scratch, others);
 }
 void squared_distances_float(matrix_view<const float> rows, matrix_view<const float> points, float* out,
                              std::size_t out_stride, nearest_scratch<float>& scratch) {
@@ -477,13 +559,13 @@ template class centroid_index<double>;
 
 template <>
 void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                  nearest_scratch<float>& scratch) {
-  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch);
+                  nearest_scratch<float>& scratch, float* others) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch, others);
 }
 template <>
 void find_nearest(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                  nearest_scratch<double>& scratch) {
-  HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch);
+                  nearest_scratch<double>& scratch, double* others) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others);
 }
 template <>
 void squared_distances(matrix_view<const float> rows, matrix_view<const float> points, float* out,

@@ -120,14 +120,6 @@ HWY_INLINE std::uint64_t hash_labels_with(const std::int32_t* labels, std::size_
   return static_cast<std::uint64_t>(high_sum) << 32 | low_sum;
 }
 
-// Sums of one block in the data's scalar, a lane for every so-manieth row.
-template <std::size_t Clusters, std::size_t Columns, class V>
-struct fused_sums {
-  std::array<V, Clusters> weights;
-  std::array<V, Clusters * Columns> sums;
-  V inertia;
-};
-
 // Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
 template <std::size_t Count, class F>
 HWY_INLINE void unrolled(const F& f) {
@@ -184,62 +176,61 @@ HWY_NOINLINE std::int32_t nearest_in_float64(const T* row, const double* centroi
 
 // One block whose rows have no gaps between them. Every lane sums at most 128 rows in Scalar before float64. Returns
 // false when a sum left the range of Scalar; the labels are right then, and nothing was added.
-template <std::size_t Clusters, std::size_t Columns, class T>
+template <std::size_t Columns, class T>
 HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_input<T>& block, std::int32_t* labels,
                           statistics& into) {
   const hn::ScalableTag<T> d;
   using V = hn::Vec<decltype(d)>;
+  constexpr std::size_t most_lanes_here = hn::MaxLanes(hn::ScalableTag<T>());
+  constexpr std::size_t terms = 1 + Columns;  // of each cluster: Σ w, Σ w(x − c)
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t count = block.rows.rows();
   const std::size_t clusters = centroids.clusters();
   const T* rounded = centroids.rounded();
 
   // The labels are those of the float64 definition when the gap between the two least distances exceeds what rounding
-  // can do to both: (d + 3) roundings of a distance D, and 2√D·η + η² for centroids moved by η ≤ unit·‖c‖.
+  // can do to both: (d + 3) roundings of a distance D, and 2√D·η + η² for centroids moved by η ≤ unit·‖c‖, where
+  // 2√D ≤ D/r + r for any r; a row between two centroids has √D near half their distance.
   const double unit = static_cast<double>(std::numeric_limits<T>::epsilon()) / 2 * 1.05;
-  const double moved = unit * static_cast<double>(centroids.largest_norm());
-  const V relative = hn::Set(d, static_cast<T>((4 * Columns + 12) * unit));
-  const V root = hn::Set(d, static_cast<T>(4 * moved));
-  const V absolute = hn::Set(d, static_cast<T>(2 * moved * moved) + 16 * std::numeric_limits<T>::min());
+  const double moved = unit * centroids.largest_norm();
+  const double radius = std::max(centroids.half_gap(), std::max(moved, 1e-30));
+  const V relative = hn::Set(d, static_cast<T>((4 * Columns + 12) * unit + 2 * moved / radius));
+  const V absolute =
+      hn::Set(d, static_cast<T>(2 * moved * radius + 2 * moved * moved) + 16 * std::numeric_limits<T>::min());
 
-  std::array<double, Clusters> weights{};
-  std::array<double, Clusters * Columns> sums{};
+  std::array<double, most_fused_clusters * terms> sums{};
   double inertia = 0;
   const std::size_t run = std::min(block_rows, 128 * lanes);
   for (std::size_t begin = 0; begin < count; begin += run) {
     const std::size_t end = std::min(count, begin + run);
-    fused_sums<Clusters, Columns, V> total;
-    total.weights.fill(hn::Zero(d));
-    total.sums.fill(hn::Zero(d));
-    total.inertia = hn::Zero(d);
+    HWY_ALIGN T partial[most_fused_clusters * terms * most_lanes_here];
+    std::fill_n(partial, clusters * terms * lanes, T{0});
+    V partial_inertia = hn::Zero(d);
 
     const auto add = [&](const T* rows, V weight, std::int32_t* out) HWY_ATTR {
       std::array<V, Columns> x;
       load_columns<Columns>(d, rows, x);
-      std::array<V, Clusters * Columns> difference;
       V best = hn::Zero(d), second = hn::Set(d, std::numeric_limits<T>::max() / 16), label = hn::Zero(d);
-      unrolled<Clusters>([&](auto k) HWY_ATTR {
+      for (std::size_t k = 0; k < clusters; ++k) {
         V distance = hn::Zero(d);
         unrolled<Columns>([&](auto j) HWY_ATTR {
-          const V delta = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
-          difference[k * Columns + j] = delta;
-          distance = j == 0 ? hn::Mul(delta, delta) : hn::MulAdd(delta, delta, distance);
+          const V difference = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
+          distance = j == 0 ? hn::Mul(difference, difference) : hn::MulAdd(difference, difference, distance);
         });
-        if constexpr (k == 0) {
+        if (k == 0) {
           best = distance;
         } else {
-          const auto better = hn::Lt(distance, best);
+          label = hn::IfThenElse(hn::Lt(distance, best), hn::Set(d, static_cast<T>(k)), label);
           second = hn::Min(second, hn::Max(best, distance));
           best = hn::Min(best, distance);
-          label = hn::IfThenElse(better, hn::Set(d, static_cast<T>(std::size_t{k})), label);
         }
-      });
-      const V bound = hn::MulAdd(root, hn::Sqrt(second), hn::MulAdd(relative, second, absolute));
+      }
+      const V bound = hn::MulAdd(relative, second, absolute);
       const auto certain = hn::Gt(hn::Sub(second, best), bound);
       store_labels(d, label, out);
       if (HWY_UNLIKELY(!hn::AllTrue(d, certain))) {
-        HWY_ALIGN T exact[hn::MaxLanes(hn::ScalableTag<T>())];
-        HWY_ALIGN T own[hn::MaxLanes(hn::ScalableTag<T>())];  // distance to the rounded centroid of the exact label
+        HWY_ALIGN T exact[most_lanes_here];
+        HWY_ALIGN T own[most_lanes_here];  // distance to the rounded centroid of the exact label
         hn::Store(hn::IfThenElse(certain, label, hn::Set(d, T{-1})), d, exact);
         hn::Store(best, d, own);
         for (std::size_t lane = 0; lane < lanes; ++lane) {
@@ -254,14 +245,17 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
         best = hn::Load(d, own);
         label = hn::Load(d, exact);
       }
-      total.inertia = hn::MulAdd(weight, best, total.inertia);
-      unrolled<Clusters>([&](auto k) HWY_ATTR {
-        const V mine = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<T>(std::size_t{k}))), weight);
-        total.weights[k] = hn::Add(total.weights[k], mine);
+      partial_inertia = hn::MulAdd(weight, best, partial_inertia);
+      T* sum = partial;
+      for (std::size_t k = 0; k < clusters; ++k, sum += terms * lanes) {
+        const V mine = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<T>(k))), weight);
+        hn::Store(hn::Add(hn::Load(d, sum), mine), d, sum);
         unrolled<Columns>([&](auto j) HWY_ATTR {
-          total.sums[k * Columns + j] = hn::MulAdd(mine, difference[k * Columns + j], total.sums[k * Columns + j]);
+          T* at = sum + (1 + j) * lanes;
+          const V difference = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
+          hn::Store(hn::MulAdd(mine, difference, hn::Load(d, at)), d, at);
         });
-      });
+      }
     };
 
     std::size_t i = begin;
@@ -271,9 +265,9 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
       for (; i + lanes <= end; i += lanes) add(block.rows.row(i), hn::LoadU(d, block.weights + i), labels + i);
     }
     if (i < end) {
-      HWY_ALIGN T rows[Columns * hn::MaxLanes(hn::ScalableTag<T>())];
-      HWY_ALIGN T weight[hn::MaxLanes(hn::ScalableTag<T>())] = {};
-      std::array<std::int32_t, hn::MaxLanes(hn::ScalableTag<T>())> out;
+      HWY_ALIGN T rows[Columns * most_lanes_here];
+      HWY_ALIGN T weight[most_lanes_here] = {};
+      std::array<std::int32_t, most_lanes_here> out;
       for (std::size_t lane = 0; lane < lanes; ++lane) {  // lanes beyond the end repeat its last row with weight 0
         std::copy_n(block.rows.row(std::min(i + lane, end - 1)), Columns, rows + lane * Columns);
         if (i + lane < end) weight[lane] = block.weights == nullptr ? T{1} : block.weights[i + lane];
@@ -282,59 +276,50 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
       std::copy_n(out.begin(), end - i, labels + i);
     }
 
-    HWY_ALIGN T values[hn::MaxLanes(hn::ScalableTag<T>())];
-    const auto reduce = [&](V v) HWY_ATTR {
-      hn::Store(v, d, values);
-      double sum = 0;
-      for (std::size_t lane = 0; lane < lanes; ++lane) sum += static_cast<double>(values[lane]);
-      return sum;
-    };
-    inertia += reduce(total.inertia);
-    for (std::size_t k = 0; k < clusters; ++k) weights[k] += reduce(total.weights[k]);
-    for (std::size_t i_sum = 0; i_sum < clusters * Columns; ++i_sum) sums[i_sum] += reduce(total.sums[i_sum]);
+    HWY_ALIGN T inertias[most_lanes_here];
+    hn::Store(partial_inertia, d, inertias);
+    for (std::size_t lane = 0; lane < lanes; ++lane) inertia += static_cast<double>(inertias[lane]);
+    for (std::size_t term = 0; term < clusters * terms; ++term) {
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums[term] += static_cast<double>(partial[term * lanes + lane]);
+    }
   }
 
   // From the rounded centroids to the float64 ones.
   double moved_inertia = inertia;
   for (std::size_t k = 0; k < clusters; ++k) {
+    const double weight = sums[k * terms];
     for (std::size_t j = 0; j < Columns; ++j) {
-      const std::size_t at = k * Columns + j;
-      const double delta = centroids.values()[at] - static_cast<double>(rounded[at]);
-      moved_inertia += delta * (weights[k] * delta - 2 * sums[at]);
-      sums[at] -= weights[k] * delta;
+      double& sum = sums[k * terms + 1 + j];
+      const double delta = centroids.values()[k * Columns + j] - static_cast<double>(rounded[k * Columns + j]);
+      moved_inertia += delta * (weight * delta - 2 * sum);
+      sum -= weight * delta;
     }
   }
   // Squares that are lost below the normal numbers of Scalar, or that overflowed, are added again in float64.
   bool sound = std::isfinite(moved_inertia) && inertia > std::ldexp(std::numeric_limits<T>::min(), 60);
-  for (std::size_t at = 0; at < clusters * Columns; ++at) sound = sound && std::isfinite(sums[at]);
+  for (std::size_t term = 0; term < clusters * terms; ++term) sound = sound && std::isfinite(sums[term]);
   if (!sound) return false;
-  for (std::size_t k = 0; k < clusters; ++k) into.weights[k] += weights[k];
-  for (std::size_t at = 0; at < clusters * Columns; ++at) into.sums[at] += sums[at];
+  for (std::size_t k = 0; k < clusters; ++k) {
+    into.weights[k] += sums[k * terms];
+    for (std::size_t j = 0; j < Columns; ++j) into.sums[k * Columns + j] += sums[k * terms + 1 + j];
+  }
   into.inertia += std::max(moved_inertia, 0.0);
   return true;
-}
-
-template <std::size_t Clusters, class T>
-HWY_INLINE bool add_fused_columns(const prepared_centroids<T>& centroids, const block_input<T>& block,
-                                  std::int32_t* labels, statistics& into) {
-  switch (centroids.columns()) {
-    case 1:
-      return add_fused<Clusters, 1>(centroids, block, labels, into);
-    case 2:
-      return add_fused<Clusters, 2>(centroids, block, labels, into);
-    case 3:
-      return add_fused<Clusters, 3>(centroids, block, labels, into);
-    default:
-      return add_fused<Clusters, 4>(centroids, block, labels, into);
-  }
 }
 
 template <class T>
 HWY_INLINE bool add_fused_with(const prepared_centroids<T>& centroids, const block_input<T>& block,
                                std::int32_t* labels, statistics& into) {
-  if (centroids.clusters() <= 2) return add_fused_columns<2>(centroids, block, labels, into);
-  if (centroids.clusters() <= 4) return add_fused_columns<4>(centroids, block, labels, into);
-  return add_fused_columns<8>(centroids, block, labels, into);
+  switch (centroids.columns()) {
+    case 1:
+      return add_fused<1>(centroids, block, labels, into);
+    case 2:
+      return add_fused<2>(centroids, block, labels, into);
+    case 3:
+      return add_fused<3>(centroids, block, labels, into);
+    default:
+      return add_fused<4>(centroids, block, labels, into);
+  }
 }
 
 }  // namespace
@@ -438,15 +423,17 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
   const std::size_t columns = piece.rows.columns();
   memory.labels.grow(block_rows + label_slack);
   memory.distances.grow(block_rows);
-  memory.packed.grow(block_rows * columns);
+  memory.members.resize(std::max<std::size_t>(memory.members.size(), 1));
+  aligned_buffer<Scalar>& packed = memory.members.front().packed;
+  packed.grow(block_rows * columns);
   for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
     const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
     block_input<Scalar> block = middle(piece, first, count);
     if (block.rows.row_stride() != columns) {
       for (std::size_t i = 0; i < count; ++i) {
-        std::copy_n(block.rows.row(i), columns, memory.packed.data() + i * columns);
+        std::copy_n(block.rows.row(i), columns, packed.data() + i * columns);
       }
-      block.rows = {memory.packed.data(), count, columns};
+      block.rows = {packed.data(), count, columns};
     }
     if (!add_fused(*body.centroids, block, memory.labels.data(), into)) {
       add_rows(block, memory.labels.data(), body.centroids->values(), into, memory.distances.data(), alone);
@@ -462,10 +449,8 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 template <class Scalar>
 void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
   values_.assign(centroids.begin(), centroids.end());
+  rounded_.resize(values_.size());
   index_.set(centroids, clusters, columns);
-  fused_ = clusters <= most_fused_clusters && columns <= most_fused_columns;
-  if (!fused_) return;
-  rounded_.assign(most_fused_clusters * columns, std::numeric_limits<Scalar>::infinity());
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -476,9 +461,78 @@ void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::siz
     }
     largest = std::max(largest, norm);
   }
-  largest_norm_ = static_cast<Scalar>(std::sqrt(largest));
-  fused_ = std::isfinite(largest_norm_ * 4);
+  largest_norm_ = std::sqrt(largest);
+  fused_ = clusters <= most_fused_clusters && columns <= most_fused_columns &&
+           largest_norm_ < static_cast<double>(std::numeric_limits<Scalar>::max() / 4);
+  if (!fused_) return;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t a = 0; a < clusters; ++a) {
+    for (std::size_t b = 0; b < a; ++b) {
+      double squared = 0;
+      for (std::size_t j = 0; j < columns; ++j) {
+        squared += (values_[a * columns + j] - values_[b * columns + j]) *
+                   (values_[a * columns + j] - values_[b * columns + j]);
+      }
+      least = std::min(least, squared);
+    }
+  }
+  half_gap_ = std::isfinite(least) ? std::sqrt(least) / 2 : 1;
 }
+
+namespace {
+
+// Labels of rows that are remembered. A row keeps its label when its own centroid is nearer than any other can have
+// become; the others are compared with all centroids.
+template <class Scalar>
+void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows,
+                       std::int32_t* labels, Scalar* others, const std::vector<Scalar>& drifts,
+                       typename accumulate_body<Scalar>::member_scratch& memory) {
+  if (drifts.empty() || memory.hopeless > 0) {
+    memory.hopeless -= memory.hopeless > 0;
+    return find_nearest(centroids.index(), rows, labels, memory.nearest, others);
+  }
+  const std::size_t columns = rows.columns();
+  memory.distances.grow(rows.rows());
+  distances_to_labels<Scalar>(rows, {centroids.rounded(), centroids.clusters(), columns}, labels,
+                              memory.distances.data());
+
+  // Everything that rounding could have done is taken off the bound (a rounded centroid is moved by at most unit · its
+  // norm; squares may have been lost below the normal numbers) or multiplied onto the distance.
+  const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+  const auto d = static_cast<double>(columns);
+  const auto taken =
+      static_cast<Scalar>(1.01 * (unit * centroids.largest_norm() +
+                                  std::sqrt(d * static_cast<double>(std::numeric_limits<Scalar>::min()))));
+  const auto factor = static_cast<Scalar>(1 + 1e-5 + 4 * (d + 8) * unit);
+  const auto less = static_cast<Scalar>(1 - 4 * unit);
+  memory.doubtful.clear();
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
+    const Scalar bound = (others[i] - drifts[static_cast<std::size_t>(labels[i])]) * less;
+    const Scalar room = bound - taken;
+    if (room > 0 && memory.distances[i] * factor < room * room) {
+      others[i] = bound;
+    } else {
+      memory.doubtful.push_back(i);
+    }
+  }
+  const std::size_t count = memory.doubtful.size();
+  if (count > rows.rows() - rows.rows() / hopeless_share) memory.hopeless = hopeless_slabs;
+  if (count == 0) return;
+  memory.packed.grow(count * columns);
+  memory.others.grow(count);
+  memory.labels.grow(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::copy_n(rows.row(memory.doubtful[i]), columns, memory.packed.data() + i * columns);
+  }
+  find_nearest<Scalar>(centroids.index(), {memory.packed.data(), count, columns}, memory.labels.data(), memory.nearest,
+                       memory.others.data());
+  for (std::size_t i = 0; i < count; ++i) {
+    labels[memory.doubtful[i]] = memory.labels[i];
+    others[memory.doubtful[i]] = memory.others[i];
+  }
+}
+
+}  // namespace
 
 template <class Scalar>
 void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory,
@@ -497,11 +551,19 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
   for (std::size_t start = 0; start < piece.rows.rows(); start += slab) {
     const std::size_t rows = std::min(slab, piece.rows.rows() - start);
     const std::size_t begin = member.rank() * rows / member.size(), end = (member.rank() + 1) * rows / member.size();
-    find_nearest(centroids->index(), piece.rows.middle_rows(start + begin, end - begin), memory.labels.data() + begin,
-                 memory.members[member.rank()]);
+    const auto share = piece.rows.middle_rows(start + begin, end - begin);
+    member_scratch& mine = memory.members[member.rank()];
+    const bool known = remembered != nullptr && piece.first + start + rows <= remembered->rows;
+    std::int32_t* slab_labels = known ? remembered->labels.data() + piece.first + start : memory.labels.data();
+    if (known) {
+      assign_remembered(*centroids, share, slab_labels + begin, remembered->others.data() + piece.first + start + begin,
+                        remembered->drifts, mine);
+    } else {
+      find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest);
+    }
     member.wait();
     for (std::size_t first = 0; first < rows; first += block_rows) {
-      add_rows(middle(piece, start + first, std::min(block_rows, rows - first)), memory.labels.data() + first,
+      add_rows(middle(piece, start + first, std::min(block_rows, rows - first)), slab_labels + first,
                centroids->values(), into, memory.distances.data() + first, member);
     }
     member.wait();
@@ -509,9 +571,9 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     for (std::size_t first = 0; first < rows; first += block_rows) {
       const block_input<Scalar> block = middle(piece, start + first, std::min(block_rows, rows - first));
       into.inertia += weighted_sum(memory.distances.data() + first, block.weights, block.rows.rows());
-      into.fingerprint += fingerprint_of(memory.labels.data() + first, block.rows.rows(), piece.first + start + first);
+      into.fingerprint += fingerprint_of(slab_labels + first, block.rows.rows(), piece.first + start + first);
     }
-    if (labels != nullptr) std::copy_n(memory.labels.data(), rows, labels + piece.first + start);
+    if (labels != nullptr) std::copy_n(slab_labels, rows, labels + piece.first + start);
   }
 }
 

@@ -25,33 +25,56 @@ class prepared_centroids {
   const double* values() const { return values_.data(); }  ///< [clusters][columns]
   const centroid_index<Scalar>& index() const { return index_; }
 
+  const Scalar* rounded() const { return rounded_.data(); }  ///< [clusters][columns]
+  double largest_norm() const { return largest_norm_; }      ///< largest ‖c‖
+
   /// True when rows are assigned and summed in one pass (few clusters and columns, see tuning.hpp).
   bool fused() const { return fused_; }
-  const Scalar* rounded() const { return rounded_.data(); }  ///< [most fused clusters][columns], infinite beyond K
-  Scalar largest_norm() const { return largest_norm_; }      ///< largest ‖c‖, for the bound of the fused pass
+  double half_gap() const { return half_gap_; }  ///< when fused: half the least distance between two centroids
 
  private:
   std::vector<double> values_;
-  centroid_index<Scalar> index_;
-  bool fused_ = false;
   std::vector<Scalar> rounded_;
-  Scalar largest_norm_ = 0;
+  centroid_index<Scalar> index_;
+  double largest_norm_ = 0;
+  double half_gap_ = 0;
+  bool fused_ = false;
 };
 extern template class prepared_centroids<float>;
 extern template class prepared_centroids<double>;
 
+/// What a fit remembers of its rows from one fold to the next, so that a row that is provably still nearest to the same
+/// centroid need not be compared with all (Hamerly 2010). It changes no label and no bit of the statistics.
+template <class Scalar>
+struct row_memory {
+  std::size_t rows = 0;  ///< the first so many rows are remembered
+  aligned_buffer<std::int32_t> labels;
+  aligned_buffer<Scalar> others;  ///< lower bounds of the distances to every centroid but the row's own
+  std::vector<Scalar> drifts;     ///< [clusters] how far any other centroid has moved since; empty: nothing is known
+};
+
 /// The body of the fold of Lloyd's algorithm (see folder).
 template <class Scalar>
 struct accumulate_body {
+  /// Of one member of a team.
+  struct member_scratch {
+    nearest_scratch<Scalar> nearest;
+    aligned_buffer<Scalar> distances;
+    aligned_buffer<Scalar> packed;  ///< rows without gaps between them
+    aligned_buffer<Scalar> others;
+    aligned_buffer<std::int32_t> labels;
+    std::vector<std::size_t> doubtful;
+    std::size_t hopeless = 0;  ///< slabs to go before the remembered bounds are tried again
+  };
   struct scratch {
     aligned_buffer<std::int32_t> labels;
     aligned_buffer<double> distances;  ///< of each row to its centroid, squared
-    aligned_buffer<Scalar> packed;     ///< rows without gaps between them, for the fused pass
-    std::vector<nearest_scratch<Scalar>> members;
+    std::vector<member_scratch> members;
   };
 
   const prepared_centroids<Scalar>* centroids = nullptr;
-  std::int32_t* labels = nullptr;  ///< [all rows] written when not null
+  std::int32_t* labels = nullptr;            ///< [all rows] written when not null
+  row_memory<Scalar>* remembered = nullptr;  ///< used and brought up to date when not null
 
   void operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory, statistics& into) const;
 };

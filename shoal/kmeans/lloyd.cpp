@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <utility>
 
 #include <shoal/estimation/seed_draw.hpp>
@@ -11,14 +12,19 @@ namespace shoal::kmeans {
 
 template <class Scalar>
 lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters,
-                     seed_function seed)
+                     seed_function seed, std::size_t memory)
     : context_(context),
       data_(data),
       clusters_(clusters),
       columns_(data.rows->columns()),
       seed_(std::move(seed)),
       folder_(data, statistics_monoid{clusters, columns_}),
-      statistics_(statistics_monoid{clusters, columns_}.identity()) {}
+      statistics_(statistics_monoid{clusters, columns_}.identity()) {
+  if (clusters * columns_ < least_remembered_work) return;
+  rows_.rows = std::min(data.rows->rows(), memory / (sizeof(std::int32_t) + sizeof(Scalar)));
+  rows_.labels.grow(rows_.rows);
+  rows_.others.grow(rows_.rows);
+}
 
 template <class Scalar>
 void lloyd<Scalar>::seed(std::size_t restart) {
@@ -33,10 +39,41 @@ const statistics& lloyd<Scalar>::fold_rows() {
   if (folded_ != centroids_) {
     folded_.clear();  // nothing is known if the fold is interrupted
     prepared_.set(centroids_, clusters_, columns_);
-    statistics_ = folder_(context_, {&prepared_, nullptr});
+    measure_drifts();
+    rows_about_.clear();
+    statistics_ = folder_(context_, {&prepared_, nullptr, rows_.rows > 0 ? &rows_ : nullptr});
     folded_ = centroids_;
+    rows_about_ = centroids_;
   }
   return statistics_;
+}
+
+// How far each centroid's rivals may have come nearer since the rows were last folded.
+template <class Scalar>
+void lloyd<Scalar>::measure_drifts() {
+  rows_.drifts.clear();
+  if (rows_.rows == 0 || rows_about_.empty()) return;
+  double farthest = 0, second = 0;
+  std::size_t runner = 0;
+  for (std::size_t k = 0; k < clusters_; ++k) {
+    double squared = 0;
+    for (std::size_t j = 0; j < columns_; ++j) {
+      const double step = centroids_[k * columns_ + j] - rows_about_[k * columns_ + j];
+      squared += step * step;
+    }
+    const double moved = std::sqrt(squared);
+    if (moved > farthest) {
+      second = farthest;
+      farthest = moved;
+      runner = k;
+    } else {
+      second = std::max(second, moved);
+    }
+  }
+  // Rounded up: a little too much drift is safe, and covers squares that were lost below the normal numbers.
+  const auto up = [](double drift) { return static_cast<Scalar>(drift * (1 + 1e-6) + 1e-150); };
+  rows_.drifts.assign(clusters_, up(farthest));
+  rows_.drifts[runner] = up(second);
 }
 
 template <class Scalar>

@@ -10,6 +10,7 @@
 #include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/accumulate.hpp>
+#include <shoal/kmeans/tuning.hpp>
 
 namespace shoal::kmeans {
 
@@ -24,8 +25,10 @@ class lloyd final : public stepper {
  public:
   using seed_function = std::function<std::vector<double>(std::size_t restart)>;
 
-  /// `seed` gives the first centroids [clusters][columns] of a restart.
-  lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters, seed_function seed);
+  /// `seed` gives the first centroids [clusters][columns] of a restart. `memory` bytes may be spent on remembering rows
+  /// (see row_memory); no result depends on it.
+  lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters, seed_function seed,
+        std::size_t memory = remembered_bytes);
 
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
@@ -41,6 +44,7 @@ class lloyd final : public stepper {
 
  private:
   const statistics& fold_rows();
+  void measure_drifts();
   double move_centroids();
 
   fold_context context_;
@@ -53,8 +57,10 @@ class lloyd final : public stepper {
   std::vector<double> centroids_;
   statistics statistics_;  // of the centroids in folded_
   std::vector<double> folded_;
-  std::uint64_t fingerprint_ = 0;  // of the labels of the step before
-  bool labelled_ = false;          // there was a step before
+  row_memory<Scalar> rows_;
+  std::vector<double> rows_about_;  // the centroids that rows_ was left by; empty: nothing is known
+  std::uint64_t fingerprint_ = 0;   // of the labels of the step before
+  bool labelled_ = false;           // there was a step before
   std::size_t relocated_ = 0;
 };
 extern template class lloyd<float>;

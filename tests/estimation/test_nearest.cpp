@@ -1,6 +1,8 @@
 // The nearest centroid is that of the float64 definition: any shape, any instruction set, ties, far and wide data.
 #include <shoal/core/simd_targets.hpp>
 
+#include <algorithm>
+#include <cmath>
 #include <limits>
 #include <string>
 #include <vector>
@@ -58,6 +60,38 @@ TYPED_TEST(Nearest, IsExactAtAwkwardSizes) {
           expect_exact(
               data.view(), centroids,
               target + " " + std::to_string(rows) + "x" + std::to_string(columns) + " K " + std::to_string(clusters));
+        }
+      }
+    }
+  });
+}
+
+TYPED_TEST(Nearest, BoundsTheDistanceToEveryOtherCentroid) {
+  on_every_target([](const std::string& target) {
+    for (const double offset : {0.0, 1e5}) {
+      for (const std::size_t columns : {1, 2, 4, 5, 30}) {
+        for (const std::size_t clusters : {2, 5, 70}) {
+          const auto data = clouds<TypeParam>(211, columns, 5, 2, offset, columns);
+          const auto centroids = clouds<double>(clusters, columns, 5, 2, offset, 33).values;
+          const shoal::centroid_index<TypeParam> index(centroids, clusters, columns);
+          shoal::nearest_scratch<TypeParam> scratch;
+          std::vector<std::int32_t> labels(211);
+          std::vector<TypeParam> others(211);
+          shoal::find_nearest(index, data.view(), labels.data(), scratch, others.data());
+          double share = 0;
+          for (std::size_t i = 0; i < 211; ++i) {
+            double least = std::numeric_limits<double>::infinity();
+            for (std::size_t k = 0; k < clusters; ++k) {
+              if (static_cast<std::int32_t>(k) == labels[i]) continue;
+              least = std::min(least, std::sqrt(kmeans_reference::squared_distance(
+                                          data.view().row(i), centroids.data() + k * columns, columns)));
+            }
+            ASSERT_LE(static_cast<double>(others[i]), least) << target;
+            share += static_cast<double>(others[i]) / least / 211;
+          }
+          if (offset == 0) {
+            EXPECT_GT(share, 0.999) << target << ": the bound is useful";
+          }
         }
       }
     }

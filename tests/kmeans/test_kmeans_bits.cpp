@@ -17,6 +17,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/lloyd.hpp>
 
 #include "kmeans_reference.hpp"
 
@@ -27,6 +28,16 @@ using kmeans_reference::clouds;
 using kmeans_reference::copying_source;
 using kmeans_reference::spread_rows;
 using kmeans_reference::table;
+
+kmeans::options from(const std::vector<double>& centroids, std::size_t clusters, std::size_t iterations) {
+  kmeans::options options;
+  options.clusters = clusters;
+  options.init = kmeans::seeding::centroids;
+  options.centroids = centroids;
+  options.max_iterations = iterations;
+  options.tolerance = 0;
+  return options;
+}
 
 void expect_same_bits(const kmeans::fit_result& a, const kmeans::fit_result& b, const std::string& what) {
   EXPECT_EQ(a.model.centroids, b.model.centroids) << what;
@@ -101,18 +112,47 @@ TYPED_TEST(KmeansBits, DoNotDependOnTheTeamThatSharesALane) {
   }
 }
 
+TYPED_TEST(KmeansBits, DoNotDependOnWhatIsRemembered) {
+  struct shape {
+    std::size_t rows, columns, clusters;
+    double separation, offset;
+  };
+  for (const shape s : {shape{20000, 16, 40, 3, 0}, shape{20000, 16, 40, 0, 0}, shape{6000, 5, 130, 8, 1e6},
+                        shape{5000, 70, 9, 1e6, 0}, shape{4000, 2, 300, 1e-3, 50}}) {
+    const auto data = clouds<TypeParam>(s.rows, s.columns, 11, s.separation, s.offset);
+    const shoal::view_source<TypeParam> rows(data.view());
+    const auto workers = shoal::make_threads(2);
+    const auto start = spread_rows(data.view(), s.clusters);
+    std::vector<std::vector<double>> results;
+    for (const std::size_t memory : {std::size_t{0}, s.rows * 4, std::size_t{1} << 30}) {
+      kmeans::lloyd<TypeParam> fit(
+          {workers.get(), 0, {}}, {&rows, nullptr, 1}, s.clusters, [&](std::size_t) { return start; }, memory);
+      std::vector<double> result;
+      for (std::size_t restart = 0; restart < 2; ++restart) {
+        fit.seed(restart);
+        for (int step = 0; step < 25; ++step) {
+          const auto record = fit.advance(1).front();
+          result.push_back(record.objective);
+          result.push_back(record.change);
+          if (record.settled) break;
+        }
+      }
+      const auto saved = fit.save();
+      result.insert(result.end(), saved.begin(), saved.end());
+      results.push_back(result);
+    }
+    EXPECT_EQ(results[1], results[0]);
+    EXPECT_EQ(results[2], results[0]);
+  }
+}
+
 TYPED_TEST(KmeansBits, EveryInstructionSetFindsTheSameClusters) {
   for (const std::size_t clusters : {2, 4, 8, 13}) {
     for (const std::size_t columns : {1, 2, 3, 4, 7}) {
       const auto data = clouds<TypeParam>(2500, columns, 5, 3, 100);
       const auto start = spread_rows(data.view(), clusters);
       const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 5, 0);
-      kmeans::options options;
-      options.clusters = clusters;
-      options.init = kmeans::seeding::centroids;
-      options.centroids = start;
-      options.max_iterations = 5;
-      options.tolerance = 0;
+      kmeans::options options = from(start, clusters, 5);
       for (std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
         hwy::SetSupportedTargetsForTest(targets & -targets);
         const auto result = kmeans::fit(data.view(), options);
@@ -156,12 +196,7 @@ TEST(KmeansDegenerate, FarFromTheOriginInFloat32) {
   const auto data = clouds<float>(4000, 2, 2, 6, 1e6);
   const auto start = spread_rows(data.view(), 2);
   const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 30, 0);
-  kmeans::options options;
-  options.clusters = 2;
-  options.init = kmeans::seeding::centroids;
-  options.centroids = start;
-  options.tolerance = 0;
-  options.max_iterations = 30;
+  kmeans::options options = from(start, 2, 30);
   const auto result = kmeans::fit(data.view(), options);
   EXPECT_NEAR(result.inertia, expected.inertia, 1e-6 * expected.inertia);
   for (std::size_t i = 0; i < 4; ++i) EXPECT_NEAR(result.model.centroids[i], expected.centroids[i], 1e-3);
@@ -172,12 +207,7 @@ TEST(KmeansDegenerate, ClustersAMillionApart) {
     const auto data = clouds<float>(6000, 3, 3, 1e6);
     const auto start = spread_rows(data.view(), clusters);
     const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 10, 0);
-    kmeans::options options;
-    options.clusters = clusters;
-    options.init = kmeans::seeding::centroids;
-    options.centroids = start;
-    options.tolerance = 0;
-    options.max_iterations = 10;
+    kmeans::options options = from(start, clusters, 10);
     const auto result = kmeans::fit(data.view(), options);
     EXPECT_NEAR(result.inertia, expected.inertia, 1e-6 * expected.inertia);
     std::vector<std::int32_t> labels(6000);
@@ -194,12 +224,7 @@ TEST(KmeansDegenerate, ValuesAtTheEndsOfFloat32) {
       for (const double value : unit.values) data.values.push_back(static_cast<float>((value - 4) / 16 * scale));
       const auto start = spread_rows(data.view(), 3);
       const auto expected = kmeans_reference::lloyd(data.view(), {}, start, 5, 0);
-      kmeans::options options;
-      options.clusters = 3;
-      options.init = kmeans::seeding::centroids;
-      options.centroids = start;
-      options.tolerance = 0;
-      options.max_iterations = 5;
+      kmeans::options options = from(start, 3, 5);
       const auto result = kmeans::fit(data.view(), options);
       EXPECT_NEAR(result.inertia / expected.inertia, 1, 1e-6) << scale << " " << columns;
       options.init = kmeans::seeding::plus_plus;
