@@ -41,15 +41,15 @@ struct four_vectors {
   hn::Vec<D> d;
 };
 
-// Adds the sums over the lanes of four vectors to four float64 numbers.
+// The sums over the lanes of four vectors.
 template <class D>
-HWY_INLINE void add_lanes(D d, const four_vectors<D>& four, double* HWY_RESTRICT into) {
+HWY_INLINE void lane_totals(D d, const four_vectors<D>& four, double* HWY_RESTRICT totals) {
 #if HWY_TARGET == HWY_SCALAR
   (void)d;
-  into[0] += static_cast<double>(hn::GetLane(four.a));
-  into[1] += static_cast<double>(hn::GetLane(four.b));
-  into[2] += static_cast<double>(hn::GetLane(four.c));
-  into[3] += static_cast<double>(hn::GetLane(four.d));
+  totals[0] = static_cast<double>(hn::GetLane(four.a));
+  totals[1] = static_cast<double>(hn::GetLane(four.b));
+  totals[2] = static_cast<double>(hn::GetLane(four.c));
+  totals[3] = static_cast<double>(hn::GetLane(four.d));
 #else
   using T = hn::TFromD<D>;
   const auto ab = hn::Add(hn::InterleaveLower(d, four.a, four.b), hn::InterleaveUpper(d, four.a, four.b));
@@ -63,21 +63,26 @@ HWY_INLINE void add_lanes(D d, const four_vectors<D>& four, double* HWY_RESTRICT
     const auto sum = sum_blocks(d, abcd);
     const hn::CappedTag<double, 4> wide;
     if constexpr (hn::MaxLanes(decltype(wide)()) == 4) {
-      hn::StoreU(hn::Add(hn::LoadU(wide, into), hn::PromoteTo(wide, sum)), wide, into);
+      hn::StoreU(hn::PromoteTo(wide, sum), wide, totals);
     } else {
-      const hn::FixedTag<float, 4> quad;
-      const hn::Half<decltype(quad)> half;
-      const auto low = hn::PromoteTo(wide, hn::LowerHalf(half, sum));
-      const auto high = hn::PromoteTo(wide, hn::UpperHalf(half, sum));
-      hn::StoreU(hn::Add(hn::LoadU(wide, into), low), wide, into);
-      hn::StoreU(hn::Add(hn::LoadU(wide, into + 2), high), wide, into + 2);
+      const hn::Half<hn::FixedTag<float, 4>> half;
+      hn::StoreU(hn::PromoteTo(wide, hn::LowerHalf(half, sum)), wide, totals);
+      hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(half, sum)), wide, totals + 2);
     }
   } else {
     const hn::FixedTag<T, 2> pair;
-    hn::StoreU(hn::Add(hn::LoadU(pair, into), sum_blocks(d, ab)), pair, into);
-    hn::StoreU(hn::Add(hn::LoadU(pair, into + 2), sum_blocks(d, cd)), pair, into + 2);
+    hn::StoreU(sum_blocks(d, ab), pair, totals);
+    hn::StoreU(sum_blocks(d, cd), pair, totals + 2);
   }
 #endif
+}
+
+// Adds the sums over the lanes of four vectors to four float64 numbers.
+template <class D>
+HWY_INLINE void add_lanes(D d, const four_vectors<D>& four, double* HWY_RESTRICT into) {
+  double totals[4];
+  lane_totals(d, four, totals);
+  for (std::size_t i = 0; i < 4; ++i) into[i] += totals[i];
 }
 
 // Rows that are summed in the scalar before the sums go on in float64.
@@ -94,15 +99,6 @@ struct triangle_sink {
   double* beyond;
 };
 
-// sums += a · (the RJ columns of b)
-template <std::size_t RJ, class D>
-HWY_INLINE void add_products(hn::Vec<D> a, const four_vectors<D>& b, four_vectors<D>& sums) {
-  sums.a = hn::MulAdd(a, b.a, sums.a);
-  if constexpr (RJ > 1) sums.b = hn::MulAdd(a, b.b, sums.b);
-  if constexpr (RJ > 2) sums.c = hn::MulAdd(a, b.c, sums.c);
-  if constexpr (RJ > 3) sums.d = hn::MulAdd(a, b.d, sums.d);
-}
-
 // RI × RJ elements of Σ z zᵀ, a row each.
 template <class D>
 struct tile_sums {
@@ -111,58 +107,84 @@ struct tile_sums {
   four_vectors<D> c;
 };
 
-// Such a tile over the rows [from, to), where z are columns that start at `left` and at `right`.
+// Such a tile over the rows [from, to), where z are columns that start at `left` and at `right`. Twelve variables
+// rather than the structure, of which GCC would store a part in every step.
 template <std::size_t RI, std::size_t RJ, class D, class T = hn::TFromD<D>>
 HWY_INLINE tile_sums<D> sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t from,
                                  std::size_t to) {
   const auto zero = hn::Zero(d);
-  const four_vectors<D> zeros{zero, zero, zero, zero};
-  tile_sums<D> sums{zeros, zeros, zeros};
+  auto s00 = zero, s01 = zero, s02 = zero, s03 = zero;
+  auto s10 = zero, s11 = zero, s12 = zero, s13 = zero;
+  auto s20 = zero, s21 = zero, s22 = zero, s23 = zero;
   for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
-    four_vectors<D> b;
-    b.a = hn::Load(d, right + r);
-    b.b = RJ > 1 ? hn::Load(d, right + panel_stride + r) : zero;
-    b.c = RJ > 2 ? hn::Load(d, right + 2 * panel_stride + r) : zero;
-    b.d = RJ > 3 ? hn::Load(d, right + 3 * panel_stride + r) : zero;
-    add_products<RJ, D>(hn::Load(d, left + r), b, sums.a);
-    if constexpr (RI > 1) add_products<RJ, D>(hn::Load(d, left + panel_stride + r), b, sums.b);
-    if constexpr (RI > 2) add_products<RJ, D>(hn::Load(d, left + 2 * panel_stride + r), b, sums.c);
+    const auto a0 = hn::Load(d, left + r);
+    const auto a1 = RI > 1 ? hn::Load(d, left + panel_stride + r) : zero;
+    const auto a2 = RI > 2 ? hn::Load(d, left + 2 * panel_stride + r) : zero;
+    const auto b0 = hn::Load(d, right + r);
+    s00 = hn::MulAdd(a0, b0, s00);
+    if constexpr (RI > 1) s10 = hn::MulAdd(a1, b0, s10);
+    if constexpr (RI > 2) s20 = hn::MulAdd(a2, b0, s20);
+    if constexpr (RJ > 1) {
+      const auto b1 = hn::Load(d, right + panel_stride + r);
+      s01 = hn::MulAdd(a0, b1, s01);
+      if constexpr (RI > 1) s11 = hn::MulAdd(a1, b1, s11);
+      if constexpr (RI > 2) s21 = hn::MulAdd(a2, b1, s21);
+    }
+    if constexpr (RJ > 2) {
+      const auto b2 = hn::Load(d, right + 2 * panel_stride + r);
+      s02 = hn::MulAdd(a0, b2, s02);
+      if constexpr (RI > 1) s12 = hn::MulAdd(a1, b2, s12);
+      if constexpr (RI > 2) s22 = hn::MulAdd(a2, b2, s22);
+    }
+    if constexpr (RJ > 3) {
+      const auto b3 = hn::Load(d, right + 3 * panel_stride + r);
+      s03 = hn::MulAdd(a0, b3, s03);
+      if constexpr (RI > 1) s13 = hn::MulAdd(a1, b3, s13);
+      if constexpr (RI > 2) s23 = hn::MulAdd(a2, b3, s23);
+    }
   }
-  return sums;
+  return {{s00, s01, s02, s03}, {s10, s11, s12, s13}, {s20, s21, s22, s23}};
 }
 
-// Adds a tile of Σ z zᵀ whose first element is (i0, j0) to the sink. `centred` is the panel that holds z. Row by
-// row rather than in loops, so that the sums never leave their registers.
+// Adds one row of a tile that lies on the diagonal or at the end of the columns, element by element.
+template <std::size_t RJ, class D>
+HWY_INLINE void add_row_of_edge(D d, const four_vectors<D>& sums, std::size_t i, std::size_t j0,
+                                const triangle_sink& sink) {
+  double totals[4];
+  lane_totals(d, sums, totals);
+  double* const row = sink.triangle + statistics_layout::triangle_row(sink.order, i) + j0;
+  for (std::size_t j = 0; j < RJ; ++j) {
+    if (i > j0 + j) continue;
+    if (j0 + j < sink.order) {
+      row[j] += totals[j];
+    } else {
+      sink.beyond[i] += totals[j];
+    }
+  }
+}
+
+// Adds a tile of Σ z zᵀ whose first element is (i0, j0) to the sink. `centred` is the panel that holds z. Row by row
+// rather than in loops, so that the sums never leave their registers.
 template <std::size_t RI, std::size_t RJ, class T>
 HWY_NOINLINE void tile_moments(const T* HWY_RESTRICT centred, std::size_t rows, std::size_t i0, std::size_t j0,
                                const triangle_sink& sink) {
   const hn::ScalableTag<T> d;
   const T* HWY_RESTRICT const left = centred + i0 * panel_stride;
   const T* HWY_RESTRICT const right = centred + j0 * panel_stride;
-  if (RJ == 4 && i0 + RI <= j0 + 1 && j0 + 4 <= sink.order) {
-    double* const first = sink.triangle + statistics_layout::triangle_row(sink.order, i0) + j0;
-    const std::size_t second = sink.order - i0 - 1;
-    for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
-      const auto sums = sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)));
+  const bool inside = RJ == 4 && i0 + RI <= j0 + 1 && j0 + 4 <= sink.order;
+  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+    const auto sums = sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)));
+    if (inside) {
+      double* const first = sink.triangle + statistics_layout::triangle_row(sink.order, i0) + j0;
+      const std::size_t second = sink.order - i0 - 1;
       add_lanes(d, sums.a, first);
       if constexpr (RI > 1) add_lanes(d, sums.b, first + second);
       if constexpr (RI > 2) add_lanes(d, sums.c, first + 2 * second - 1);
+    } else {
+      add_row_of_edge<RJ>(d, sums.a, i0, j0, sink);
+      if constexpr (RI > 1) add_row_of_edge<RJ>(d, sums.b, i0 + 1, j0, sink);
+      if constexpr (RI > 2) add_row_of_edge<RJ>(d, sums.c, i0 + 2, j0, sink);
     }
-    return;
-  }
-  // A tile on the diagonal, or at the end of the columns.
-  double totals[3][4] = {};
-  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
-    const auto sums = sum_tile<RI, RJ>(d, left, right, from, std::min(rows, from + rows_between_flushes(d)));
-    add_lanes(d, sums.a, totals[0]);
-    if constexpr (RI > 1) add_lanes(d, sums.b, totals[1]);
-    if constexpr (RI > 2) add_lanes(d, sums.c, totals[2]);
-  }
-  const std::size_t inside = std::min(RJ, sink.order - j0);
-  for (std::size_t i = 0; i < RI; ++i) {
-    double* const row = sink.triangle + statistics_layout::triangle_row(sink.order, i0 + i) + j0;
-    for (std::size_t j = i0 + i <= j0 ? 0 : i0 + i - j0; j < inside; ++j) row[j] += totals[i][j];
-    if (inside < RJ) sink.beyond[i0 + i] += totals[i][inside];
   }
 }
 
@@ -268,24 +290,23 @@ HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, 
   const auto zero = hn::Zero(d);
   for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
     const std::size_t to = std::min(rows, from + rows_between_flushes(d));
-    four_vectors<D> s{zero, zero, zero, zero};
-    four_vectors<D> q{zero, zero, zero, zero};
+    auto s0 = zero, s1 = zero, s2 = zero, s3 = zero;
+    auto q0 = zero, q1 = zero, q2 = zero, q3 = zero;
     for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
       const auto weight = hn::Load(d, responsibility + r);
-      add_column(d, panel + r, centre[0], weight, s.a, q.a);
+      add_column(d, panel + r, centre[0], weight, s0, q0);
       if constexpr (W == 4) {
-        add_column(d, panel + panel_stride + r, centre[1], weight, s.b, q.b);
-        add_column(d, panel + 2 * panel_stride + r, centre[2], weight, s.c, q.c);
-        add_column(d, panel + 3 * panel_stride + r, centre[3], weight, s.d, q.d);
+        add_column(d, panel + panel_stride + r, centre[1], weight, s1, q1);
+        add_column(d, panel + 2 * panel_stride + r, centre[2], weight, s2, q2);
+        add_column(d, panel + 3 * panel_stride + r, centre[3], weight, s3, q3);
       }
     }
     if constexpr (W == 4) {
-      add_lanes(d, s, first);
-      add_lanes(d, q, second);
+      add_lanes(d, four_vectors<D>{s0, s1, s2, s3}, first);
+      add_lanes(d, four_vectors<D>{q0, q1, q2, q3}, second);
     } else {
-      const four_vectors<D> both{s.a, q.a, zero, zero};
-      double totals[4] = {};
-      add_lanes(d, both, totals);
+      double totals[4];
+      lane_totals(d, four_vectors<D>{s0, q0, zero, zero}, totals);
       first[0] += totals[0];
       second[0] += totals[1];
     }
