@@ -289,7 +289,7 @@ def measure_large():
     common = ("gmm", "fit", path, "--components", 10, "--init", "random-rows", "--max-iterations", 5, "--tolerance", 0)
     resident, streamed = [], []
     for _ in range(3):
-        resident.append(shoal(*common))
+        resident.append(shoal(*common, "--memory-limit", "8GiB"))
         streamed.append(shoal(*common, "--memory-limit", "64MiB"))
         if resident[-1]["history"] != streamed[-1]["history"]:
             sys.exit("streamed and in memory gave different histories")
