@@ -306,7 +306,7 @@ def machine():
     system = re.search(r'PRETTY_NAME="(.*)"', pathlib.Path("/etc/os-release").read_text())
     return {
         "cpu": name.group(1) if name else platform.machine(),
-        "threads": os.cpu_count(),
+        "threads": len(os.sched_getaffinity(0)),
         "system": system.group(1) if system else platform.system(),
         "python": platform.python_version(),
         "numpy": np.__version__,
