@@ -161,7 +161,8 @@ std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t r
   }
   std::size_t count = 0;
   for (const std::uint64_t word : positive) count += static_cast<std::size_t>(std::popcount(word));
-  compact = static_cast<double>(count) <= compact_share * static_cast<double>(rows);
+  const double share = root ? compact_share : compact_share_diagonal;
+  compact = static_cast<double>(count) <= share * static_cast<double>(rows);
   if (!compact) return rows;
   list_bits(positive, own.rows.data());
   for (std::size_t i = 0; i < count; ++i) responsibility[i] = responsibility[own.rows[i]];
