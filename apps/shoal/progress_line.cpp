@@ -12,15 +12,15 @@
 
 namespace shoal::app {
 
-std::string progress_text(const std::string& prefix, const progress& now, double seconds_in_phase) {
+std::string progress_text(const std::string& prefix, const progress& now, std::size_t steps_done, double seconds) {
   std::string text = prefix.empty() ? std::string() : prefix + "  ";
   text += now.phase;
   if (now.steps > 0) text += fmt::format(" {}/{}", now.step, now.steps);
   if (std::isfinite(now.objective)) text += fmt::format("  {:.8g}", now.objective);
-  if (now.step > 0 && now.step < now.steps) {
-    const double left = seconds_in_phase / static_cast<double>(now.step) * static_cast<double>(now.steps - now.step);
+  if (steps_done > 0 && now.step < now.steps) {
+    const double left = seconds / static_cast<double>(steps_done) * static_cast<double>(now.steps - now.step);
     // A fit may converge before its last step, so this is the most that it can take.
-    text += fmt::format("  at most {} to go", duration_text(left));
+    if (left >= 1) text += fmt::format("  at most {} to go", duration_text(left));
   }
   return text;
 }
@@ -36,12 +36,14 @@ void progress_line::operator()(const progress& now) {
   if (now.phase != phase_ || now.step < last_step_) {
     phase_ = now.phase;
     phase_begin_ = time;
+    first_step_ = now.step;
     next_ = time;
   }
   last_step_ = now.step;
   if (time < next_) return;
   next_ = time + std::chrono::milliseconds(100);
-  std::string text = progress_text(prefix_, now, std::chrono::duration<double>(time - phase_begin_).count());
+  const std::chrono::duration<double> seconds = time - phase_begin_;
+  std::string text = progress_text(prefix_, now, now.step - first_step_, seconds.count());
   winsize size{};
   if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 1 && text.size() >= size.ws_col) {
     text.resize(size.ws_col - 1u);

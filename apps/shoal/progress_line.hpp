@@ -28,13 +28,15 @@ class progress_line {
   bool visible_;
   bool drawn_ = false;
   std::string prefix_;
-  std::string phase_;
+  std::string phase_ = "none";
+  std::size_t first_step_ = 0;
   std::size_t last_step_ = 0;
   clock::time_point phase_begin_;
   clock::time_point next_;
 };
 
-/// The text of that line: phase, step of steps, the figure, and the time still to go at the present pace.
-std::string progress_text(const std::string& prefix, const progress& now, double seconds_in_phase);
+/// The text of that line: phase, step of steps, the figure, and the time still to go at the pace of the last
+/// `steps_done` steps, which took `seconds`. A resumed fit does not begin at its first step.
+std::string progress_text(const std::string& prefix, const progress& now, std::size_t steps_done, double seconds);
 
 }  // namespace shoal::app

@@ -102,9 +102,11 @@ TEST(words, for_people) {
 }
 
 TEST(progress, says_at_most_how_long_it_takes) {
-  EXPECT_EQ(progress_text("", {"gmm", 25, 100, -4.25}, 10), "gmm 25/100  -4.25  at most 30 s to go");
-  EXPECT_EQ(progress_text("K = 3", {"gmm", 100, 100, -4.25}, 10), "K = 3  gmm 100/100  -4.25");
-  EXPECT_EQ(progress_text("", {"seeding", 0, 0, std::nan("")}, 10), "seeding");
+  EXPECT_EQ(progress_text("", {"gmm", 25, 100, -4.25}, 25, 10), "gmm 25/100  -4.25  at most 30 s to go");
+  EXPECT_EQ(progress_text("", {"gmm", 60, 100, -4.25}, 5, 10), "gmm 60/100  -4.25  at most 80 s to go");
+  EXPECT_EQ(progress_text("", {"gmm", 60, 100, -4.25}, 0, 0), "gmm 60/100  -4.25");
+  EXPECT_EQ(progress_text("K = 3", {"gmm", 100, 100, -4.25}, 99, 10), "K = 3  gmm 100/100  -4.25");
+  EXPECT_EQ(progress_text("", {"seeding", 0, 0, std::nan("")}, 0, 10), "seeding");
 }
 
 // Rows whose statistics can be done by hand, spread over several chunks by repetition.
