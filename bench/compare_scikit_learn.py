@@ -44,16 +44,12 @@ COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
 def shoal(*arguments, threads=2):
-    """Runs the command line; its --json object, with the peak of its resident memory in bytes."""
+    """Runs the command line; its --json object."""
     command = [str(SHOAL), *map(str, arguments), "--threads", str(threads), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
-        output = process.stdout.read()
-        complaint = process.stderr.read().decode()
-        _, status, usage = os.wait4(process.pid, 0)
-        process.returncode = os.waitstatus_to_exitcode(status)
-    if process.returncode != 0:
-        sys.exit(f"{' '.join(command)}\nended with {process.returncode}: {complaint}")
-    return json.loads(output) | {"peak_bytes": 1024 * usage.ru_maxrss}
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)}\nended with {done.returncode}: {done.stderr}")
+    return json.loads(done.stdout)
 
 
 def write_start(weights, means, variances, kind):
@@ -163,7 +159,7 @@ def alternate(ours, peer, repeats):
         "shoal_two_threads": statistics.median(two),
         "shoal_one_thread": statistics.median(one),
         "scikit_learn": statistics.median(theirs),
-        "peak_bytes": runs[0]["peak_bytes"],
+        "peak_bytes": runs[0]["peak_resident_bytes"],
     }
 
 
@@ -274,7 +270,7 @@ def measure_memory():
         size = components * (1 + columns + (columns * columns if family == "gmm" else 0)) * 8
         data = 4 * rows * columns
         cases.append({"family": family, "rows": rows, "columns": columns, "components": components, "data_bytes": data,
-                      "statistics_bytes": size, "peak_over_data": got["peak_bytes"] - data})  # fmt: skip
+                      "statistics_bytes": size, "peak_over_data": got["peak_resident_bytes"] - data})  # fmt: skip
         print(f"{family} {rows} x {columns}, {components}: {cases[-1]['peak_over_data'] / 2**20:.0f} MiB over the data")
     return {"memory": cases}
 
@@ -297,7 +293,7 @@ def measure_large():
     return {"large": {"bytes": path.stat().st_size, "seconds_resident": middle[0], "seconds_streamed": middle[1],
                       "seconds_whole_resident": statistics.median(run["seconds"] for run in resident),
                       "seconds_whole_streamed": statistics.median(run["seconds"] for run in streamed),
-                      "peak_streamed": max(run["peak_bytes"] for run in streamed)}}  # fmt: skip
+                      "peak_streamed": max(run["peak_resident_bytes"] for run in streamed)}}  # fmt: skip
 
 
 def machine():
