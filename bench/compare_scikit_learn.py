@@ -21,7 +21,7 @@ import warnings
 
 import numpy as np
 import sklearn
-from performance_page import write_page
+from performance_page import write_pages
 from sklearn.cluster import KMeans
 from sklearn.mixture import GaussianMixture
 
@@ -164,7 +164,7 @@ def alternate(ours, peer, repeats):
 
 
 def work(family, kind, rows, columns, components):
-    """Multiply-adds of one iteration that no exact method avoids, using symmetry and triangularity."""
+    """Multiply-adds of one iteration that leaves nothing out, using symmetry and triangularity."""
     if family == "kmeans":
         return rows * components * columns
     if kind == "full":
@@ -260,6 +260,7 @@ def kmeans_agreement(rows, means, iterations):
 
 
 def measure_memory():
+    """The peak of a fit less the rows, which are mapped and so part of it."""
     cases = []
     for family, rows, columns, components in (("gmm", 2**22, 8, 10), ("gmm", 2**18, 64, 64), ("kmeans", 2**22, 8, 256)):
         np.save(SCRATCH / "rows.npy", np.random.default_rng(0).normal(size=(rows, columns)).astype(np.float32))
@@ -339,8 +340,8 @@ def main():
     path = ROOT / "bench" / "results" / f"{slug}-{today}.json"
     path.parent.mkdir(exist_ok=True)
     path.write_text(json.dumps(result, indent=1) + "\n")
-    print(write_page(result, ROOT / "docs" / "performance.md"))
-    print(f"Written: {path.relative_to(ROOT)} and docs/performance.md")
+    print(write_pages(result, ROOT))
+    print(f"Written: {path.relative_to(ROOT)}, docs/performance.md and README.md")
 
 
 if __name__ == "__main__":

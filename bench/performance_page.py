@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md, from what compare_scikit_learn.py measured."""
+"""The tables of docs/performance.md and README.md, from what compare_scikit_learn.py measured."""
 
 BEGIN = "<!-- written by script/bench: begin -->"
 END = "<!-- written by script/bench: end -->"
@@ -14,15 +14,17 @@ def milliseconds(seconds):
     return f"{1e3 * seconds:.3g}"
 
 
+def problem(case):
+    name = "k-means" if case["family"] == "kmeans" else f"mixture, {case['covariance_type']}"
+    return f"{name}, {case['data']}" if case["data"] else name
+
+
 def speed_table(cases):
     rows = []
     for case in cases:
-        name = "k-means" if case["family"] == "kmeans" else f"mixture, {case['covariance_type']}"
-        if case["data"]:
-            name += f", {case['data']}"
         two = case["shoal_two_threads"]
         rows.append([
-            name,
+            problem(case),
             f"{case['rows']:,}, {case['columns']}, {case['components']}",
             milliseconds(case["scikit_learn"]),
             milliseconds(two),
@@ -34,6 +36,19 @@ def speed_table(cases):
     titles = ["problem", "N, d, K", "scikit-learn, ms", "shoal, ms", "times faster (goal)", "two threads against one",
               "of the multiply-add peak", "of the read bandwidth"]  # fmt: skip
     return table(titles, rows)
+
+
+def short_text(result):
+    rows = []
+    for case in result["speed"]:
+        theirs, ours = case["scikit_learn"], case["shoal_two_threads"]
+        rows.append([problem(case), f"{case['rows']:,} × {case['columns']}, K = {case['components']}",
+                     f"{milliseconds(theirs)} ms", f"{milliseconds(ours)} ms", f"{theirs / ours:.1f} ×"])  # fmt: skip
+    machine = result["machine"]
+    return (
+        table(["one iteration", "rows × columns", f"scikit-learn {machine['scikit_learn']}", "shoal", "faster"], rows)
+        + f"\n\n({machine['cpu']}, {machine['threads']} threads, {result['date']}.)"
+    )
 
 
 def agreement_table(cases):
@@ -74,7 +89,7 @@ def large_text(large):
     whole = large["seconds_whole_streamed"] / large["seconds_whole_resident"]
     return (
         f"A file of {large['bytes'] / 2**30:.1f} GiB (8 columns, 10 components, full, cached by the system): "
-        f"{large['seconds_resident']:.2f} s an iteration mapped, {large['seconds_streamed']:.2f} s with `--memory-limit "
+        f"{large['seconds_resident']:.2f} s an iteration in memory, {large['seconds_streamed']:.2f} s with `--memory-limit "
         f"64MiB`, {ratio:.2f} times as long ({whole:.2f} times for the whole command; the goal is at most 1.3), with a peak "
         f"of {large['peak_streamed'] / 2**20:.0f} MiB in all, and the same bits."
     )
@@ -104,11 +119,15 @@ def page_text(result):
     return "\n\n".join(parts)
 
 
-def write_page(result, path):
-    """Replaces what is between the marks of the page; returns the new part."""
-    text = page_text(result)
-    page = path.read_text()
-    before, rest = page.split(BEGIN)
+def replace_between_marks(path, text):
+    before, rest = path.read_text().split(BEGIN)
     after = rest.split(END)[1]
     path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+
+
+def write_pages(result, root):
+    """Replaces what is between the marks of docs/performance.md and README.md; returns the longer text."""
+    text = page_text(result)
+    replace_between_marks(root / "docs" / "performance.md", text)
+    replace_between_marks(root / "README.md", short_text(result))
     return text
