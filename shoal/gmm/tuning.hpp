@@ -19,9 +19,10 @@ inline constexpr std::size_t factor_tile = 4;
 constexpr std::size_t packed_tile_start(std::size_t column) { return column * (column + factor_tile) / 2; }
 
 /// Row vectors of one register tile of the expectation step: 4 columns × 3 vectors fill the 16 registers of AVX2, with
-/// 7 loads for 12 multiply-adds. Together with the 3 × 4 tiles of the moments, which load as much, (65,536, 54, 7)
-/// takes 31 ms, 85 % of the multiply-adds that the registers alone could do in that time. Sums must be named variables:
-/// in arrays or structures GCC 12 stores them in every step, and the same tiles took 15 % more.
+/// 7 loads for 12 multiply-adds; the 3 × 4 tiles of the moments load as much. Sums must be named variables: GCC 12
+/// stores those in arrays or structures in every step. (65,536, 54, 7) takes 32 ms with means N(0, 1) and (32,768, 32,
+/// 64) 75 ms: 82 % and 57 % of the peak if N·K·d² multiply-adds are counted, less in truth, because part of the moments
+/// is negligible even there and not computed.
 inline constexpr std::size_t expectation_vectors = 3;
 
 /// Sums of at most so many rows stay in one SIMD lane of the data's scalar; then they go on in float64.
@@ -37,8 +38,9 @@ template <class Scalar>
 inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.657359027997264 : 55.451774444795625;
 
 /// A component that holds at most this share of a block's rows gets a panel of only those rows. With matrices the
-/// gathering costs little beside the products: (2¹⁸, 8, 10) with means N(0, 3²) 28 → 14 ms. Without them it costs as
-/// much as it saves until the rows are very few: 8.7 ms where half is allowed, against 7.4 ms without any gathering.
+/// gathering costs little beside the products: (2¹⁸, 8, 10) takes 15.5 ms with means N(0, 1), where nothing is
+/// gathered, and 13.4 ms with N(0, 3²). Without matrices it costs as much as it saves until the rows are very few: with
+/// N(0, 3²) 8.7 ms where half is allowed, 7.5 ms where a sixteenth is.
 inline constexpr double compact_share = 0.5;
 inline constexpr double compact_share_diagonal = 1.0 / 16;
 
@@ -46,9 +48,9 @@ inline constexpr double compact_share_diagonal = 1.0 / 16;
 /// where these leave a responsibility that is not negligible.
 inline constexpr std::size_t least_prune_columns = 16;
 
-/// Columns that it looks at first. With means N(0, 3²), (65,536, 54, 7) goes from 30 to 16 ms and (32,768, 32, 64) from
-/// 52 to 23 ms. Means N(0, 3²) of unit components leave 4 % of the pairs at 12 of 32 columns and 2 % at 16 of 54, for
-/// 15 % and 9 % of the work.
+/// Columns that it looks at first. For means N(0, 3²) of unit components the normal approximation leaves 4 % of the
+/// pairs at 12 of 32 columns and 2 % at 16 of 54, for 15 % and 9 % of the work. There (65,536, 54, 7) takes 17 ms and
+/// (32,768, 32, 64) 22 ms; without this step, and with slower tiles, they took 30 and 52 ms.
 constexpr std::size_t probe_columns(std::size_t columns) {
   const std::size_t some = 10 + columns / 8;
   const std::size_t half = columns / 2;
