@@ -7,16 +7,16 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/mixture_stepper.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
 
 /// Expectation-maximisation (Dempster, Laird & Rubin 1977) on an executor. Borrows everything it is given.
 template <class Scalar>
-class expectation_maximization final : public stepper {
+class expectation_maximization final : public mixture_stepper {
  public:
   expectation_maximization(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
                            const options& options);
@@ -28,8 +28,8 @@ class expectation_maximization final : public stepper {
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 
-  const model& current() const { return model_; }
-  std::size_t reseeded() const { return reseeded_; }
+  const model& current() const override { return model_; }
+  std::size_t reseeded() const override { return reseeded_; }
 
  private:
   void reseed(model& next, const parameters<Scalar>& prepared, const std::vector<std::size_t>& empty);

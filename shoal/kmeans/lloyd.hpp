@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/accumulate.hpp>
+#include <shoal/kmeans/clustering_stepper.hpp>
 #include <shoal/kmeans/tuning.hpp>
 
 namespace shoal::kmeans {
@@ -21,7 +21,7 @@ namespace shoal::kmeans {
 /// scikit-learn, and every centroid moves to the mean of its rows. A cluster stays empty, at its place, when no row is
 /// off its centroid any more.
 template <class Scalar>
-class lloyd final : public stepper {
+class lloyd final : public clustering_stepper {
  public:
   using seed_function = std::function<std::vector<double>(std::size_t restart)>;
 
@@ -36,11 +36,10 @@ class lloyd final : public stepper {
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 
-  const std::vector<double>& centroids() const { return centroids_; }
-  std::size_t relocated() const { return relocated_; }
-  /// Of the present centroids; a fold when they are not known yet. Weights are in the caller's units.
-  double inertia();
-  std::vector<double> cluster_weights();
+  const std::vector<double>& centroids() const override { return centroids_; }
+  std::size_t relocated() const override { return relocated_; }
+  double inertia() override;
+  std::vector<double> cluster_weights() override;
 
  private:
   const statistics& fold_rows();

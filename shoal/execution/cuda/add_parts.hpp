@@ -1,0 +1,13 @@
+// Sums of equally long rows of numbers on the device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+namespace shoal::cuda {
+
+/// into[i] += parts[0][i] + parts[1][i] + …, in that order, for i < count; parts lie `count` apart.
+void add_parts(double* into, const double* parts, std::size_t count, std::size_t others, cudaStream_t stream);
+
+}  // namespace shoal::cuda

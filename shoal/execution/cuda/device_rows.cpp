@@ -1,0 +1,152 @@
+#include <shoal/execution/cuda/device_rows.hpp>
+
+#include <cstring>
+
+#include <fmt/format.h>
+
+namespace shoal::cuda {
+namespace {
+
+// A copy of so much keeps the bus busy for a millisecond, long beside what starting it costs.
+constexpr std::size_t most_piece_bytes = std::size_t{64} << 20;
+
+// Rows that one task of the host copies into page-locked memory.
+constexpr std::size_t task_rows = piece_unit;
+
+std::size_t memory_for_rows(const gpu& one, std::size_t limit) {
+  if (limit != 0) return limit;
+  const device_scope scope(one.device);
+  std::size_t free = 0, total = 0;
+  check(cudaMemGetInfo(&free, &total), "ask for its free memory");
+  return free / 5 * 4;
+}
+
+}  // namespace
+
+template <class Scalar>
+device_rows<Scalar>::device_rows(device_group& group, const fold_context& context, const weighted_rows<Scalar>& data,
+                                 std::size_t device_memory)
+    : group_(&group), context_(context), data_(data), shares_(group.size()) {
+  const std::size_t units = (rows() + piece_unit - 1) / piece_unit;
+  const std::size_t row_bytes = (columns() + (weighted() ? 1 : 0)) * sizeof(Scalar);
+  // The first GPUs take the larger shares, so that the first share is the largest.
+  std::size_t next = 0;
+  for (std::size_t g = 0; g < shares_.size(); ++g) {
+    const std::size_t mine = units / shares_.size() + (g < units % shares_.size() ? 1 : 0);
+    shares_[g].first = next;
+    shares_[g].count = std::min(rows() - next, mine * piece_unit);
+    next += shares_[g].count;
+  }
+  std::size_t memory = memory_for_rows(group[0], device_memory);
+  for (std::size_t g = 1; g < group.size(); ++g) memory = std::min(memory, memory_for_rows(group[g], device_memory));
+
+  resident_ = largest_share() * row_bytes <= memory;
+  const std::size_t buffers = std::min(memory / 2, most_piece_bytes) / (row_bytes * piece_unit);
+  if (!resident_ && buffers == 0) {
+    throw out_of_memory(fmt::format(
+        "streaming rows of {} bytes needs two buffers of {} rows, {} bytes of device memory, and {} are given",
+        row_bytes, piece_unit, 2 * row_bytes * piece_unit, memory));
+  }
+  piece_rows_ = std::max<std::size_t>(1, buffers) * piece_unit;
+
+  const std::size_t staged = std::min(piece_rows_, largest_share());
+  for (std::size_t g = 0; g < shares_.size(); ++g) {
+    const device_scope scope(group[g].device);
+    share& mine = shares_[g];
+    if (mine.count == 0) continue;
+    for (slot& place : mine.slots) {
+      place.host.grow(staged * (columns() + (weighted() ? 1 : 0)));
+      if (resident_) continue;
+      place.rows.grow(staged * columns());
+      if (weighted()) place.weights.grow(staged);
+    }
+    if (resident_) {
+      mine.slots[0].rows.grow(mine.count * columns());
+      if (weighted()) mine.slots[0].weights.grow(mine.count);
+    }
+  }
+  if (!resident_) return;
+
+  for (std::size_t begin = 0; begin < largest_share(); begin += piece_rows_) {
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      share& mine = shares_[g];
+      if (begin >= mine.count) continue;
+      const device_scope scope(group[g].device);
+      copy_in(g, mine.slots[mine.turn], mine.first + begin, std::min(piece_rows_, mine.count - begin),
+              mine.slots[0].rows.data() + begin * columns(),
+              weighted() ? mine.slots[0].weights.data() + begin : nullptr);
+      mine.turn ^= 1;
+    }
+  }
+  for (std::size_t g = 0; g < shares_.size(); ++g) {
+    const device_scope scope(group[g].device);
+    group[g].copy.synchronize();
+    for (slot& place : shares_[g].slots) place.host = {};
+  }
+}
+
+// Copies rows of the source to the device through a slot's page-locked memory, in the order of the copy stream.
+template <class Scalar>
+void device_rows<Scalar>::copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows,
+                                  Scalar* weights) {
+  if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+  const stream& copy = (*group_)[gpu].copy;
+  through.copied.synchronize();
+  Scalar* const staged_weights = through.host.data() + count * columns();
+  fill(first, count, through.host.data(), weighted() ? staged_weights : nullptr);
+  check(cudaMemcpyAsync(rows, through.host.data(), count * columns() * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
+        "copy rows to the device");
+  if (weighted()) {
+    check(cudaMemcpyAsync(weights, staged_weights, count * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
+          "copy weights to the device");
+  }
+  through.copied.record(copy);
+}
+
+// All of the host's threads read: one alone cannot keep up with the bus.
+template <class Scalar>
+void device_rows<Scalar>::fill(std::size_t first, std::size_t count, Scalar* rows, Scalar* weights) {
+  const std::size_t tasks = (count + task_rows - 1) / task_rows;
+  context_.workers->run(tasks, 1, [&](std::size_t task, const team_member&) {
+    thread_local aligned_buffer<Scalar> rows_buffer, weights_buffer;
+    const std::size_t begin = task * task_rows;
+    const std::size_t some = std::min(task_rows, count - begin);
+    const matrix_view<const Scalar> read = data_.rows->read(first + begin, some, rows_buffer);
+    Scalar* const to = rows + begin * columns();
+    if (read.row_stride() == read.columns()) {
+      std::memcpy(to, read.data(), some * columns() * sizeof(Scalar));
+    } else {
+      for (std::size_t i = 0; i < some; ++i) std::memcpy(to + i * columns(), read.row(i), columns() * sizeof(Scalar));
+    }
+    if (weights == nullptr) return;
+    const matrix_view<const Scalar> column = data_.weights->read(first + begin, some, weights_buffer);
+    for (std::size_t i = 0; i < some; ++i) weights[begin + i] = column(i, 0);
+  });
+}
+
+template <class Scalar>
+device_piece<Scalar> device_rows<Scalar>::present(std::size_t gpu, std::size_t begin, std::size_t count) {
+  share& mine = shares_[gpu];
+  if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+  slot& place = mine.slots[resident_ ? 0 : mine.turn];
+  if (!resident_) {
+    const struct gpu& one = (*group_)[gpu];
+    place.consumed.hold(one.copy);
+    copy_in(gpu, place, mine.first + begin, count, place.rows.data(), place.weights.data());
+    place.copied.hold(one.compute);
+  }
+  return {place.rows.data(), weighted() ? place.weights.data() : nullptr, mine.first + begin, begin, count};
+}
+
+template <class Scalar>
+void device_rows<Scalar>::release(std::size_t gpu) {
+  if (resident_) return;
+  share& mine = shares_[gpu];
+  mine.slots[mine.turn].consumed.record((*group_)[gpu].compute);
+  mine.turn ^= 1;
+}
+
+template class device_rows<float>;
+template class device_rows<double>;
+
+}  // namespace shoal::cuda

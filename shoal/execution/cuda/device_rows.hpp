@@ -1,0 +1,100 @@
+// Rows on their way through the GPUs: each GPU has its share, kept there or streamed through two buffers.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/device_group.hpp>
+#include <shoal/execution/fold.hpp>
+
+namespace shoal::cuda {
+
+/// Every cut between shares and pieces falls on a multiple of so many rows, and kernels sum tiles of rows that divide
+/// it: no cut changes which rows are summed together.
+inline constexpr std::size_t piece_unit = 4096;
+
+/// Consecutive rows in the memory of one GPU. Everything is contiguous: row i starts at rows + i · columns.
+template <class Scalar>
+struct device_piece {
+  const Scalar* rows = nullptr;
+  const Scalar* weights = nullptr;  ///< [count], scaled; null: all one
+  std::size_t first = 0;            ///< index of the first row in the whole data
+  std::size_t share_first = 0;      ///< the same in this GPU's share; a multiple of piece_unit
+  std::size_t count = 0;
+};
+
+/// The rows of a fit, dealt to the GPUs of a group in equal shares. A share that fits into the memory given is copied
+/// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before.
+/// Borrows the group, the sources and the context's workers.
+template <class Scalar>
+class device_rows {
+ public:
+  /// `device_memory` bytes on each GPU may hold rows; 0 means four fifths of what is free. Copies resident shares now.
+  /// Throws out_of_memory when not even two buffers of piece_unit rows fit, interrupted, and what reading throws.
+  device_rows(device_group& group, const fold_context& context, const weighted_rows<Scalar>& data,
+              std::size_t device_memory = 0);
+
+  device_group& group() const { return *group_; }
+  const weighted_rows<Scalar>& data() const { return data_; }
+  std::size_t rows() const { return data_.rows->rows(); }
+  std::size_t columns() const { return data_.rows->columns(); }
+  bool weighted() const { return data_.weights != nullptr; }
+  bool resident() const { return resident_; }
+  std::size_t share_first(std::size_t gpu) const { return shares_[gpu].first; }
+  std::size_t share_rows(std::size_t gpu) const { return shares_[gpu].count; }
+  /// Most rows of a piece on any GPU.
+  std::size_t most_piece_rows() const { return resident_ ? largest_share() : piece_rows_; }
+
+  /// Calls visit(gpu index, piece) for every piece, a GPU's in order, with that GPU current; what visit enqueues in
+  /// the GPU's compute stream finds the piece there. A share without rows has no piece. Returns before the work is
+  /// done. Throws interrupted when asked to stop between pieces, and what reading and visiting throw.
+  template <class Visit>
+  void for_each_piece(const Visit& visit) {
+    const std::size_t step = std::max<std::size_t>(1, most_piece_rows());
+    for (std::size_t begin = 0; begin < largest_share(); begin += step) {
+      for (std::size_t g = 0; g < shares_.size(); ++g) {
+        if (begin >= shares_[g].count) continue;
+        const device_scope scope((*group_)[g].device);
+        const device_piece<Scalar> piece = present(g, begin, std::min(step, shares_[g].count - begin));
+        visit(g, piece);
+        release(g);
+      }
+    }
+  }
+
+ private:
+  // One of the two places of a streamed piece: on the host, on the device, and what must end before it is used again.
+  struct slot {
+    pinned_buffer<Scalar> host;
+    device_buffer<Scalar> rows;
+    device_buffer<Scalar> weights;
+    event copied;
+    event consumed;
+  };
+  struct share {
+    std::size_t first = 0;
+    std::size_t count = 0;
+    slot slots[2];
+    std::size_t turn = 0;
+  };
+
+  std::size_t largest_share() const { return shares_.front().count; }
+  device_piece<Scalar> present(std::size_t gpu, std::size_t begin, std::size_t count);
+  void release(std::size_t gpu);
+  void copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
+  void fill(std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
+
+  device_group* group_;
+  fold_context context_;
+  weighted_rows<Scalar> data_;
+  std::vector<share> shares_;
+  std::size_t piece_rows_ = 0;
+  bool resident_ = false;
+};
+extern template class device_rows<float>;
+extern template class device_rows<double>;
+
+}  // namespace shoal::cuda

@@ -1,0 +1,17 @@
+// What the fit of a mixture needs of an executor's expectation-maximisation beside its steps.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/estimation/fit_loop.hpp>
+#include <shoal/gmm/gmm.hpp>
+
+namespace shoal::gmm {
+
+class mixture_stepper : public stepper {
+ public:
+  virtual const model& current() const = 0;  ///< after the last step that was reported
+  virtual std::size_t reseeded() const = 0;  ///< empty components that got a row so far
+};
+
+}  // namespace shoal::gmm
