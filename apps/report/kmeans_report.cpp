@@ -77,7 +77,7 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
                           {"seconds in the loop", duration(fit.loop_seconds)}};
   if (fit.iterations > 0)
     facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.iterations))});
-  if (!fit.simd_target.empty()) facts.push_back({"instruction set", fit.simd_target});
+  if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   add_options(out, data);
 }

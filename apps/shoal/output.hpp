@@ -58,6 +58,7 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
 void say_device(const run_options& run, std::size_t threads);
 
 /// The keys that every answer of a computation ends with.
-void add_machine(json& object, std::size_t threads, shoal::scalar scalar, const std::string& simd_target);
+void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
+                 const std::string& hardware);
 
 }  // namespace shoal::app

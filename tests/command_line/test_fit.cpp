@@ -49,7 +49,7 @@ TEST_F(fits, json_has_every_key_with_its_type) {
        {"iterations", "rows", "columns", "threads", "components", "restarts", "reseeded", "seed", "max_iterations"}) {
     EXPECT_TRUE(object.at(key).is_number_unsigned()) << key;
   }
-  for (const char* key : {"device", "scalar", "simd_target", "version", "covariance_type", "init", "data"}) {
+  for (const char* key : {"device", "scalar", "hardware", "version", "covariance_type", "init", "data"}) {
     EXPECT_TRUE(object.at(key).is_string()) << key;
   }
   EXPECT_TRUE(object.at("converged").is_boolean());
