@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include <shoal/algebra/instances/sums.hpp>
 #include <shoal/estimation/nearest.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 
@@ -59,16 +60,6 @@ class parallel_candidates {
 
   // Σ weight of the rows nearest to each candidate.
   std::vector<double> weights() {
-    struct weight_monoid {
-      using value_type = std::vector<double>;
-      std::size_t size;
-      value_type identity() const { return value_type(size); }
-      void reset(value_type& value) const { std::fill(value.begin(), value.end(), 0.0); }
-      void combine_into(value_type& into, const value_type& from) const {
-        for (std::size_t i = 0; i < size; ++i) into[i] += from[i];
-      }
-      std::size_t bytes() const { return size * sizeof(double); }
-    };
     struct weight_body {
       using scratch = parallel_scratch<Work>;
       parallel_candidates* self;
@@ -84,7 +75,8 @@ class parallel_candidates {
                              });
       }
     };
-    return fold<Scalar>(context_, data_, weight_monoid{points_.size() / columns_}, weight_body{this});
+    return fold<Scalar>(context_, data_, algebra::componentwise_sum<double>(points_.size() / columns_),
+                        weight_body{this});
   }
 
  private:

@@ -136,38 +136,16 @@ shoal::gmm::statistics sums_of(covariance_type type, const std::vector<double>& 
   return reference::accumulate(model, centres, shoal::matrix_view<const double>(values.data(), rows, 4));
 }
 
-TEST(Statistics, AreACommutativeGroupAboutACommonCentre) {
+TEST(Statistics, AreTakenOutAgain) {
   for (const covariance_type type : all_types) {
     const std::vector<double> centres(12, 0.25);
     const shoal::gmm::statistics_group group(shoal::gmm::statistics_layout(type, 3, 4));
     const auto a = sums_of(type, centres, 1, 40);
     const auto b = sums_of(type, centres, 2, 50);
-    const auto c = sums_of(type, centres, 3, 60);
-    auto ab = a;
-    group.combine_into(ab, b);
-    auto ba = b;
-    group.combine_into(ba, a);
-    checks::expect_same_bits(ab, ba, "a + b = b + a");
-    auto ab_c = ab;
-    group.combine_into(ab_c, c);
-    auto bc = b;
-    group.combine_into(bc, c);
-    auto a_bc = a;
-    group.combine_into(a_bc, bc);
-    checks::expect_close(ab_c, a_bc, 1e-14, "(a + b) + c = a + (b + c)");
-    auto with_identity = a;
-    group.combine_into(with_identity, group.identity());
-    checks::expect_same_bits(with_identity, a, "a + 0 = a");
-    auto inverse = a;
-    group.invert(inverse);
-    group.combine_into(inverse, a);
-    checks::expect_same_bits(inverse, group.identity(), "a + (−a) = 0");
-    auto without_b = ab;
+    auto without_b = a;
+    group.combine_into(without_b, b);
     group.subtract_from(without_b, b);
     checks::expect_close(without_b, a, 1e-13, "(a + b) − b = a");
-    auto reset = a;
-    group.reset(reset);
-    checks::expect_same_bits(reset, group.identity(), "reset");
     EXPECT_EQ(group.bytes(), a.values().size() * sizeof(double));
   }
 }
