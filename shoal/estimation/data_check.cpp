@@ -32,8 +32,7 @@ template <class Scalar>
 }  // namespace
 
 template <class Scalar>
-data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
-                        bool fingerprint) {
+void check_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
   if (rows.rows() == 0) throw bad_data("the data have no rows");
   if (rows.columns() == 0) throw bad_data("the data have no columns");
   if (weights != nullptr && weights->columns() != 1) {
@@ -43,8 +42,10 @@ data_summary check_data(const fold_context& context, const row_source<Scalar>& r
     throw bad_argument(
         fmt::format("weights must have one value for each of the {} rows; got {}", rows.rows(), weights->rows()));
   }
-  const check_statistics all = fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0},
-                                            check_monoid{rows.columns()}, check_body<Scalar>{fingerprint});
+}
+
+template <class Scalar>
+data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
   if (all.bad_weight != no_bad_row) {
     aligned_buffer<Scalar> buffer;
     throw bad_data(fmt::format("the weight of row {} (counting from 0) is {}; weights must be finite and not negative",
@@ -70,6 +71,19 @@ data_summary check_data(const fold_context& context, const row_source<Scalar>& r
   return summary;
 }
 
+template <class Scalar>
+data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+                        bool fingerprint) {
+  check_shapes(rows, weights);
+  return summarise(fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0}, check_monoid{rows.columns()},
+                                check_body<Scalar>{fingerprint}),
+                   rows, weights);
+}
+
+template void check_shapes(const row_source<float>&, const row_source<float>*);
+template void check_shapes(const row_source<double>&, const row_source<double>*);
+template data_summary summarise(const check_statistics&, const row_source<float>&, const row_source<float>*);
+template data_summary summarise(const check_statistics&, const row_source<double>&, const row_source<double>*);
 template data_summary check_data(const fold_context&, const row_source<float>&, const row_source<float>*, bool);
 template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
 
