@@ -1,28 +1,11 @@
 #include <shoal/kmeans/backend.hpp>
 
 #include <shoal/estimation/nearest.hpp>
-#include <shoal/estimation/seeding.hpp>
+#include <shoal/kmeans/first_centroids.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 
 namespace shoal::kmeans {
 namespace {
-
-template <class Scalar>
-std::vector<double> first_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
-                                    const data_summary& summary, const options& options, std::size_t restart) {
-  const seeding_request request{options.clusters, options.seed, restart};
-  switch (options.init) {
-    case seeding::plus_plus:
-      return seed_plus_plus(context, data, summary, request);
-    case seeding::parallel:
-      return seed_parallel(context, data, summary, request);
-    case seeding::random_rows:
-      return seed_random_rows(context, data, summary, request);
-    case seeding::centroids:
-      break;
-  }
-  return options.centroids;
-}
 
 template <class Scalar>
 class host_backend final : public backend<Scalar> {

@@ -13,6 +13,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/choosing.hpp>
+#include <shoal/kmeans/first_centroids.hpp>
 
 namespace shoal::kmeans {
 namespace {
@@ -96,44 +97,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   const fold_context context{workers.get(), options.memory_limit, control.stop};
   const std::unique_ptr<backend<Scalar>> on =
       make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
-  const data_summary& summary = on->summary();
-  if (summary.rows < options.clusters) {
-    throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
-                               options.clusters));
-  }
-  const bool given = options.init == seeding::centroids;
-  if (given) check_centroids(options, summary.columns);
-
-  double mean_variance = 0;
-  for (const double variance : summary.variance) mean_variance += variance / static_cast<double>(summary.columns);
-
-  const std::unique_ptr<clustering_stepper> steps = on->fit(options);
-  loop_options loop;
-  loop.phase = "kmeans";
-  loop.max_iterations = options.max_iterations;
-  loop.restarts = given ? 1 : options.restarts;
-  loop.stop = [&](std::span<const step_record> done) { return stops(done, options, mean_variance); };
-  loop.checkpoint = options.checkpoint;
-  loop.checkpoint_seconds = options.checkpoint_seconds;
-  if (!options.checkpoint.empty()) {
-    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64", on->hardware());
-  }
-  loop_result best = run_fit(*steps, loop, control);
-
-  fit_result result;
-  result.model = {options.clusters, summary.columns, steps->centroids(), {}};
-  result.inertia = steps->inertia();
-  result.history = std::move(best.history);
-  result.iterations = best.iterations;
-  result.converged = best.converged;
-  result.relocated = steps->relocated();
-  result.rows = summary.rows;
-  result.total_weight = summary.total_weight;
-  const criteria chosen = information_criteria(steps->cluster_weights(), summary.columns, result.inertia);
-  result.bic = chosen.bic;
-  result.aic = chosen.aic;
-  result.hardware = on->hardware();
-  result.loop_seconds = best.loop_seconds;
+  fit_result result = fit(*on, options, control);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
@@ -149,6 +113,51 @@ double predict_rows(const model& model, const row_source<Scalar>& rows, std::int
 }
 
 }  // namespace
+
+template <class Scalar>
+fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
+  const auto start = std::chrono::steady_clock::now();
+  const data_summary& summary = on.summary();
+  if (summary.rows < options.clusters) {
+    throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
+                               options.clusters));
+  }
+  const bool given = options.init == seeding::centroids;
+  if (given) check_centroids(options, summary.columns);
+
+  const double variance = mean_variance(summary);
+  const std::unique_ptr<clustering_stepper> steps = on.fit(options);
+  loop_options loop;
+  loop.phase = "kmeans";
+  loop.max_iterations = options.max_iterations;
+  loop.restarts = given ? 1 : options.restarts;
+  loop.stop = [&](std::span<const step_record> done) { return stops(done, options, variance); };
+  loop.checkpoint = options.checkpoint;
+  loop.checkpoint_seconds = options.checkpoint_seconds;
+  if (!options.checkpoint.empty()) {
+    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64", on.hardware());
+  }
+  loop_result best = run_fit(*steps, loop, control);
+
+  fit_result result;
+  result.model = {options.clusters, summary.columns, steps->centroids(), {}};
+  result.inertia = steps->inertia();
+  result.history = std::move(best.history);
+  result.iterations = best.iterations;
+  result.converged = best.converged;
+  result.relocated = steps->relocated();
+  result.rows = summary.rows;
+  result.total_weight = summary.total_weight;
+  const criteria chosen = information_criteria(steps->cluster_weights(), summary.columns, result.inertia);
+  result.bic = chosen.bic;
+  result.aic = chosen.aic;
+  result.hardware = on.hardware();
+  result.loop_seconds = best.loop_seconds;
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+template fit_result fit(backend<float>&, const options&, const control&);
+template fit_result fit(backend<double>&, const options&, const control&);
 
 fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
                const control& control) {
