@@ -8,7 +8,7 @@
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
-#include <shoal/gmm/worst_rows.hpp>
+#include <shoal/gmm/reseed.hpp>
 
 namespace shoal::gmm {
 
@@ -43,34 +43,10 @@ std::vector<step_record> expectation_maximization<Scalar>::advance(std::size_t) 
   model next = model_;
   const std::vector<std::size_t> empty =
       maximise(sums, prepared.centres, options_.regularization, next, context_.workers);
-  if (!empty.empty()) reseed(next, prepared, empty);
+  if (!empty.empty()) reseed(context_, data_, summary_, options_.regularization, prepared, empty, next);
   model_ = std::move(next);
   reseeded_ += empty.size();
   return {{sums.log_likelihood() / sums.total_weight(), 0.0, false}};
-}
-
-// An empty component starts anew at a row that the present model explains worst, as wide as the data and with the
-// weight of one row; the rows are distinct when several components are empty.
-template <class Scalar>
-void expectation_maximization<Scalar>::reseed(model& next, const parameters<Scalar>& prepared,
-                                              const std::vector<std::size_t>& empty) {
-  const std::size_t columns = next.columns;
-  const std::vector<std::vector<double>> rows = worst_rows(context_, data_, prepared, empty.size());
-  const model fresh =
-      pooled_model(next.covariance_type, std::vector<double>(columns, 0.0), summary_, options_.regularization);
-  for (std::size_t i = 0; i < empty.size(); ++i) {
-    const std::size_t k = empty[i];
-    std::copy(rows[i % rows.size()].begin(), rows[i % rows.size()].end(),
-              next.means.begin() + static_cast<std::ptrdiff_t>(k * columns));
-    if (next.covariance_type != covariance_type::tied) {
-      std::copy(fresh.covariances.begin(), fresh.covariances.end(),
-                next.covariances.begin() + static_cast<std::ptrdiff_t>(k * fresh.covariances.size()));
-    }
-    next.weights[k] = 1.0 / static_cast<double>(summary_.positive_rows);
-  }
-  double sum = 0;
-  for (const double weight : next.weights) sum += weight;
-  for (double& weight : next.weights) weight /= sum;
 }
 
 template <class Scalar>

@@ -32,8 +32,6 @@ class expectation_maximization final : public mixture_stepper {
   std::size_t reseeded() const override { return reseeded_; }
 
  private:
-  void reseed(model& next, const parameters<Scalar>& prepared, const std::vector<std::size_t>& empty);
-
   struct folds;
 
   fold_context context_;

@@ -5,14 +5,12 @@
 #include <functional>
 #include <limits>
 #include <numbers>
-#include <string>
 #include <type_traits>
 
-#include <fmt/format.h>
 #include <Eigen/Cholesky>
 #include <Eigen/Core>
 
-#include <shoal/core/error.hpp>
+#include <shoal/gmm/refusals.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -20,16 +18,6 @@ namespace {
 using row_major = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
 std::size_t padded(std::size_t columns) { return (columns + factor_tile - 1) / factor_tile * factor_tile; }
-
-[[noreturn]] void refuse_covariance(covariance_type type, std::size_t component, const std::string& reason) {
-  const std::string which = type == covariance_type::tied ? "the covariance that all components share"
-                                                          : fmt::format("component {}", component);
-  throw numerical_error(fmt::format(
-      "some components have ill-defined empirical covariance: {} {} (collapsed onto too few distinct rows, or onto "
-      "columns that are constant or collinear). Increase the regularization, decrease the number of components, or "
-      "scale the columns alike",
-      which, reason));
-}
 
 // Runs task(0…count−1), on the workers when there are any.
 void for_each(executor* workers, std::size_t count, const std::function<void(std::size_t)>& task) {
@@ -49,11 +37,11 @@ double factorise(covariance_type type, std::size_t component, const double* cova
   // Eigen compares pivots with zero only, which NaN passes.
   const auto diagonal = cholesky.matrixLLT().diagonal();
   if (cholesky.info() != Eigen::Success || !diagonal.allFinite()) {
-    refuse_covariance(type, component, "is not positive definite");
+    refuse_covariance(type, component, not_positive_definite);
   }
   upper = row_major::Identity(size, size);
   cholesky.matrixU().solveInPlace(upper);
-  if (!upper.allFinite()) refuse_covariance(type, component, "is too close to singular");
+  if (!upper.allFinite()) refuse_covariance(type, component, too_close_to_singular);
   return -diagonal.array().log().sum();
 }
 
@@ -92,11 +80,7 @@ void round_centres(parameters<Scalar>& into, const double* means) {
   into.centres.resize(into.components * into.columns);
   for (std::size_t i = 0; i < into.centres.size(); ++i) {
     const auto centre = static_cast<Scalar>(means[i]);
-    if (!std::isfinite(centre)) {
-      throw numerical_error(fmt::format(
-          "the mean of component {} in column {} is {}, beyond the range of {}: scale the column, or use float64",
-          i / into.columns, i % into.columns, means[i], sizeof(Scalar) == 4 ? "float32" : "float64"));
-    }
+    if (!std::isfinite(centre)) refuse_mean(i / into.columns, i % into.columns, means[i], sizeof(Scalar));
     into.centres[i] = static_cast<double>(centre);
   }
 }
@@ -121,11 +105,7 @@ void prepare_factor(const model& model, std::size_t k, prepared_component& into)
   for (std::size_t j = 0; j < d; ++j) {
     const double variance =
         model.covariance_type == covariance_type::diag ? model.covariances[k * d + j] : model.covariances[k];
-    if (!(variance > 0) || !std::isfinite(variance)) {
-      const std::string where =
-          model.covariance_type == covariance_type::diag ? fmt::format(" in column {}", j) : std::string();
-      refuse_covariance(model.covariance_type, k, fmt::format("has the variance {}{}", variance, where));
-    }
+    if (!(variance > 0) || !std::isfinite(variance)) refuse_variance(model.covariance_type, k, j, variance);
     into.inverse[j] = 1 / std::sqrt(variance);
     into.log_determinant += std::log(into.inverse[j]);
   }

@@ -27,8 +27,8 @@ class cuda_backend final : public backend<Scalar> {
     const auto first_model = [this, &options](std::size_t restart) {
       return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
     };
-    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), summary(), options,
-                                                        first_model);
+    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
+                                                        summary(), options, first_model);
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

@@ -1,0 +1,13 @@
+#include <shoal/gmm/cuda/device_accumulator.hpp>
+
+namespace shoal::gmm {
+
+// The first kernel that is made for the shape, the most special one first; the plain one is made for all.
+template <class Scalar>
+std::unique_ptr<device_accumulator<Scalar>> make_device_accumulator(const accumulator_shape& shape) {
+  return make_plain_accumulator<Scalar>(shape);
+}
+template std::unique_ptr<device_accumulator<float>> make_device_accumulator(const accumulator_shape&);
+template std::unique_ptr<device_accumulator<double>> make_device_accumulator(const accumulator_shape&);
+
+}  // namespace shoal::gmm

@@ -1,0 +1,249 @@
+#include <shoal/gmm/cuda/device_expectation_maximization.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/gmm/cuda/device_parts.hpp>
+#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/reseed.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+// How long the host may be left without news.
+constexpr double batch_seconds = 0.05;
+
+// Steps of one graph: one launch for several costs the host less, and the GPU goes on without a gap.
+constexpr std::size_t graph_steps = 8;
+
+template <class Scalar>
+class device_expectation_maximization final : public mixture_stepper {
+ public:
+  device_expectation_maximization(cuda::device_rows<Scalar>& rows, const fold_context& context,
+                                  const weighted_rows<Scalar>& data, const data_summary& summary,
+                                  const options& options, first_model_function first_model)
+      : rows_(rows),
+        context_(context),
+        data_(data),
+        summary_(summary),
+        options_(options),
+        first_model_(std::move(first_model)),
+        layout_(options.covariance_type, options.components, rows.columns()),
+        parts_(rows.group(), layout_, options.regularization),
+        many_steps_(rows.group().size() == 1 && rows.resident()) {
+    cuda::device_group& group = rows.group();
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      const cuda::device_scope scope(group[g].device);
+      accumulators_.push_back(make_device_accumulator<Scalar>(
+          {layout_, rows.share_rows(g), group[g].multiprocessors, group[g].shared_bytes, rows.weighted()}));
+      statistics_.emplace_back(layout_.size());
+    }
+  }
+
+  void seed(std::size_t restart) override {
+    begin(first_model_ ? first_model_(restart) : initial_model(context_, data_, summary_, options_, restart), 0);
+    previous_ = previous_step::none;
+  }
+
+  std::vector<step_record> advance(std::size_t most) override {
+    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+    make_ready();
+    const cuda::device_scope scope(rows_.group()[0].device);
+    const std::size_t steps = batch(most);
+    if (many_steps_) record_graphs(steps);
+    const clock::time_point start = clock::now();
+    parts_.begin_steps(previous_ == previous_step::known, previous_objective_, options_.tolerance);
+    enqueue(steps);
+    const step_state& state = parts_.end_steps();
+    std::vector<step_record> records;
+    for (unsigned i = 0; i < state.steps; ++i) records.push_back({state.objectives[i], 0.0, false});
+    step_seconds_ = std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(state.steps);
+    finish(state.reason, state.failure);
+    previous_ = previous_step::known;
+    previous_objective_ = records.back().objective;
+    return records;
+  }
+
+  double score() override {
+    make_ready();
+    sum_all_rows();
+    const cuda::device_scope scope(rows_.group()[0].device);
+    const std::vector<double> sums = statistics_[0].download(layout_.component(0), rows_.group()[0].compute);
+    return sums[statistics_layout::log_likelihood()] / sums[statistics_layout::total_weight()];
+  }
+
+  std::vector<double> save() const override {
+    std::vector<double> state{static_cast<double>(reseeded_)};
+    const std::vector<double> values = pack_model(current());
+    state.insert(state.end(), values.begin(), values.end());
+    return state;
+  }
+
+  void restore(std::span<const double> state) override {
+    if (state.size() != 1 + model_size(layout_)) throw bad_data("the state is of another size");
+    model restored;
+    restored.covariance_type = options_.covariance_type;
+    restored.components = options_.components;
+    restored.columns = layout_.columns();
+    unpack_model(state.subspan(1), restored);
+    begin(std::move(restored), static_cast<std::size_t>(state[0]));
+    // The loop may know an objective from before, and compare with it: only it can tell whether the next step is the
+    // last.
+    previous_ = previous_step::unknown;
+  }
+
+  const model& current() const override {
+    if (!model_here_) {
+      parts_.download_model(model_);
+      model_here_ = true;
+    }
+    return model_;
+  }
+  std::size_t reseeded() const override { return reseeded_; }
+
+ private:
+  enum class previous_step { none, known, unknown };
+
+  void begin(model first, std::size_t reseeded) {
+    model_ = std::move(first);
+    model_here_ = true;
+    prepared_ = false;
+    failure_ = refusal::none;
+    reseeded_ = reseeded;
+  }
+
+  // The present model on all GPUs, prepared; throws when it cannot be.
+  void make_ready() {
+    if (failure_ != refusal::none) refuse_model(failure_, current(), sizeof(Scalar));
+    if (prepared_) {
+      if (stopped_) parts_.resume();
+    } else {
+      parts_.prepare(model_);
+      prepared_ = true;
+    }
+    stopped_ = false;
+  }
+
+  std::size_t batch(std::size_t most) const {
+    if (!many_steps_ || previous_ == previous_step::unknown || step_seconds_ == 0) return 1;
+    const auto affordable = static_cast<std::size_t>(std::clamp(batch_seconds / step_seconds_, 1.0, 1.0 * most_steps));
+    return std::max<std::size_t>(1, std::min(most, affordable));
+  }
+
+  void record_graphs(std::size_t steps) {
+    const cuda::stream& stream = rows_.group()[0].compute;
+    if (!one_step_) one_step_ = cuda::graph::record(stream, [&] { enqueue_step(); });
+    if (steps < graph_steps || some_steps_) return;
+    some_steps_ = cuda::graph::record(stream, [&] {
+      for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
+    });
+  }
+
+  void enqueue(std::size_t steps) {
+    if (!many_steps_) return enqueue_step();
+    const cuda::stream& stream = rows_.group()[0].compute;
+    for (; steps >= graph_steps; steps -= graph_steps) some_steps_.launch(stream);
+    for (; steps > 0; --steps) one_step_.launch(stream);
+  }
+
+  void enqueue_step() {
+    sum_all_rows();
+    parts_.maximise(statistics_[0].data());
+    parts_.broadcast();
+  }
+
+  // Leaves the statistics of all rows on the first GPU.
+  void sum_all_rows() {
+    cuda::device_group& group = rows_.group();
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      const cuda::device_scope scope(group[g].device);
+      accumulators_[g]->clear(parts_.parameters(g), group[g].compute);
+    }
+    rows_.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+      accumulators_[g]->add(piece, parts_.parameters(g), group[g].compute);
+    });
+    std::vector<double*> sums;
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      const cuda::device_scope scope(group[g].device);
+      sums.push_back(statistics_[g].data());
+      accumulators_[g]->merge(sums[g], parts_.parameters(g), group[g].compute);
+    }
+    group.sum_on_first(sums, sums[0], layout_.size());
+  }
+
+  // Does for the last step what the GPU leaves to the host.
+  void finish(stop_reason reason, refusal::code failure) {
+    stopped_ = reason != stop_reason::none;
+    model_here_ = false;
+    if (reason == stop_reason::failed) failure_ = failure;
+    if (reason == stop_reason::empty) fill_empty_components();
+  }
+
+  // The GPU stopped before it changed anything, so model and statistics are those of the step's start.
+  void fill_empty_components() {
+    const model& start = current();
+    statistics sums(layout_);
+    const std::vector<double> values = statistics_[0].download(layout_.size(), rows_.group()[0].compute);
+    std::copy(values.begin(), values.end(), sums.values().begin());
+    const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, context_.workers);
+    model next = start;
+    const std::vector<std::size_t> empty =
+        gmm::maximise(sums, prepared.centres, options_.regularization, next, context_.workers);
+    reseed(context_, data_, summary_, options_.regularization, prepared, empty, next);
+    begin(std::move(next), reseeded_ + empty.size());
+  }
+
+  cuda::device_rows<Scalar>& rows_;
+  fold_context context_;
+  const weighted_rows<Scalar>& data_;
+  const data_summary& summary_;
+  const options& options_;
+  first_model_function first_model_;
+  statistics_layout layout_;
+  device_parts<Scalar> parts_;
+  bool many_steps_;
+  std::vector<std::unique_ptr<device_accumulator<Scalar>>> accumulators_;
+  std::vector<cuda::device_buffer<double>> statistics_;
+  cuda::graph one_step_;
+  cuda::graph some_steps_;
+
+  mutable model model_;
+  mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's
+  bool prepared_ = false;           // the GPUs hold the present model
+  bool stopped_ = false;            // and have been told to do nothing
+  refusal::code failure_ = refusal::none;
+  std::size_t reseeded_ = 0;
+  previous_step previous_ = previous_step::none;
+  double previous_objective_ = 0;
+  double step_seconds_ = 0;  // of the last batch; 0: not known
+};
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
+    cuda::device_rows<Scalar>& rows, const fold_context& context, const weighted_rows<Scalar>& data,
+    const data_summary& summary, const options& options, first_model_function first_model) {
+  return std::make_unique<device_expectation_maximization<Scalar>>(rows, context, data, summary, options,
+                                                                   std::move(first_model));
+}
+template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
+                                                                               const fold_context&,
+                                                                               const weighted_rows<float>&,
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
+template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
+                                                                               const fold_context&,
+                                                                               const weighted_rows<double>&,
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
+
+}  // namespace shoal::gmm

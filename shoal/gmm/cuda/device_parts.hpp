@@ -1,0 +1,69 @@
+// What a mixture needs on each GPU of a group, and on the first one beside it: memory, accumulators, the step's end.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/gmm/cuda/device_accumulator.hpp>
+#include <shoal/gmm/cuda/device_mixture.hpp>
+#include <shoal/gmm/cuda/maximise.hpp>
+#include <shoal/gmm/gmm.hpp>
+
+namespace shoal::gmm {
+
+/// Throws numerical_error that says what `code` found in `model`, in the words of prepare() in parameters.hpp.
+[[noreturn]] void refuse_model(refusal::code code, const model& model, std::size_t scalar_bytes);
+
+/// A model's numbers one after another: weights, means, covariances.
+std::size_t model_size(const statistics_layout& layout);
+std::vector<double> pack_model(const model& model);
+/// `model` has its type, sizes and names already.
+void unpack_model(std::span<const double> values, model& model);
+
+/// A mixture on every GPU of a group, in the first one's compute stream. Borrows the group.
+template <class Scalar>
+class device_parts {
+ public:
+  device_parts(cuda::device_group& group, const statistics_layout& layout, double regularization);
+
+  const statistics_layout& layout() const { return layout_; }
+  cuda::device_group& group() const { return *group_; }
+  device_parameters<Scalar> parameters(std::size_t gpu) const { return mixtures_[gpu].parameters(); }
+
+  /// Puts the model on the first GPU, prepares it there, and gives it to the others. Waits. Throws numerical_error as
+  /// prepare() in parameters.hpp does.
+  void prepare(const model& model);
+  /// The model as the last maximise() left it. Waits.
+  void download_model(model& into) const;
+
+  /// Starts steps that the host will look at together. Does not wait.
+  void begin_steps(bool has_previous, double previous, double tolerance);
+  /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
+  void maximise(const double* statistics);
+  /// Gives the first GPU's parameters to the others. Does not wait.
+  void broadcast();
+  /// What happened since begin_steps(). Waits for the first GPU.
+  const step_state& end_steps();
+  /// Lets kernels run again after a stop.
+  void resume();
+
+ private:
+  step_arguments<Scalar> arguments(const double* statistics);
+  void upload_state();
+
+  cuda::device_group* group_;
+  statistics_layout layout_;
+  double regularization_;
+  std::vector<device_mixture<Scalar>> mixtures_;
+  cuda::device_buffer<double> model_;
+  cuda::device_buffer<double> work_;
+  cuda::device_buffer<step_state> state_;
+  cuda::pinned_buffer<step_state> host_state_;
+};
+extern template class device_parts<float>;
+extern template class device_parts<double>;
+
+}  // namespace shoal::gmm

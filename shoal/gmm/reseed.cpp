@@ -1,0 +1,37 @@
+#include <shoal/gmm/reseed.hpp>
+
+#include <algorithm>
+
+#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/worst_rows.hpp>
+
+namespace shoal::gmm {
+
+template <class Scalar>
+void reseed(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
+            double regularization, const parameters<Scalar>& present, const std::vector<std::size_t>& empty,
+            model& next) {
+  const std::size_t columns = next.columns;
+  const std::vector<std::vector<double>> rows = worst_rows(context, data, present, empty.size());
+  const model fresh = pooled_model(next.covariance_type, std::vector<double>(columns, 0.0), summary, regularization);
+  for (std::size_t i = 0; i < empty.size(); ++i) {
+    const std::size_t k = empty[i];
+    std::copy(rows[i % rows.size()].begin(), rows[i % rows.size()].end(),
+              next.means.begin() + static_cast<std::ptrdiff_t>(k * columns));
+    if (next.covariance_type != covariance_type::tied) {
+      std::copy(fresh.covariances.begin(), fresh.covariances.end(),
+                next.covariances.begin() + static_cast<std::ptrdiff_t>(k * fresh.covariances.size()));
+    }
+    next.weights[k] = 1.0 / static_cast<double>(summary.positive_rows);
+  }
+  double sum = 0;
+  for (const double weight : next.weights) sum += weight;
+  for (double& weight : next.weights) weight /= sum;
+}
+
+template void reseed(const fold_context&, const weighted_rows<float>&, const data_summary&, double,
+                     const parameters<float>&, const std::vector<std::size_t>&, model&);
+template void reseed(const fold_context&, const weighted_rows<double>&, const data_summary&, double,
+                     const parameters<double>&, const std::vector<std::size_t>&, model&);
+
+}  // namespace shoal::gmm
