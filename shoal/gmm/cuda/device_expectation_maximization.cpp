@@ -18,11 +18,15 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// How long the host may be left without news.
+// How long the loop above may be left without news.
 constexpr double batch_seconds = 0.05;
 
 // Steps of one graph: one launch for several costs the host less, and the GPU goes on without a gap.
 constexpr std::size_t graph_steps = 8;
+
+// Graphs that wait for the GPU: enough that it never waits for the host, few, because when the steps stop those that
+// are under way still pass through the GPU and do nothing.
+constexpr std::size_t graphs_in_flight = 2;
 
 template <class Scalar>
 class device_expectation_maximization final : public mixture_stepper {
@@ -46,6 +50,8 @@ class device_expectation_maximization final : public mixture_stepper {
           {layout_, rows.share_rows(g), group[g].multiprocessors, group[g].shared_bytes, rows.weighted()}));
       statistics_.emplace_back(layout_.size());
     }
+    const cuda::device_scope scope(group[0].device);
+    for (std::size_t i = 0; i < graphs_in_flight; ++i) passed_.emplace_back();
   }
 
   void seed(std::size_t restart) override {
@@ -57,11 +63,16 @@ class device_expectation_maximization final : public mixture_stepper {
     if (context_.stop.stop_requested()) throw interrupted("stopped on request");
     make_ready();
     const cuda::device_scope scope(rows_.group()[0].device);
-    const std::size_t steps = batch(most);
-    if (many_steps_) record_graphs(steps);
+    if (many_steps_ && !one_step_) record_graphs();
     const clock::time_point start = clock::now();
     parts_.begin_steps(previous_ == previous_step::known, previous_objective_, options_.tolerance);
-    enqueue(steps);
+    if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
+      launch_steps(std::min<std::size_t>(most, most_steps), start);
+    } else if (many_steps_) {
+      one_step_.launch(rows_.group()[0].compute);
+    } else {
+      enqueue_step();
+    }
     const step_state& state = parts_.end_steps();
     std::vector<step_record> records;
     for (unsigned i = 0; i < state.steps; ++i) records.push_back({state.objectives[i], 0.0, false});
@@ -132,26 +143,31 @@ class device_expectation_maximization final : public mixture_stepper {
     stopped_ = false;
   }
 
-  std::size_t batch(std::size_t most) const {
-    if (!many_steps_ || previous_ == previous_step::unknown || step_seconds_ == 0) return 1;
-    const auto affordable = static_cast<std::size_t>(std::clamp(batch_seconds / step_seconds_, 1.0, 1.0 * most_steps));
-    return std::max<std::size_t>(1, std::min(most, affordable));
-  }
-
-  void record_graphs(std::size_t steps) {
+  void record_graphs() {
     const cuda::stream& stream = rows_.group()[0].compute;
-    if (!one_step_) one_step_ = cuda::graph::record(stream, [&] { enqueue_step(); });
-    if (steps < graph_steps || some_steps_) return;
+    one_step_ = cuda::graph::record(stream, [&] { enqueue_step(); });
     some_steps_ = cuda::graph::record(stream, [&] {
       for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
     });
   }
 
-  void enqueue(std::size_t steps) {
-    if (!many_steps_) return enqueue_step();
+  // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
+  void launch_steps(std::size_t most, clock::time_point start) {
     const cuda::stream& stream = rows_.group()[0].compute;
-    for (; steps >= graph_steps; steps -= graph_steps) some_steps_.launch(stream);
-    for (; steps > 0; --steps) one_step_.launch(stream);
+    const bool quick = step_seconds_ * static_cast<double>(graph_steps * graphs_in_flight) < batch_seconds;
+    std::size_t launched = 0;
+    for (std::size_t graphs = 0; launched < most; ++graphs) {
+      cuda::event& done = passed_[graphs % graphs_in_flight];
+      if (graphs >= graphs_in_flight) {
+        done.synchronize();
+        const double elapsed = std::chrono::duration<double>(clock::now() - start).count();
+        if (parts_.stopped() || elapsed > batch_seconds || context_.stop.stop_requested()) return;
+      }
+      const std::size_t steps = quick && most - launched >= graph_steps ? graph_steps : 1;
+      (steps == 1 ? one_step_ : some_steps_).launch(stream);
+      done.record(stream);
+      launched += steps;
+    }
   }
 
   void enqueue_step() {
@@ -214,6 +230,7 @@ class device_expectation_maximization final : public mixture_stepper {
   std::vector<cuda::device_buffer<double>> statistics_;
   cuda::graph one_step_;
   cuda::graph some_steps_;
+  std::vector<cuda::event> passed_;  // [graphs_in_flight]
 
   mutable model model_;
   mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's

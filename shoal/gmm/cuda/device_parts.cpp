@@ -67,6 +67,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   work_.grow(work_size(device_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
   host_state_.grow(1);
+  host_reason_.grow(1);
 }
 
 template <class Scalar>
@@ -78,6 +79,7 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
   made.model = {model_.data(), model_.data() + K, model_.data() + K + K * layout_.columns()};
   made.prepared = mixtures_[0].arrays();
   made.state = state_.data();
+  made.host_reason = host_reason_.data();
   made.regularization = regularization_;
   made.work = work_.data();
   made.multiprocessors = static_cast<unsigned>((*group_)[0].multiprocessors);
@@ -118,6 +120,7 @@ void device_parts<Scalar>::begin_steps(bool has_previous, double previous, doubl
   host_state_[0].has_previous = has_previous ? 1 : 0;
   host_state_[0].previous = previous;
   host_state_[0].tolerance = tolerance;
+  host_reason_[0] = static_cast<int>(stop_reason::none);
   upload_state();
 }
 
@@ -132,6 +135,12 @@ void device_parts<Scalar>::broadcast() {
   std::vector<void*> to;
   for (auto& mixture : mixtures_) to.push_back(mixture.data());
   group_->broadcast(mixtures_[0].data(), to, mixtures_[0].bytes());
+}
+
+template <class Scalar>
+bool device_parts<Scalar>::stopped() const {
+  const volatile int& reason = host_reason_[0];  // the GPU writes it
+  return reason != static_cast<int>(stop_reason::none);
 }
 
 template <class Scalar>

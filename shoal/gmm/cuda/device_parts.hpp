@@ -45,6 +45,9 @@ class device_parts {
   void maximise(const double* statistics);
   /// Gives the first GPU's parameters to the others. Does not wait.
   void broadcast();
+  /// Whether steps have stopped by themselves, as far as the host can see without waiting: surely when the work that
+  /// stopped them is known to be done.
+  bool stopped() const;
   /// What happened since begin_steps(). Waits for the first GPU.
   const step_state& end_steps();
   /// Lets kernels run again after a stop.
@@ -62,6 +65,7 @@ class device_parts {
   cuda::device_buffer<double> work_;
   cuda::device_buffer<step_state> state_;
   cuda::pinned_buffer<step_state> host_state_;
+  cuda::pinned_buffer<int> host_reason_;
 };
 extern template class device_parts<float>;
 extern template class device_parts<double>;

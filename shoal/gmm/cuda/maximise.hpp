@@ -59,6 +59,7 @@ struct step_arguments {
   model_arrays model;
   prepared_arrays<Scalar> prepared;
   step_state* state = nullptr;
+  int* host_reason = nullptr;  ///< host memory that takes the stop_reason, so that the host may look while steps run
   double regularization = 0;
   double* work = nullptr;  ///< [work_size()]
   unsigned multiprocessors = 1;

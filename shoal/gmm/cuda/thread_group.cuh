@@ -15,7 +15,8 @@ __device__ Number warp_sum(Number value) {
 }
 
 struct warp_group {
-  unsigned rank;  // of the calling thread
+  static constexpr unsigned rows_in_hand = 2;  // of a matrix, for eliminate()
+  unsigned rank;                               // of the calling thread
   unsigned size;
 
   __device__ warp_group() : rank(threadIdx.x % warp_size), size(warp_size) {}
@@ -27,6 +28,7 @@ struct warp_group {
 
 // A whole block of at most 1024 threads, a multiple of warp_size.
 struct block_group {
+  static constexpr unsigned rows_in_hand = 4;
   unsigned rank;
   unsigned size;
 
@@ -43,6 +45,22 @@ struct block_group {
     return total;
   }
   __device__ bool any(bool value) const { return __syncthreads_or(value); }
+};
+
+// A group's threads as a small grid over the rows and columns of a matrix.
+struct group_grid {
+  unsigned row;     // of the calling thread
+  unsigned column;  // of the calling thread
+  unsigned rows;
+  unsigned columns;
+
+  template <class Group>
+  __device__ group_grid(const Group& group, unsigned matrix_columns) {
+    columns = matrix_columns <= 8 ? 8 : (matrix_columns <= 16 ? 16 : warp_size);
+    rows = group.size / columns;
+    row = group.rank / columns;
+    column = group.rank % columns;
+  }
 };
 
 }  // namespace shoal::gmm

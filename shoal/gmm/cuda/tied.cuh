@@ -3,9 +3,8 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/prepare_component.cuh>
-#include <shoal/gmm/cuda/step_launch.hpp>
+#include <shoal/gmm/cuda/step_launch.cuh>
 
 namespace shoal::gmm {
 
@@ -40,13 +39,6 @@ inline constexpr unsigned tied_threads = 256;
 
 inline unsigned blocks_for(std::size_t threads) {
   return static_cast<unsigned>((threads + tied_threads - 1) / tied_threads);
-}
-
-template <class Kernel>
-void allow_shared(Kernel* kernel, std::size_t bytes) {
-  if (bytes <= 48 * 1024) return;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "give a kernel shared memory");
 }
 
 }  // namespace shoal::gmm

@@ -21,14 +21,27 @@ struct shape {
   std::size_t rows, columns, components;
 };
 
-constexpr shape shapes[] = {{1, 1, 1},     {31, 2, 2},    {32, 3, 10},   {33, 8, 10},  {127, 17, 2},
-                            {4095, 8, 10}, {4096, 3, 2},  {4097, 8, 2},  {8209, 2, 3}, {509, 33, 3},
-                            {509, 64, 10}, {1021, 8, 65}, {257, 130, 2}, {61, 200, 2}};
+// Every number of rows meets every number of columns, with as many components as keep the reference quick; and some
+// that are larger than what a block holds.
+std::vector<shape> shapes() {
+  constexpr std::size_t most_products = 10'000'000;
+  constexpr std::size_t components[] = {1, 2, 10, 65};
+  std::vector<shape> result{{257, 130, 2}, {61, 200, 2}, {4097, 8, 65}};
+  std::size_t turn = 0;
+  for (const std::size_t rows : {1, 31, 32, 33, 127, 4095, 4096, 4097, 8209}) {
+    for (const std::size_t columns : {1, 2, 3, 8, 17, 33, 64}) {
+      std::size_t K = components[turn++ % 4];
+      if (rows * columns * columns * K > most_products) K = 1;
+      result.push_back({rows, columns, K});
+    }
+  }
+  return result;
+}
 
 template <class Scalar>
 void check_shapes(bool weighted, double spread, double tolerance) {
   for (const covariance_type type : all_types) {
-    for (const shape& s : shapes) {
+    for (const shape& s : shapes()) {
       const auto model = reference::random_model(type, s.components, s.columns, spread, 3);
       problem<Scalar> of(reference::random_rows<Scalar>(model, s.rows, s.columns, 4), s.columns,
                          weighted ? device_checks::some_weights<Scalar>(s.rows) : std::vector<Scalar>());

@@ -1,0 +1,43 @@
+// Launches of kernels that follow each other closely.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+
+#include <shoal/execution/cuda/check.hpp>
+
+namespace shoal::cuda {
+
+/// Shared memory that a kernel gets without asking.
+inline constexpr std::size_t ordinary_shared_bytes = 48 * 1024;
+
+/// Called first by kernels that launch_in_turn() launches: waits until all that came before in the stream is done, and
+/// lets the launch of what comes after begin.
+__device__ inline void wait_for_predecessor() {
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
+}
+
+/// Launches a kernel that calls wait_for_predecessor(), so that its launch is under way while the work before it ends.
+template <class... Parameters, class... Arguments>
+void launch_in_turn(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared,
+                    cudaStream_t stream, const Arguments&... arguments) {
+  if (shared > ordinary_shared_bytes) {
+    check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
+          "give a kernel shared memory");
+  }
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(blocks);
+  config.blockDim = dim3(threads);
+  config.dynamicSmemBytes = shared;
+  config.stream = stream;
+  config.attrs = &early;
+  config.numAttrs = 1;
+  check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch a kernel");
+}
+
+}  // namespace shoal::cuda
