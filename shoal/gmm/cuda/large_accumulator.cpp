@@ -15,6 +15,8 @@ namespace {
 // Responsibilities of so many rows and components are kept at a time: 128 MiB, so that kernels are long beside the gaps
 // between them.
 constexpr std::size_t chunk_terms = std::size_t{1} << 25;
+// Elements of a chunk are counted in 32 bits.
+constexpr std::size_t most_chunk_rows = std::size_t{1} << 22;
 constexpr std::size_t most_lane_bytes = std::size_t{256} << 20;
 
 constexpr std::size_t up_to(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
@@ -33,26 +35,22 @@ class large_accumulator final : public device_accumulator<float> {
     const auto sums = static_cast<std::size_t>(large::sums_size(groups));
 
     const std::size_t share = up_to(std::max<std::size_t>(shape.share_rows, 1), cuda::piece_unit);
-    problem_.chunk_rows =
-        std::min(share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit);
+    problem_.chunk_rows = std::min(
+        {share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit, most_chunk_rows});
     // As many lanes as there are teams to work on them, but for small shares and large statistics.
     const std::size_t teams = shape.multiprocessors * static_cast<std::size_t>(large::moments_teams(groups, K));
     const std::size_t sections = share / large::section_rows;
-    const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (components * sums * sizeof(double)));
+    const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
     problem_.lanes = static_cast<int>(
         std::min({std::max<std::size_t>(1, teams / components), std::max<std::size_t>(1, sections), by_memory}));
 
     const std::size_t places = components * static_cast<std::size_t>(large::group_columns * groups);
-    const std::size_t pairs = components * static_cast<std::size_t>(8 * large::steps_of(groups));
     const std::size_t words = problem_.chunk_rows / large::word_rows;
     const auto take = [](auto& buffer, std::size_t size) {
       buffer.grow(size);
       return buffer.data();
     };
-    problem_.factor_tiles = take(
-        factor_tiles_, (problem_.tied ? 1 : components) * static_cast<std::size_t>(large::tile_count(groups)) * 32);
-    problem_.expectation_scales = take(expectation_scales_, pairs);
-    problem_.expectation_offsets = take(expectation_offsets_, pairs);
+    problem_.records = take(records_, components * static_cast<std::size_t>(large::record_size(groups)));
     problem_.moment_scales = take(moment_scales_, places);
     problem_.coarse = take(coarse_, 1);
     problem_.terms = take(terms_, components * problem_.chunk_rows);
@@ -60,7 +58,8 @@ class large_accumulator final : public device_accumulator<float> {
     problem_.far_masks = take(far_masks_, words);
     problem_.word_sums = take(word_sums_, words);
     problem_.scratch = take(scratch_, static_cast<std::size_t>(large::far_warps) * components);
-    problem_.sums = take(sums_, static_cast<std::size_t>(problem_.lanes) * components * sums);
+    problem_.sums = take(sums_, 2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
+    problem_.any_far = take(any_far_, 1);
     problem_.likelihood =
         take(likelihood_, static_cast<std::size_t>(large::likelihood_lanes) * large::likelihood_sums);
   }
@@ -68,6 +67,7 @@ class large_accumulator final : public device_accumulator<float> {
   void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
+    any_far_.fill_with_zeros(stream);
     large::pack_mixture(with(parameters), stream);
   }
 
@@ -119,9 +119,7 @@ class large_accumulator final : public device_accumulator<float> {
 
   statistics_layout layout_;
   large::problem problem_;
-  cuda::device_buffer<uint4> factor_tiles_;
-  cuda::device_buffer<float4> expectation_scales_;
-  cuda::device_buffer<float2> expectation_offsets_;
+  cuda::device_buffer<uint4> records_;
   cuda::device_buffer<float2> moment_scales_;
   cuda::device_buffer<int> coarse_;
   cuda::device_buffer<float> terms_;
@@ -131,6 +129,7 @@ class large_accumulator final : public device_accumulator<float> {
   cuda::device_buffer<double> scratch_;
   cuda::device_buffer<double> sums_;
   cuda::device_buffer<double> likelihood_;
+  cuda::device_buffer<int> any_far_;
 };
 
 }  // namespace

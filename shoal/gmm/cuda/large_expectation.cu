@@ -11,7 +11,19 @@
 namespace shoal::gmm::large {
 namespace {
 
-constexpr int warps = 4;
+// How a kernel for so many groups of columns is cut: tiles of 16 rows that pass the components together in a warp, warps
+// of a block, and blocks that fit on a multiprocessor by their registers.
+constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
+constexpr int block_warps(int groups) { return groups <= 4 ? 8 : 12; }
+constexpr int least_blocks(int groups) { return groups <= 4 ? 2 : 1; }
+
+// Components in shared memory at a time; while they are used, the next ones arrive.
+constexpr int stage_components(int groups) {
+  constexpr int most = 20 << 10;
+  const int some = most / (record_size(groups) * 16);
+  return some < 1 ? 1 : some;
+}
+constexpr int stage_size(int groups) { return stage_components(groups) * record_size(groups); }
 
 // What a thread knows of the row that it owns while the components pass by.
 struct row_state {
@@ -19,18 +31,26 @@ struct row_state {
   float sum = 0;
   float norm = INFINITY;  // ‖y‖² under the component of the greatest term
 
+  // A term that is −∞ (an empty component) or not a number (a ‖y‖² out of range) is beyond what counts.
   __device__ void add(float term, float its_norm) {
-    if (!(term > -INFINITY)) return;  // an empty component, or a ‖y‖² out of range: it is beyond what counts
     const float ratio = __expf(-fabsf(term - greatest));
-    if (term > greatest) {
-      sum = fmaf(sum, ratio, 1.0F);
-      greatest = term;
-      norm = its_norm;
-    } else {
-      sum += ratio;
-    }
+    const bool better = term > greatest;
+    const float added = term > -INFINITY ? sum + ratio : sum;
+    sum = better ? fmaf(sum, ratio, 1.0F) : added;
+    greatest = better ? term : greatest;
+    norm = better ? its_norm : norm;
   }
 };
+
+__device__ void copy_stage(uint4* to, const uint4* from, int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to + i));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i) : "memory");
+  }
+}
+__device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all stages but the last one.
+__device__ void wait_for_stage() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
 
 // The elements of a 16-row tile as the tensor core takes them: for each step of 16 columns, rows g and g + 8, columns
 // 2t, 2t + 1, 2t + 8, 2t + 9.
@@ -65,15 +85,14 @@ __device__ void load_rows(const chunk& rows, int columns, int first, float (&x)[
 
 // ‖y‖² of rows g and g + 8 of each tile; a thread has the part of its columns.
 template <int Groups, int Tiles>
-__device__ void partial_norms(const problem& mixture, int k, const float (&x)[Tiles][steps_of(Groups)][8],
+__device__ void partial_norms(const uint4* record, const float (&x)[Tiles][steps_of(Groups)][8],
                               float (&norms)[Tiles][2]) {
   constexpr int steps = steps_of(Groups);
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int t = thread % 4;
-  const float4* const scales = mixture.expectation_scales + k * 8 * steps + t;
-  const float2* const offsets = mixture.expectation_offsets + k * 8 * steps + t;
-  const uint4* const factor =
-      mixture.factor_tiles + (mixture.tied ? 0 : static_cast<std::size_t>(k) * tile_count(Groups) * 32) + thread;
+  const uint4* const factor = record + thread;
+  const float4* const scales = reinterpret_cast<const float4*>(record + record_scales(Groups)) + t;
+  const float2* const offsets = reinterpret_cast<const float2*>(record + record_offsets(Groups)) + t;
   float y[Tiles][Groups][4];
 #pragma unroll
   for (int n = 0; n < Groups; ++n) {
@@ -151,35 +170,59 @@ __device__ double warp_sum(double value) {
   return value;
 }
 
-// Tiles: how many tiles of 16 rows pass the components together.
-template <int Groups, int Tiles>
-__global__ void __launch_bounds__(32 * warps, Groups <= 4 ? 4 : 3)
+template <int Groups>
+__global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
     expectation_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
-  const int word = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
+  constexpr int tiles = row_tiles(Groups);
+  constexpr int batch = stage_components(Groups);
+  extern __shared__ uint4 stages[];
+  const int word = static_cast<int>(blockIdx.x) * block_warps(Groups) + static_cast<int>(threadIdx.x) / 32;
   const int first = word * word_rows;
-  if (first >= rows.count) return;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int row = first + owned_row(thread);
+  const int batches = (mixture.components + batch - 1) / batch;
+  const auto fetch = [&](int number) {
+    const int begin = number * batch;
+    const int some = min(batch, mixture.components - begin);
+    if (some > 0) {
+      copy_stage(stages + number % 2 * stage_size(Groups),
+                 mixture.records + static_cast<std::size_t>(begin) * record_size(Groups), some * record_size(Groups));
+    }
+    end_stage();
+  };
   row_state state;
-  for (int pass = 0; pass < 2 / Tiles; ++pass) {
-    float x[Tiles][steps_of(Groups)][8];
+  for (int pass = 0; pass < 2 / tiles; ++pass) {
+    float x[tiles][steps_of(Groups)][8];
+    fetch(0);
 #pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) {
+    for (int tile = 0; tile < tiles; ++tile) {
       load_rows<steps_of(Groups)>(rows, mixture.columns, first + 16 * (pass + tile), x[tile]);
     }
-    const bool owner = (Tiles == 2 || thread % 4 / 2 == pass) && row < rows.count;
-    for (int k = 0; k < mixture.components; ++k) {
-      float norms[Tiles][2];
-      partial_norms<Groups, Tiles>(mixture, k, x, norms);
-      const float norm = owned_norm(norms);
-      if (owner) {
-        const float term = fmaf(norm, -0.5F, mixture.log_constants[k]);
-        mixture.terms[k * mixture.chunk_rows + static_cast<std::size_t>(row)] = term;
-        state.add(term, norm);
+    const bool owner = (tiles == 2 || thread % 4 / 2 == pass) && row < rows.count;
+    float* to = mixture.terms + row;
+    for (int number = 0; number < batches; ++number) {
+      fetch(number + 1);
+      wait_for_stage();
+      __syncthreads();
+      const uint4* record = stages + number % 2 * stage_size(Groups);
+      const int some = min(batch, mixture.components - number * batch);
+      for (int i = 0; i < some; ++i) {
+        float norms[tiles][2];
+        partial_norms<Groups, tiles>(record, x, norms);
+        const float norm = owned_norm(norms);
+        const float term = fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups)));
+        if (owner) {
+          *to = term;
+          state.add(term, norm);
+        }
+        to += mixture.chunk_rows;
+        record += record_size(Groups);
       }
+      __syncthreads();
     }
   }
+  if (first >= rows.count) return;
 
   const bool inside = row < rows.count;
   const bool near = state.norm <= far_norm && *mixture.coarse == 0;
@@ -204,9 +247,12 @@ __global__ void __launch_bounds__(32 * warps, Groups <= 4 ? 4 : 3)
 
 template <int Groups>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  constexpr int tiles = Groups <= 8 ? 2 : 1;
+  constexpr int warps = block_warps(Groups);
+  constexpr int bytes = 2 * stage_size(Groups) * 16;
   const int words = (rows.count + word_rows - 1) / word_rows;
-  expectation_kernel<Groups, tiles><<<(words + warps - 1) / warps, 32 * warps, 0, stream>>>(mixture, rows);
+  cuda::check(cudaFuncSetAttribute(expectation_kernel<Groups>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "reserve shared memory");
+  expectation_kernel<Groups><<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
 }
 
 }  // namespace

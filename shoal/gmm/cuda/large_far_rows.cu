@@ -70,19 +70,24 @@ __global__ void __launch_bounds__(threads) responsibilities_kernel(const problem
       __syncwarp();
       if (weight > 0) likelihood += weight * (greatest + log(sum) + *mixture.double_log_shift);
     }
-    if (thread == 0 && mixture.far_masks[word] != 0) mixture.word_sums[word].x += likelihood;
+    if (thread == 0 && mixture.far_masks[word] != 0) {
+      mixture.word_sums[word].x += likelihood;
+      *mixture.any_far = 1;
+    }
   }
 }
 
-// One component and lane to a block: its far rows, one after the other.
+// One component and lane to a block: its far rows, one after the other. They have lanes of their own, because between
+// the other rows their place would depend on where chunks end.
 __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.any_far == 0) return;
   __shared__ double z[group_columns * 16];
   const int k = static_cast<int>(blockIdx.x);
   const int lane = static_cast<int>(blockIdx.y);
   const int places = group_columns * mixture.groups;
   const int sizes = sums_size(mixture.groups);
-  double* const sums = mixture.sums + (static_cast<std::size_t>(lane) * mixture.components + k) * sizes;
+  double* const sums =
+      mixture.sums + (static_cast<std::size_t>(mixture.lanes + lane) * mixture.components + k) * sizes;
   const float2* const scales = mixture.moment_scales + k * places;
   const auto first_section = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
   int section = lane - first_section;

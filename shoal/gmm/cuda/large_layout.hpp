@@ -36,6 +36,14 @@ constexpr int steps_of(int groups) { return (groups + 1) / 2; }
 constexpr int tile_index(int groups, int m, int n) { return m * groups - m * (m - 1) + n - 2 * m; }
 constexpr int tile_count(int groups) { return tile_index(groups, steps_of(groups), 2 * steps_of(groups)); }
 
+/// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor, [tile][thread]
+/// two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each pair; the
+/// log-constant.
+constexpr int record_scales(int groups) { return tile_count(groups) * 32; }
+constexpr int record_offsets(int groups) { return record_scales(groups) + 8 * steps_of(groups); }
+constexpr int record_constant(int groups) { return record_offsets(groups) + 4 * steps_of(groups); }
+constexpr int record_size(int groups) { return record_constant(groups) + 1; }
+
 /// Warps that share the second moments of one component, so that their sums fit into registers.
 constexpr int team_warps(int groups) { return (groups + 3) / 4; }
 
@@ -93,9 +101,7 @@ struct problem {
   const double* double_log_shift = nullptr;
   const int* stopped = nullptr;
 
-  uint4* factor_tiles = nullptr;      ///< [K or 1][tile][thread] two float16 terms of the scaled factor
-  float4* expectation_scales = nullptr;  ///< [K][column pair] s₀, s₁, −c₀s₀, −c₁s₁
-  float2* expectation_offsets = nullptr;  ///< [K][column pair]
+  uint4* records = nullptr;           ///< [K][record_size]
   float2* moment_scales = nullptr;    ///< [K][place] s, −cs
   int* coarse = nullptr;              ///< not zero: a component is out of float16's range, every row is far
 
@@ -104,7 +110,8 @@ struct problem {
   unsigned* far_masks = nullptr;   ///< [chunk_rows / word_rows]
   double2* word_sums = nullptr;  ///< [chunk_rows / word_rows] Σ w ln p, Σ w
   double* scratch = nullptr;     ///< [far_warps][K]
-  double* sums = nullptr;        ///< [lane][K][sums_size]
+  double* sums = nullptr;        ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;        ///< not zero: the second half is not all zero
   double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };

@@ -39,9 +39,10 @@ __device__ double lane_sum(const problem& mixture, int k, int place, double scal
   const auto size = static_cast<std::size_t>(sums_size(mixture.groups));
   const double* const from = mixture.sums + k * size + place;
   const std::size_t step = mixture.components * size;
+  const int lanes = *mixture.any_far != 0 ? 2 * mixture.lanes : mixture.lanes;
   double sum = 0;
 #pragma unroll 8
-  for (int lane = 0; lane < mixture.lanes; ++lane) sum += from[lane * step];
+  for (int lane = 0; lane < lanes; ++lane) sum += from[lane * step];
   return sum * scale;
 }
 

@@ -15,10 +15,10 @@ namespace {
 // Rows of one step of a tensor-core product.
 constexpr int step_rows = 16;
 
-// A row that a component holds: the root of its weighted responsibility, and where it is in the chunk.
+// A row that a component holds: the root of its weighted responsibility, and where its elements begin in the chunk.
 struct listed_row {
   float root;
-  int row;
+  unsigned begin;
 };
 
 // Shared memory of a team: its sums, its list, and two steps of split rows when several warps share them.
@@ -60,6 +60,7 @@ struct part {
   uint4* shared_split;
 
   float2 scale[own_groups];
+  const float* column[own_groups];  // of the chunk's first row; used where a read begins
   float upper[upper_count][4];
   float lower[lower_count == 0 ? 1 : lower_count][4];
   float first[own_groups];
@@ -76,6 +77,7 @@ struct part {
 #pragma unroll
     for (int q = 0; q < own_groups; ++q) {
       scale[q] = mixture.moment_scales[k * group_columns * Groups + 8 * (first_group + q) + g];
+      column[q] = rows.rows + min(moment_column(Groups, Width, first_group + q, g), mixture.columns - read_width(q));
     }
     clear();
   }
@@ -96,44 +98,43 @@ struct part {
     weight = 0;
   }
 
-  // The thread's elements of this warp's groups in one row.
-  __device__ void load_row(int row, float (&x)[own_groups]) const {
-    const float* const from = rows.rows + static_cast<std::size_t>(row) * mixture.columns;
-    constexpr int vector = Width == 4 ? 4 : (Width == 2 ? 2 : 1);
+  // Neighbouring columns that are read together, beginning with this warp's group q.
+  static constexpr int read_width(int q) {
+    return Width == 2 && first_group + q >= Groups / 2 * 2 ? 1 : Width;
+  }
+
+  // The thread's elements of this warp's groups in one row. Beyond the last column it reads some other one, which its
+  // scale of zero takes out.
+  __device__ void load_row(unsigned begin, float (&x)[own_groups]) const {
 #pragma unroll
-    for (int q = 0; q < own_groups;) {
-      const int column = moment_column(Groups, Width, first_group + q, g);
-      if (vector == 4) {
-        float4 four = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-        if (column < mixture.columns) four = *reinterpret_cast<const float4*>(from + column);
+    for (int q = 0; q < own_groups; q += read_width(q)) {
+      const float* const from = column[q] + begin;
+      if (read_width(q) == 4) {
+        const float4 four = *reinterpret_cast<const float4*>(from);
         x[q] = four.x;
         if (q + 1 < own_groups) x[q + 1] = four.y;
         if (q + 2 < own_groups) x[q + 2] = four.z;
         if (q + 3 < own_groups) x[q + 3] = four.w;
-        q += 4;
-      } else if (vector == 2 && first_group + q < Groups / 2 * 2) {
-        float2 two = make_float2(0.0F, 0.0F);
-        if (column < mixture.columns) two = *reinterpret_cast<const float2*>(from + column);
+      } else if (read_width(q) == 2) {
+        const float2 two = *reinterpret_cast<const float2*>(from);
         x[q] = two.x;
         if (q + 1 < own_groups) x[q + 1] = two.y;
-        q += 2;
       } else {
-        x[q] = column < mixture.columns ? from[column] : 0.0F;
-        q += 1;
+        x[q] = *from;
       }
     }
   }
 
   // The four rows of a step that this thread holds: 2t, 2t + 1, 2t + 8, 2t + 9.
   __device__ void load_step(int at, listed_row (&entry)[4], float (&x)[4][own_groups]) const {
-    const int4 near = *reinterpret_cast<const int4*>(list + at + 2 * t);
-    const int4 next = *reinterpret_cast<const int4*>(list + at + 2 * t + 8);
-    entry[0] = {__int_as_float(near.x), near.y};
-    entry[1] = {__int_as_float(near.z), near.w};
-    entry[2] = {__int_as_float(next.x), next.y};
-    entry[3] = {__int_as_float(next.z), next.w};
+    const uint4 near = *reinterpret_cast<const uint4*>(list + at + 2 * t);
+    const uint4 next = *reinterpret_cast<const uint4*>(list + at + 2 * t + 8);
+    entry[0] = {__uint_as_float(near.x), near.y};
+    entry[1] = {__uint_as_float(near.z), near.w};
+    entry[2] = {__uint_as_float(next.x), next.y};
+    entry[3] = {__uint_as_float(next.z), next.w};
 #pragma unroll
-    for (int i = 0; i < 4; ++i) load_row(entry[i].row, x[i]);
+    for (int i = 0; i < 4; ++i) load_row(entry[i].begin, x[i]);
   }
 
   // Scales, weighs and splits one step; v = √r z.
@@ -236,10 +237,11 @@ struct part {
   }
 
   // Lists the rows of a section whose responsibility is not negligible, in order, padded to whole steps; every warp of
-  // the team counts, the first one writes.
-  __device__ int list_rows(const float* terms, int first_row) {
+  // the team counts, the first one writes. `most` becomes the largest root.
+  __device__ int list_rows(const float* terms, int first_row, float& most) {
     constexpr float least = -static_cast<float>(negligible_log_ratio<float>);
     int count = 0;
+    most = 0;
 #pragma unroll 4
     for (int i = 0; i < section_rows; i += 32) {
       const int row = first_row + i + thread;
@@ -250,58 +252,53 @@ struct part {
         if (ratio >= least) root = __expf(0.5F * (ratio - shift.y));
       }
       const unsigned mask = __ballot_sync(~0U, root > 0);
-      if (Part == 0 && root > 0) list[count + __popc(mask & ((1U << thread) - 1))] = {root, row};
+      if (Part == 0 && root > 0) list[count + __popc(mask & ((1U << thread) - 1))] = {root, begin_of(row)};
       count += __popc(mask);
+      most = fmaxf(most, root);
     }
-    if (Part == 0 && count % step_rows != 0) {
-      const int missing = step_rows - count % step_rows;
-      if (thread < missing) list[count + thread] = {0.0F, first_row};
+    if (Part == 0 && count % step_rows != 0 && thread < step_rows - count % step_rows) {
+      list[count + thread] = {0.0F, begin_of(first_row)};
     }
+    for (int distance = 16; distance > 0; distance /= 2) most = fmaxf(most, __shfl_xor_sync(~0U, most, distance));
     team_wait<warps>(team);
     return count;
   }
 
-  // A power of two that brings the largest root of a group of listed rows to [1, 2): float16 has digits for it.
-  __device__ float root_factor(int at, int count) const {
-    float most = 0;
-    for (int i = thread; i < count; i += 32) most = fmaxf(most, list[at + i].root);
-    for (int distance = 16; distance > 0; distance /= 2) {
-      most = fmaxf(most, __shfl_xor_sync(~0U, most, distance));
-    }
-    return ldexpf(1.0F, -max(ilogbf(most), -120));
+  __device__ unsigned begin_of(int row) const {
+    return static_cast<unsigned>(row) * static_cast<unsigned>(mixture.columns);
   }
 
   __device__ void add_section(const float* terms, int first_row) {
-    const int count = list_rows(terms, first_row);
-    for (int begin = 0; begin < count; begin += float_rows) {
-      const int some = min(float_rows, count - begin);
-      const int steps = (some + step_rows - 1) / step_rows;
-      const float factor = root_factor(begin, some);
-      listed_row entry[4];
-      float x[4][own_groups];
-      load_step(begin, entry, x);
-      for (int step = 0; step < steps; ++step) {
-        uint4 own[own_groups];
-        split_step(entry, x, factor, own);
-        if (step + 1 < steps) load_step(begin + (step + 1) * step_rows, entry, x);
-        if constexpr (warps == 1) {
-          multiply_step(own);
-        } else {
-          uint4* const here = shared_split + step % 2 * Groups * 32 + thread;
+    float most = 0;
+    const int count = list_rows(terms, first_row, most);
+    if (count == 0) return;
+    // A power of two that brings the largest root to [1, 2): float16 has digits for it and for much smaller ones.
+    const float factor = ldexpf(1.0F, -max(ilogbf(most), -120));
+    const double back = 1.0 / (static_cast<double>(factor) * static_cast<double>(factor));
+    const int steps = (count + step_rows - 1) / step_rows;
+    listed_row entry[4];
+    float x[4][own_groups];
+    load_step(0, entry, x);
+    for (int step = 0; step < steps; ++step) {
+      uint4 own[own_groups];
+      split_step(entry, x, factor, own);
+      if (step + 1 < steps) load_step((step + 1) * step_rows, entry, x);
+      if constexpr (warps == 1) {
+        multiply_step(own);
+      } else {
+        uint4* const here = shared_split + step % 2 * Groups * 32 + thread;
 #pragma unroll
-          for (int q = 0; q < own_groups; ++q) here[(first_group + q) * 32] = own[q];
-          team_wait<warps>(team);
-          uint4 all[Groups - first_needed];
+        for (int q = 0; q < own_groups; ++q) here[(first_group + q) * 32] = own[q];
+        team_wait<warps>(team);
+        uint4 all[Groups - first_needed];
 #pragma unroll
-          for (int c = first_needed; c < Groups; ++c) all[c - first_needed] = here[c * 32];
-          multiply_step(all);
-        }
+        for (int c = first_needed; c < Groups; ++c) all[c - first_needed] = here[c * 32];
+        multiply_step(all);
       }
-      const double back = 1.0 / static_cast<double>(factor);
-      flush(back * back);
-      // The next group writes the first half of the split rows again.
-      team_wait<warps>(team);
+      if ((step + 1) % (float_rows / step_rows) == 0 || step + 1 == steps) flush(back);
     }
+    // The next section writes the list and the split rows again.
+    team_wait<warps>(team);
   }
 };
 

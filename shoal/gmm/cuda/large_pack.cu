@@ -97,14 +97,18 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
     moved = -centre[column] * scale;
     if (!(fabsf(moved) <= 1e38F)) coarse = 1;
   };
+  uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups);
+  float4* const all_scales = reinterpret_cast<float4*>(record + record_scales(mixture.groups));
+  float2* const all_offsets = reinterpret_cast<float2*>(record + record_offsets(mixture.groups));
+  if (thread == 0) *reinterpret_cast<float*>(record + record_constant(mixture.groups)) = mixture.log_constants[k];
   for (int pair = thread; pair < 8 * steps; pair += threads) {
     float4 scales;
     scale_of(2 * pair, shift, scales.x, scales.z);
     scale_of(2 * pair + 1, shift, scales.y, scales.w);
-    mixture.expectation_scales[k * 8 * steps + pair] = scales;
+    all_scales[pair] = scales;
     const auto offset_of = [&](int column) { return column < columns && !empty ? offset[column] : 0.0F; };
     const float2 offsets = make_float2(offset_of(2 * pair), offset_of(2 * pair + 1));
-    mixture.expectation_offsets[k * 8 * steps + pair] = offsets;
+    all_offsets[pair] = offsets;
     if (!(fabsf(offsets.x) + fabsf(offsets.y) <= 1e30F)) coarse = 1;
   }
   for (int place = thread; place < group_columns * mixture.groups; place += threads) {
@@ -114,23 +118,19 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
     mixture.moment_scales[k * group_columns * mixture.groups + place] = scale;
   }
 
-  if (!mixture.tied || k == 0) {
-    const int tiles = tile_count(mixture.groups);
-    for (int i = thread; i < tiles * 32; i += threads) {
-      int m = 0;
-      while (m + 1 < steps && tile_index(mixture.groups, m + 1, 2 * m + 2) <= i / 32) ++m;
-      const int n = i / 32 - tile_index(mixture.groups, m, 2 * m) + 2 * m;
-      const int row = 16 * m + 2 * (i % 4);
-      const int column = 8 * n + i % 32 / 4;
-      const auto element = [&](int r) {
-        const bool inside = r <= column && column < columns && (mixture.tied || !empty);
-        return inside ? ldexpf(upper[r * stride + column], -shift) : 0.0F;
-      };
-      uint4 terms;
-      split(element(row), element(row + 1), terms.x, terms.z);
-      split(element(row + 8), element(row + 9), terms.y, terms.w);
-      mixture.factor_tiles[(mixture.tied ? 0 : static_cast<std::size_t>(k) * tiles * 32) + i] = terms;
-    }
+  for (int i = thread; i < tile_count(mixture.groups) * 32; i += threads) {
+    int m = 0;
+    while (m + 1 < steps && tile_index(mixture.groups, m + 1, 2 * m + 2) <= i / 32) ++m;
+    const int n = i / 32 - tile_index(mixture.groups, m, 2 * m) + 2 * m;
+    const int row = 16 * m + 2 * (i % 4);
+    const int column = 8 * n + i % 32 / 4;
+    const auto element = [&](int r) {
+      return r <= column && column < columns && !empty ? ldexpf(upper[r * stride + column], -shift) : 0.0F;
+    };
+    uint4 terms;
+    split(element(row), element(row + 1), terms.x, terms.z);
+    split(element(row + 8), element(row + 9), terms.y, terms.w);
+    record[i] = terms;
   }
   __syncthreads();
   if (thread == 0 && coarse != 0 && !empty) *mixture.coarse = 1;
