@@ -153,6 +153,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   result.aic = chosen.aic;
   result.simd_target = simd_target();
   result.loop_seconds = best.loop_seconds;
+  result.loop_iterations = best.loop_iterations;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
