@@ -99,7 +99,7 @@ void finish(const gmm_outcome& outcome, const data_set<Scalar>& data, progress_l
   if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
   object["weights"] = result.model.weights;
   object["model_covariance_type"] = word_for(covariance_choices(), result.model.covariance_type);
-  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.iterations);
+  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.loop_iterations);
   add_machine(object, options.run, library.threads, outcome.scalar, result.hardware);
   add_files(object, {{"output", options.fit.output}, {"labels", options.fit.labels}, {"report", options.fit.report}});
   if (!outcome.selection.candidates.empty()) {

@@ -76,7 +76,7 @@ void finish(const kmeans_outcome& outcome, const fit_rows<Scalar>& rows, progres
   const auto agreement =
       agreement_of(labels.data(), data.features.labels, data.features.label_names.size(), options.run);
   if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
-  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.iterations);
+  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.loop_iterations);
   add_machine(object, options.run, library.threads, outcome.scalar, result.hardware);
   add_files(object, {{"output", options.fit.output}, {"labels", options.fit.labels}, {"report", options.fit.report}});
   if (!outcome.candidates.empty()) {

@@ -121,11 +121,13 @@ void describe_data(json& object, const data_options& data, std::size_t rows, std
 }
 
 void add_timing(json& object, const std::vector<double>& history, double seconds, double loop_seconds,
-                std::size_t iterations) {
+                std::size_t loop_iterations) {
   object["history"] = history;
   object["seconds"] = seconds;
   object["loop_seconds"] = loop_seconds;
-  object["seconds_per_iteration"] = iterations == 0 ? json() : json(loop_seconds / static_cast<double>(iterations));
+  object["loop_iterations"] = loop_iterations;
+  object["seconds_per_iteration"] =
+      loop_iterations == 0 ? json() : json(loop_seconds / static_cast<double>(loop_iterations));
 }
 
 void add_files(json& object, const std::vector<std::pair<std::string, std::string>>& files) {

@@ -101,6 +101,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   result.rows = summary.rows;
   result.total_weight = summary.total_weight;
   result.loop_seconds = ended.loop_seconds;
+  result.loop_iterations = ended.loop_iterations;
   result.hardware = on->hardware();
   const double parameters = free_parameters(options.covariance_type, options.components, rows.columns());
   const double deviance = -2 * result.mean_log_likelihood * result.total_weight;

@@ -67,13 +67,16 @@ struct fit_result {
   gmm::model model;
   double mean_log_likelihood = 0;  ///< of the returned model, per unit of weight
   std::vector<double> history;     ///< mean log-likelihood of the model that each iteration started from
-  std::size_t iterations = 0;
+  std::size_t iterations = 0;      ///< of the fit that was kept
   bool converged = false;
   std::size_t reseeded = 0;  ///< empty components that were given the row that fitted worst
   std::size_t rows = 0;
   double total_weight = 0;  ///< Σ w; the number of rows without weights
   double seconds = 0;       ///< checks, initialisation, loop and final score
-  double loop_seconds = 0;  ///< the loop alone
+  /// The loop alone, and the iterations that it was spent in: of all restarts, but without what was done before a fit
+  /// was resumed. One iteration takes their quotient.
+  double loop_seconds = 0;
+  std::size_t loop_iterations = 0;
   double bic = 0;           ///< −2ℓ·Σw + p·ln Σw
   double aic = 0;           ///< −2ℓ·Σw + 2p
   std::string hardware;     ///< the instruction set or the GPUs that computed it; same bits hold per kind

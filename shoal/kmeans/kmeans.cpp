@@ -153,6 +153,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.aic = chosen.aic;
   result.hardware = on.hardware();
   result.loop_seconds = best.loop_seconds;
+  result.loop_iterations = best.loop_iterations;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
