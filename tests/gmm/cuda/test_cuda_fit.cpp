@@ -1,0 +1,180 @@
+// Whole fits through the door, on CUDA devices against the host: starts, weights, streaming, several devices,
+// checkpoints.
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <shoal/gmm/cuda/labelled_moments.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+#include "../../cuda_devices.hpp"
+#include "../../kmeans/kmeans_reference.hpp"
+
+namespace {
+
+namespace gmm = shoal::gmm;
+using gmm::covariance_type;
+using gmm::initialization;
+using kmeans_reference::clouds;
+
+constexpr covariance_type types[] = {covariance_type::full, covariance_type::tied, covariance_type::diag,
+                                     covariance_type::spherical};
+
+std::vector<float> uneven_weights(std::size_t rows) {
+  std::vector<float> weights(rows);
+  for (std::size_t i = 0; i < rows; ++i) weights[i] = i % 5 == 0 ? 0.0F : 0.25F + static_cast<float>(i % 7);
+  return weights;
+}
+
+class CudaFit : public cuda_devices::on_one_device {
+ protected:
+  static gmm::options options_for(covariance_type type, initialization init) {
+    gmm::options options;
+    options.components = 4;
+    options.covariance_type = type;
+    options.init = init;
+    options.max_iterations = 15;
+    options.tolerance = 1e-6;
+    options.seed = 11;
+    options.threads = 2;
+    return options;
+  }
+  static gmm::options on_device(gmm::options options, std::size_t memory = 0, std::size_t devices = 1) {
+    options.device = {cuda_devices::first(devices), memory};
+    return options;
+  }
+};
+
+TEST_F(CudaFit, EndsWhereTheHostEnds) {
+  const auto data = clouds<float>(20'011, 5, 4, 6.0);
+  const auto weights = uneven_weights(data.rows);
+  const shoal::view_source<float> rows(data.view()), weight_rows({weights.data(), data.rows, 1});
+  for (const covariance_type type : types) {
+    for (const initialization init : {initialization::kmeans, initialization::plus_plus, initialization::parallel,
+                                      initialization::random_rows, initialization::random_responsibilities}) {
+      for (const auto* const weighted : {static_cast<decltype(&weight_rows)>(nullptr), &weight_rows}) {
+        SCOPED_TRACE(testing::Message() << "type " << static_cast<int>(type) << ", init " << static_cast<int>(init)
+                                        << (weighted == nullptr ? "" : ", weighted"));
+        const gmm::options options = options_for(type, init);
+        const gmm::fit_result host = gmm::fit(rows, options, weighted);
+        const gmm::fit_result device = gmm::fit(rows, on_device(options), weighted);
+        ASSERT_FALSE(device.history.empty());
+        EXPECT_NEAR(device.history.front(), host.history.front(), 1e-5 * std::abs(host.history.front()));
+        EXPECT_NEAR(device.mean_log_likelihood, host.mean_log_likelihood, 1e-5 * std::abs(host.mean_log_likelihood));
+        EXPECT_NEAR(device.total_weight, host.total_weight, 1e-9 * host.total_weight);
+        EXPECT_NE(device.hardware, host.hardware);
+      }
+    }
+  }
+}
+
+TEST_F(CudaFit, GivesTheSameBitsStreamedAndAgain) {
+  const auto data = clouds<float>(40'000, 6, 4, 5.0);
+  const shoal::view_source<float> rows(data.view());
+  for (const covariance_type type : types) {
+    const gmm::options options = options_for(type, initialization::kmeans);
+    const gmm::fit_result once = gmm::fit(rows, on_device(options));
+    const gmm::fit_result again = gmm::fit(rows, on_device(options));
+    const gmm::fit_result streamed = gmm::fit(rows, on_device(options, 2 * 4096 * 6 * sizeof(float)));
+    for (const gmm::fit_result* const other : {&again, &streamed}) {
+      EXPECT_EQ(other->history, once.history);
+      EXPECT_EQ(other->model.means, once.model.means);
+      EXPECT_EQ(other->model.covariances, once.model.covariances);
+    }
+  }
+}
+
+TEST_F(CudaFit, AgreesOnTwoDevices) {
+  if (cuda_devices::present() < 2) GTEST_SKIP() << "fewer than two CUDA devices here";
+  const auto data = clouds<float>(50'001, 6, 4, 5.0);
+  const shoal::view_source<float> rows(data.view());
+  for (const covariance_type type : types) {
+    const gmm::options options = options_for(type, initialization::parallel);
+    const gmm::fit_result one = gmm::fit(rows, on_device(options));
+    const gmm::fit_result two = gmm::fit(rows, on_device(options, 0, 2));
+    const gmm::fit_result streamed = gmm::fit(rows, on_device(options, 2 * 4096 * 6 * sizeof(float), 2));
+    EXPECT_NEAR(two.mean_log_likelihood, one.mean_log_likelihood, 1e-8 * std::abs(one.mean_log_likelihood));
+    EXPECT_EQ(streamed.model.means, two.model.means);
+  }
+}
+
+TEST_F(CudaFit, ResumesFromACheckpointWithTheSameBits) {
+  const auto data = clouds<double>(10'000, 3, 4, 3.0);
+  const shoal::view_source<double> rows(data.view());
+  gmm::options options = on_device(options_for(covariance_type::full, initialization::parallel));
+  options.tolerance = 0;
+  options.max_iterations = 30;
+  const gmm::fit_result whole = gmm::fit(rows, options);
+  const std::string file = testing::TempDir() + "shoal_cuda_fit.checkpoint";
+  std::filesystem::remove(file);
+  options.checkpoint = file;
+  options.checkpoint_seconds = 0;
+  std::stop_source stop;
+  const shoal::control interrupting{[&](const shoal::progress& now) {
+                                      if (now.step >= 5) stop.request_stop();
+                                    },
+                                    stop.get_token()};
+  EXPECT_THROW(gmm::fit(rows, options, nullptr, interrupting), shoal::interrupted);
+  const gmm::fit_result resumed = gmm::fit(rows, options);
+  std::filesystem::remove(file);
+  EXPECT_EQ(resumed.history, whole.history);
+  EXPECT_EQ(resumed.model.covariances, whole.model.covariances);
+}
+
+TEST_F(CudaFit, PredictsWhatTheHostPredicts) {
+  const auto data = clouds<float>(9001, 4, 4, 4.0);
+  const shoal::view_source<float> rows(data.view());
+  const gmm::model model = gmm::fit(rows, options_for(covariance_type::full, initialization::kmeans)).model;
+  std::vector<std::int32_t> host(data.rows), device(data.rows);
+  std::vector<float> host_density(data.rows), device_density(data.rows);
+  const double a = gmm::predict(model, rows, {host.data(), nullptr, host_density.data()}, 2);
+  const double b =
+      gmm::predict(model, rows, {device.data(), nullptr, device_density.data()}, 2, 0, nullptr, {}, {{0}, 100'000});
+  EXPECT_NEAR(a, b, 1e-6 * std::abs(a));
+  for (std::size_t i = 0; i < data.rows; ++i) ASSERT_NEAR(host_density[i], device_density[i], 1e-4) << i;
+  EXPECT_EQ(host, device);
+}
+
+TEST_F(CudaFit, LabelledStatisticsAreSumsOfTheRows) {
+  for (const std::size_t columns : {1ul, 3ul, 65ul}) {
+    const auto data = clouds<float>(9001, columns, 3, 4.0);
+    const auto weights = uneven_weights(data.rows);
+    const shoal::view_source<float> rows(data.view()), weight_rows({weights.data(), data.rows, 1});
+    std::vector<std::int32_t> labels(data.rows);
+    for (std::size_t i = 0; i < data.rows; ++i) labels[i] = static_cast<std::int32_t>(i * 7 % 11 % 3);
+    std::vector<double> centres(3 * columns);
+    for (std::size_t i = 0; i < centres.size(); ++i) centres[i] = static_cast<float>(0.5 * static_cast<double>(i % 5));
+    const auto workers = shoal::make_threads(2);
+    shoal::cuda::device_group group(cuda_devices::first(1));
+    for (const covariance_type type : types) {
+      const gmm::statistics_layout layout(type, 3, columns);
+      gmm::statistics expected(layout);
+      for (std::size_t i = 0; i < data.rows; ++i) {
+        const auto k = static_cast<std::size_t>(labels[i]);
+        const double w = weights[i];
+        std::vector<double> z(columns);
+        for (std::size_t j = 0; j < columns; ++j) z[j] = data.values[i * columns + j] - centres[k * columns + j];
+        expected.values()[layout.total_weight()] += w;
+        expected.values()[layout.weight(k)] += w;
+        for (std::size_t j = 0; j < columns; ++j) {
+          expected.values()[layout.first(k, j)] += w * z[j];
+          for (std::size_t l = j; l < (layout.has_matrices() ? columns : j + 1); ++l) {
+            expected.values()[layout.second(k, j, l)] += w * z[j] * z[l];
+          }
+        }
+      }
+      for (const std::size_t memory : {0ul, 2 * 4096 * (columns + 1) * sizeof(float)}) {
+        shoal::cuda::device_rows<float> on(group, {workers.get(), 0, {}}, {&rows, &weight_rows, 1}, memory);
+        const gmm::statistics got = gmm::labelled_statistics<float>(on, layout, centres, labels.data());
+        for (std::size_t i = 0; i < layout.size(); ++i) {
+          ASSERT_NEAR(got.values()[i], expected.values()[i], 1e-10 * (1e4 + std::abs(expected.values()[i]))) << i;
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
