@@ -12,6 +12,7 @@
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/tuning.hpp>
 
 #include "kernel_checks.hpp"
 #include "reference.hpp"
@@ -230,15 +231,33 @@ TEST(Parameters, RefuseAMeanBeyondTheScalar) {
 }
 
 TEST(Parameters, AreTheSameOnAnyExecutor) {
+  struct shape {
+    covariance_type type;
+    std::size_t components, columns;
+  };
+  // The last is large enough that the workers are woken.
+  static_assert(90 * 40 * 40 >= shoal::gmm::least_shared_elements);
+  static_assert(90 * 40 * 40 * 40 >= shoal::gmm::least_shared_factor_work);
+  std::vector<shape> shapes{{covariance_type::full, 90, 40}};
+  for (const covariance_type type : all_types) shapes.push_back({type, 5, 6});
   const auto workers = shoal::make_threads(3);
-  for (const covariance_type type : all_types) {
-    const auto model = reference::random_model(type, 5, 6, 1.0, 9);
+  for (const shape& s : shapes) {
+    auto model = reference::random_model(s.type, s.components, s.columns, 1.0, 9);
+    const auto values = reference::random_rows<float>(model, 700, s.columns, 10);
     const auto alone = shoal::gmm::prepare<float>(model);
     const auto shared = shoal::gmm::prepare<float>(model, workers.get());
     for (std::size_t i = 0; i < alone.packed.factors.size(); ++i) {
       ASSERT_EQ(alone.packed.factors[i], shared.packed.factors[i]);
     }
-    for (std::size_t k = 0; k < 5; ++k) ASSERT_EQ(alone.packed.log_constants[k], shared.packed.log_constants[k]);
+    for (std::size_t k = 0; k < s.components; ++k) {
+      ASSERT_EQ(alone.packed.log_constants[k], shared.packed.log_constants[k]);
+    }
+    const auto sums = checks::accumulate<float>(alone, {values.data(), 700, s.columns});
+    auto other = model;
+    shoal::gmm::maximise(sums, alone.centres, 1e-6, model);
+    shoal::gmm::maximise(sums, alone.centres, 1e-6, other, workers.get());
+    EXPECT_EQ(model.means, other.means);
+    EXPECT_EQ(model.covariances, other.covariances);
   }
 }
 
