@@ -18,9 +18,8 @@ inline constexpr unsigned most_warp_order = 8;
 inline constexpr unsigned most_warps = 16;
 inline constexpr unsigned warps_of_many_blocks = 8;
 
-/// So many elements of tied means and columns are done by one block.
-inline constexpr unsigned most_tied_elements = 1024;
-inline constexpr unsigned most_tied_order = 32;
+/// One block makes the covariance of tied components when it takes at most so many multiply-adds.
+inline constexpr std::size_t most_tied_products = std::size_t{1} << 20;
 
 /// Shared memory that kernels declare themselves.
 inline constexpr std::size_t static_shared_bytes = 1024;
@@ -35,7 +34,7 @@ struct step_launch {
   bool warps = false;  ///< a warp for each component, else a block
   unsigned blocks = 1;
   unsigned threads = 32;
-  std::size_t shared = 0;  ///< bytes of dynamic shared memory; 0: work in global memory
+  std::size_t shared = 0;  ///< bytes of dynamic shared memory
   step_memory memory = step_memory::shared_with_sums;
 };
 
@@ -75,13 +74,21 @@ inline step_launch choose_step_launch(const device_layout& layout, unsigned mult
   return launch;
 }
 
-/// For the matrix that tied components share.
+/// For the matrix that tied components share, by itself.
 inline step_launch choose_tied_launch(const device_layout& layout, std::size_t shared_bytes) {
   const std::size_t work = component_work(layout.type, layout.columns) * sizeof(double);
   step_launch launch;
   launch.threads = layout.columns <= 16 ? 256 : most_block_threads;
-  launch.shared = work + static_shared_bytes <= shared_bytes ? work : 0;
+  launch.memory = work + static_shared_bytes <= shared_bytes ? step_memory::shared : step_memory::global;
+  launch.shared = launch.memory == step_memory::shared ? work : 0;
   return launch;
+}
+
+/// Bytes of shared memory with which one block ends a step of tied components; 0 when it should not.
+inline std::size_t tied_block_bytes(const device_layout& layout, std::size_t shared_bytes) {
+  const std::size_t K = layout.components, d = layout.columns;
+  const std::size_t bytes = (K + 2 * K * d + component_work(layout.type, layout.columns)) * sizeof(double);
+  return bytes + static_shared_bytes <= shared_bytes && K * d * d <= most_tied_products ? bytes : 0;
 }
 
 }  // namespace shoal::gmm
