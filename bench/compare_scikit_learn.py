@@ -40,6 +40,9 @@ SPEED = [
     ("kmeans", None, 2**20, 16, 64, 4),
     ("kmeans", None, 2**17, 128, 256, 2),
 ]
+# Seconds of rest after a fit of scikit-learn's. The threads of its BLAS go on spinning after their last product, for 80 ms
+# where products are large (OpenBLAS 0.3), and would take a processor from whoever is measured next.
+REST = 0.5
 COVARIANCES = ("full", "tied", "diag", "spherical")
 
 
@@ -150,6 +153,7 @@ def alternate(ours, peer, repeats):
     two, one, theirs = [], [], []
     for _ in range(repeats):
         theirs.append(peer())
+        time.sleep(REST)
         runs = ours(2), ours(1)
         two.append(runs[0]["seconds_per_iteration"])
         one.append(runs[1]["seconds_per_iteration"])

@@ -35,6 +35,8 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/core/error.hpp
   shoal/core/matrix_view.hpp
   shoal/core/progress.hpp
+  shoal/execution/device_choice.hpp
+  shoal/execution/devices.hpp
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp

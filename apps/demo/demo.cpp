@@ -82,7 +82,7 @@ void print(const chosen_mixture& found) {
 
 void print(const recovered_mixture& found) {
   const gmm::fit_result& fit = found.fit;
-  const double iteration = fit.loop_seconds / static_cast<double>(std::max<std::size_t>(fit.iterations, 1));
+  const double iteration = fit.loop_seconds / static_cast<double>(std::max<std::size_t>(fit.loop_iterations, 1));
   fmt::print("\nA generated mixture: {} rows × {} columns, {} components, float32\n\n", report::count(fit.rows),
              fit.model.columns, fit.model.components);
   fmt::print("  drawn in         {:.2f} s\n", found.drawing_seconds);

@@ -118,8 +118,9 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
   const gmm::model& model = fit.model;
   const cloud fitted = model_cloud(model, data);
   const std::size_t rows = fit.rows;
-  const double row_rate =
-      fit.loop_seconds > 0 ? static_cast<double>(rows) * static_cast<double>(fit.iterations) / fit.loop_seconds : 0;
+  const double row_rate = fit.loop_seconds > 0
+                              ? static_cast<double>(rows) * static_cast<double>(fit.loop_iterations) / fit.loop_seconds
+                              : 0;
   std::vector<fact> figures{{"rows", count(rows)},
                             {"columns", count(model.columns)},
                             {"components", count(model.components)},
@@ -165,9 +166,9 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
       {"converged", fit.converged ? "yes" : "no"},
       {"components reseeded", count(fit.reseeded)},
       {"seconds in the loop", duration(fit.loop_seconds)}};
-  if (fit.iterations > 0)
-    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.iterations))});
-  if (!fit.simd_target.empty()) facts.push_back({"instruction set", fit.simd_target});
+  if (fit.loop_iterations > 0)
+    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
+  if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   add_options(out, data);
 }

@@ -75,9 +75,9 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
                           {"converged", fit.converged ? "yes" : "no"},
                           {"clusters relocated", count(fit.relocated)},
                           {"seconds in the loop", duration(fit.loop_seconds)}};
-  if (fit.iterations > 0)
-    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.iterations))});
-  if (!fit.simd_target.empty()) facts.push_back({"instruction set", fit.simd_target});
+  if (fit.loop_iterations > 0)
+    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
+  if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   add_options(out, data);
 }

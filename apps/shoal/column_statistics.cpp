@@ -12,18 +12,6 @@
 namespace shoal::app {
 namespace {
 
-struct columns_monoid {
-  using value_type = std::vector<column_statistics>;
-  std::size_t columns = 0;
-
-  value_type identity() const { return value_type(columns); }
-  void reset(value_type& value) const { value.assign(columns, {}); }
-  void combine_into(value_type& into, const value_type& from) const {
-    for (std::size_t j = 0; j < columns; ++j) into[j].add(from[j]);
-  }
-  std::size_t bytes() const { return columns * sizeof(column_statistics); }
-};
-
 template <class Scalar>
 struct columns_body {
   struct scratch {};
@@ -59,10 +47,15 @@ void column_statistics::add(const column_statistics& other) {
   not_finite += other.not_finite;
   if (!(other.weight > 0)) return;
   const double total = weight + other.weight;
-  const double difference = other.mean - mean;
-  const double share = other.weight / total;
-  squares += other.squares + difference * difference * weight * share;
-  mean += difference * share;
+  if (weight == 0) {  // apart, because the square of a huge mean would overflow
+    mean = other.mean;
+    squares = other.squares;
+  } else {
+    const double difference = other.mean - mean;
+    const double share = other.weight / total;
+    squares += other.squares + difference * difference * weight * share;
+    mean += difference * share;
+  }
   weight = total;
   minimum = std::min(minimum, other.minimum);
   maximum = std::max(maximum, other.maximum);

@@ -28,6 +28,19 @@ struct column_statistics {
   double deviation() const;
 };
 
+/// The commutative monoid of the statistics of some columns, up to rounding: what they are folded with.
+struct columns_monoid {
+  using value_type = std::vector<column_statistics>;
+  std::size_t columns = 0;
+
+  value_type identity() const { return value_type(columns); }
+  void reset(value_type& value) const { value.assign(columns, {}); }
+  void combine_into(value_type& into, const value_type& from) const {
+    for (std::size_t j = 0; j < columns; ++j) into[j].add(from[j]);
+  }
+  std::size_t bytes() const { return columns * sizeof(column_statistics); }
+};
+
 /// One entry for each column; the same for any number of threads and any memory limit.
 template <class Scalar>
 std::vector<column_statistics> column_statistics_of(const row_source<Scalar>& rows, const row_source<Scalar>* weights,

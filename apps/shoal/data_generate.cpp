@@ -78,7 +78,7 @@ void run(const generate_command& command) {
   if (command.run.json) {
     add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}, {"model", command.model}});
     object["seconds"] = seconds.count();
-    add_machine(object, drawing.threads, scalar, "");
+    add_machine(object, command.run, drawing.threads, scalar, "");
     print_json(object);
   } else if (!command.run.quiet) {
     print(fact("rows", fmt::format("{}: {} rows of {} columns from {} components, {}, in {}", drawing.output,

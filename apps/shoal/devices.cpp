@@ -54,7 +54,7 @@ std::string simd_target() {
   kmeans::options options;
   options.clusters = 1;
   options.threads = 1;
-  return kmeans::fit(matrix_view<const double>(row, 2, 1), options).simd_target;
+  return kmeans::fit(matrix_view<const double>(row, 2, 1), options).hardware;
 }
 
 // What this build knows of CUDA devices; `message` says why there are none.
@@ -109,10 +109,9 @@ void run(bool as_json) {
   }
   std::string devices;
   for (const device& found : cuda.devices) {
-    devices += fact(fmt::format("cuda {}", found.index),
-                    fmt::format("{}, compute capability {}.{}, {}; fits do not run on it yet", found.name,
-                                found.compute_capability / 10, found.compute_capability % 10,
-                                bytes_text(static_cast<double>(found.memory_bytes))));
+    devices += fact(fmt::format("cuda:{}", found.index),
+                    fmt::format("{}, compute capability {}.{}, {}", found.name, found.compute_capability / 10,
+                                found.compute_capability % 10, bytes_text(static_cast<double>(found.memory_bytes))));
   }
   print(printable_lines(fact("cpu", name) + fact("  threads", std::to_string(threads)) +
                         fact("  instructions", target) +

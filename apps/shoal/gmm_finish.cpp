@@ -81,14 +81,15 @@ void finish(const gmm_outcome& outcome, const data_set<Scalar>& data, progress_l
   if (labels.wanted()) {
     gmm::prediction<Scalar> out;
     out.labels = labels.data();
-    gmm::predict(result.model, data.rows(), out, library.threads, library.memory_limit, nullptr, control);
+    gmm::predict(result.model, data.rows(), out, library.threads, library.memory_limit, nullptr, control,
+                 library.device);
   }
   line.wipe();
 
   json object = describe_fit(options, library, result, outcome.scalar);
   if (!options.fit.output.empty()) {
     json provenance = object;
-    provenance["simd_target"] = result.simd_target;
+    provenance["hardware"] = result.hardware;
     provenance["program"] = "shoal " SHOAL_VERSION;
     gmm::save_model(options.fit.output, result.model, provenance.dump(-1, ' ', false, json::error_handler_t::replace));
   }
@@ -98,8 +99,8 @@ void finish(const gmm_outcome& outcome, const data_set<Scalar>& data, progress_l
   if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
   object["weights"] = result.model.weights;
   object["model_covariance_type"] = word_for(covariance_choices(), result.model.covariance_type);
-  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.iterations);
-  add_machine(object, library.threads, outcome.scalar, result.simd_target);
+  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.loop_iterations);
+  add_machine(object, options.run, library.threads, outcome.scalar, result.hardware);
   add_files(object, {{"output", options.fit.output}, {"labels", options.fit.labels}, {"report", options.fit.report}});
   if (!outcome.selection.candidates.empty()) {
     object["criterion"] = outcome.selection.criterion;

@@ -48,7 +48,8 @@ void run(const predict_command& command, const gmm::model& model, scalar scalar)
   gmm::prediction<Scalar> out;
   out.labels = labels.data();
   if (probabilities) out.probabilities = probabilities->data();
-  const double mean = gmm::predict(model, data.rows(), out, threads, command.run.memory_limit, data.weights(), control);
+  const double mean = gmm::predict(model, data.rows(), out, threads, command.run.memory_limit, data.weights(), control,
+                                   command.run.device);
   line.wipe();
 
   json object;
@@ -63,7 +64,7 @@ void run(const predict_command& command, const gmm::model& model, scalar scalar)
   labels.commit();
   object["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   object["output"] = command.output;
-  add_machine(object, threads, scalar, "");
+  add_machine(object, command.run, threads, scalar, "");
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
@@ -96,6 +97,7 @@ void add_gmm_predict(CLI::App& noun, verb& selected) {
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");
   add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
+  add_device_options(app, command->run);
   add_run_options(app, command->run);
 }
 

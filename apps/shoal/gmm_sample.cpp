@@ -46,7 +46,7 @@ void run(const sample_command& command) {
     object["seed"] = drawing.seed;
     add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}});
     object["seconds"] = seconds.count();
-    add_machine(object, drawing.threads, scalar, "");
+    add_machine(object, command.run, drawing.threads, scalar, "");
     print_json(object);
   } else if (!command.run.quiet) {
     print(fact("rows", fmt::format("{}: {} rows of {} columns, {}, in {}", drawing.output, grouped(drawing.rows),

@@ -36,7 +36,7 @@ void run(const score_command& command, const gmm::model& model, scalar scalar) {
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const double mean = gmm::predict(model, data.rows(), gmm::prediction<Scalar>{}, threads, command.run.memory_limit,
-                                   data.weights(), control);
+                                   data.weights(), control, command.run.device);
   line.wipe();
 
   const double weight = total_weight(data);
@@ -50,7 +50,7 @@ void run(const score_command& command, const gmm::model& model, scalar scalar) {
   object["bic"] = -2 * mean * weight + parameters * std::log(weight);
   object["aic"] = -2 * mean * weight + 2 * parameters;
   object["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  add_machine(object, threads, scalar, "");
+  add_machine(object, command.run, threads, scalar, "");
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
@@ -73,6 +73,7 @@ void add_gmm_score(CLI::App& noun, verb& selected) {
       });
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
+  add_device_options(app, command->run);
   add_run_options(app, command->run);
 }
 

@@ -37,6 +37,7 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
   add_number(app, "--tolerance", options.fit.tolerance,
              "Stop when the mean log-likelihood changes by less; 0: exactly --max-iterations", 0);
   add_number(app, "--regularization", options.regularization, "Added to the diagonal of every covariance", 0);
+  add_device_options(app, options.run);
   add_run_options(app, options.run);
 }
 
@@ -68,6 +69,7 @@ gmm::options library_options(const gmm_options& options, std::optional<std::size
   library.seed = options.fit.seed;
   library.threads = threads;
   library.memory_limit = options.run.memory_limit;
+  library.device = options.run.device;
   library.checkpoint = options.fit.checkpoint;
   library.checkpoint_seconds = options.fit.checkpoint_seconds;
   return library;

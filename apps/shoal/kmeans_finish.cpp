@@ -66,7 +66,7 @@ void finish(const kmeans_outcome& outcome, const fit_rows<Scalar>& rows, progres
   labels_output labels(options.fit.labels, data.rows().rows(), !data.features.labels.empty());
   if (labels.wanted()) {
     assign<Scalar>(result.model, rows.units(), data.rows(), labels.data(), nullptr, library.threads,
-                   library.memory_limit, control);
+                   library.memory_limit, control, library.device);
   }
   line.wipe();
 
@@ -76,8 +76,8 @@ void finish(const kmeans_outcome& outcome, const fit_rows<Scalar>& rows, progres
   const auto agreement =
       agreement_of(labels.data(), data.features.labels, data.features.label_names.size(), options.run);
   if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
-  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.iterations);
-  add_machine(object, library.threads, outcome.scalar, result.simd_target);
+  add_timing(object, result.history, seconds.count(), result.loop_seconds, result.loop_iterations);
+  add_machine(object, options.run, library.threads, outcome.scalar, result.hardware);
   add_files(object, {{"output", options.fit.output}, {"labels", options.fit.labels}, {"report", options.fit.report}});
   if (!outcome.candidates.empty()) {
     object["criterion"] = outcome.criterion;

@@ -41,7 +41,7 @@ void run(const predict_command& command, const kmeans_file& file, scalar scalar)
   const control control{[&](const progress& now) { line(now); }, stop};
   labels_output labels(command.output, rows, true);
   const double inertia = assign(model, file.units ? &*file.units : nullptr, data.rows(), labels.data(), data.weights(),
-                                threads, command.run.memory_limit, control);
+                                threads, command.run.memory_limit, control, command.run.device);
   line.wipe();
 
   json object;
@@ -55,7 +55,7 @@ void run(const predict_command& command, const kmeans_file& file, scalar scalar)
   labels.commit();
   object["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   object["output"] = command.output;
-  add_machine(object, threads, scalar, "");
+  add_machine(object, command.run, threads, scalar, "");
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
@@ -84,6 +84,7 @@ void add_kmeans_predict(CLI::App& noun, verb& selected) {
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
   add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
+  add_device_options(app, command->run);
   add_run_options(app, command->run);
 }
 

@@ -35,6 +35,7 @@ void add_kmeans_options(CLI::App& app, kmeans_options& options) {
              "Stop when the centroids move by less, as --stop-rule counts; 0: when no label changes", 0);
   add_choice(app, "--stop-rule", options.stop_rule, stop_rule_choices(),
              "Squared shift against the variance of the data, or against the shift before", "scikit-learn");
+  add_device_options(app, options.run);
   add_run_options(app, options.run);
 }
 
@@ -78,6 +79,7 @@ kmeans_request library_options(const kmeans_options& options, std::optional<std:
   library.seed = options.fit.seed;
   library.threads = threads;
   library.memory_limit = options.run.memory_limit;
+  library.device = options.run.device;
   library.checkpoint = options.fit.checkpoint;
   library.checkpoint_seconds = options.fit.checkpoint_seconds;
   return request;
@@ -107,16 +109,17 @@ template kmeans::fit_result fit_centroids<double>(const fit_rows<double>&, const
 template <class Scalar>
 double assign(const kmeans::model& model, const standardization* units, const row_source<Scalar>& rows,
               std::int32_t* labels, const row_source<Scalar>* weights, std::size_t threads, std::size_t memory_limit,
-              const control& control) {
-  if (units == nullptr) return kmeans::predict(model, rows, labels, threads, memory_limit, weights, control);
+              const control& control, const device_choice& device) {
+  if (units == nullptr) return kmeans::predict(model, rows, labels, threads, memory_limit, weights, control, device);
   const standardized_source<Scalar> standardized(rows, *units);
   return kmeans::predict(to_standard_units(model, *units), standardized, labels, threads, memory_limit, weights,
-                         control);
+                         control, device);
 }
 template double assign<float>(const kmeans::model&, const standardization*, const row_source<float>&, std::int32_t*,
-                              const row_source<float>*, std::size_t, std::size_t, const control&);
+                              const row_source<float>*, std::size_t, std::size_t, const control&, const device_choice&);
 template double assign<double>(const kmeans::model&, const standardization*, const row_source<double>&, std::int32_t*,
-                               const row_source<double>*, std::size_t, std::size_t, const control&);
+                               const row_source<double>*, std::size_t, std::size_t, const control&,
+                               const device_choice&);
 
 json describe_fit(const kmeans_options& options, const kmeans::options& library, const kmeans::fit_result& result,
                   shoal::scalar scalar) {
@@ -143,7 +146,7 @@ json describe_fit(const kmeans_options& options, const kmeans::options& library,
 
 void save_kmeans(const std::string& path, const kmeans::fit_result& result, const standardization* units,
                  json provenance) {
-  provenance["simd_target"] = result.simd_target;
+  provenance["hardware"] = result.hardware;
   provenance["program"] = "shoal " SHOAL_VERSION;
   if (units != nullptr) provenance["standardization"] = {{"center", units->center}, {"scale", units->scale}};
   kmeans::save_model(path, result.model, provenance.dump(-1, ' ', false, json::error_handler_t::replace));

@@ -55,12 +55,13 @@ extern template kmeans::fit_result fit_centroids<double>(const fit_rows<double>&
 template <class Scalar>
 double assign(const kmeans::model& model, const standardization* units, const row_source<Scalar>& rows,
               std::int32_t* labels, const row_source<Scalar>* weights, std::size_t threads, std::size_t memory_limit,
-              const control& control);
+              const control& control, const device_choice& device = {});
 extern template double assign<float>(const kmeans::model&, const standardization*, const row_source<float>&,
-                                     std::int32_t*, const row_source<float>*, std::size_t, std::size_t, const control&);
+                                     std::int32_t*, const row_source<float>*, std::size_t, std::size_t, const control&,
+                                     const device_choice&);
 extern template double assign<double>(const kmeans::model&, const standardization*, const row_source<double>&,
                                       std::int32_t*, const row_source<double>*, std::size_t, std::size_t,
-                                      const control&);
+                                      const control&, const device_choice&);
 
 /// The options and results of a fit that its JSON answer and its model file share; they depend on neither threads nor
 /// time.

@@ -93,14 +93,29 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
   add_scalar_option(app, options.scalar, "float64 unless the file is float32");
 }
 
+void add_device_options(CLI::App& app, run_options& options) {
+  options.device = choose_device(options.device_word);
+  add_option(app, "--device", "NAME",
+             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU",
+             "auto", [&options](const std::string& text) {
+               const std::size_t memory = options.device.memory;
+               try {
+                 options.device = choose_device(text);
+               } catch (const bad_argument& failure) {
+                 throw bad_argument(fmt::format("--device: {}", failure.what()));
+               } catch (const not_built& failure) {
+                 throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
+               }
+               options.device_word = text;
+               options.device.memory = memory;
+             });
+  add_option(app, "--device-memory", "BYTES",
+             "Most memory of each GPU for rows (64MiB, 2GiB); more rows are streamed, with the same result",
+             "four fifths of what is free",
+             [&options](const std::string& text) { options.device.memory = parse_bytes("--device-memory", text); });
+}
+
 void add_run_options(CLI::App& app, run_options& options, bool memory) {
-  const choices<bool> devices = {{"auto", true}, {"cpu", false}};
-  add_option(app, "--device", "NAME", "Where to run: auto, cpu", "auto", [&options, devices](const std::string& text) {
-    if (text.rfind("cuda", 0) == 0 || text == "gpu") {
-      throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON, or choose --device cpu");
-    }
-    options.device_is_auto = choose("--device", text, devices);
-  });
   add_option(app, "--threads", "N", "Threads; the result is the same for any number", "all",
              [&options](const std::string& text) { options.threads = parse_count("--threads", text, 1, 4096); });
   if (memory) {

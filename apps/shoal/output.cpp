@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <shoal/execution/devices.hpp>
 #include <shoal/execution/executor.hpp>
 
 namespace shoal::app {
@@ -84,8 +85,9 @@ std::string time_fact(const json& object) {
     text += fmt::format(", {} an iteration", duration_text(object["seconds_per_iteration"].get<double>()));
   }
   const auto threads = object["threads"].get<std::size_t>();
-  text += fmt::format("; cpu, {} thread{}, {}", threads, threads == 1 ? "" : "s", object["scalar"].get<std::string>());
-  if (object.contains("simd_target")) text += ", " + object["simd_target"].get<std::string>();
+  text += fmt::format("; {}, {} thread{}, {}", object["device"].get<std::string>(), threads, threads == 1 ? "" : "s",
+                      object["scalar"].get<std::string>());
+  if (object.contains("hardware")) text += ", " + object["hardware"].get<std::string>();
   return fact("time", text);
 }
 
@@ -119,11 +121,13 @@ void describe_data(json& object, const data_options& data, std::size_t rows, std
 }
 
 void add_timing(json& object, const std::vector<double>& history, double seconds, double loop_seconds,
-                std::size_t iterations) {
+                std::size_t loop_iterations) {
   object["history"] = history;
   object["seconds"] = seconds;
   object["loop_seconds"] = loop_seconds;
-  object["seconds_per_iteration"] = iterations == 0 ? json() : json(loop_seconds / static_cast<double>(iterations));
+  object["loop_iterations"] = loop_iterations;
+  object["seconds_per_iteration"] =
+      loop_iterations == 0 ? json() : json(loop_seconds / static_cast<double>(loop_iterations));
 }
 
 void add_files(json& object, const std::vector<std::pair<std::string, std::string>>& files) {
@@ -133,16 +137,31 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
 }
 
 void say_device(const run_options& run, std::size_t threads) {
-  if (!run.device_is_auto) return;
-  say(run,
-      fmt::format("device auto: cpu with {} thread{} (CUDA support was not built)", threads, threads == 1 ? "" : "s"));
+  if (run.device_word != "auto") return;
+  std::string why;
+  if (!run.device.on_host()) {
+    why = cuda_devices()[0].name;
+  } else {
+    try {
+      cuda_devices();
+      why = "no CUDA device";
+    } catch (const not_built&) {
+      why = "CUDA support was not built";
+    } catch (const error& failure) {
+      why = failure.what();
+    }
+  }
+  const std::string where = run.device.on_host() ? fmt::format("cpu with {} thread{}", threads, threads == 1 ? "" : "s")
+                                                 : device_name(run.device);
+  say(run, fmt::format("device auto: {} ({})", where, why));
 }
 
-void add_machine(json& object, std::size_t threads, shoal::scalar scalar, const std::string& simd_target) {
-  object["device"] = "cpu";
+void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
+                 const std::string& hardware) {
+  object["device"] = device_name(run.device);
   object["threads"] = threads;
   object["scalar"] = word_for(scalar_choices(), scalar);
-  if (!simd_target.empty()) object["simd_target"] = simd_target;
+  if (!hardware.empty()) object["hardware"] = hardware;
   if (const std::size_t peak = peak_resident_bytes(); peak != 0) object["peak_resident_bytes"] = peak;
   object["version"] = SHOAL_VERSION;
 }

@@ -49,7 +49,7 @@ void describe_data(json& object, const data_options& data, std::size_t rows, std
 
 /// The keys that say how a fit went in time; `history` has the figure of each iteration.
 void add_timing(json& object, const std::vector<double>& history, double seconds, double loop_seconds,
-                std::size_t iterations);
+                std::size_t loop_iterations);
 
 /// The files that were written; empty names are left out.
 void add_files(json& object, const std::vector<std::pair<std::string, std::string>>& files);
@@ -58,6 +58,7 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
 void say_device(const run_options& run, std::size_t threads);
 
 /// The keys that every answer of a computation ends with.
-void add_machine(json& object, std::size_t threads, shoal::scalar scalar, const std::string& simd_target);
+void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
+                 const std::string& hardware);
 
 }  // namespace shoal::app

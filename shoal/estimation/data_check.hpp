@@ -35,6 +35,14 @@ extern template data_summary check_data(const fold_context&, const row_source<fl
 extern template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*,
                                         bool);
 
+/// The two halves of check_data, around whichever executor folds the rows into check_statistics: what can be refused
+/// before a row is read, and what the statistics say.
+struct check_statistics;
+template <class Scalar>
+void check_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights);
+template <class Scalar>
+data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights);
+
 /// Rows with their weights brought near one by a power of two, so that products of a tiny or a huge weight stay in the
 /// range of the scalar. Owns the wrapper that scales; the sources stay the caller's.
 template <class Scalar>

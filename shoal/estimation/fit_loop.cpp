@@ -26,7 +26,7 @@ class loop {
     }
     const finished_restart& best = *place_.best;
     fit_.restore(best.state);
-    return {best.history, best.history.size(), best.converged, best.score, loop_seconds_};
+    return {best.history, best.history.size(), best.converged, best.score, loop_seconds_, loop_iterations_};
   }
 
  private:
@@ -53,10 +53,9 @@ class loop {
   }
 
   void iterate() {
-    const clock::time_point start = clock::now();
     try {
       while (!converged_ && steps_.size() < options_.max_iterations) {
-        for (const step_record& step : fit_.advance(options_.max_iterations - steps_.size())) steps_.push_back(step);
+        advance();
         converged_ = steps_.back().settled || options_.stop(steps_);
         // A step that ends the restart is not checkpointed: resuming before it repeats it and ends in the same way.
         if (!converged_ && seconds_since(last_written_) >= options_.checkpoint_seconds) remember();
@@ -70,7 +69,14 @@ class loop {
       if (!converged_) remember();
       throw;
     }
+  }
+
+  void advance() {
+    const clock::time_point start = clock::now();
+    const std::vector<step_record> done = fit_.advance(options_.max_iterations - steps_.size());
     loop_seconds_ += seconds_since(start);
+    loop_iterations_ += done.size();
+    steps_.insert(steps_.end(), done.begin(), done.end());
   }
 
   void end_restart() {
@@ -114,6 +120,7 @@ class loop {
   bool seeded_ = false;     // the stepper holds parameters of this restart
   bool converged_ = false;  // this restart has met its stop rule
   double loop_seconds_ = 0;
+  std::size_t loop_iterations_ = 0;
   clock::time_point last_written_ = clock::now();
 };
 

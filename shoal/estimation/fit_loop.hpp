@@ -55,8 +55,11 @@ struct loop_result {
   std::vector<double> history;  ///< objective that each iteration started from
   std::size_t iterations = 0;
   bool converged = false;
-  double score = 0;         ///< of the parameters returned
-  double loop_seconds = 0;  ///< spent in advance(), in this process
+  double score = 0;  ///< of the parameters returned
+  /// Spent in advance(), and the steps that it was spent in: of all restarts, but in this process alone. Their quotient
+  /// is what one iteration takes; `iterations` counts the best restart, also what was done before it was resumed.
+  double loop_seconds = 0;
+  std::size_t loop_iterations = 0;
 };
 
 /// Runs every restart and keeps the one with the greatest score (the first of equals). With a checkpoint file it first

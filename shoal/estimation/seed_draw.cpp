@@ -1,5 +1,3 @@
-#include <shoal/estimation/seeding.hpp>
-
 #include <shoal/estimation/seed_draw.hpp>
 
 namespace shoal {

@@ -8,7 +8,8 @@
 #include <type_traits>
 #include <vector>
 
-#include <shoal/estimation/seeding.hpp>
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/random/stream.hpp>
 
@@ -119,18 +120,5 @@ matrix_view<const Work> in_scalar(matrix_view<const Scalar> rows, aligned_buffer
     return {buffer.data(), rows.rows(), rows.columns()};
   }
 }
-
-/// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
-struct plus_plus_result {
-  std::vector<double> points;
-  bool ran_out = false;
-};
-template <class Scalar>
-plus_plus_result run_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
-                               const data_summary& summary, const seeding_request& request);
-extern template plus_plus_result run_plus_plus(const fold_context&, const weighted_rows<float>&, const data_summary&,
-                                               const seeding_request&);
-extern template plus_plus_result run_plus_plus(const fold_context&, const weighted_rows<double>&, const data_summary&,
-                                               const seeding_request&);
 
 }  // namespace shoal

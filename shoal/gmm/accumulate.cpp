@@ -1,7 +1,9 @@
 #include <shoal/gmm/accumulate.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shoal/gmm/accumulate.cpp"
@@ -22,11 +24,19 @@ const team_member alone(0, 0, 1, nullptr);
 
 // Lists the rows that float32 is too coarse for.
 inline void find_far_rows(bool posterior, std::size_t rows, workspace<float>::memory& memory) {
+  const hn::ScalableTag<float> d;
   memory.far.clear();
-  for (std::size_t r = 0; r < rows; ++r) {
+  for (std::size_t r = 0; r < rows; r += hn::Lanes(d)) {
     // Written so that a NaN counts as far.
-    const bool near = (!posterior || memory.own.best_norm[r] <= far_norm) && memory.own.extent[r] <= most_extent;
-    if (!near) memory.far.push_back(r);
+    auto near = hn::Le(hn::Load(d, memory.own.extent.data() + r), hn::Set(d, most_extent));
+    if (posterior) {
+      near = hn::And(near, hn::Le(hn::Load(d, memory.own.best_norm.data() + r), hn::Set(d, far_norm)));
+    }
+    if (hn::AllTrue(d, near)) continue;
+    for (std::uint64_t left = mask_bits(d, hn::Not(near)); left != 0; left &= left - 1) {
+      const std::size_t row = r + static_cast<std::size_t>(std::countr_zero(left));
+      if (row < rows) memory.far.push_back(row);
+    }
   }
 }
 

@@ -11,8 +11,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/fold.hpp>
-#include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/expectation_maximization.hpp>
+#include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/options.hpp>
 
 namespace shoal::gmm {
@@ -46,7 +45,7 @@ void check_row_count(const data_summary& summary, std::size_t components) {
 }
 
 template <class Scalar>
-fit_identity identity_of(const data_summary& summary, const options& options) {
+fit_identity identity_of(const data_summary& summary, const options& options, const std::string& hardware) {
   return {
       {"data",
        fmt::format("{} rows x {} columns, fingerprint {:016x}", summary.rows, summary.columns, summary.fingerprint)},
@@ -61,7 +60,7 @@ fit_identity identity_of(const data_summary& summary, const options& options) {
       {"regularization", fmt::to_string(options.regularization)},
       {"restarts", fmt::to_string(options.restarts)},
       {"seed", fmt::to_string(options.seed)},
-      {"instruction set", std::string(instruction_set())},
+      {"hardware", hardware},
   };
 }
 
@@ -72,12 +71,13 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   validate_options(options, rows.columns());
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const data_summary summary = check_data<Scalar>(context, rows, weights, !options.checkpoint.empty());
+  const std::unique_ptr<backend<Scalar>> on =
+      make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
+  const data_summary& summary = on->summary();
   check_span<Scalar>(summary);
   check_row_count(summary, options.components);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
 
-  expectation_maximization<Scalar> steps(context, scaled.data(), summary, options);
+  const std::unique_ptr<mixture_stepper> steps = on->fit(options);
   loop_options loop;
   loop.phase = "gmm";
   loop.max_iterations = options.max_iterations;
@@ -88,20 +88,21 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   };
   loop.checkpoint = options.checkpoint;
   loop.checkpoint_seconds = options.checkpoint_seconds;
-  if (!options.checkpoint.empty()) loop.identity = identity_of<Scalar>(summary, options);
-  const loop_result ended = run_fit(steps, loop, control);
+  if (!options.checkpoint.empty()) loop.identity = identity_of<Scalar>(summary, options, on->hardware());
+  const loop_result ended = run_fit(*steps, loop, control);
 
   fit_result result;
-  result.model = steps.current();
+  result.model = steps->current();
   result.mean_log_likelihood = ended.score;
   result.history = ended.history;
   result.iterations = ended.iterations;
   result.converged = ended.converged;
-  result.reseeded = steps.reseeded();
+  result.reseeded = steps->reseeded();
   result.rows = summary.rows;
   result.total_weight = summary.total_weight;
   result.loop_seconds = ended.loop_seconds;
-  result.simd_target = std::string(instruction_set());
+  result.loop_iterations = ended.loop_iterations;
+  result.hardware = on->hardware();
   const double parameters = free_parameters(options.covariance_type, options.components, rows.columns());
   const double deviance = -2 * result.mean_log_likelihood * result.total_weight;
   result.bic = deviance + parameters * std::log(result.total_weight);

@@ -9,6 +9,7 @@
 
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/progress.hpp>
+#include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/random/normal_method.hpp>
 
@@ -59,22 +60,26 @@ struct options {
   std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
   std::string checkpoint;         ///< file; empty: none
   double checkpoint_seconds = 1;  ///< least time between two checkpoints
+  device_choice device;           ///< where the fit runs; the host's processor unless chosen (choose_device)
 };
 
 struct fit_result {
   gmm::model model;
   double mean_log_likelihood = 0;  ///< of the returned model, per unit of weight
   std::vector<double> history;     ///< mean log-likelihood of the model that each iteration started from
-  std::size_t iterations = 0;
+  std::size_t iterations = 0;      ///< of the fit that was kept
   bool converged = false;
   std::size_t reseeded = 0;  ///< empty components that were given the row that fitted worst
   std::size_t rows = 0;
   double total_weight = 0;  ///< Σ w; the number of rows without weights
   double seconds = 0;       ///< checks, initialisation, loop and final score
-  double loop_seconds = 0;  ///< the loop alone
+  /// The loop alone, and the iterations that it was spent in: of all restarts, but without what was done before a fit
+  /// was resumed. One iteration takes their quotient.
+  double loop_seconds = 0;
+  std::size_t loop_iterations = 0;
   double bic = 0;           ///< −2ℓ·Σw + p·ln Σw
   double aic = 0;           ///< −2ℓ·Σw + 2p
-  std::string simd_target;  ///< the instruction set that computed it; same bits hold per target
+  std::string hardware;     ///< the instruction set or the GPUs that computed it; same bits hold per kind
 };
 
 /// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
@@ -98,10 +103,11 @@ struct prediction {
 /// Labels, responsibilities and log-density of rows under the model. Returns the mean log-likelihood, Σ w ln p(x) / Σ
 /// w.
 double predict(const model& model, const row_source<float>& rows, const prediction<float>& out, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {});
+               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, const prediction<double>& out,
                std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
-               const control& control = {});
+               const control& control = {}, const device_choice& device = {});
 
 /// Draws rows [first, first + count) of the endless sequence that (model, seed, method) defines, so that row i is the
 /// same whoever draws it, in whatever pieces: component k with probability weights[k], then μ_k + L_k·η with L_k the

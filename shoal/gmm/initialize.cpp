@@ -17,32 +17,43 @@ namespace {
 // What sets these random numbers apart from all others of the same seed.
 constexpr std::uint64_t responsibilities_stream = 0x726573706f6e7369;
 
-// The model that one maximisation makes of responsibilities that are known: the statistics are about `centres` [K][d].
 template <class Scalar>
-model maximised(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
-                const options& options, const std::vector<double>& centres,
-                const responsibilities_function<Scalar>& responsibilities) {
-  const std::size_t columns = data.rows->columns();
-  const parameters<Scalar> about =
-      prepare_centres<Scalar>(options.covariance_type, options.components, columns, centres.data());
-  const statistics sums =
-      fold<Scalar>(context, data, statistics_group({options.covariance_type, options.components, columns}),
-                   accumulation<Scalar>{&about, &responsibilities});
+parameters<Scalar> about(const options& options, std::size_t columns, const std::vector<double>& centres) {
+  return prepare_centres<Scalar>(options.covariance_type, options.components, columns, centres.data());
+}
+
+// Statistics about `centres` of responsibilities that are known.
+template <class Scalar>
+statistics sums_of(const fold_context& context, const weighted_rows<Scalar>& data, const statistics_layout& layout,
+                   const parameters<Scalar>& centres, const responsibilities_function<Scalar>& responsibilities) {
+  return fold<Scalar>(context, data, statistics_group(layout), accumulation<Scalar>{&centres, &responsibilities});
+}
+
+// The model that one maximisation makes of statistics about `centres`.
+model maximised(const fold_context& context, const data_summary& summary, const options& options,
+                const statistics& sums, const std::vector<double>& centres) {
   model first = pooled_model(options.covariance_type, centres, summary, options.regularization);
-  maximise(sums, about.centres, options.regularization, first, context.workers);
+  maximise(sums, centres, options.regularization, first, context.workers);
   return first;
 }
 
 template <class Scalar>
 model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
-                  const options& options, std::uint64_t seed) {
+                  const options& options, std::uint64_t seed, const first_model_steps& on) {
   kmeans::options clustering;
   clustering.clusters = options.components;
   clustering.seed = seed;
   clustering.threads = context.workers->threads();
   clustering.memory_limit = context.memory_limit;
   const control stoppable{{}, context.stop};
-  const std::vector<double> centroids = kmeans::fit(*data.rows, clustering, data.weights, stoppable).model.centroids;
+  const std::vector<double> centroids =
+      on.cluster ? on.cluster(clustering)
+                 : kmeans::fit(*data.rows, clustering, data.weights, stoppable).model.centroids;
+  const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());
+  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), centroids);
+  if (on.labelled) {
+    return maximised(context, summary, options, on.labelled(layout, centres.centres, centroids), centres.centres);
+  }
   const centroid_index<Scalar> index(centroids, options.components, data.rows->columns());
   const responsibilities_function<Scalar> hard = [&index](const row_block<Scalar>& block, Scalar* responsibilities,
                                                           std::size_t stride) {
@@ -53,7 +64,7 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
     for (std::size_t i = 0; i < labels.size(); ++i)
       responsibilities[static_cast<std::size_t>(labels[i]) * stride + i] = 1;
   };
-  return maximised(context, data, summary, options, centroids, hard);
+  return maximised(context, summary, options, sums_of(context, data, layout, centres, hard), centres.centres);
 }
 
 template <class Scalar>
@@ -75,9 +86,11 @@ model from_random_responsibilities(const fold_context& context, const weighted_r
       for (std::size_t k = 0; k < components; ++k) responsibilities[k * stride + i] /= static_cast<Scalar>(sum);
     }
   };
-  std::vector<double> centres;
-  for (std::size_t k = 0; k < components; ++k) centres.insert(centres.end(), summary.mean.begin(), summary.mean.end());
-  return maximised(context, data, summary, options, centres, random_ones);
+  std::vector<double> means;
+  for (std::size_t k = 0; k < components; ++k) means.insert(means.end(), summary.mean.begin(), summary.mean.end());
+  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), means);
+  const statistics_layout layout(options.covariance_type, components, data.rows->columns());
+  return maximised(context, summary, options, sums_of(context, data, layout, centres, random_ones), centres.centres);
 }
 
 }  // namespace
@@ -115,18 +128,18 @@ model pooled_model(covariance_type type, std::vector<double> means, const data_s
 
 template <class Scalar>
 model initial_model(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
-                    const options& options, std::size_t restart) {
+                    const options& options, std::size_t restart, const first_model_steps& on) {
   const seeding_request request{options.components, options.seed, restart};
   const auto spread = [&](std::vector<double> means) {
     return pooled_model(options.covariance_type, std::move(means), summary, options.regularization);
   };
   switch (options.init) {
     case initialization::kmeans:
-      return from_kmeans(context, data, summary, options, random::mix(options.seed, restart));
+      return from_kmeans(context, data, summary, options, random::mix(options.seed, restart), on);
     case initialization::plus_plus:
-      return spread(seed_plus_plus(context, data, summary, request));
+      return spread(seed_plus_plus(context, data, summary, request, on.seeding));
     case initialization::parallel:
-      return spread(seed_parallel(context, data, summary, request));
+      return spread(seed_parallel(context, data, summary, request, on.seeding));
     case initialization::random_rows:
       return spread(seed_random_rows(context, data, summary, request));
     case initialization::random_responsibilities:
@@ -138,8 +151,8 @@ model initial_model(const fold_context& context, const weighted_rows<Scalar>& da
 }
 
 template model initial_model(const fold_context&, const weighted_rows<float>&, const data_summary&, const options&,
-                             std::size_t);
+                             std::size_t, const first_model_steps&);
 template model initial_model(const fold_context&, const weighted_rows<double>&, const data_summary&, const options&,
-                             std::size_t);
+                             std::size_t, const first_model_steps&);
 
 }  // namespace shoal::gmm

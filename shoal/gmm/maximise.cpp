@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include <shoal/gmm/tuning.hpp>
+
 namespace shoal::gmm {
 namespace {
 
@@ -100,7 +102,8 @@ std::vector<std::size_t> maximise(const statistics& statistics, std::span<const 
       into.covariances[k] = sum / static_cast<double>(d);
     }
   };
-  if (workers == nullptr) {
+  const std::size_t elements = K * (layout.type() == covariance_type::full ? d * d : d);
+  if (workers == nullptr || elements < least_shared_elements) {
     for (std::size_t k = 0; k < K; ++k) covariance(k);
   } else {
     workers->run(K, 1, [&](std::size_t k, const team_member&) { covariance(k); });

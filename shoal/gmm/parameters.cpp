@@ -189,7 +189,9 @@ parameters<Scalar> prepare(const model& model, executor* workers) {
     pack_factor(common, result.packed.factors.data());
     if constexpr (needs_double) pack_factor(common, result.in_double.factors.data());
   }
-  for_each(workers, K, [&](std::size_t k) {
+  const bool own_matrices = model.covariance_type == covariance_type::full;
+  const std::size_t work = K * d * (own_matrices ? d * d : tied ? d : 1);
+  for_each(work < least_shared_factor_work ? nullptr : workers, K, [&](std::size_t k) {
     prepared_component own;
     if (!tied) {
       prepare_factor(model, k, own);

@@ -59,8 +59,9 @@ void statistics_group::subtract_from(statistics& into, const statistics& from) c
   for (std::size_t i = 0; i < layout_.size(); ++i) sum[i] -= term[i];
 }
 
-void statistics_group::invert(statistics& value) const {
+statistics statistics_group::inverse(statistics value) const {
   for (double& element : value.values()) element = -element;
+  return value;
 }
 
 void translate(statistics& value, std::span<const double> from, std::span<const double> to) {

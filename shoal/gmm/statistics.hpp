@@ -97,7 +97,7 @@ class statistics_group {
   void combine_into(statistics& into, const statistics& from) const;
   /// Takes `from` out of `into` again.
   void subtract_from(statistics& into, const statistics& from) const;
-  void invert(statistics& value) const;
+  statistics inverse(statistics value) const;
   std::size_t bytes() const { return layout_.size() * sizeof(double); }
 
  private:

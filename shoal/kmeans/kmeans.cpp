@@ -10,11 +10,10 @@
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/fit_loop.hpp>
-#include <shoal/estimation/nearest.hpp>
-#include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/choosing.hpp>
-#include <shoal/kmeans/lloyd.hpp>
+#include <shoal/kmeans/first_centroids.hpp>
 
 namespace shoal::kmeans {
 namespace {
@@ -63,7 +62,8 @@ void check_model(const model& model, std::size_t columns) {
   }
 }
 
-fit_identity identity_of(const options& options, const data_summary& summary, std::string_view scalar) {
+fit_identity identity_of(const options& options, const data_summary& summary, std::string_view scalar,
+                         const std::string& hardware) {
   std::string first_centroids;
   for (const double value : options.centroids) first_centroids += fmt::format("{:a} ", value);
   return {{"family", "kmeans"},
@@ -79,24 +79,7 @@ fit_identity identity_of(const options& options, const data_summary& summary, st
           {"stop rule", fmt::format("{}", static_cast<int>(options.stop))},
           {"restarts", fmt::format("{}", options.restarts)},
           {"seed", fmt::format("{}", options.seed)},
-          {"instruction set", simd_target()}};
-}
-
-template <class Scalar>
-std::vector<double> first_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
-                                    const data_summary& summary, const options& options, std::size_t restart) {
-  const seeding_request request{options.clusters, options.seed, restart};
-  switch (options.init) {
-    case seeding::plus_plus:
-      return seed_plus_plus(context, data, summary, request);
-    case seeding::parallel:
-      return seed_parallel(context, data, summary, request);
-    case seeding::random_rows:
-      return seed_random_rows(context, data, summary, request);
-    case seeding::centroids:
-      break;
-  }
-  return options.centroids;
+          {"hardware", hardware}};
 }
 
 bool stops(std::span<const step_record> steps, const options& options, double mean_variance) {
@@ -112,7 +95,29 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   check_options(options);
   const std::unique_ptr<executor> workers = make_threads(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights, !options.checkpoint.empty());
+  const std::unique_ptr<backend<Scalar>> on =
+      make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
+  fit_result result = fit(*on, options, control);
+  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return result;
+}
+
+template <class Scalar>
+double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
+                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control,
+                    const device_choice& device) {
+  check_model(model, rows.columns());
+  const std::unique_ptr<executor> workers = make_threads(threads);
+  const fold_context context{workers.get(), memory_limit, control.stop};
+  return make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels);
+}
+
+}  // namespace
+
+template <class Scalar>
+fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
+  const auto start = std::chrono::steady_clock::now();
+  const data_summary& summary = on.summary();
   if (summary.rows < options.clusters) {
     throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
                                options.clusters));
@@ -120,59 +125,40 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   const bool given = options.init == seeding::centroids;
   if (given) check_centroids(options, summary.columns);
 
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  double mean_variance = 0;
-  for (const double variance : summary.variance) mean_variance += variance / static_cast<double>(summary.columns);
-
-  lloyd<Scalar> stepper(context, scaled.data(), options.clusters, [&](std::size_t restart) {
-    return first_centroids(context, scaled.data(), summary, options, restart);
-  });
+  const double variance = mean_variance(summary);
+  const std::unique_ptr<clustering_stepper> steps = on.fit(options);
   loop_options loop;
   loop.phase = "kmeans";
   loop.max_iterations = options.max_iterations;
   loop.restarts = given ? 1 : options.restarts;
-  loop.stop = [&](std::span<const step_record> steps) { return stops(steps, options, mean_variance); };
+  loop.stop = [&](std::span<const step_record> done) { return stops(done, options, variance); };
   loop.checkpoint = options.checkpoint;
   loop.checkpoint_seconds = options.checkpoint_seconds;
   if (!options.checkpoint.empty()) {
-    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64");
+    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64", on.hardware());
   }
-  loop_result best = run_fit(stepper, loop, control);
+  loop_result best = run_fit(*steps, loop, control);
 
   fit_result result;
-  result.model = {options.clusters, summary.columns, stepper.centroids(), {}};
-  result.inertia = stepper.inertia();
+  result.model = {options.clusters, summary.columns, steps->centroids(), {}};
+  result.inertia = steps->inertia();
   result.history = std::move(best.history);
   result.iterations = best.iterations;
   result.converged = best.converged;
-  result.relocated = stepper.relocated();
+  result.relocated = steps->relocated();
   result.rows = summary.rows;
   result.total_weight = summary.total_weight;
-  const criteria chosen = information_criteria(stepper.cluster_weights(), summary.columns, result.inertia);
+  const criteria chosen = information_criteria(steps->cluster_weights(), summary.columns, result.inertia);
   result.bic = chosen.bic;
   result.aic = chosen.aic;
-  result.simd_target = simd_target();
+  result.hardware = on.hardware();
   result.loop_seconds = best.loop_seconds;
+  result.loop_iterations = best.loop_iterations;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
-
-template <class Scalar>
-double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
-                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control) {
-  check_model(model, rows.columns());
-  const std::unique_ptr<executor> workers = make_threads(threads);
-  const fold_context context{workers.get(), memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  prepared_centroids<Scalar> centroids;
-  centroids.set(model.centroids, model.clusters, model.columns);
-  const statistics all = fold<Scalar>(context, scaled.data(), statistics_monoid{model.clusters, model.columns},
-                                      accumulate_body<Scalar>{&centroids, labels});
-  return all.inertia * scaled.data().weight_scale;
-}
-
-}  // namespace
+template fit_result fit(backend<float>&, const options&, const control&);
+template fit_result fit(backend<double>&, const options&, const control&);
 
 fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
                const control& control) {
@@ -190,12 +176,14 @@ fit_result fit(matrix_view<const double> rows, const options& options) {
 }
 
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<float>* weights, const control& control) {
-  return predict_rows(model, rows, labels, threads, memory_limit, weights, control);
+               std::size_t memory_limit, const row_source<float>* weights, const control& control,
+               const device_choice& device) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<double>* weights, const control& control) {
-  return predict_rows(model, rows, labels, threads, memory_limit, weights, control);
+               std::size_t memory_limit, const row_source<double>* weights, const control& control,
+               const device_choice& device) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 
 }  // namespace shoal::kmeans

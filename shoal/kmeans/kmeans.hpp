@@ -9,6 +9,7 @@
 
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/progress.hpp>
+#include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
 
 namespace shoal::kmeans {
@@ -49,22 +50,26 @@ struct options {
   std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
   std::string checkpoint;         ///< file; empty: none
   double checkpoint_seconds = 1;  ///< least time between two checkpoints
+  device_choice device;           ///< where the fit runs; the host's processor unless chosen (choose_device)
 };
 
 struct fit_result {
   kmeans::model model;
   double inertia = 0;           ///< Σ w‖x − c‖² of the returned centroids
   std::vector<double> history;  ///< inertia of the centroids that each iteration started from
-  std::size_t iterations = 0;
+  std::size_t iterations = 0;   ///< of the fit that was kept
   bool converged = false;
   std::size_t relocated = 0;  ///< empty clusters that were given the farthest row
   std::size_t rows = 0;
   double total_weight = 0;  ///< Σ w; the number of rows without weights
   double seconds = 0;       ///< seeding, loop and final labels
-  double loop_seconds = 0;  ///< the loop alone
-  double bic = 0;           ///< spherical model of docs/choosing-k.md
+  /// The loop alone, and the iterations that it was spent in: of all restarts, but without what was done before a fit
+  /// was resumed. One iteration takes their quotient.
+  double loop_seconds = 0;
+  std::size_t loop_iterations = 0;
+  double bic = 0;  ///< spherical model of docs/choosing-k.md
   double aic = 0;
-  std::string simd_target;  ///< the instruction set that computed it; same bits hold per target
+  std::string hardware;  ///< the instruction set or the GPUs that computed it; same bits hold per kind
 };
 
 /// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
@@ -78,9 +83,11 @@ fit_result fit(matrix_view<const double> rows, const options& options);
 
 /// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖².
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {});
+               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {});
+               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {},
+               const device_choice& device = {});
 
 /// Reads and writes {"format":"shoal/kmeans","version":1,…}. Throws io_error, bad_data with file and position.
 model load_model(const std::string& path);

@@ -1,36 +1,7 @@
 #include <shoal/kmeans/relocate.hpp>
 
-#include <algorithm>
-
 namespace shoal::kmeans {
 namespace {
-
-bool farther(const far_row& a, const far_row& b) {
-  return a.distance != b.distance ? a.distance > b.distance : a.row < b.row;
-}
-
-// The `count` farthest rows, as a heap with the nearest of them on top.
-struct farthest_monoid {
-  using value_type = std::vector<far_row>;
-  std::size_t count;
-
-  value_type identity() const { return {}; }
-  void reset(value_type& value) const { value.clear(); }
-  void consider(value_type& value, const far_row& row) const {
-    if (value.size() == count) {
-      if (!farther(row, value.front())) return;
-      std::pop_heap(value.begin(), value.end(), farther);
-      value.back() = row;
-    } else {
-      value.push_back(row);
-    }
-    std::push_heap(value.begin(), value.end(), farther);
-  }
-  void combine_into(value_type& into, const value_type& from) const {
-    for (const far_row& row : from) consider(into, row);
-  }
-  std::size_t bytes() const { return count * sizeof(far_row); }
-};
 
 template <class Scalar>
 struct farthest_body {
@@ -39,7 +10,7 @@ struct farthest_body {
     nearest_scratch<Scalar> nearest;
   };
   const prepared_centroids<Scalar>* centroids;
-  farthest_monoid monoid;
+  const farthest_rows_monoid* farthest;
 
   void operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory,
                   std::vector<far_row>& into) const {
@@ -57,7 +28,7 @@ struct farthest_body {
         const double difference = static_cast<double>(piece.rows(i, j)) - centroid[j];
         distance += difference * difference;
       }
-      if (distance > 0) monoid.consider(into, {distance, piece.first + i, label, weight});
+      if (distance > 0) farthest->insert(into, {distance, piece.first + i, label, weight});
     }
   }
 };
@@ -67,10 +38,8 @@ struct farthest_body {
 template <class Scalar>
 std::vector<far_row> farthest_rows(const fold_context& context, const weighted_rows<Scalar>& data,
                                    const prepared_centroids<Scalar>& centroids, std::size_t count) {
-  const farthest_monoid monoid{count};
-  std::vector<far_row> rows = fold<Scalar>(context, data, monoid, farthest_body<Scalar>{&centroids, monoid});
-  std::sort(rows.begin(), rows.end(), farther);
-  return rows;
+  const farthest_rows_monoid farthest(count);
+  return farthest.sorted(fold<Scalar>(context, data, farthest, farthest_body<Scalar>{&centroids, &farthest}));
 }
 
 template std::vector<far_row> farthest_rows(const fold_context&, const weighted_rows<float>&,

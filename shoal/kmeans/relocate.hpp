@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <vector>
 
+#include <shoal/estimation/first_k.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 
@@ -16,6 +17,15 @@ struct far_row {
   std::size_t label = 0;
   double weight = 0;
 };
+
+/// Of two rows the farther first, and the lower row first among equals.
+struct farther {
+  bool operator()(const far_row& a, const far_row& b) const {
+    return a.distance != b.distance ? a.distance > b.distance : a.row < b.row;
+  }
+};
+
+using farthest_rows_monoid = first_k<far_row, farther>;
 
 /// The `count` rows of positive weight that are farthest from their nearest centroids, the farthest first and the lower
 /// row first among equals. Rows on their centroid are left out, so there may be fewer.

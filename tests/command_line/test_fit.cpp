@@ -39,17 +39,30 @@ class fits : public testing::Test {
   scratch_folder folder;
 };
 
+TEST_F(fits, time_an_iteration_over_all_restarts) {
+  for (const words& family : {words{"gmm", "fit", folder / "rows.npy", "--components", "4"},
+                              words{"kmeans", "fit", folder / "rows.npy", "--clusters", "4"}}) {
+    const json object = run_json(
+        family + words{"--restarts", "3", "--max-iterations", "4", "--tolerance", "0", "--init", "random-rows"});
+    const auto iterations = object["loop_iterations"].get<std::size_t>();
+    EXPECT_GT(iterations, object["iterations"].get<std::size_t>());
+    EXPECT_LE(iterations, 12u);
+    EXPECT_EQ(object["seconds_per_iteration"].get<double>(),
+              object["loop_seconds"].get<double>() / static_cast<double>(iterations));
+  }
+}
+
 TEST_F(fits, json_has_every_key_with_its_type) {
   const json object = run_json({"gmm", "fit", folder / "rows.npy", "--components", "4", "--threads", "2"});
   for (const char* key : {"mean_log_likelihood", "lower_bound", "bic", "aic", "seconds", "seconds_per_iteration",
                           "loop_seconds", "total_weight", "tolerance", "regularization"}) {
     EXPECT_TRUE(object.at(key).is_number()) << key;
   }
-  for (const char* key :
-       {"iterations", "rows", "columns", "threads", "components", "restarts", "reseeded", "seed", "max_iterations"}) {
+  for (const char* key : {"iterations", "loop_iterations", "rows", "columns", "threads", "components", "restarts",
+                          "reseeded", "seed", "max_iterations"}) {
     EXPECT_TRUE(object.at(key).is_number_unsigned()) << key;
   }
-  for (const char* key : {"device", "scalar", "simd_target", "version", "covariance_type", "init", "data"}) {
+  for (const char* key : {"device", "scalar", "hardware", "version", "covariance_type", "init", "data"}) {
     EXPECT_TRUE(object.at(key).is_string()) << key;
   }
   EXPECT_TRUE(object.at("converged").is_boolean());

@@ -81,6 +81,14 @@ TYPED_TEST(DataCheck, MomentsAgreeWithTwoPassesAtAnyOffset) {
   }
 }
 
+TEST(DataCheckOfHugeValues, VarianceIsFiniteWhereTheSquareOfTheMeanIsNot) {
+  sample_data<double> data{1000, 1, {}, {}};
+  for (std::size_t i = 0; i < data.rows; ++i) data.values.push_back(1e160 + (i % 2 == 0 ? 1e150 : -1e150));
+  const auto summary = check(data, false);
+  EXPECT_NEAR(summary.mean[0], 1e160, 1e146);
+  EXPECT_NEAR(summary.variance[0], 1e300, 1e295);
+}
+
 TYPED_TEST(DataCheck, NamesTheFirstValueThatIsNotFinite) {
   auto data = wavy<TypeParam>(5000, 4, 0);
   data.values[4100 * 4 + 2] = std::numeric_limits<TypeParam>::infinity();

@@ -1,9 +1,11 @@
 // The fitting loop on a toy whose every step is known: stop rules, restarts, checkpoints, interruption, resumption.
+#include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -24,6 +26,7 @@ class square_root final : public shoal::stepper {
   }
   std::vector<shoal::step_record> advance(std::size_t) override {
     if (interrupt_after != 0 && --interrupt_after == 0) throw shoal::interrupted("stopped on request");
+    ++steps;
     const double before = value_;
     value_ = 0.5 * (value_ + target_ / value_);
     return {{before, std::abs(value_ - before), value_ == before}};
@@ -37,6 +40,7 @@ class square_root final : public shoal::stepper {
   double value() const { return value_; }
   int interrupt_after = 0;
   int seeds = 0;
+  std::size_t steps = 0;  // of all restarts
 
  private:
   double target_;
@@ -136,6 +140,41 @@ TEST_F(FitLoop, ReturnsAFinishedFitWithoutWorking) {
   EXPECT_EQ(result.history, expected.history);
   EXPECT_EQ(result.converged, expected.converged);
   EXPECT_EQ(result.score, expected.score);
+}
+
+TEST_F(FitLoop, CountsTheIterationsOfAllRestartsThatItsSecondsWereSpentIn) {
+  square_root fit(2);
+  const auto result = shoal::run_fit(fit, options_for(50, 1e-9, 7), {});
+  EXPECT_NE(fit.steps, 7 * result.iterations) << "the restarts are of one length, so that this shows nothing";
+  EXPECT_EQ(result.loop_iterations, fit.steps);
+  EXPECT_GT(result.loop_seconds, 0);
+}
+
+TEST_F(FitLoop, CountsOfAResumedFitOnlyWhatThisProcessDid) {
+  square_root whole(2);
+  const auto expected = shoal::run_fit(whole, options_for(50, 1e-9, 3), {});
+  square_root fit(2);
+  fit.interrupt_after = 8;  // in the second restart
+  EXPECT_THROW(shoal::run_fit(fit, checkpointed(50, 1e-9, 3), {}), shoal::interrupted);
+  square_root resumed(2);
+  const auto rest = shoal::run_fit(resumed, checkpointed(50, 1e-9, 3), {});
+  EXPECT_EQ(rest.iterations, expected.iterations);
+  EXPECT_EQ(rest.loop_iterations, resumed.steps);
+  EXPECT_LT(resumed.steps, whole.steps);
+  square_root finished(2);
+  const auto again = shoal::run_fit(finished, checkpointed(50, 1e-9, 3), {});
+  EXPECT_EQ(again.iterations, expected.iterations);
+  EXPECT_EQ(again.loop_iterations, 0u);
+  EXPECT_EQ(again.loop_seconds, 0);
+}
+
+TEST_F(FitLoop, TimesItsStepsAndNotWhoeverWatchesThem) {
+  const auto pause = std::chrono::milliseconds(20);
+  shoal::control control;
+  control.report = [&](const shoal::progress&) { std::this_thread::sleep_for(pause); };
+  square_root fit(2);
+  const auto result = shoal::run_fit(fit, options_for(4, 0, 1), control);
+  EXPECT_LT(result.loop_seconds, 4 * std::chrono::duration<double>(pause).count());
 }
 
 TEST_F(FitLoop, RefusesTheCheckpointOfAnotherFitAndNamesTheDifference) {

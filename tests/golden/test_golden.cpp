@@ -13,6 +13,8 @@
 #include <shoal/io/io.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
+#include "../cuda_devices.hpp"
+
 namespace {
 
 using nlohmann::json;
@@ -22,8 +24,14 @@ std::filesystem::path data_folder() {
   return std::filesystem::path(SHOAL_SOURCE_DIR) / ".." / "shared" / "data";
 }
 
+// Programs that were packed for another machine find the project's files where SHOAL_SOURCE says.
+std::filesystem::path source_folder() {
+  if (const char* named = std::getenv("SHOAL_SOURCE")) return named;
+  return SHOAL_SOURCE_DIR;
+}
+
 json facts(const char* file) {
-  std::ifstream stream(std::filesystem::path(SHOAL_SOURCE_DIR) / "tests" / "golden" / file);
+  std::ifstream stream(source_folder() / "tests" / "golden" / file);
   return json::parse(stream).at("facts");
 }
 
@@ -84,7 +92,7 @@ shoal::gmm::model start_of(const json& fact, const shoal::matrix_view<const doub
 }
 
 template <class Scalar>
-void compare_gmm(double tolerance) {
+void compare_gmm(double tolerance, const shoal::device_choice& device = {}) {
   if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "no data folder at " << data_folder();
   for (const json& fact : facts("gmm.json")) {
     const std::string name = fact.at("name").get<std::string>() + ", " + fact.at("covariance_type").get<std::string>();
@@ -99,6 +107,7 @@ void compare_gmm(double tolerance) {
     options.max_iterations = history.size();
     options.tolerance = 0;
     options.regularization = fact.at("regularization");
+    options.device = device;
     const shoal::gmm::fit_result fitted = shoal::gmm::fit(data.view, options);
     ASSERT_EQ(fitted.history.size(), history.size()) << name;
     for (std::size_t i = 0; i < history.size(); ++i)
@@ -108,7 +117,7 @@ void compare_gmm(double tolerance) {
 }
 
 template <class Scalar>
-void compare_kmeans(double tolerance) {
+void compare_kmeans(double tolerance, const shoal::device_choice& device = {}) {
   if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "no data folder at " << data_folder();
   for (const json& fact : facts("kmeans.json")) {
     const data_set<Scalar> data(fact);
@@ -119,6 +128,7 @@ void compare_kmeans(double tolerance) {
     for (const json& centroid : fact.at("centroids"))
       for (const double value : centroid) options.centroids.push_back(value);
     options.tolerance = 0;
+    options.device = device;
     for (std::size_t i = 0; i < inertia.size(); ++i) {
       options.max_iterations = i + 1;
       const shoal::kmeans::fit_result fitted = shoal::kmeans::fit(data.view, options);
@@ -133,5 +143,14 @@ TEST(Golden, MixturesInFloat64) { compare_gmm<double>(1e-10); }
 TEST(Golden, MixturesInFloat32) { compare_gmm<float>(1e-5); }
 TEST(Golden, KmeansInFloat64) { compare_kmeans<double>(1e-12); }
 TEST(Golden, KmeansInFloat32) { compare_kmeans<float>(1e-6); }
+
+class GoldenOnCuda : public cuda_devices::on_one_device {
+ protected:
+  shoal::device_choice device_{{0}, 0};
+};
+TEST_F(GoldenOnCuda, MixturesInFloat64) { compare_gmm<double>(1e-10, device_); }
+TEST_F(GoldenOnCuda, MixturesInFloat32) { compare_gmm<float>(1e-5, device_); }
+TEST_F(GoldenOnCuda, KmeansInFloat64) { compare_kmeans<double>(1e-12, device_); }
+TEST_F(GoldenOnCuda, KmeansInFloat32) { compare_kmeans<float>(1e-6, device_); }
 
 }  // namespace

@@ -156,12 +156,12 @@ TYPED_TEST(KmeansBits, EveryInstructionSetFindsTheSameClusters) {
       for (std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
         hwy::SetSupportedTargetsForTest(targets & -targets);
         const auto result = kmeans::fit(data.view(), options);
-        EXPECT_EQ(result.simd_target, shoal::simd_target());
+        EXPECT_EQ(result.hardware, shoal::simd_target());
         EXPECT_NEAR(result.inertia, expected.inertia, (sizeof(TypeParam) == 4 ? 1e-6 : 1e-12) * expected.inertia)
-            << result.simd_target << " K " << clusters << " d " << columns;
+            << result.hardware << " K " << clusters << " d " << columns;
         std::vector<std::int32_t> labels(2500);
         kmeans::predict(result.model, shoal::view_source<TypeParam>(data.view()), labels.data());
-        EXPECT_EQ(labels, kmeans_reference::nearest(data.view(), result.model.centroids)) << result.simd_target;
+        EXPECT_EQ(labels, kmeans_reference::nearest(data.view(), result.model.centroids)) << result.hardware;
         hwy::SetSupportedTargetsForTest(0);
       }
     }

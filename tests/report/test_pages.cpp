@@ -76,6 +76,7 @@ struct two_groups {
     fit.bic = 2100.5;
     fit.aic = 2060.25;
     fit.loop_seconds = 0.001;
+    fit.loop_iterations = 8;  // those of another restart too
     data.name = "two groups";
     data.rows = {values.data(), labels.size(), columns};
     data.labels = labels;
@@ -126,6 +127,7 @@ TEST(gmm_report, shows_the_fit_for_each_covariance_type_and_dimension) {
       EXPECT_NE(html.find("2100.5"), std::string::npos);
       EXPECT_NE(html.find("33.3\u00A0%"), std::string::npos);
       EXPECT_NE(html.find("Converged after 4 iterations."), std::string::npos);
+      EXPECT_NE(html.find("2,400,000"), std::string::npos) << "300 rows, 8 times in a millisecond";
       EXPECT_EQ(html.find("Agreement with"), std::string::npos);
       EXPECT_EQ(html, fit_page(groups.fit, groups.data).html());
     }
@@ -177,6 +179,7 @@ TEST(gmm_report, takes_a_fit_without_rows_or_finite_figures) {
   groups.fit.history.clear();
   groups.fit.mean_log_likelihood = std::numeric_limits<double>::quiet_NaN();
   groups.fit.loop_seconds = 0;
+  groups.fit.loop_iterations = 0;
   groups.fit.iterations = 0;
   groups.fit.model.covariances[0] = std::numeric_limits<double>::infinity();
   expect_self_contained(fit_page(groups.fit, groups.data).html());

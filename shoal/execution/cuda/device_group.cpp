@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/add_parts.hpp>
+#include <shoal/execution/cuda/elementwise.hpp>
 
 namespace shoal::cuda {
 namespace {

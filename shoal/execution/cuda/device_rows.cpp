@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/execution/cuda/elementwise.hpp>
+
 namespace shoal::cuda {
 namespace {
 
@@ -101,6 +103,16 @@ void device_rows<Scalar>::copy_in(std::size_t gpu, slot& through, std::size_t fi
           "copy weights to the device");
   }
   through.copied.record(copy);
+}
+
+template <class Scalar>
+void device_rows<Scalar>::scale_weights(const weighted_rows<Scalar>& scaled, Scalar factor) {
+  data_ = scaled;
+  if (!resident_) return;
+  for (std::size_t g = 0; g < shares_.size(); ++g) {
+    const device_scope scope((*group_)[g].device);
+    scale(shares_[g].slots[0].weights.data(), shares_[g].count, factor, (*group_)[g].compute);
+  }
 }
 
 // All of the host's threads read: one alone cannot keep up with the bus.

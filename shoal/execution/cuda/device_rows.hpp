@@ -48,6 +48,9 @@ class device_rows {
   /// Most rows of a piece on any GPU.
   std::size_t most_piece_rows() const { return resident_ ? largest_share() : piece_rows_; }
 
+  /// Goes on with other weights: those of `scaled`, which are the present ones times `factor`.
+  void scale_weights(const weighted_rows<Scalar>& scaled, Scalar factor);
+
   /// Calls visit(gpu index, piece) for every piece, a GPU's in order, with that GPU current; what visit enqueues in
   /// the GPU's compute stream finds the piece there. A share without rows has no piece. Returns before the work is
   /// done. Throws interrupted when asked to stop between pieces, and what reading and visiting throw.

@@ -33,12 +33,13 @@ class device_expectation_maximization final : public mixture_stepper {
  public:
   device_expectation_maximization(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                   const weighted_rows<Scalar>& data, const data_summary& summary,
-                                  const options& options)
+                                  const options& options, first_model_function first_model)
       : rows_(rows),
         context_(context),
         data_(data),
         summary_(summary),
         options_(options),
+        first_model_(std::move(first_model)),
         layout_(options.covariance_type, options.components, rows.columns()),
         parts_(rows.group(), layout_, options.regularization),
         many_steps_(rows.group().size() == 1 && rows.resident()) {
@@ -54,7 +55,7 @@ class device_expectation_maximization final : public mixture_stepper {
   }
 
   void seed(std::size_t restart) override {
-    begin(initial_model(context_, data_, summary_, options_, restart), 0);
+    begin(first_model_ ? first_model_(restart) : initial_model(context_, data_, summary_, options_, restart), 0);
     previous_ = previous_step::none;
   }
 
@@ -221,6 +222,7 @@ class device_expectation_maximization final : public mixture_stepper {
   const weighted_rows<Scalar>& data_;
   const data_summary& summary_;
   const options& options_;
+  first_model_function first_model_;
   statistics_layout layout_;
   device_parts<Scalar> parts_;
   bool many_steps_;
@@ -244,20 +246,21 @@ class device_expectation_maximization final : public mixture_stepper {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<Scalar>& rows,
-                                                                      const fold_context& context,
-                                                                      const weighted_rows<Scalar>& data,
-                                                                      const data_summary& summary,
-                                                                      const options& options) {
-  return std::make_unique<device_expectation_maximization<Scalar>>(rows, context, data, summary, options);
+std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
+    cuda::device_rows<Scalar>& rows, const fold_context& context, const weighted_rows<Scalar>& data,
+    const data_summary& summary, const options& options, first_model_function first_model) {
+  return std::make_unique<device_expectation_maximization<Scalar>>(rows, context, data, summary, options,
+                                                                   std::move(first_model));
 }
 template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
                                                                                const fold_context&,
                                                                                const weighted_rows<float>&,
-                                                                               const data_summary&, const options&);
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
 template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
                                                                                const fold_context&,
                                                                                const weighted_rows<double>&,
-                                                                               const data_summary&, const options&);
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
 
 }  // namespace shoal::gmm

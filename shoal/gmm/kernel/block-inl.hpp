@@ -111,9 +111,19 @@ void posterior(const mixture_view<T>& mixture, const block_view<T>& block, doubl
 // Σ w and Σ w ln p of a block, in float64. Several sums side by side, because one would wait for its own additions.
 template <class T>
 double block_weight(std::size_t rows, const block_memory<T>& memory) {
-  double sums[4] = {};
-  for (std::size_t r = 0; r < rows; ++r) sums[r % 4] += static_cast<double>(memory.weights[r]);
-  return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+  const T* const weights = memory.weights.data();
+  double sum0 = 0, sum1 = 0, sum2 = 0, sum3 = 0;
+  std::size_t r = 0;
+  for (; r + 4 <= rows; r += 4) {
+    sum0 += static_cast<double>(weights[r]);
+    sum1 += static_cast<double>(weights[r + 1]);
+    sum2 += static_cast<double>(weights[r + 2]);
+    sum3 += static_cast<double>(weights[r + 3]);
+  }
+  if (r < rows) sum0 += static_cast<double>(weights[r]);
+  if (r + 1 < rows) sum1 += static_cast<double>(weights[r + 1]);
+  if (r + 2 < rows) sum2 += static_cast<double>(weights[r + 2]);
+  return (sum0 + sum1) + (sum2 + sum3);
 }
 
 template <class D, class T>

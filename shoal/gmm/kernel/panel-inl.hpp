@@ -71,11 +71,18 @@ HWY_INLINE void transpose_four(const double* const* rows, std::size_t columns, d
 }
 #endif
 
-// The first `count` rows, or those that `list` names when it is not null. The panel is zero from there to `padded`.
+// The first `count` rows, or those that `list` names when it is not null. The panel is zero from there to `padded`,
+// which is `count` rounded up to whole vectors.
 template <class T>
 void transpose(matrix_view<const T> rows, const row_index* list, std::size_t count, std::size_t padded,
                T* HWY_RESTRICT panel) {
   const std::size_t columns = rows.columns();
+  if (count < padded) {
+    // Less than a vector of each column: clearing all of it first is one store, where a fill would be a call.
+    const hn::ScalableTag<T> d;
+    T* const last = panel + padded - hn::Lanes(d);
+    for (std::size_t j = 0; j < columns; ++j) hn::Store(hn::Zero(d), d, last + j * panel_stride);
+  }
   const T* four[4];
   for (std::size_t first = 0; first < count; first += 4) {
     const std::size_t here = std::min<std::size_t>(4, count - first);
@@ -86,8 +93,6 @@ void transpose(matrix_view<const T> rows, const row_index* list, std::size_t cou
       transpose_plain(four, here, 0, columns, panel + first);
     }
   }
-  for (std::size_t j = 0; j < columns; ++j)
-    std::fill(panel + j * panel_stride + count, panel + j * panel_stride + padded, T{0});
 }
 
 // The largest |x| of each row of the panel.

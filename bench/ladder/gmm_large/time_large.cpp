@@ -1,0 +1,108 @@
+// Times the kernels for many columns: one clear, add and merge from a graph, on data that overlap and that lie apart.
+// Build it with the library and run it on a machine with a GPU; it prints milliseconds (median of the replays).
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <random>
+#include <vector>
+
+#include <shoal/gmm/cuda/large_accumulator.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/reference.hpp"
+
+namespace {
+
+using shoal::gmm::covariance_type;
+
+double median_milliseconds(cudaStream_t stream, cudaGraphExec_t graph, int repeats) {
+  cudaEvent_t begin{}, end{};
+  cudaEventCreate(&begin);
+  cudaEventCreate(&end);
+  std::vector<float> times;
+  for (int i = 0; i < repeats + 3; ++i) {
+    cudaEventRecord(begin, stream);
+    cudaGraphLaunch(graph, stream);
+    cudaEventRecord(end, stream);
+    shoal::cuda::check(cudaEventSynchronize(end), "finish its work");
+    float time = 0;
+    cudaEventElapsedTime(&time, begin, end);
+    if (i >= 3) times.push_back(time);
+  }
+  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
+  return static_cast<double>(times[static_cast<std::size_t>(repeats / 2)]);
+}
+
+template <class Work>
+double time_graph(cudaStream_t stream, const Work& work, int repeats) {
+  cudaGraph_t graph{};
+  cudaGraphExec_t executable{};
+  shoal::cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture a graph");
+  work();
+  shoal::cuda::check(cudaStreamEndCapture(stream, &graph), "capture a graph");
+  shoal::cuda::check(cudaGraphInstantiate(&executable, graph, 0), "make a graph");
+  const double time = median_milliseconds(stream, executable, repeats);
+  cudaGraphExecDestroy(executable);
+  cudaGraphDestroy(graph);
+  return time;
+}
+
+// Rows near the means, made on the host for a few and repeated with a shift of a few units in the last place.
+std::vector<float> rows_of(const shoal::gmm::model& mixture, std::size_t count) {
+  const std::size_t some = std::min<std::size_t>(count, 16384);
+  const std::vector<float> few = reference::random_rows<float>(mixture, some, mixture.columns, 2);
+  std::vector<float> rows(count * mixture.columns);
+  std::mt19937 engine(3);
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t from = r < some ? r : engine() % some;
+    std::copy_n(few.begin() + static_cast<std::ptrdiff_t>(from * mixture.columns), mixture.columns,
+                rows.begin() + static_cast<std::ptrdiff_t>(r * mixture.columns));
+  }
+  return rows;
+}
+
+void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread) {
+  const auto mixture = reference::random_model(type, components, columns, spread, 1);
+  const shoal::cuda::stream stream;
+  const shoal::gmm::device_mixture device(shoal::gmm::prepare<float>(mixture), stream);
+  cudaDeviceProp properties{};
+  shoal::cuda::check(cudaGetDeviceProperties(&properties, 0), "describe the device");
+  shoal::gmm::accumulator_shape shape;
+  shape.layout = shoal::gmm::statistics_layout(type, components, columns);
+  shape.share_rows = count;
+  shape.multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
+  shape.shared_bytes = properties.sharedMemPerBlockOptin;
+  const auto accumulator = shoal::gmm::make_large_accumulator(shape);
+  shoal::cuda::device_buffer<float> rows;
+  rows.upload(rows_of(mixture, count), stream);
+  shoal::cuda::device_buffer<double> sums(shape.layout.size());
+  const auto all = [&] {
+    accumulator->clear(device.view(), stream);
+    accumulator->add({rows.data(), nullptr, 0, 0, count}, device.view(), stream);
+    accumulator->merge(sums.data(), device.view(), stream);
+  };
+  const double clear = time_graph(stream, [&] { accumulator->clear(device.view(), stream); }, 10);
+  const double merge = time_graph(stream, [&] { accumulator->merge(sums.data(), device.view(), stream); }, 10);
+  const double whole = time_graph(stream, all, 20);
+  const double again = time_graph(stream, all, 20);
+  std::printf("%-5s %8zu x %3zu K=%3zu spread %4.1f: whole %8.4f ms (again %8.4f), clear %7.4f, merge %7.4f, W0 %.3f\n",
+              type == covariance_type::full ? "full" : "tied", count, columns, components, spread, whole, again, clear,
+              merge, sums.download(shape.layout.size(), stream)[shape.layout.weight(0)]);
+  std::fflush(stdout);
+}
+
+}  // namespace
+
+int main() {
+  for (const double spread : {0.3, 3.0}) {
+    time_shape(covariance_type::full, 581012, 54, 7, spread);
+    time_shape(covariance_type::full, 1048576, 32, 64, spread);
+    time_shape(covariance_type::full, 1048576, 128, 32, spread);
+  }
+  time_shape(covariance_type::full, 1048576, 16, 16, 0.3);
+  time_shape(covariance_type::full, 1048576, 64, 16, 0.3);
+  time_shape(covariance_type::full, 1048576, 33, 16, 0.3);
+  time_shape(covariance_type::tied, 1048576, 32, 64, 0.3);
+}

@@ -1,0 +1,191 @@
+#include <cuda_runtime.h>
+
+#include <shoal/estimation/cuda/check_pieces.hpp>
+
+namespace shoal {
+namespace {
+
+constexpr unsigned threads = 256;
+constexpr unsigned long long no_position = ~0ULL;
+constexpr double infinity = __builtin_huge_val();
+
+__device__ std::uint64_t mix(std::uint64_t value) {  // the finaliser of SplitMix64, as on the host
+  value = (value ^ (value >> 30)) * 0xbf58476d1ce4e5b9u;
+  value = (value ^ (value >> 27)) * 0x94d049bb133111ebu;
+  return value ^ (value >> 31);
+}
+
+__device__ std::uint64_t bits(float value) { return __float_as_uint(value); }
+__device__ std::uint64_t bits(double value) { return static_cast<std::uint64_t>(__double_as_longlong(value)); }
+
+template <class Scalar>
+__device__ std::uint64_t hash_row(const Scalar* row, const Scalar* weight, std::size_t columns, std::uint64_t index) {
+  std::uint64_t hash = mix(index + 1);
+  if (weight != nullptr) hash = mix(hash ^ bits(*weight));
+  for (std::size_t j = 0; j < columns; ++j) hash = (hash ^ bits(row[j])) * 0x9e3779b97f4a7c15u + (hash >> 29);
+  return mix(hash);
+}
+
+// Chan, Golub & LeVeque (1979).
+__device__ void combine(column_moments& into, const column_moments& from) {
+  const double weight = into.weight + from.weight;
+  if (from.weight > 0) {
+    const double share = from.weight / weight;
+    const double delta = from.mean - into.mean;
+    into.mean += delta * share;
+    into.second_moment += from.second_moment + delta * delta * into.weight * share;
+  }
+  into.minimum = fmin(into.minimum, from.minimum);
+  into.maximum = fmax(into.maximum, from.maximum);
+  into.weight = weight;
+}
+
+__device__ void combine(row_findings& into, const row_findings& from) {
+  into.weight += from.weight;
+  into.largest_weight = fmax(into.largest_weight, from.largest_weight);
+  into.positive_rows += from.positive_rows;
+  into.bad_row = min(into.bad_row, from.bad_row);
+  into.bad_weight = min(into.bad_weight, from.bad_weight);
+  into.fingerprint += from.fingerprint;
+}
+
+__global__ void clear_kernel(column_moments* moments, row_findings* findings, std::size_t columns) {
+  const std::size_t j = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (j < columns) moments[j] = {0, 0, 0, infinity, -infinity};
+  if (j == 0) *findings = {0, 0, 0, no_position, no_position, 0};
+}
+
+// Adds the values that the groups of one column hold, in the order of the groups; every thread of the column gets it.
+__device__ double sum_over_groups(double* shared, double value, unsigned column, unsigned wide, unsigned groups) {
+  __syncthreads();
+  shared[threadIdx.x] = value;
+  __syncthreads();
+  double sum = 0;
+  for (unsigned group = 0; group < groups; ++group) sum += shared[group * wide + column];
+  return sum;
+}
+
+// One block checks one unit of rows: thread t has column t mod wide of the rows of group t / wide, and as many columns
+// beyond as it takes.
+template <class Scalar>
+__global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t count,
+                            std::size_t columns, bool fingerprint, column_moments* moments, row_findings* findings) {
+  __shared__ double shared[threads];
+  __shared__ row_findings found;
+  const std::size_t begin = std::size_t{blockIdx.x} * cuda::piece_unit;
+  const std::size_t size = min(cuda::piece_unit, count - begin);
+  rows += begin * columns;
+  if (weights != nullptr) weights += begin;
+  if (threadIdx.x == 0) found = {0, 0, 0, no_position, no_position, 0};
+  __syncthreads();
+
+  double weight = 0, largest = 0;
+  for (std::size_t i = threadIdx.x; i < size; i += threads) {
+    const double own = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+    if (!(own >= 0) || !isfinite(own)) {
+      atomicMin(&found.bad_weight, first + begin + i);
+      continue;
+    }
+    weight += own;
+    largest = fmax(largest, own);
+    if (own > 0) atomicAdd(&found.positive_rows, 1ULL);
+    if (fingerprint) {
+      const Scalar* const row_weight = weights == nullptr ? nullptr : weights + i;
+      atomicAdd(&found.fingerprint,
+                static_cast<unsigned long long>(hash_row(rows + i * columns, row_weight, columns, first + begin + i)));
+    }
+  }
+  const double unit_weight = sum_over_groups(shared, weight, 0, 1, threads);
+  __syncthreads();
+  shared[threadIdx.x] = largest;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    for (unsigned t = 0; t < threads; ++t) found.largest_weight = fmax(found.largest_weight, shared[t]);
+    found.weight = unit_weight;
+  }
+
+  const unsigned wide = columns < threads ? static_cast<unsigned>(columns) : threads;
+  const unsigned groups = threads / wide;
+  const unsigned group = threadIdx.x / wide;
+  const unsigned column = threadIdx.x % wide;
+  for (std::size_t from = 0; from < columns; from += wide) {
+    const std::size_t j = from + column;
+    const bool mine = group < groups && j < columns;
+    column_moments own{unit_weight, 0, 0, infinity, -infinity};
+    double sum = 0;
+    if (mine) {
+      for (std::size_t i = group; i < size; i += groups) {
+        const double value = static_cast<double>(rows[i * columns + j]);
+        if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
+        sum += (weights == nullptr ? 1.0 : static_cast<double>(weights[i])) * value;
+        own.minimum = fmin(own.minimum, value);
+        own.maximum = fmax(own.maximum, value);
+      }
+    }
+    sum = sum_over_groups(shared, sum, column, wide, groups);
+    own.mean = unit_weight > 0 ? sum / unit_weight : 0;
+    double square = 0;
+    if (mine) {
+      for (std::size_t i = group; i < size; i += groups) {
+        const double delta = static_cast<double>(rows[i * columns + j]) - own.mean;
+        square += (weights == nullptr ? 1.0 : static_cast<double>(weights[i])) * delta * delta;
+      }
+    }
+    own.second_moment = sum_over_groups(shared, square, column, wide, groups);
+    __syncthreads();
+    shared[threadIdx.x] = own.minimum;
+    __syncthreads();
+    for (unsigned other = 0; other < groups; ++other) own.minimum = fmin(own.minimum, shared[other * wide + column]);
+    __syncthreads();
+    shared[threadIdx.x] = own.maximum;
+    __syncthreads();
+    for (unsigned other = 0; other < groups; ++other) own.maximum = fmax(own.maximum, shared[other * wide + column]);
+    if (group == 0 && j < columns) moments[std::size_t{blockIdx.x} * columns + j] = own;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) findings[blockIdx.x] = found;
+}
+
+__global__ void combine_kernel(const column_moments* unit_moments, const row_findings* unit_findings, std::size_t units,
+                               std::size_t columns, column_moments* moments, row_findings* findings) {
+  const std::size_t j = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (j < columns) {
+    column_moments all = moments[j];
+    for (std::size_t unit = 0; unit < units; ++unit) combine(all, unit_moments[unit * columns + j]);
+    moments[j] = all;
+  }
+  if (j == columns) {
+    row_findings all = *findings;
+    for (std::size_t unit = 0; unit < units; ++unit) combine(all, unit_findings[unit]);
+    *findings = all;
+  }
+}
+
+unsigned blocks_for(std::size_t items) { return static_cast<unsigned>((items + threads - 1) / threads); }
+
+}  // namespace
+
+void clear_check(column_moments* moments, row_findings* findings, std::size_t columns, cudaStream_t stream) {
+  clear_kernel<<<blocks_for(columns), threads, 0, stream>>>(moments, findings, columns);
+  cuda::check_launch("clear_check");
+}
+
+template <class Scalar>
+void check_piece(const cuda::device_piece<Scalar>& piece, std::size_t columns, bool fingerprint,
+                 column_moments* scratch, row_findings* scratch_findings, column_moments* moments,
+                 row_findings* findings, cudaStream_t stream) {
+  const std::size_t units = check_units(piece.count);
+  unit_kernel<<<static_cast<unsigned>(units), threads, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count,
+                                                                    columns, fingerprint, scratch, scratch_findings);
+  cuda::check_launch("check_piece");
+  combine_kernel<<<blocks_for(columns + 1), threads, 0, stream>>>(scratch, scratch_findings, units, columns, moments,
+                                                                  findings);
+  cuda::check_launch("check_piece");
+}
+
+template void check_piece(const cuda::device_piece<float>&, std::size_t, bool, column_moments*, row_findings*,
+                          column_moments*, row_findings*, cudaStream_t);
+template void check_piece(const cuda::device_piece<double>&, std::size_t, bool, column_moments*, row_findings*,
+                          column_moments*, row_findings*, cudaStream_t);
+
+}  // namespace shoal

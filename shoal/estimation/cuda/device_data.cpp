@@ -1,0 +1,97 @@
+#include <shoal/estimation/cuda/device_data.hpp>
+
+#include <algorithm>
+
+#include <shoal/estimation/check_statistics.hpp>
+#include <shoal/estimation/cuda/check_pieces.hpp>
+#include <shoal/estimation/cuda/device_seeding.hpp>
+
+namespace shoal {
+namespace {
+
+// What one GPU finds in its share.
+struct share_check {
+  cuda::device_buffer<column_moments> moments, unit_moments;
+  cuda::device_buffer<row_findings> findings, unit_findings;
+};
+
+std::size_t position(unsigned long long found) { return found == ~0ULL ? no_bad_row : static_cast<std::size_t>(found); }
+
+check_statistics as_statistics(std::size_t rows, const std::vector<column_moments>& moments,
+                               const row_findings& findings) {
+  check_statistics all;
+  all.rows = rows;
+  all.positive_rows = findings.positive_rows;
+  all.bad_row = position(findings.bad_row);
+  all.bad_weight = position(findings.bad_weight);
+  all.weight = findings.weight;
+  all.largest_weight = findings.largest_weight;
+  all.fingerprint = findings.fingerprint;
+  for (const column_moments& column : moments) {
+    all.mean.push_back(column.mean);
+    all.second_moment.push_back(column.second_moment);
+    all.minimum.push_back(column.minimum);
+    all.maximum.push_back(column.maximum);
+  }
+  return all;
+}
+
+template <class Scalar>
+data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint) {
+  const std::size_t columns = rows.columns();
+  cuda::device_group& group = rows.group();
+  std::vector<share_check> shares(group.size());
+  for (std::size_t g = 0; g < group.size(); ++g) {
+    const cuda::device_scope scope(group[g].device);
+    const std::size_t units = check_units(std::min(rows.most_piece_rows(), rows.share_rows(g)));
+    shares[g].moments.grow(columns);
+    shares[g].findings.grow(1);
+    shares[g].unit_moments.grow(units * columns);
+    shares[g].unit_findings.grow(units);
+    clear_check(shares[g].moments.data(), shares[g].findings.data(), columns, group[g].compute);
+  }
+  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    check_piece(piece, columns, fingerprint, shares[g].unit_moments.data(), shares[g].unit_findings.data(),
+                shares[g].moments.data(), shares[g].findings.data(), group[g].compute);
+  });
+  const check_monoid monoid{columns};
+  check_statistics all = monoid.identity();
+  for (std::size_t g = 0; g < group.size(); ++g) {
+    const cuda::device_scope scope(group[g].device);
+    const auto moments = shares[g].moments.download(columns, group[g].compute);
+    const auto findings = shares[g].findings.download(1, group[g].compute);
+    monoid.combine_into(all, as_statistics(rows.share_rows(g), moments, findings[0]));
+  }
+  const weighted_rows<Scalar>& data = rows.data();
+  return summarise(all, *data.rows, data.weights);
+}
+
+template <class Scalar>
+weighted_rows<Scalar> checked_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
+  check_shapes(rows, weights);
+  return {&rows, weights, 1.0};
+}
+
+}  // namespace
+
+template <class Scalar>
+device_data<Scalar>::device_data(const fold_context& context, const device_choice& device,
+                                 const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint)
+    : context_(context),
+      group_(device.cuda),
+      rows_(group_, context, checked_shapes(rows, weights), device.memory),
+      summary_(check_on_devices(rows_, fingerprint)),
+      scaled_(rows, weights, summary_) {
+  const double scale = scaled_.data().weight_scale;
+  if (scale != 1) rows_.scale_weights(scaled_.data(), static_cast<Scalar>(1 / scale));
+}
+
+template <class Scalar>
+make_passes device_data<Scalar>::seeding() {
+  return [this] { return make_device_passes(rows_, context_, summary_); };
+}
+
+template class device_data<float>;
+template class device_data<double>;
+
+}  // namespace shoal

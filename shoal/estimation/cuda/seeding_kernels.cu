@@ -1,0 +1,227 @@
+#include <cuda_runtime.h>
+
+#include <shoal/estimation/cuda/seeding_kernels.hpp>
+#include <shoal/execution/plan.hpp>
+#include <shoal/random/philox.hpp>
+
+namespace shoal {
+namespace {
+
+// One thread for each row of a block of rows.
+constexpr unsigned threads = block_rows;
+
+// Rows and points meet in tiles: so many columns of a row in registers against as many of so many points in shared
+// memory, which all threads of a warp read at the same address.
+template <class Work, int point_tile, int column_tile>
+__device__ void measure_distances(const Work* points, std::size_t count, std::size_t columns, const auto* row,
+                                  bool inside, Work (&distances)[point_tile], Work (&shared)[point_tile][column_tile]) {
+#pragma unroll
+  for (int p = 0; p < point_tile; ++p) distances[p] = 0;
+  for (std::size_t from = 0; from < columns; from += column_tile) {
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < point_tile * column_tile; i += threads) {
+      const unsigned p = i / column_tile, j = i % column_tile;
+      shared[p][j] = p < count && from + j < columns ? points[p * columns + from + j] : Work{0};
+    }
+    __syncthreads();
+    Work own[column_tile];
+#pragma unroll
+    for (int j = 0; j < column_tile; ++j) {
+      own[j] = inside && from + j < columns ? static_cast<Work>(row[from + j]) : Work{0};
+    }
+#pragma unroll
+    for (int p = 0; p < point_tile; ++p) {
+#pragma unroll
+      for (int j = 0; j < column_tile; ++j) {
+        const Work difference = own[j] - shared[p][j];
+        distances[p] += difference * difference;
+      }
+    }
+  }
+}
+
+template <int point_tile, int column_tile, class Scalar, class Work>
+__global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::size_t columns, const Work* points,
+                             std::size_t count, std::int32_t first, Work* least, std::int32_t* owner) {
+  __shared__ Work shared[point_tile][column_tile];
+  const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
+  const bool inside = i < row_count;
+  Work best = inside ? least[i] : Work{0};
+  std::int32_t nearest = -1;
+  for (std::size_t from = 0; from < count; from += point_tile) {
+    Work distances[point_tile];
+    measure_distances<Work, point_tile, column_tile>(points + from * columns, count - from, columns, rows + i * columns,
+                                                     inside, distances, shared);
+#pragma unroll
+    for (int p = 0; p < point_tile; ++p) {
+      if (from + p < count && distances[p] < best) {
+        best = distances[p];
+        nearest = first + static_cast<std::int32_t>(from) + p;
+      }
+    }
+  }
+  if (!inside || nearest < 0) return;
+  least[i] = best;
+  if (owner != nullptr) owner[i] = nearest;
+}
+
+// The same order for every launch: within warps, then warp by warp.
+__device__ double sum_over_block(double value, double* warps) {
+  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(~0u, value, offset);
+  __syncthreads();
+  if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
+  __syncthreads();
+  double sum = 0;
+  for (unsigned warp = 0; warp < threads / 32; ++warp) sum += warps[warp];
+  return sum;
+}
+
+template <class Scalar>
+__device__ double weight_of(const Scalar* weights, std::size_t i) {
+  return weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+}
+
+template <class Scalar, class Work>
+__global__ void mass_kernel(const Scalar* weights, std::size_t row_count, const Work* least, double* sums) {
+  __shared__ double warps[threads / 32];
+  const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
+  double mass = 0;
+  if (i < row_count) {
+    const double weight = weight_of(weights, i);
+    if (weight > 0) mass = weight * static_cast<double>(least[i]);
+  }
+  const double sum = sum_over_block(mass, warps);
+  if (threadIdx.x == 0) sums[blockIdx.x] = sum;
+}
+
+template <int point_tile, int column_tile, class Scalar, class Work>
+__global__ void trial_kernel(const Scalar* rows, const Scalar* weights, std::size_t row_count, std::size_t columns,
+                             const Work* points, std::size_t trials, const Work* least, double* sums) {
+  __shared__ Work shared[point_tile][column_tile];
+  __shared__ double warps[threads / 32];
+  const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
+  const bool inside = i < row_count;
+  Work distances[point_tile];
+  measure_distances<Work, point_tile, column_tile>(points, trials, columns, rows + i * columns, inside, distances,
+                                                   shared);
+  const double weight = inside ? weight_of(weights, i) : 0;
+  const Work own = inside ? least[i] : Work{0};
+#pragma unroll
+  for (int t = 0; t < point_tile; ++t) {
+    if (t >= trials) break;
+    const Work smaller = distances[t] < own ? distances[t] : own;
+    const double sum = sum_over_block(weight > 0 ? weight * static_cast<double>(smaller) : 0.0, warps);
+    if (threadIdx.x == 0) sums[blockIdx.x * trials + t] = sum;
+  }
+}
+
+template <class Scalar, class Work>
+__global__ void sample_kernel(const Scalar* weights, std::size_t first, std::size_t row_count, const Work* least,
+                              double rate, std::uint64_t seed, std::uint64_t random_stream, unsigned long long* kept,
+                              std::size_t capacity, unsigned long long* count) {
+  const std::size_t quad = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (4 * quad >= row_count) return;
+  const auto words = random::philox4x32::block(seed, random_stream, first / 4 + quad);
+  for (std::size_t lane = 0; lane < 4; ++lane) {
+    const std::size_t i = 4 * quad + lane;
+    if (i >= row_count) return;
+    const double u = (static_cast<double>(words[lane]) + 0.5) * 0x1p-32;
+    if (!(u < rate * weight_of(weights, i) * static_cast<double>(least[i]))) continue;
+    const unsigned long long place = atomicAdd(count, 1ULL);
+    if (place < capacity) kept[place] = first + i;
+  }
+}
+
+template <class Scalar>
+__global__ void owner_kernel(const Scalar* weights, std::size_t row_count, const std::int32_t* owner, int exponent,
+                             unsigned long long* totals) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= row_count) return;
+  const double scaled = ldexp(weight_of(weights, i), exponent);
+  atomicAdd(&totals[owner[i]], __double2ull_rn(scaled));
+}
+
+unsigned blocks_of(std::size_t rows) { return static_cast<unsigned>((rows + threads - 1) / threads); }
+
+template <int point_tile, class Scalar, class Work>
+void launch_apply(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
+                  std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  if (columns <= 4) {
+    apply_kernel<point_tile, 4><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
+                                                                                points, count, first, least, owner);
+  } else {
+    apply_kernel<point_tile, 16><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
+                                                                                 points, count, first, least, owner);
+  }
+  cuda::check_launch("apply_points");
+}
+
+}  // namespace
+
+template <class Scalar, class Work>
+void apply_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
+                  std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  if (count == 1) {
+    launch_apply<1>(piece, columns, points, count, first, least, owner, stream);
+  } else {
+    launch_apply<sizeof(Work) == 4 ? 32 : 16>(piece, columns, points, count, first, least, owner, stream);
+  }
+}
+
+template <class Scalar, class Work>
+void sum_masses(const cuda::device_piece<Scalar>& piece, const Work* least, double* sums, cudaStream_t stream) {
+  mass_kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.weights, piece.count, least, sums);
+  cuda::check_launch("sum_masses");
+}
+
+template <class Scalar, class Work>
+void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t trials,
+                const Work* least, double* sums, cudaStream_t stream) {
+  const auto launch = [&](auto kernel) {
+    kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.weights, piece.count, columns, points,
+                                                           trials, least, sums);
+    cuda::check_launch("sum_trials");
+  };
+  if (trials == 1) {
+    launch(columns <= 4 ? trial_kernel<1, 4, Scalar, Work> : trial_kernel<1, 16, Scalar, Work>);
+  } else if (trials <= 8) {
+    launch(columns <= 4 ? trial_kernel<8, 4, Scalar, Work> : trial_kernel<8, 16, Scalar, Work>);
+  } else {
+    launch(columns <= 4 ? trial_kernel<most_trials, 4, Scalar, Work> : trial_kernel<most_trials, 16, Scalar, Work>);
+  }
+}
+
+template <class Scalar, class Work>
+void sample_rows(const cuda::device_piece<Scalar>& piece, const Work* least, double rate, std::uint64_t seed,
+                 std::uint64_t random_stream, unsigned long long* kept, std::size_t capacity, unsigned long long* count,
+                 cudaStream_t stream) {
+  sample_kernel<<<blocks_of((piece.count + 3) / 4), threads, 0, stream>>>(
+      piece.weights, piece.first, piece.count, least, rate, seed, random_stream, kept, capacity, count);
+  cuda::check_launch("sample_rows");
+}
+
+template <class Scalar>
+void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32_t* owner, int exponent,
+                       unsigned long long* totals, cudaStream_t stream) {
+  owner_kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.weights, piece.count, owner, exponent, totals);
+  cuda::check_launch("add_owner_weights");
+}
+
+#define SHOAL_INSTANTIATE(Scalar, Work)                                                                              \
+  template void apply_points(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::int32_t, \
+                             Work*, std::int32_t*, cudaStream_t);                                                    \
+  template void sum_masses(const cuda::device_piece<Scalar>&, const Work*, double*, cudaStream_t);                   \
+  template void sum_trials(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, const Work*,    \
+                           double*, cudaStream_t);                                                                   \
+  template void sample_rows(const cuda::device_piece<Scalar>&, const Work*, double, std::uint64_t, std::uint64_t,    \
+                            unsigned long long*, std::size_t, unsigned long long*, cudaStream_t);
+SHOAL_INSTANTIATE(float, float)
+SHOAL_INSTANTIATE(float, double)
+SHOAL_INSTANTIATE(double, double)
+#undef SHOAL_INSTANTIATE
+template void add_owner_weights(const cuda::device_piece<float>&, const std::int32_t*, int, unsigned long long*,
+                                cudaStream_t);
+template void add_owner_weights(const cuda::device_piece<double>&, const std::int32_t*, int, unsigned long long*,
+                                cudaStream_t);
+
+}  // namespace shoal

@@ -1,0 +1,50 @@
+// The passes over all rows that k-means++ and k-means‖ are made of, on whichever executor holds the rows.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include <shoal/estimation/seed_draw.hpp>
+
+namespace shoal {
+
+/// Measures rows against a growing set of points. A row's mass is its weight times the square of its distance to the
+/// nearest point added so far.
+class seeding_passes {
+ public:
+  virtual ~seeding_passes() = default;
+
+  /// The cut of the rows that sums and draws go by.
+  virtual const row_units& units() const = 0;
+  /// Adds points [n][columns].
+  virtual void add(std::span<const double> points) = 0;
+  /// [units] Σ mass.
+  virtual std::vector<double> masses_by_unit() = 0;
+  /// [units][trials] what Σ mass would be if that trial [trials][columns] were added too.
+  virtual std::vector<double> trial_masses_by_unit(std::span<const double> trials) = 0;
+  /// Masses of rows [first, first + count), at most block_rows of one block.
+  virtual void masses(std::size_t first, std::size_t count, double* out) = 0;
+  /// The rows whose own uniform, of philox4x32 with (seed, stream), four rows to a block, is below rate · mass; in
+  /// order.
+  virtual std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) = 0;
+  /// [points] Σ weight of the rows nearest to each point; the lowest index on a tie.
+  virtual std::vector<double> weights_by_point() = 0;
+
+  /// What else the algorithms ask of the rows.
+  virtual std::size_t columns() const = 0;
+  /// Row `row` in float64, appended.
+  virtual void append_row(std::size_t row, std::vector<double>& points) = 0;
+  /// A row drawn in proportion to the weights alone.
+  virtual std::size_t draw_by_weight(double u) = 0;
+};
+
+/// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
+struct plus_plus_result {
+  std::vector<double> points;
+  bool ran_out = false;
+};
+plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request);
+
+}  // namespace shoal

@@ -1,0 +1,50 @@
+#include <shoal/gmm/backend.hpp>
+
+#include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/expectation_maximization.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+template <class Scalar>
+class host_backend final : public backend<Scalar> {
+ public:
+  explicit host_backend(const backend_rows<Scalar>& rows)
+      : context_(rows.context),
+        summary_(check_data<Scalar>(rows.context, *rows.rows, rows.weights, rows.fingerprint)),
+        scaled_(*rows.rows, rows.weights, summary_) {}
+
+  const data_summary& summary() const override { return summary_; }
+
+  std::unique_ptr<mixture_stepper> fit(const options& options) override {
+    return std::make_unique<expectation_maximization<Scalar>>(context_, scaled_.data(), summary_, options);
+  }
+
+  double predict(const model& model, const prediction<Scalar>& out) override {
+    const parameters<Scalar> components = prepare<Scalar>(model, context_.workers);
+    const score sums =
+        fold<Scalar>(context_, scaled_.data(), score_monoid{}, prediction_body<Scalar>{&components, out});
+    return sums.log_likelihood / sums.weight;
+  }
+
+  std::string hardware() const override { return instruction_set(); }
+
+ private:
+  fold_context context_;
+  data_summary summary_;
+  scaled_rows<Scalar> scaled_;
+};
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
+  if (device.on_host()) return std::make_unique<host_backend<Scalar>>(rows);
+  return make_cuda_backend<Scalar>(device, rows);
+}
+
+template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
+template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
+
+}  // namespace shoal::gmm

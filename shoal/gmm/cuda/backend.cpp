@@ -1,0 +1,69 @@
+// Mixtures on CUDA devices.
+#include <shoal/gmm/backend.hpp>
+
+#include <utility>
+#include <vector>
+
+#include <shoal/estimation/cuda/device_data.hpp>
+#include <shoal/gmm/cuda/device_expectation_maximization.hpp>
+#include <shoal/gmm/cuda/labelled_moments.hpp>
+#include <shoal/gmm/cuda/predict.hpp>
+#include <shoal/gmm/initialize.hpp>
+#include <shoal/kmeans/cuda/device_backend.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+template <class Scalar>
+class cuda_backend final : public backend<Scalar> {
+ public:
+  cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows)
+      : data_(std::make_shared<device_data<Scalar>>(rows.context, device, *rows.rows, rows.weights, rows.fingerprint)) {
+  }
+
+  const data_summary& summary() const override { return data_->summary(); }
+
+  std::unique_ptr<mixture_stepper> fit(const options& options) override {
+    const auto first_model = [this, &options](std::size_t restart) {
+      return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
+    };
+    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
+                                                        summary(), options, first_model);
+  }
+
+  double predict(const model& model, const prediction<Scalar>& out) override {
+    return predict_on_device(data_->rows(), model, out);
+  }
+
+  std::string hardware() const override { return data_->hardware(); }
+
+ private:
+  first_model_steps first_steps() {
+    first_model_steps steps;
+    steps.seeding = data_->seeding();
+    steps.cluster = [this](const kmeans::options& options) {
+      return kmeans::fit(*kmeans::make_cuda_backend(data_), options, {{}, data_->context().stop}).model.centroids;
+    };
+    steps.labelled = [this](const statistics_layout& layout, std::span<const double> centres,
+                            const std::vector<double>& centroids) {
+      std::vector<std::int32_t> labels(summary().rows);
+      kmeans::make_cuda_backend(data_)->predict({layout.components(), layout.columns(), centroids, {}}, labels.data());
+      return labelled_statistics(data_->rows(), layout, centres, labels.data());
+    };
+    return steps;
+  }
+
+  std::shared_ptr<device_data<Scalar>> data_;
+};
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
+  return std::make_unique<cuda_backend<Scalar>>(device, rows);
+}
+
+template std::unique_ptr<backend<float>> make_cuda_backend(const device_choice&, const backend_rows<float>&);
+template std::unique_ptr<backend<double>> make_cuda_backend(const device_choice&, const backend_rows<double>&);
+
+}  // namespace shoal::gmm

@@ -1,0 +1,298 @@
+// The expectation step for many columns: y = Uᵀ(x − c) + b of a warp's rows as tensor-core products, then ln πₖN(x).
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/large_kernels.hpp>
+#include <shoal/gmm/cuda/large_products.cuh>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm::large {
+namespace {
+
+// How a kernel for so many groups of columns is cut: tiles of 16 rows that pass the components together in a warp, warps
+// of a block, and blocks that fit on a multiprocessor by their registers.
+constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
+constexpr int block_warps(int groups) { return groups <= 4 ? 8 : 12; }
+constexpr int least_blocks(int groups) { return groups <= 4 ? 2 : 1; }
+
+// Components in shared memory at a time; while they are used, the next ones arrive.
+constexpr int stage_components(int groups) {
+  constexpr int most = 20 << 10;
+  const int some = most / (record_size(groups) * 16);
+  return some < 1 ? 1 : some;
+}
+constexpr int stage_size(int groups) { return stage_components(groups) * record_size(groups); }
+
+// What a thread knows of the row that it owns while the components pass by.
+struct row_state {
+  float greatest = -INFINITY;
+  float sum = 0;
+  float norm = INFINITY;  // ‖y‖² under the component of the greatest term
+
+  // A term that is −∞ (an empty component) or not a number (a ‖y‖² out of range) is beyond what counts.
+  __device__ void add(float term, float its_norm) {
+    const float ratio = __expf(-fabsf(term - greatest));
+    const bool better = term > greatest;
+    const float added = term > -INFINITY ? sum + ratio : sum;
+    sum = better ? fmaf(sum, ratio, 1.0F) : added;
+    greatest = better ? term : greatest;
+    norm = better ? its_norm : norm;
+  }
+};
+
+__device__ void copy_stage(uint4* to, const uint4* from, int count) {
+  for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
+    const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to + i));
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from + i) : "memory");
+  }
+}
+__device__ void end_stage() { asm volatile("cp.async.commit_group;" ::: "memory"); }
+// Waits for all stages but the last one.
+__device__ void wait_for_stage() { asm volatile("cp.async.wait_group 1;" ::: "memory"); }
+
+// The elements of a 16-row tile as the tensor core takes them: for each step of 16 columns, rows g and g + 8, columns
+// 2t, 2t + 1, 2t + 8, 2t + 9.
+template <int Steps>
+__device__ void load_rows(const chunk& rows, int columns, int first, float (&x)[Steps][8]) {
+  const int g = static_cast<int>(threadIdx.x) % 32 / 4;
+  const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const int row = first + g + 8 * half;
+    const float* const from = rows.rows + static_cast<std::size_t>(row) * columns;
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+#pragma unroll
+      for (int pair = 0; pair < 2; ++pair) {
+        const int column = 16 * step + 8 * pair + 2 * t;
+        float2 two = make_float2(0.0F, 0.0F);
+        if (row < rows.count) {
+          if (columns % 2 == 0) {
+            if (column < columns) two = *reinterpret_cast<const float2*>(from + column);
+          } else {
+            if (column < columns) two.x = from[column];
+            if (column + 1 < columns) two.y = from[column + 1];
+          }
+        }
+        x[step][4 * half + 2 * pair] = two.x;
+        x[step][4 * half + 2 * pair + 1] = two.y;
+      }
+    }
+  }
+}
+
+// ‖y‖² of rows g and g + 8 of each tile; a thread has the part of its columns.
+template <int Groups, int Tiles>
+__device__ void partial_norms(const uint4* record, const float (&x)[Tiles][steps_of(Groups)][8],
+                              float (&norms)[Tiles][2]) {
+  constexpr int steps = steps_of(Groups);
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  const int t = thread % 4;
+  const uint4* const factor = record + thread;
+  const float4* const scales = reinterpret_cast<const float4*>(record + record_scales(Groups)) + t;
+  const float2* const offsets = reinterpret_cast<const float2*>(record + record_offsets(Groups)) + t;
+  float y[Tiles][Groups][4];
+#pragma unroll
+  for (int n = 0; n < Groups; ++n) {
+    const float2 b = offsets[4 * n];
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+      y[tile][n][0] = y[tile][n][2] = b.x;
+      y[tile][n][1] = y[tile][n][3] = b.y;
+    }
+  }
+#pragma unroll
+  for (int step = 0; step < steps; ++step) {
+    const float4 near = scales[8 * step];
+    const float4 next = scales[8 * step + 4];
+    std::uint32_t high[Tiles][4];
+    std::uint32_t low[Tiles][4];
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+      const float(&row)[8] = x[tile][step];
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        split(fmaf(row[4 * half], near.x, near.z), fmaf(row[4 * half + 1], near.y, near.w), high[tile][half],
+              low[tile][half]);
+        split(fmaf(row[4 * half + 2], next.x, next.z), fmaf(row[4 * half + 3], next.y, next.w), high[tile][half + 2],
+              low[tile][half + 2]);
+      }
+    }
+#pragma unroll
+    for (int n = 2 * step; n < Groups; ++n) {
+      const uint4 u = factor[tile_index(Groups, step, n) * 32];
+#pragma unroll
+      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], low[tile], u.x, u.y);
+#pragma unroll
+      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], high[tile], u.z, u.w);
+#pragma unroll
+      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], high[tile], u.x, u.y);
+    }
+  }
+#pragma unroll
+  for (int tile = 0; tile < Tiles; ++tile) {
+    norms[tile][0] = norms[tile][1] = 0;
+#pragma unroll
+    for (int n = 0; n < Groups; ++n) {
+      norms[tile][0] = fmaf(y[tile][n][0], y[tile][n][0], fmaf(y[tile][n][1], y[tile][n][1], norms[tile][0]));
+      norms[tile][1] = fmaf(y[tile][n][2], y[tile][n][2], fmaf(y[tile][n][3], y[tile][n][3], norms[tile][1]));
+    }
+  }
+}
+
+// Sums the parts of the four threads that share a row, and leaves each thread with the row that it owns.
+__device__ float owned_norm(const float (&norms)[2][2]) {
+  const int t = static_cast<int>(threadIdx.x) % 4;
+  const bool upper = t >= 2;
+  float mine[2];
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float other = __shfl_xor_sync(~0U, upper ? norms[0][half] : norms[1][half], 2);
+    mine[half] = (upper ? norms[1][half] : norms[0][half]) + other;
+  }
+  const bool odd = t % 2 != 0;
+  const float other = __shfl_xor_sync(~0U, odd ? mine[0] : mine[1], 1);
+  return (odd ? mine[1] : mine[0]) + other;
+}
+
+// The same for one tile: threads t and t ^ 2 both get the row.
+__device__ float owned_norm(const float (&norms)[1][2]) {
+  const bool odd = threadIdx.x % 2 != 0;
+  const float other = __shfl_xor_sync(~0U, odd ? norms[0][0] : norms[0][1], 1);
+  const float mine = (odd ? norms[0][1] : norms[0][0]) + other;
+  return mine + __shfl_xor_sync(~0U, mine, 2);
+}
+
+__device__ double warp_sum(double value) {
+  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
+  return value;
+}
+
+template <int Groups>
+__global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
+    expectation_kernel(const problem mixture, const chunk rows) {
+  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  constexpr int tiles = row_tiles(Groups);
+  constexpr int batch = stage_components(Groups);
+  extern __shared__ uint4 stages[];
+  const int word = static_cast<int>(blockIdx.x) * block_warps(Groups) + static_cast<int>(threadIdx.x) / 32;
+  const int first = word * word_rows;
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  const int row = first + owned_row(thread);
+  const int batches = (mixture.components + batch - 1) / batch;
+  const auto fetch = [&](int number) {
+    const int begin = number * batch;
+    const int some = min(batch, mixture.components - begin);
+    if (some > 0) {
+      copy_stage(stages + number % 2 * stage_size(Groups),
+                 mixture.records + static_cast<std::size_t>(begin) * record_size(Groups), some * record_size(Groups));
+    }
+    end_stage();
+  };
+  row_state state;
+  for (int pass = 0; pass < 2 / tiles; ++pass) {
+    float x[tiles][steps_of(Groups)][8];
+    fetch(0);
+#pragma unroll
+    for (int tile = 0; tile < tiles; ++tile) {
+      load_rows<steps_of(Groups)>(rows, mixture.columns, first + 16 * (pass + tile), x[tile]);
+    }
+    const bool owner = (tiles == 2 || thread % 4 / 2 == pass) && row < rows.count;
+    float* to = mixture.terms + row;
+    for (int number = 0; number < batches; ++number) {
+      fetch(number + 1);
+      wait_for_stage();
+      __syncthreads();
+      const uint4* record = stages + number % 2 * stage_size(Groups);
+      const int some = min(batch, mixture.components - number * batch);
+      for (int i = 0; i < some; ++i) {
+        float norms[tiles][2];
+        partial_norms<Groups, tiles>(record, x, norms);
+        const float norm = owned_norm(norms);
+        const float term = fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups)));
+        if (owner) {
+          *to = term;
+          state.add(term, norm);
+        }
+        to += mixture.chunk_rows;
+        record += record_size(Groups);
+      }
+      __syncthreads();
+    }
+  }
+  if (first >= rows.count) return;
+
+  const bool inside = row < rows.count;
+  const bool near = state.norm <= far_norm && *mixture.coarse == 0;
+  const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);
+  const unsigned far_mask = __ballot_sync(~0U, inside && !near);
+  const float log_sum = logf(state.sum);
+  const bool counts = near && weight > 0;
+  if (inside) {
+    mixture.shifts[row] = counts ? make_float2(state.greatest, log_sum - (rows.weights == nullptr ? 0 : logf(weight)))
+                                 : make_float2(0.0F, INFINITY);
+  }
+  const double likelihood = counts ? static_cast<double>(weight) * (static_cast<double>(state.greatest) +
+                                                                    static_cast<double>(log_sum) + *mixture.log_shift)
+                                   : 0.0;
+  const double likelihoods = warp_sum(likelihood);
+  const double weights = warp_sum(static_cast<double>(weight));
+  if (thread == 0) {
+    mixture.word_sums[word] = make_double2(likelihoods, weights);
+    mixture.far_masks[word] = far_mask;
+  }
+}
+
+template <int Groups>
+void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  constexpr int warps = block_warps(Groups);
+  constexpr int bytes = 2 * stage_size(Groups) * 16;
+  const int words = (rows.count + word_rows - 1) / word_rows;
+  cuda::check(cudaFuncSetAttribute(expectation_kernel<Groups>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "reserve shared memory");
+  expectation_kernel<Groups><<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
+}
+
+}  // namespace
+
+void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  switch (mixture.groups) {
+    case 2:
+      launch<2>(mixture, rows, stream);
+      break;
+    case 3:
+      launch<3>(mixture, rows, stream);
+      break;
+    case 4:
+      launch<4>(mixture, rows, stream);
+      break;
+    case 5:
+      launch<5>(mixture, rows, stream);
+      break;
+    case 6:
+      launch<6>(mixture, rows, stream);
+      break;
+    case 7:
+      launch<7>(mixture, rows, stream);
+      break;
+    case 8:
+      launch<8>(mixture, rows, stream);
+      break;
+    case 10:
+      launch<10>(mixture, rows, stream);
+      break;
+    case 12:
+      launch<12>(mixture, rows, stream);
+      break;
+    case 14:
+      launch<14>(mixture, rows, stream);
+      break;
+    default:
+      launch<16>(mixture, rows, stream);
+  }
+  cuda::check_launch("expectation");
+}
+
+}  // namespace shoal::gmm::large

@@ -1,0 +1,130 @@
+// How the kernels for many columns arrange a mixture and its sums for tensor cores; shared by host and device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shoal::gmm::large {
+
+/// Columns are padded to groups of 8, the width of a tensor-core tile; a kernel is compiled for a number of groups.
+inline constexpr int group_columns = 8;
+inline constexpr int most_columns = 128;
+
+/// Rows that one warp of the expectation step takes; each of its threads owns one.
+inline constexpr int word_rows = 32;
+/// Rows that a lane of the sums takes at a time. Divides cuda::piece_unit.
+inline constexpr int section_rows = 512;
+/// Rows whose products are summed in float32 before they go on in float64.
+inline constexpr int float_rows = 128;
+/// Lanes of the log-likelihood: word number i belongs to lane i mod this.
+inline constexpr int likelihood_lanes = 1024;
+/// Floating-point numbers of a likelihood lane: Σ w ln p, Σ w, far rows.
+inline constexpr int likelihood_sums = 3;
+
+/// Groups of columns that the kernels are compiled for.
+constexpr int compiled_groups(std::size_t columns) {
+  const int groups = (static_cast<int>(columns) + group_columns - 1) / group_columns;
+  return groups <= 8 ? (groups < 2 ? 2 : groups) : (groups + 1) / 2 * 2;
+}
+
+/// Steps of 16 columns in which a product sums over the columns.
+constexpr int steps_of(int groups) { return (groups + 1) / 2; }
+
+/// Upper triangle of 16 × 8 tiles: tile (m, n) holds rows 16m… and columns 8n…, for n ≥ 2m. Where tile (m, n) comes.
+constexpr int tile_index(int groups, int m, int n) { return m * groups - m * (m - 1) + n - 2 * m; }
+constexpr int tile_count(int groups) { return tile_index(groups, steps_of(groups), 2 * steps_of(groups)); }
+
+/// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor, [tile][thread]
+/// two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each pair; the
+/// log-constant.
+constexpr int record_scales(int groups) { return tile_count(groups) * 32; }
+constexpr int record_offsets(int groups) { return record_scales(groups) + 8 * steps_of(groups); }
+constexpr int record_constant(int groups) { return record_offsets(groups) + 4 * steps_of(groups); }
+constexpr int record_size(int groups) { return record_constant(groups) + 1; }
+
+/// Warps that share the second moments of one component, so that their sums fit into registers.
+constexpr int team_warps(int groups) { return (groups + 3) / 4; }
+
+/// Neighbouring columns that a thread of the moments reads at once.
+constexpr int vector_width(int groups, std::size_t columns) {
+  if (columns % 4 == 0 && groups % 4 == 0) return 4;
+  return columns % 2 == 0 ? 2 : 1;
+}
+
+/// The moments may take columns in any order, and take them so that a thread reads neighbours: member `g` of the 8 in
+/// group `c` is this column.
+constexpr int moment_column(int groups, int width, int c, int g) {
+  if (width == 4) return 32 * (c / 4) + 4 * g + c % 4;
+  if (width == 2 && c < groups / 2 * 2) return 16 * (c / 2) + 2 * g + c % 2;
+  return 8 * c + g;
+}
+/// Its inverse: 8c + g for a column.
+constexpr int moment_place(int groups, int width, int column) {
+  if (width == 4) return 8 * (column / 32 * 4 + column % 4) + column % 32 / 4;
+  if (width == 2 && column < 16 * (groups / 2)) return 8 * (column / 16 * 2 + column % 2) + column % 16 / 2;
+  return column;
+}
+
+/// One component's sums in one lane: the tiles of Σ r z zᵀ as tensor cores hold them ([tile][register][thread]), then
+/// Σ r z [8 · groups] by place, then Σ r. z is the scaled, centred row.
+constexpr int sums_first(int groups) { return tile_count(groups) * 128; }
+constexpr int sums_weight(int groups) { return sums_first(groups) + group_columns * groups; }
+constexpr int sums_size(int groups) { return sums_weight(groups) + 2; }
+/// Where Σ r z_i z_j lies, for places i ≤ j.
+constexpr int sums_second(int groups, int i, int j) {
+  const int row = i % 16;
+  const int column = j % 8;
+  const int slot = (row / 8) * 2 + column % 2;
+  return tile_index(groups, i / 16, j / 8) * 128 + slot * 32 + (row % 8) * 4 + column / 2;
+}
+
+/// A problem and its buffers on the device.
+struct problem {
+  int columns = 0;
+  int components = 0;
+  int groups = 0;
+  int width = 0;
+  int lanes = 0;
+  bool tied = false;
+
+  const float* centres = nullptr;        ///< device_components<float>
+  const float* offsets = nullptr;
+  const float* factors = nullptr;
+  const float* log_constants = nullptr;
+  const double* log_shift = nullptr;
+  const double* double_centres = nullptr;  ///< device_components<double>
+  const double* double_offsets = nullptr;
+  const double* double_factors = nullptr;
+  const double* double_log_constants = nullptr;
+  const double* double_log_shift = nullptr;
+  const int* stopped = nullptr;
+
+  uint4* records = nullptr;           ///< [K][record_size]
+  float2* moment_scales = nullptr;    ///< [K][place] s, −cs
+  int* coarse = nullptr;              ///< not zero: a component is out of float16's range, every row is far
+
+  float* terms = nullptr;        ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
+  float2* shifts = nullptr;      ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
+  unsigned* far_masks = nullptr;   ///< [chunk_rows / word_rows]
+  double2* word_sums = nullptr;  ///< [chunk_rows / word_rows] Σ w ln p, Σ w
+  double* scratch = nullptr;     ///< [far_warps][K]
+  double* sums = nullptr;        ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;        ///< not zero: the second half is not all zero
+  double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
+  std::size_t chunk_rows = 0;
+};
+
+/// Consecutive rows whose terms fit into the buffers.
+struct chunk {
+  const float* rows = nullptr;
+  const float* weights = nullptr;
+  std::size_t share_first = 0;  ///< a multiple of cuda::piece_unit
+  int count = 0;
+};
+
+/// Warps of the kernel that does far rows again.
+inline constexpr int far_warps = 1056;
+
+}  // namespace shoal::gmm::large

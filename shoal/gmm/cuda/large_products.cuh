@@ -1,0 +1,31 @@
+// Products of float32 grade on tensor cores: a number as the sum of two float16 terms.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+namespace shoal::gmm::large {
+
+__device__ inline std::uint32_t bits_of(__half2 pair) { return *reinterpret_cast<std::uint32_t*>(&pair); }
+
+// a ≈ high + low with |a − high − low| ≤ max(2⁻²² |a|, 2⁻²⁵), for |a| < 65,504; not finite beyond. Two numbers at once.
+__device__ inline void split(float a, float b, std::uint32_t& high, std::uint32_t& low) {
+  const __half2 rounded = __floats2half2_rn(a, b);
+  const float2 back = __half22float2(rounded);
+  high = bits_of(rounded);
+  low = bits_of(__floats2half2_rn(a - back.x, b - back.y));
+}
+
+// sum (16 × 8) += a (16 × 16) · b (16 × 8)
+__device__ inline void multiply_add(float (&sum)[4], const std::uint32_t (&a)[4], std::uint32_t b0, std::uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+               : "+f"(sum[0]), "+f"(sum[1]), "+f"(sum[2]), "+f"(sum[3])
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// Row of its word that a thread of a warp owns.
+__device__ inline int owned_row(int thread) { return 8 * (thread % 4) + thread / 4; }
+__device__ inline int owner_of(int row) { return 4 * (row % 8) + row / 8; }
+
+}  // namespace shoal::gmm::large

@@ -1,0 +1,39 @@
+// Sizes and thresholds of the mixture kernels on GPUs, with what was measured for each on an NVIDIA H200.
+#pragma once
+
+#include <cstddef>
+
+namespace shoal::gmm {
+
+// ---- few columns (small_*) ----
+
+/// float32 products of such values stay in range; rows beyond are done in float64.
+inline constexpr float most_extent = 1e18F;
+
+/// Most sums of each thread that pass through shared memory at a time when a group ends.
+template <class Scalar>
+inline constexpr int most_flushed_sums = sizeof(Scalar) == 4 ? 16 : 8;
+
+/// What a kernel asks of a multiprocessor's 65,536 registers: so many blocks of so many threads.
+struct small_registers {
+  int threads;
+  int blocks;
+  int rows;  ///< rows of a thread at a time in the expectation step, which share the parameters that it loads
+};
+
+/// `words` registers hold a thread's sums during all of a group; the expectation step needs some 16 + 2·columns more
+/// for each of its rows.
+constexpr small_registers registers_for(int words, int columns) {
+  if (words <= 10) return {256, 3, 2};
+  if (words <= 45) return {256, 2, 2};
+  if (words <= 78) return {384, 1, 2};
+  return {256, 1, 1};
+}
+
+/// Fewest threads of a block.
+inline constexpr std::size_t least_small_threads = 128;
+
+/// What beginning and ending a group costs, in rows.
+inline constexpr double group_cost_rows = 48;
+
+}  // namespace shoal::gmm

@@ -1,0 +1,59 @@
+// What an executor does for k-means: it holds checked rows, steps a fit over them and labels them.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/execution/fold.hpp>
+#include <shoal/kmeans/clustering_stepper.hpp>
+#include <shoal/kmeans/kmeans.hpp>
+
+namespace shoal::kmeans {
+
+template <class Scalar>
+class backend {
+ public:
+  virtual ~backend() = default;
+
+  virtual const data_summary& summary() const = 0;
+  /// A fit of all rows; `options` must outlive it.
+  virtual std::unique_ptr<clustering_stepper> fit(const options& options) = 0;
+  /// The nearest centroid of each row in labels[rows], unless that is null. Returns the inertia. The model must be
+  /// valid and have the rows' columns.
+  virtual double predict(const model& model, std::int32_t* labels) = 0;
+  /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
+  virtual std::string hardware() const = 0;
+};
+
+/// The rows of one call and how they may be read there.
+template <class Scalar>
+struct backend_rows {
+  fold_context context;  ///< of the host, which reads rows for every executor; its executor must outlive the backend
+  const row_source<Scalar>* rows = nullptr;
+  const row_source<Scalar>* weights = nullptr;
+  bool fingerprint = false;
+};
+
+/// Checks the rows where they will be used; throws what check_data throws.
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows);
+extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
+extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
+
+/// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
+/// checked. `seconds` of the result are those since the call.
+template <class Scalar>
+fit_result fit(backend<Scalar>& on, const options& options, const control& control);
+extern template fit_result fit(backend<float>&, const options&, const control&);
+extern template fit_result fit(backend<double>&, const options&, const control&);
+
+/// CUDA's, for choices that are not on the host.
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows);
+extern template std::unique_ptr<backend<float>> make_cuda_backend(const device_choice&, const backend_rows<float>&);
+extern template std::unique_ptr<backend<double>> make_cuda_backend(const device_choice&, const backend_rows<double>&);
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,162 @@
+// Checks and seeding on devices against those on the host.
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include <shoal/estimation/cuda/device_data.hpp>
+
+#include "../../cuda_devices.hpp"
+#include "../../kmeans/kmeans_reference.hpp"
+
+namespace {
+
+using kmeans_reference::clouds;
+using kmeans_reference::table;
+
+template <class Scalar>
+std::vector<Scalar> uneven_weights(std::size_t rows) {
+  std::vector<Scalar> weights(rows);
+  for (std::size_t i = 0; i < rows; ++i) weights[i] = static_cast<Scalar>(i % 5 == 0 ? 0.0 : 0.25 + i % 7);
+  return weights;
+}
+
+template <class Scalar>
+class DeviceData : public cuda_devices::on_one_device {
+ protected:
+  std::unique_ptr<shoal::executor> workers_ = shoal::make_threads(2);
+  shoal::fold_context context_{workers_.get(), 0, {}};
+
+  shoal::device_data<Scalar> on_device(const shoal::row_source<Scalar>& rows, const shoal::row_source<Scalar>* weights,
+                                       std::size_t memory = 0, std::size_t gpus = 1) {
+    return shoal::device_data<Scalar>(context_, {cuda_devices::first(gpus), memory}, rows, weights, true);
+  }
+};
+using scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(DeviceData, scalars);
+
+void expect_close(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t j = 0; j < a.size(); ++j) EXPECT_NEAR(a[j], b[j], tolerance * (1 + std::abs(b[j]))) << j;
+}
+
+TYPED_TEST(DeviceData, SummaryIsTheHosts) {
+  for (const std::size_t rows : {1ul, 31ul, 4096ul, 4097ul, 30'011ul}) {
+    for (const std::size_t columns : {1ul, 2ul, 7ul, 33ul, 300ul}) {
+      if (rows * columns > 2'000'000) continue;
+      const auto data = clouds<TypeParam>(rows, columns, 3, 4.0, 0, rows + columns);
+      const auto weights = uneven_weights<TypeParam>(rows);
+      const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+      for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
+        if (weighted != nullptr && rows == 1) continue;  // its weight is zero
+        const shoal::data_summary host = shoal::check_data<TypeParam>(this->context_, source, weighted, true);
+        for (const std::size_t memory : {0ul, 2 * 4096 * (columns + 1) * sizeof(TypeParam)}) {
+          auto device = this->on_device(source, weighted, memory);
+          const shoal::data_summary& summary = device.summary();
+          EXPECT_EQ(summary.rows, host.rows);
+          EXPECT_EQ(summary.positive_rows, host.positive_rows);
+          EXPECT_EQ(summary.fingerprint, host.fingerprint);
+          EXPECT_EQ(summary.largest_weight, host.largest_weight);
+          EXPECT_NEAR(summary.total_weight, host.total_weight, 1e-12 * host.total_weight);
+          EXPECT_EQ(summary.minimum, host.minimum);
+          EXPECT_EQ(summary.maximum, host.maximum);
+          expect_close(summary.mean, host.mean, 1e-12);
+          expect_close(summary.variance, host.variance, 1e-11);
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeviceData, StreamedRowsGiveTheSameBits) {
+  const auto data = clouds<TypeParam>(50'021, 5, 3, 4.0);
+  const shoal::view_source<TypeParam> source(data.view());
+  const auto resident = this->on_device(source, nullptr).summary();
+  const auto streamed = this->on_device(source, nullptr, 3 * 4096 * 5 * sizeof(TypeParam)).summary();
+  EXPECT_EQ(resident.mean, streamed.mean);
+  EXPECT_EQ(resident.variance, streamed.variance);
+}
+
+TYPED_TEST(DeviceData, RefusesWhatTheHostRefusesWithItsWords) {
+  const auto message = [&](const shoal::row_source<TypeParam>& rows, const shoal::row_source<TypeParam>* weights,
+                           bool host) -> std::string {
+    try {
+      if (host) {
+        shoal::check_data<TypeParam>(this->context_, rows, weights, false);
+      } else {
+        this->on_device(rows, weights);
+      }
+    } catch (const shoal::error& failure) {
+      return failure.what();
+    }
+    return "nothing was thrown";
+  };
+  auto data = clouds<TypeParam>(10'000, 4, 3, 4.0);
+  auto weights = uneven_weights<TypeParam>(10'000);
+  const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), 10'000, 1});
+  const auto expect_same = [&](const char* part) {
+    const std::string host = message(source, &weight_source, true);
+    EXPECT_NE(host.find(part), std::string::npos) << host;
+    EXPECT_EQ(message(source, &weight_source, false), host);
+  };
+  data.values[7000 * 4 + 2] = std::numeric_limits<TypeParam>::quiet_NaN();
+  data.values[9000 * 4 + 1] = std::numeric_limits<TypeParam>::infinity();
+  expect_same("row 7000, column 2");
+  data.values[7000 * 4 + 2] = 0;
+  expect_same("row 9000, column 1");
+  weights[8191] = -1;
+  expect_same("weight of row 8191");
+  weights.assign(weights.size(), 0);
+  data.values[9000 * 4 + 1] = 0;
+  expect_same("all weights are zero");
+}
+
+TYPED_TEST(DeviceData, SeedsTheRowsThatTheHostSeeds) {
+  for (const std::size_t columns : {1ul, 3ul, 16ul, 40ul}) {
+    const auto data = clouds<TypeParam>(20'011, columns, 6, 4.0, 0, columns);
+    const auto weights = uneven_weights<TypeParam>(20'011);
+    const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), 20'011, 1});
+    for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
+      for (const std::size_t memory : {0ul, 2 * 4096 * (columns + 1) * sizeof(TypeParam)}) {
+        auto device = this->on_device(source, weighted, memory);
+        const shoal::weighted_rows<TypeParam>& rows = device.rows().data();
+        for (const std::size_t clusters : {1ul, 2ul, 7ul, 100ul}) {
+          const shoal::seeding_request request{clusters, 5, clusters};
+          const auto host = [&](const shoal::make_passes& passes, bool parallel) {
+            return parallel ? shoal::seed_parallel(this->context_, rows, device.summary(), request, passes)
+                            : shoal::seed_plus_plus(this->context_, rows, device.summary(), request, passes);
+          };
+          // Sums of masses round in different orders, so a draw that falls between two rows may differ: seldom.
+          for (const bool parallel : {false, true}) {
+            EXPECT_EQ(host(device.seeding(), parallel), host({}, parallel))
+                << columns << " columns, " << clusters << " clusters, parallel " << parallel;
+          }
+        }
+      }
+    }
+  }
+}
+
+TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {
+  table<TypeParam> data{9000, 2, {}};
+  for (std::size_t i = 0; i < 9000; ++i) {
+    data.values.push_back(static_cast<TypeParam>(i % 3));
+    data.values.push_back(0);
+  }
+  const shoal::view_source<TypeParam> source(data.view());
+  auto device = this->on_device(source, nullptr);
+  for (const bool parallel : {false, true}) {
+    const shoal::seeding_request request{5, 1, 0};
+    const auto points =
+        parallel
+            ? shoal::seed_parallel(this->context_, device.rows().data(), device.summary(), request, device.seeding())
+            : shoal::seed_plus_plus(this->context_, device.rows().data(), device.summary(), request, device.seeding());
+    ASSERT_EQ(points.size(), 10u);
+    std::set<double> distinct;
+    for (std::size_t k = 0; k < 5; ++k) distinct.insert(points[2 * k]);
+    EXPECT_EQ(distinct, (std::set<double>{0, 1, 2}));
+  }
+}
+
+}  // namespace
