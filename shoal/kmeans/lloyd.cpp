@@ -5,8 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <shoal/estimation/seed_draw.hpp>
-#include <shoal/kmeans/relocate.hpp>
+#include <shoal/kmeans/move_centroids.hpp>
 
 namespace shoal::kmeans {
 
@@ -83,47 +82,14 @@ std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
   record.objective = statistics_.inertia * data_.weight_scale;
   record.settled = labelled_ && statistics_.fingerprint == fingerprint_;
   if (record.settled) return {record};
-  record.change = move_centroids();
+  moved_centroids moved = move_centroids(context_, data_, prepared_, statistics_);
+  record.change = moved.change;
+  centroids_ = std::move(moved.centroids);
+  relocated_ += moved.relocated;
   fingerprint_ = statistics_.fingerprint;
   labelled_ = true;
   record.settled = record.change == 0;  // the same centroids would give the same labels
   return {record};
-}
-
-// Centroids to the means of their rows, and those of empty clusters to the farthest rows. Returns Σ‖Δc‖².
-template <class Scalar>
-double lloyd<Scalar>::move_centroids() {
-  statistics moved = statistics_;
-  std::vector<double> next = centroids_;
-  std::vector<std::size_t> empty;
-  for (std::size_t k = 0; k < clusters_; ++k) {
-    if (!(moved.weights[k] > 0)) empty.push_back(k);
-  }
-  std::size_t relocated = 0;
-  if (!empty.empty()) {
-    for (const far_row& far : farthest_rows(context_, data_, prepared_, empty.size())) {
-      // A row that is all of its cluster would only swap one empty cluster for another.
-      if (!(moved.weights[far.label] > far.weight)) continue;
-      std::vector<double> row;
-      append_row(*data_.rows, far.row, row);
-      for (std::size_t j = 0; j < columns_; ++j) {
-        moved.sums[far.label * columns_ + j] -= far.weight * (row[j] - centroids_[far.label * columns_ + j]);
-      }
-      moved.weights[far.label] -= far.weight;
-      std::copy(row.begin(), row.end(), next.begin() + static_cast<std::ptrdiff_t>(empty[relocated] * columns_));
-      ++relocated;
-    }
-  }
-  for (std::size_t k = 0; k < clusters_; ++k) {
-    if (!(statistics_.weights[k] > 0)) continue;
-    for (std::size_t j = 0; j < columns_; ++j)
-      next[k * columns_ + j] += moved.sums[k * columns_ + j] / moved.weights[k];
-  }
-  double change = 0;
-  for (std::size_t i = 0; i < next.size(); ++i) change += (next[i] - centroids_[i]) * (next[i] - centroids_[i]);
-  centroids_ = std::move(next);
-  relocated_ += relocated;
-  return change;
 }
 
 template <class Scalar>

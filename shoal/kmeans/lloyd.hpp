@@ -44,7 +44,6 @@ class lloyd final : public clustering_stepper {
  private:
   const statistics& fold_rows();
   void measure_drifts();
-  double move_centroids();
 
   fold_context context_;
   weighted_rows<Scalar> data_;

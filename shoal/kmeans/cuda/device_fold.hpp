@@ -1,0 +1,74 @@
+// One pass of Lloyd's algorithm over rows on GPUs: centroids in, statistics out.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/statistics.hpp>
+
+namespace shoal::kmeans {
+
+/// Centroids and everything derived from them on every GPU of a group, and the sums of the rows about them. Borrows the
+/// rows. The same bits for resident and for streamed rows.
+template <class Scalar>
+class device_fold {
+ public:
+  /// Called, with the piece's GPU current, when its labels are enqueued in that GPU's compute stream.
+  using labels_visitor =
+      std::function<void(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels, cudaStream_t stream)>;
+
+  /// Throws out_of_memory.
+  device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters);
+
+  /// Gives every GPU new centroids [clusters][columns]. Throws numerical_error when one is not finite.
+  void upload(const std::vector<double>& centroids);
+  std::vector<double> download() const;
+  /// Writes the loop's state on the first GPU, zeros on the others, and forgets half-summed steps.
+  void begin(const loop_state& state);
+  loop_state state() const;
+
+  /// Enqueues a pass: afterwards the statistics lie on the first GPU, and its loop's state holds the fingerprint.
+  void enqueue(const labels_visitor& visit = {});
+  /// Enqueues the end of a step (move_centroids), and the new centroids' way to the other GPUs.
+  void enqueue_move(const stop_limits& limits, device_record* records);
+  /// Waits for the pass.
+  statistics read_statistics() const;
+
+  cuda::device_rows<Scalar>& rows() const { return *rows_; }
+  cudaStream_t stream() const { return rows_->group()[0].compute; }
+  int first_device() const { return rows_->group()[0].device; }
+
+ private:
+  // On one GPU.
+  struct place {
+    sum_plan plan;
+    device_centroids<Scalar> centroids;
+    doubtful_rows doubtful;
+    cuda::device_buffer<double> values, turned, lanes, statistics, partial;
+    cuda::device_buffer<Scalar> rounded, origin, negated, half_norms;
+    cuda::device_buffer<float> tensor;
+    cuda::device_buffer<search_bounds<Scalar>> bounds;
+    cuda::device_buffer<std::int32_t> labels;
+    cuda::device_buffer<unsigned> counts;
+    cuda::device_buffer<int2> list;
+    cuda::device_buffer<loop_state> state;
+    const int* stopped() const { return &state.data()->stopped; }
+  };
+
+  void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
+
+  cuda::device_rows<Scalar>* rows_;
+  std::size_t clusters_;
+  statistics_layout layout_;
+  bool on_tensor_cores_ = false;
+  std::vector<place> places_;
+};
+extern template class device_fold<float>;
+extern template class device_fold<double>;
+
+}  // namespace shoal::kmeans

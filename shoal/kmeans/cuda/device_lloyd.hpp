@@ -1,0 +1,42 @@
+// Lloyd's algorithm on GPUs.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/kmeans/clustering_stepper.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/kmeans.hpp>
+
+namespace shoal::kmeans {
+
+/// The first centroids [clusters][columns] of a restart.
+using first_centroids_function = std::function<std::vector<double>(std::size_t restart)>;
+
+/// A fit of k-means in progress, with the semantics of lloyd (lloyd.hpp): the same labels for the same centroids, the
+/// same rule for empty clusters, the same reasons to be settled. Rows that stay on one GPU are stepped through many
+/// times between two looks of the host; `limits` are the fit's stop rules, which must then hold on the device. Borrows
+/// everything.
+template <class Scalar>
+std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context,
+                                                      std::size_t clusters, first_centroids_function seed,
+                                                      const stop_limits& limits);
+extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<float>&, const fold_context&,
+                                                                      std::size_t, first_centroids_function,
+                                                                      const stop_limits&);
+extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
+                                                                      std::size_t, first_centroids_function,
+                                                                      const stop_limits&);
+
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]; null: none are wanted. Returns the
+/// inertia Σ w‖x − c‖², in the caller's weights.
+template <class Scalar>
+double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels);
+extern template double predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
+extern template double predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
+
+}  // namespace shoal::kmeans

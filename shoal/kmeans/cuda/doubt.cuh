@@ -1,0 +1,25 @@
+// A row's label when its scores prove it; a place on a list of doubtful rows when they do not.
+#pragma once
+
+#include <cstdint>
+
+#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/least_three.cuh>
+
+namespace shoal::kmeans {
+
+/// `gap` is what two scores must differ by at least to be in the right order; not a number or infinite: nothing is
+/// proved.
+template <class Scalar>
+__device__ void settle_row(const least_three<Scalar>& least, Scalar gap, int row, std::int32_t* labels,
+                           const doubtful_rows& doubtful) {
+  labels[row] = least.first_cluster;
+  if (least.second - least.first > gap) return;
+  if (least.third - least.first > gap) {
+    doubtful.list[atomicAdd(doubtful.counts, 1u)] = make_int2(row, least.second_cluster);
+  } else {
+    doubtful.list[doubtful.capacity - 1 - atomicAdd(doubtful.counts + 1, 1u)] = make_int2(row, -1);
+  }
+}
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,162 @@
+// What the kernels of Lloyd's algorithm read and write on one GPU, and the calls that launch them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+
+namespace shoal::kmeans {
+
+/// Centroids are laid out in tiles of so many; places beyond the last one can never be nearest.
+inline constexpr int cluster_tile = 64;
+
+/// Upper bounds over all centroids that the search's proof needs, as bits so that a maximum may be atomic.
+template <class Scalar>
+struct search_bounds {
+  unsigned long long largest_norm = 0;      ///< of ‖c′‖², a float64
+  unsigned long long largest_residual = 0;  ///< of ‖c′ − ĉ′‖², a float64, where ĉ′ is c′ in TF32
+};
+
+/// Centroids in the memory of one GPU. c′ = c − origin.
+template <class Scalar>
+struct device_centroids {
+  int clusters = 0;
+  int columns = 0;
+  int padded = 0;                ///< clusters, up to a multiple of cluster_tile
+  double* values = nullptr;      ///< [clusters][columns] c
+  double* turned = nullptr;      ///< [columns][padded] c; infinite beyond the last cluster
+  Scalar* rounded = nullptr;     ///< [clusters][columns] c
+  Scalar* origin = nullptr;      ///< [columns]; anything near the centroids
+  Scalar* negated = nullptr;     ///< [columns][padded] −c′; zero beyond the last cluster
+  Scalar* half_norms = nullptr;  ///< [padded] ‖c′‖²/2; huge beyond the last cluster
+  float* tensor = nullptr;       ///< −c′ in TF32 as tensor_search.cu wants it; null where it is not used
+  search_bounds<Scalar>* bounds = nullptr;
+};
+
+/// Why the device's loop stopped.
+enum stop_reason : int { still_running = 0, has_finished = 1, found_empty_cluster = 2 };
+
+/// One step of the device's loop, as step_record.
+struct device_record {
+  double inertia = 0;  ///< in units of the stored weights
+  double change = 0;
+  int settled = 0;
+};
+
+/// The device's loop, in the memory of the first GPU; the host writes it before a batch and reads it after.
+struct loop_state {
+  int stopped = still_running;
+  int labelled = 0;             ///< there was a step before
+  unsigned steps = 0;           ///< recorded in this batch
+  unsigned most_steps = 0;      ///< of this batch
+  unsigned ticket = 0;          ///< blocks of the moving kernel that are done
+  int empty = 0;                ///< a cluster without weight was found in this step
+  double change_before = 0;     ///< of the step before; NaN: none
+  unsigned long long fingerprint_before = 0;
+  unsigned long long fingerprint = 0;  ///< of this step's labels, so far
+};
+
+/// When the loop stops beside settling: Σ‖Δc‖² ≤ absolute, or ≤ relative · the one of the step before. Negative: never.
+struct stop_limits {
+  double absolute = -1;
+  double relative = -1;
+};
+
+/// Rows that the search could not tell for sure. Those with two candidates left are listed from the front, each with
+/// the second one (its label is the first); those with more from the back.
+struct doubtful_rows {
+  unsigned* counts = nullptr;  ///< three: of pairs, of open rows, of blocks that are done deciding; zero in between
+  int2* list = nullptr;        ///< [capacity], at least one place for each row of a piece
+  unsigned capacity = 0;
+};
+
+/// How rows are summed by label. Lanes are consecutive rows with sums of their own; each lane's rows are added in their
+/// order, in float64, so neither the cuts between pieces nor the order of blocks changes a bit.
+struct sum_plan {
+  int lane_rows = 0;       ///< 512, 1024, 2048 or a multiple of cuda::piece_unit
+  int lanes = 0;
+  int group_clusters = 0;  ///< clusters of one block
+  int groups = 0;
+  int block_columns = 0;   ///< columns of one block
+  int column_blocks = 0;
+  int classes = 0;         ///< warps of a block share its clusters in so many classes: a power of two
+  int row_threads = 0;     ///< threads that add a row up: a power of two
+  int copies = 0;          ///< partial sums of a block for each of its clusters
+  std::size_t block_doubles = 0;
+  std::size_t shared_bytes = 0;
+  std::size_t state_doubles() const {
+    return block_doubles * static_cast<std::size_t>(lanes) * static_cast<std::size_t>(groups) *
+           static_cast<std::size_t>(column_blocks);
+  }
+};
+inline constexpr int sum_threads = 512;
+
+sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
+                       std::size_t shared_bytes);
+
+/// Derives everything but `values` and `origin`; bounds must be zero before.
+template <class Scalar>
+void prepare_centroids(const device_centroids<Scalar>& centroids, const int* stopped, cudaStream_t stream);
+
+/// labels[i] for the piece's rows, in float32 or float64 on the arithmetic units; doubtful rows are listed.
+template <class Scalar>
+void search_plain(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+                  std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
+
+/// The same on the tensor cores in TF32, for at most most_tensor_columns columns; needs centroids.tensor. The scores are
+/// coarser, so more rows are doubtful.
+inline constexpr int most_tensor_columns = 128;
+void search_tensor(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+                   std::int32_t* labels, const doubtful_rows& doubtful, std::size_t multiprocessors,
+                   std::size_t shared_bytes, const int* stopped, cudaStream_t stream);
+
+/// Decides doubtful rows by the float64 definition of find_nearest (estimation/nearest.hpp) and empties the lists.
+template <class Scalar>
+void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+                     std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
+
+/// Adds the piece's rows to the lanes and their labels to the fingerprint.
+template <class Scalar>
+void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece, std::size_t share_rows,
+                  const device_centroids<Scalar>& centroids, const std::int32_t* labels, double* lanes,
+                  unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+
+/// For at most so many clusters and columns a thread keeps the sums of all of them in registers: rows are labelled and
+/// summed in one pass over memory, and need no prepared centroids. `labels` may be null.
+inline constexpr std::size_t most_fused_clusters_on_device = 8;
+inline constexpr std::size_t most_fused_columns_on_device = 4;
+sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
+                         std::size_t multiprocessors);
+void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
+                const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
+                unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+
+/// Places of a step's statistics: [K] Σw, [K][d] Σw(x − c), inertia, and the two halves of the fingerprint as whole
+/// numbers, which float64 adds exactly.
+struct statistics_layout {
+  std::size_t clusters = 0;
+  std::size_t columns = 0;
+  constexpr std::size_t sums() const { return clusters; }
+  constexpr std::size_t inertia() const { return clusters + clusters * columns; }
+  constexpr std::size_t fingerprint() const { return inertia() + 1; }
+  constexpr std::size_t size() const { return inertia() + 3; }
+};
+
+/// Lanes into statistics, in a fixed order; also says whether a cluster is empty (state.empty).
+void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const double* lanes, double* statistics,
+                 loop_state* state, cudaStream_t stream);
+/// After statistics of several GPUs were added up: the fingerprint and whether a cluster is empty.
+void inspect_statistics(const statistics_layout& layout, const double* statistics, loop_state* state,
+                        cudaStream_t stream);
+/// Ends a step: records it, moves the centroids unless it is settled or a cluster is empty, and stops the loop by the
+/// rules. `partial` holds move_blocks doubles. Clears what the next step sums up.
+inline constexpr int move_blocks = 64;
+template <class Scalar>
+void move_centroids(const statistics_layout& layout, const double* statistics, const device_centroids<Scalar>& centroids,
+                    const stop_limits& limits, double* partial, device_record* records, loop_state* state,
+                    cudaStream_t stream);
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,68 @@
+// Centroids as the search wants them.
+#include <cuda_runtime.h>
+
+#include <limits>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/tensor_layout.hpp>
+
+namespace shoal::kmeans {
+namespace {
+
+constexpr int warps = 8;
+
+// A warp for each centroid. Largest values are kept as bits: float64 numbers that are not negative order like integers.
+template <class Scalar>
+__global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* stopped) {
+  if (*stopped) return;
+  const int k = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
+  const int lane = threadIdx.x % 32;
+  if (k >= centroids.padded) return;
+  const bool real = k < centroids.clusters;
+  const std::size_t padded = centroids.padded;
+  double norm = 0, residual = 0;
+  for (int j = lane; j < centroids.columns; j += 32) {
+    const double value = real ? centroids.values[std::size_t(k) * centroids.columns + j] : 0;
+    const auto shifted = real ? static_cast<Scalar>(value - static_cast<double>(centroids.origin[j])) : Scalar{0};
+    centroids.turned[j * padded + k] = real ? value : static_cast<double>(INFINITY);
+    centroids.negated[j * padded + k] = -shifted;
+    if (real) centroids.rounded[std::size_t(k) * centroids.columns + j] = static_cast<Scalar>(value);
+    norm += static_cast<double>(shifted) * static_cast<double>(shifted);
+    if constexpr (sizeof(Scalar) == 4) {
+      if (centroids.tensor != nullptr) {
+        const float rounded = round_to_tf32(shifted);
+        centroids.tensor[tensor_place(k, j, tensor_columns(centroids.columns))] = -rounded;
+        const double lost = static_cast<double>(shifted) - static_cast<double>(rounded);
+        residual += lost * lost;
+      }
+    }
+  }
+  for (int step = 16; step > 0; step /= 2) {
+    norm += __shfl_xor_sync(~0u, norm, step);
+    residual += __shfl_xor_sync(~0u, residual, step);
+  }
+  if (lane != 0) return;
+  const Scalar half_norm = real ? static_cast<Scalar>(norm / 2) : std::numeric_limits<Scalar>::max() / 8;
+  centroids.half_norms[k] = half_norm;
+  if constexpr (sizeof(Scalar) == 4) {
+    if (centroids.tensor != nullptr) {
+      centroids.tensor[tensor_half_norm(k, tensor_columns(centroids.columns))] = half_norm;
+    }
+  }
+  if (!real) return;
+  atomicMax(&centroids.bounds->largest_norm, static_cast<unsigned long long>(__double_as_longlong(norm)));
+  atomicMax(&centroids.bounds->largest_residual, static_cast<unsigned long long>(__double_as_longlong(residual)));
+}
+
+}  // namespace
+
+template <class Scalar>
+void prepare_centroids(const device_centroids<Scalar>& centroids, const int* stopped, cudaStream_t stream) {
+  prepare_kernel<<<(centroids.padded + warps - 1) / warps, 32 * warps, 0, stream>>>(centroids, stopped);
+  cuda::check_launch("prepare_centroids");
+}
+template void prepare_centroids(const device_centroids<float>&, const int*, cudaStream_t);
+template void prepare_centroids(const device_centroids<double>&, const int*, cudaStream_t);
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,337 @@
+// Sums of rows by label: a block owns a lane of rows and a group of clusters, a warp some of those clusters, and adds its
+// rows up in their order.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/label_hash.cuh>
+
+namespace shoal::kmeans {
+namespace {
+
+constexpr int most_tile_rows = 4096;  // rows whose labels are sorted together; divides cuda::piece_unit
+constexpr int warps = sum_threads / 32;
+constexpr int most_turns = most_tile_rows / sum_threads;
+static_assert(cuda::piece_unit % most_tile_rows == 0);
+
+// What a block keeps beside its sums.
+struct tile_memory {
+  std::int32_t labels[most_tile_rows];
+  std::uint16_t rows[most_tile_rows];  // by warp that adds them, in their order
+  int starts[warps * warps + 1];       // [warp that adds][warp that looks] of its first place in rows
+  unsigned hashes[warps][2];
+};
+
+// Which rows of the whole data a lane's block sums, and where.
+template <class Scalar>
+struct sum_arguments {
+  sum_plan plan;
+  cuda::device_piece<Scalar> piece;
+  std::size_t share_rows;
+  int first_lane;
+  int clusters;
+  int columns;
+  const double* centroids;
+  const Scalar* rounded;
+  const std::int32_t* labels;
+  double* lanes;
+  unsigned long long* fingerprint;
+  const int* stopped;
+};
+
+// Sorts the labels of `count` rows by the warp that adds them, stably: a warp looks at `turns` × 32 consecutive rows.
+template <class Scalar>
+__device__ __noinline__ void sort_tile(const sum_arguments<Scalar>& in, const std::int32_t* labels, int count, int turns,
+                          int first_cluster, int group, bool hashes, tile_memory& memory) {
+  const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
+  const int classes = in.plan.classes, slices = warps / classes;
+  int places[most_turns];  // in the warp's part of a bucket, and the bucket; negative: nobody's
+  int counted = 0;  // rows of bucket `thread % warps` so far
+  unsigned low = 0, high = 0;
+#pragma unroll
+  for (int turn = 0; turn < most_turns; ++turn) {
+    if (turn >= turns) break;
+    const int row = (warp * turns + turn) * 32 + thread;
+    const int label = row < count ? labels[row] : 0;
+    const int own = label - first_cluster;
+    const bool wanted = row < count && own >= 0 && own < group;
+    if (wanted) memory.labels[row] = own;
+    if (hashes) {
+      low += static_cast<unsigned>(label) * hash_table.words[row % hashed_rows];
+      high += static_cast<unsigned>(label) * hash_table.words[hashed_rows + row % hashed_rows];
+    }
+    const int bucket = (own & (classes - 1)) + classes * (row / 32 % slices);
+    unsigned of_mine = __ballot_sync(~0u, wanted), of_thread = of_mine;
+#pragma unroll
+    for (int bit = 1; bit < warps; bit *= 2) {
+      const unsigned set = __ballot_sync(~0u, (bucket & bit) != 0);
+      of_mine &= bucket & bit ? set : ~set;
+      of_thread &= thread & bit ? set : ~set;
+    }
+    const int before = __shfl_sync(~0u, counted, bucket);
+    places[turn] = wanted ? (before + __popc(of_mine & ((1u << thread) - 1))) * warps + bucket : -1;
+    counted += __popc(of_thread);
+  }
+  if (hashes) {
+    low = __reduce_add_sync(~0u, low);
+    high = __reduce_add_sync(~0u, high);
+    if (thread == 0) memory.hashes[warp][0] = low, memory.hashes[warp][1] = high;
+  }
+  if (thread < warps) memory.starts[thread * warps + warp] = counted;
+  __syncthreads();
+  if (warp == 0) {
+    constexpr int each = warps * warps / 32;
+    int before[each], sum = 0;
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      before[i] = sum;
+      sum += memory.starts[thread * each + i];
+    }
+    int through = sum;
+#pragma unroll
+    for (int step = 1; step < 32; step *= 2) {
+      const int other = __shfl_up_sync(~0u, through, step);
+      if (thread >= step) through += other;
+    }
+#pragma unroll
+    for (int i = 0; i < each; ++i) memory.starts[thread * each + i] = through - sum + before[i];
+    if (thread == 31) memory.starts[warps * warps] = through;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int turn = 0; turn < most_turns; ++turn) {
+    if (turn >= turns) break;
+    if (places[turn] < 0) continue;
+    memory.rows[memory.starts[places[turn] % warps * warps + warp] + places[turn] / warps] =
+        static_cast<std::uint16_t>((warp * turns + turn) * 32 + thread);
+  }
+  __syncthreads();
+}
+
+// RowThreads threads add a row up, each of them Columns columns of it at a time.
+template <class Scalar, int RowThreads, int Columns>
+__global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(sum_arguments<Scalar> in) {
+  if (*in.stopped) return;
+  extern __shared__ double sums[];  // [copies][group_clusters][block_columns], [copies][group_clusters] weights
+  __shared__ tile_memory memory;
+  constexpr int sub_warps = 32 / RowThreads;
+  constexpr int batch = sizeof(Scalar) * Columns <= 4 ? 8 : 4;  // rows on their way from memory at a time
+  const sum_plan& plan = in.plan;
+  const int lane = in.first_lane + blockIdx.x;
+  const int first_cluster = blockIdx.y * plan.group_clusters, first_column = blockIdx.z * plan.block_columns;
+  const int group = min(plan.group_clusters, in.clusters - first_cluster);
+  const int columns = min(plan.block_columns, in.columns - first_column);
+  const int sums_count = plan.copies * plan.group_clusters * plan.block_columns;
+  const int all_count = sums_count + plan.copies * plan.group_clusters;
+  double* const state =
+      in.lanes + ((std::size_t(lane) * plan.groups + blockIdx.y) * plan.column_blocks + blockIdx.z) * plan.block_doubles;
+
+  // The part of the lane that lies in this piece, as rows of the share.
+  const std::size_t lane_begin = std::size_t(lane) * plan.lane_rows;
+  const std::size_t lane_end = min(lane_begin + plan.lane_rows, in.share_rows);
+  const std::size_t begin = max(lane_begin, in.piece.share_first);
+  const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count);
+
+  const bool fresh = begin == lane_begin;
+  for (int i = threadIdx.x; i < all_count; i += sum_threads) sums[i] = fresh ? 0.0 : state[i];
+  double inertia = fresh ? 0.0 : state[all_count + threadIdx.x];
+  const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, sub_warp = thread / RowThreads;
+  const int mine = thread % RowThreads;
+  const int copy = warp / plan.classes * sub_warps + sub_warp;
+  double* const my_sums = sums + std::size_t(copy) * plan.group_clusters * plan.block_columns;
+  double* const my_weights = sums + sums_count + copy * plan.group_clusters;
+  const int tile_rows = min(plan.lane_rows, most_tile_rows), turns = tile_rows / sum_threads;
+  const bool hashes = blockIdx.y == 0 && blockIdx.z == 0;
+  unsigned long long fingerprint = 0;
+
+  for (std::size_t tile = begin; tile < end; tile += tile_rows) {
+    const int count = static_cast<int>(min(static_cast<std::size_t>(tile_rows), end - tile));
+    const std::size_t local = tile - in.piece.share_first;
+    sort_tile(in, in.labels + local, count, turns, first_cluster, group, hashes, memory);
+    if (hashes && threadIdx.x < tile_rows / hashed_rows && static_cast<int>(threadIdx.x) * hashed_rows < count) {
+      unsigned low = 0, high = 0;
+      const int looking = hashed_rows / (32 * turns);  // warps
+      for (int w = threadIdx.x * looking; w < (static_cast<int>(threadIdx.x) + 1) * looking; ++w) {
+        low += memory.hashes[w][0];
+        high += memory.hashes[w][1];
+      }
+      const std::size_t block = (in.piece.first + local) / hashed_rows + threadIdx.x;
+      fingerprint += hash_of_block(odd_of_block(block), low, high);
+    }
+
+    const int listed_begin = memory.starts[warp * warps], listed_end = memory.starts[(warp + 1) * warps];
+    const Scalar* const rows = in.piece.rows + local * in.columns + first_column;
+    const Scalar* const rounded = in.rounded + std::size_t(first_cluster) * in.columns + first_column;
+    for (int column = mine; column < columns; column += RowThreads * Columns) {
+      for (int start = listed_begin + sub_warp; start < listed_end; start += sub_warps * batch) {
+        Scalar differences[batch][Columns];
+        int label[batch];
+        Scalar weight[batch];
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+          const int at = start + b * sub_warps;
+          const int row = memory.rows[min(at, listed_end - 1)];
+          label[b] = at < listed_end ? memory.labels[row] : -1;
+          weight[b] = in.piece.weights == nullptr ? Scalar{1} : in.piece.weights[local + row];
+          const int first = row * in.columns, centroid = memory.labels[row] * in.columns;
+#pragma unroll
+          for (int v = 0; v < Columns; ++v) {
+            const int j = column + v * RowThreads;
+            if (j < columns) differences[b][v] = rows[first + j] - rounded[centroid + j];
+          }
+        }
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+          if (label[b] < 0) continue;
+          double* const sum = my_sums + label[b] * plan.block_columns + column;
+#pragma unroll
+          for (int v = 0; v < Columns; ++v) {
+            if (column + v * RowThreads >= columns) continue;
+            const auto difference = static_cast<double>(differences[b][v]);
+            const double weighted = static_cast<double>(weight[b]) * difference;
+            inertia = fma(weighted, difference, inertia);
+            sum[v * RowThreads] += weighted;
+          }
+          if (column == 0) my_weights[label[b]] += static_cast<double>(weight[b]);
+        }
+      }
+    }
+    __syncthreads();
+  }
+  if (hashes && fingerprint != 0) atomicAdd(in.fingerprint, fingerprint);
+
+  if (end < lane_end) {
+    for (int i = threadIdx.x; i < all_count; i += sum_threads) state[i] = sums[i];
+    state[all_count + threadIdx.x] = inertia;
+    return;
+  }
+  // The lane is complete: its copies become one, and go from the rounded centroids to the float64 ones.
+  const int sums_of_copy = plan.group_clusters * plan.block_columns;
+  for (int i = threadIdx.x; i < plan.group_clusters; i += sum_threads) {
+    double weight = sums[sums_count + i];
+    for (int other = 1; other < plan.copies; ++other) weight += sums[sums_count + other * plan.group_clusters + i];
+    sums[sums_count + i] = weight;
+    state[sums_count + i] = weight;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < sums_of_copy; i += sum_threads) {
+    const int k = i / plan.block_columns, j = i % plan.block_columns;
+    if (k >= group || j >= columns) continue;
+    double sum = sums[i];
+    for (int other = 1; other < plan.copies; ++other) sum += sums[other * sums_of_copy + i];
+    const std::size_t place = std::size_t(first_cluster + k) * in.columns + first_column + j;
+    const double moved = in.centroids[place] - static_cast<double>(in.rounded[place]);
+    const double weight = sums[sums_count + k];
+    inertia += moved * (weight * moved - 2 * sum);
+    state[i] = sum - weight * moved;
+  }
+  __syncthreads();
+  for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
+  if (thread == 0) sums[warp] = inertia;
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  for (int w = 1; w < warps; ++w) inertia += sums[w];
+  state[all_count] = inertia;
+}
+
+template <class Scalar, int RowThreads, int Columns>
+void launch(const sum_arguments<Scalar>& in, int lanes, cudaStream_t stream) {
+  const auto kernel = sum_kernel<Scalar, RowThreads, Columns>;
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                   static_cast<int>(in.plan.shared_bytes)),
+              "give a kernel its shared memory");
+  const dim3 grid(static_cast<unsigned>(lanes), static_cast<unsigned>(in.plan.groups),
+                  static_cast<unsigned>(in.plan.column_blocks));
+  kernel<<<grid, sum_threads, in.plan.shared_bytes, stream>>>(in);
+  cuda::check_launch("sum_by_label");
+}
+
+int power_of_two_up_to(std::size_t least, int most) {
+  int power = 1;
+  while (power < most && static_cast<std::size_t>(power) < least) power *= 2;
+  return power;
+}
+
+}  // namespace
+
+sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
+                       std::size_t shared_bytes) {
+  sum_plan plan;
+  plan.row_threads = power_of_two_up_to(columns, 32);
+  plan.classes = power_of_two_up_to(clusters, warps);
+  plan.copies = warps / plan.classes * (32 / plan.row_threads);
+  // Half of a multiprocessor's shared memory, so that two blocks fit, and all of it when one cluster needs more.
+  constexpr std::size_t reserved = sizeof(tile_memory) + 1024;
+  const std::size_t half = shared_bytes / 2 - reserved, whole = shared_bytes - reserved;
+  const auto bytes_of = [&](std::size_t some_clusters, std::size_t some_columns) {
+    return static_cast<std::size_t>(plan.copies) * some_clusters * (some_columns + 1) * sizeof(double);
+  };
+  std::size_t block_columns = columns;
+  std::size_t room = whole;
+  while (bytes_of(1, block_columns) > room) block_columns = (block_columns / 2 + 31) / 32 * 32;
+  if (bytes_of(clusters, block_columns) <= half) room = half;
+  plan.block_columns = static_cast<int>(block_columns);
+  plan.column_blocks = static_cast<int>((columns + block_columns - 1) / block_columns);
+  plan.group_clusters = static_cast<int>(std::min(clusters, room / bytes_of(1, block_columns)));
+  plan.groups = static_cast<int>((clusters + plan.group_clusters - 1) / plan.group_clusters);
+  // Groups of the same size have no small one at the end.
+  plan.group_clusters = static_cast<int>((clusters + plan.groups - 1) / plan.groups);
+
+  const std::size_t bytes = bytes_of(plan.group_clusters, block_columns);
+  const std::size_t resident = block_columns <= 32 ? std::clamp<std::size_t>(shared_bytes / (bytes + reserved), 1, 2) : 1;
+  const std::size_t others = static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.column_blocks);
+  const std::size_t wanted = std::max<std::size_t>(1, multiprocessors * resident / others);
+  const std::size_t rows = (share_rows + wanted - 1) / wanted;
+  plan.lane_rows = rows > 2048 ? static_cast<int>((rows + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit)
+                               : hashed_rows * power_of_two_up_to((rows + hashed_rows - 1) / hashed_rows, 4);
+  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
+  plan.block_doubles = static_cast<std::size_t>(plan.copies) * plan.group_clusters * (block_columns + 1) + sum_threads;
+  plan.shared_bytes = bytes;
+  return plan;
+}
+
+template <class Scalar>
+void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece, std::size_t share_rows,
+                  const device_centroids<Scalar>& centroids, const std::int32_t* labels, double* lanes,
+                  unsigned long long* fingerprint, const int* stopped, cudaStream_t stream) {
+  sum_arguments<Scalar> in;
+  in.plan = plan;
+  in.piece = piece;
+  in.share_rows = share_rows;
+  in.first_lane = static_cast<int>(piece.share_first / plan.lane_rows);
+  in.clusters = centroids.clusters;
+  in.columns = centroids.columns;
+  in.centroids = centroids.values;
+  in.rounded = centroids.rounded;
+  in.labels = labels;
+  in.lanes = lanes;
+  in.fingerprint = fingerprint;
+  in.stopped = stopped;
+  const int count = static_cast<int>((piece.share_first + piece.count - 1) / plan.lane_rows) - in.first_lane + 1;
+  switch (plan.row_threads) {
+    case 1:
+      return launch<Scalar, 1, 1>(in, count, stream);
+    case 2:
+      return launch<Scalar, 2, 1>(in, count, stream);
+    case 4:
+      return launch<Scalar, 4, 1>(in, count, stream);
+    case 8:
+      return launch<Scalar, 8, 1>(in, count, stream);
+    case 16:
+      return launch<Scalar, 16, 1>(in, count, stream);
+    default:
+      return plan.block_columns <= 32   ? launch<Scalar, 32, 1>(in, count, stream)
+             : plan.block_columns <= 64 ? launch<Scalar, 32, 2>(in, count, stream)
+                                        : launch<Scalar, 32, 4>(in, count, stream);
+  }
+}
+template void sum_by_label(const sum_plan&, const cuda::device_piece<float>&, std::size_t,
+                           const device_centroids<float>&, const std::int32_t*, double*, unsigned long long*,
+                           const int*, cudaStream_t);
+template void sum_by_label(const sum_plan&, const cuda::device_piece<double>&, std::size_t,
+                           const device_centroids<double>&, const std::int32_t*, double*, unsigned long long*,
+                           const int*, cudaStream_t);
+
+}  // namespace shoal::kmeans
