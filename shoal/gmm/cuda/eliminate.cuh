@@ -76,6 +76,8 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
       for (unsigned s = 0; s < panel; ++s) factors[r][s] *= pivots.inverse[s];
     }
     for (unsigned column = grid.column; column <= columns; column += grid.columns) {
+      // Between the panel and the diagonal of its first row nothing is kept, nor in a row below.
+      if (column - grid.column >= j + panel && column - grid.column + grid.columns <= first) continue;
       const bool inside = column >= j && column < j + panel;
       double multiples[panel];
       pivots.column_of(above, stride, j, column, multiples);

@@ -379,15 +379,15 @@ void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream)
   const device_layout& layout = arguments.layout;
   const std::size_t K = layout.components, d = layout.columns;
   const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
-  if (K * d <= most_tied_elements && d <= most_tied_order) {
-    const std::size_t shared = (K + 2 * K * d + component_work(layout.type, layout.columns)) * sizeof(double);
-    cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, shared, stream, arguments);
+  const std::size_t bytes = tied_block_bytes(layout, arguments.shared_bytes);
+  if (bytes != 0) {
+    cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, bytes, stream, arguments);
     return;
   }
   cuda::launch_in_turn(maximise_tied_means<Scalar>, blocks_for(K * d), tied_threads, 0, stream, arguments);
   cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
   cuda::launch_in_turn(factorise_tied_kernel<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
-                       launch.shared != 0);
+                       launch.memory == step_memory::shared);
   cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * warp_size), tied_threads, 0, stream, arguments);
 }
 
@@ -395,7 +395,7 @@ void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream)
 
 std::size_t work_size(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
   if (layout.type == covariance_type::tied) {
-    const bool fits = choose_tied_launch(layout, shared_bytes).shared != 0;
+    const bool fits = choose_tied_launch(layout, shared_bytes).memory == step_memory::shared;
     return std::size_t{layout.components} * layout.columns + 1 +
            (fits ? 0 : component_work(layout.type, layout.columns));
   }

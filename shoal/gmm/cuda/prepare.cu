@@ -116,7 +116,7 @@ void prepare_all(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
     cuda::launch_in_turn(prepare_tied_centres<Scalar>, blocks_for(std::size_t{layout.components} * layout.columns),
                          tied_threads, 0, stream, arguments);
     cuda::launch_in_turn(prepare_tied_factor<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
-                         launch.shared != 0);
+                         launch.memory == step_memory::shared);
     cuda::launch_in_turn(prepare_tied_components<Scalar>, blocks_for(std::size_t{layout.components} * warp_size),
                          tied_threads, 0, stream, arguments);
     return;

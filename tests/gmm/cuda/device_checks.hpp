@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,13 +51,14 @@ class problem {
         rows_({values_.data(), values_.size() / columns, columns}),
         weight_rows_({weights_.data(), weights_.size(), 1}),
         workers_(shoal::make_sequential()),
-        context_{workers_.get(), 0, {}},
+        context_{workers_.get(), 0, stop.get_token()},
         summary_(shoal::check_data<Scalar>(context_, rows_, weights_.empty() ? nullptr : &weight_rows_)),
         scaled_(rows_, weights_.empty() ? nullptr : &weight_rows_, summary_) {}
   problem(const problem&) = delete;
   problem& operator=(const problem&) = delete;
 
   shoal::gmm::options options;
+  std::stop_source stop;
 
   shoal::matrix_view<const Scalar> rows() const { return {values_.data(), rows_.rows(), rows_.columns()}; }
   const shoal::fold_context& context() const { return context_; }

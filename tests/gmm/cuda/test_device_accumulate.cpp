@@ -24,7 +24,7 @@ struct shape {
 // Every number of rows meets every number of columns, with as many components as keep the reference quick; and some
 // that are larger than what a block holds.
 std::vector<shape> shapes() {
-  constexpr std::size_t most_products = 10'000'000;
+  constexpr std::size_t most_products = 3'000'000;
   constexpr std::size_t components[] = {1, 2, 10, 65};
   std::vector<shape> result{{257, 130, 2}, {61, 200, 2}, {4097, 8, 65}};
   std::size_t turn = 0;

@@ -110,8 +110,9 @@ void compare_steps(covariance_type type, const shape& s, bool weighted, std::siz
 TEST(DeviceFit, FollowsTheCpu) {
   SHOAL_NEEDS_A_GPU();
   for (const covariance_type type : all_types()) {
-    for (const shape& s : {shape{1000, 1, 2}, shape{4099, 2, 3}, shape{2000, 8, 10}, shape{900, 17, 3},
-                           shape{700, 33, 2}, shape{1500, 64, 2}, shape{1100, 3, 65}, shape{600, 130, 1}}) {
+    for (const shape& s :
+         {shape{1000, 1, 2}, shape{4099, 2, 3}, shape{2000, 8, 10}, shape{900, 17, 3}, shape{700, 33, 2},
+          shape{1500, 64, 2}, shape{3000, 40, 20}, shape{1100, 3, 65}, shape{600, 130, 1}, shape{500, 180, 1}}) {
       for (const bool weighted : {false, true}) {
         compare_steps<float>(type, s, weighted, 5);
         compare_steps<double>(type, s, weighted, 5);
@@ -276,6 +277,24 @@ TEST(DeviceFit, FillsAnEmptyComponent) {
     run(*gpu, 4);
     EXPECT_EQ(gpu->reseeded(), cpu->reseeded());
     expect_close(gpu->current(), cpu->current(), 10, 1e-7, checks::name(type));
+  }
+}
+
+TEST(DeviceFit, StopsOnRequest) {
+  SHOAL_NEEDS_A_GPU();
+  for (const std::size_t memory : {std::size_t{0}, std::size_t{2 * 4096 * 2 * sizeof(float)}}) {
+    problem<float> of(fit_data::as<float>(fit_data::clusters(20000, 2, 2, 3.0)), 2);
+    of.options.components = 2;
+    of.options.init = initialization::plus_plus;
+    of.options.tolerance = 0;
+    on_devices<float> devices(of, memory);
+    const auto gpu = devices.stepper();
+    gpu->seed(0);
+    run(*gpu, 3);
+    const auto before = gpu->save();
+    of.stop.request_stop();
+    EXPECT_THROW(gpu->advance(10), shoal::interrupted);
+    EXPECT_EQ(gpu->save(), before);
   }
 }
 
