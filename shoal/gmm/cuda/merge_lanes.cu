@@ -7,27 +7,31 @@
 namespace shoal::gmm {
 namespace {
 
-constexpr unsigned elements = 16;  // of a block: 128 bytes of each lane
-constexpr unsigned parts = 16;     // of the lanes, each a thread's for an element
+constexpr unsigned elements = 8;  // of a block: 64 bytes of each lane
+constexpr unsigned warps = 8;
+constexpr unsigned parts = warps * 32 / elements;  // of the lanes, each a thread's for an element
 
-__global__ void __launch_bounds__(elements* parts)
+__global__ void __launch_bounds__(warps * 32)
     merge_lanes_kernel(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics,
                        const int* stopped) {
-  __shared__ double sums[parts][elements];
+  __shared__ double sums[warps][elements];
+  // The kernel before may still run, and the one after be made ready.
+  cudaGridDependencySynchronize();
+  cudaTriggerProgrammaticLaunchCompletion();
   const int stop = *stopped;
   const unsigned element = threadIdx.x % elements;
-  const unsigned part = threadIdx.x / elements;
   const std::size_t i = std::size_t{blockIdx.x} * elements + element;
   double sum = 0;
   if (i < count) {
-#pragma unroll 8
-    for (std::size_t lane = part; lane < lane_count; lane += parts) sum += lanes[lane * count + i];
+#pragma unroll 16
+    for (std::size_t lane = threadIdx.x / elements; lane < lane_count; lane += parts) sum += lanes[lane * count + i];
   }
-  sums[part][element] = sum;
+  for (unsigned step = elements; step < 32; step *= 2) sum += __shfl_xor_sync(~0U, sum, step);
+  if (threadIdx.x % 32 < elements) sums[threadIdx.x / 32][element] = sum;
   __syncthreads();
-  if (part != 0 || i >= count || stop != 0) return;
+  if (threadIdx.x >= elements || i >= count || stop != 0) return;
 #pragma unroll
-  for (unsigned other = 1; other < parts; ++other) sum += sums[other][element];
+  for (unsigned other = 1; other < warps; ++other) sum += sums[other][element];
   statistics[i] = sum;
 }
 
@@ -35,9 +39,21 @@ __global__ void __launch_bounds__(elements* parts)
 
 void merge_lanes(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics, const int* stopped,
                  cudaStream_t stream) {
-  merge_lanes_kernel<<<static_cast<unsigned>((count + elements - 1) / elements), elements * parts, 0, stream>>>(
-      lanes, lane_count, count, statistics, stopped);
-  cuda::check_launch("merge_lanes");
+  // Multiprocessors that must divide their memory in another way between two kernels first run dry.
+  cuda::check(cudaFuncSetAttribute(merge_lanes_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                   cudaSharedmemCarveoutMaxShared),
+              "divide the memory of a multiprocessor");
+  cudaLaunchAttribute early{};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchConfig_t configuration{};
+  configuration.gridDim = dim3(static_cast<unsigned>((count + elements - 1) / elements));
+  configuration.blockDim = dim3(warps * 32);
+  configuration.stream = stream;
+  configuration.attrs = &early;
+  configuration.numAttrs = 1;
+  cuda::check(cudaLaunchKernelEx(&configuration, merge_lanes_kernel, lanes, lane_count, count, statistics, stopped),
+              "launch merge_lanes");
 }
 
 }  // namespace shoal::gmm
