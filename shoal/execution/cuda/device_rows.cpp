@@ -51,16 +51,15 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
   }
   piece_rows_ = std::max<std::size_t>(1, buffers) * piece_unit;
 
-  const std::size_t staged = std::min(piece_rows_, largest_share());
+  staged_rows_ = std::min(piece_rows_, largest_share());
   for (std::size_t g = 0; g < shares_.size(); ++g) {
     const device_scope scope(group[g].device);
     share& mine = shares_[g];
     if (mine.count == 0) continue;
     for (slot& place : mine.slots) {
-      place.host.grow(staged * (columns() + (weighted() ? 1 : 0)));
       if (resident_) continue;
-      place.rows.grow(staged * columns());
-      if (weighted()) place.weights.grow(staged);
+      place.rows.grow(staged_rows_ * columns());
+      if (weighted()) place.weights.grow(staged_rows_);
     }
     if (resident_) {
       mine.slots[0].rows.grow(mine.count * columns());
@@ -87,16 +86,21 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
   }
 }
 
-// Copies rows of the source to the device through a slot's page-locked memory, in the order of the copy stream.
+// Copies rows of the source to the device in the order of the copy stream: straight from where they are when that is
+// page-locked, else through the slot's page-locked memory.
 template <class Scalar>
 void device_rows<Scalar>::copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows,
                                   Scalar* weights) {
   if (context_.stop.stop_requested()) throw interrupted("stopped on request");
   const stream& copy = (*group_)[gpu].copy;
+  const Scalar* from = page_locked(first, count);
   through.copied.synchronize();
-  Scalar* const staged_weights = through.host.data() + count * columns();
-  fill(first, count, through.host.data(), weighted() ? staged_weights : nullptr);
-  check(cudaMemcpyAsync(rows, through.host.data(), count * columns() * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
+  if (from == nullptr) through.host.grow(staged_rows_ * (columns() + (weighted() ? 1 : 0)));
+  if (from != nullptr && weighted()) through.host.grow(staged_rows_);
+  Scalar* const staged_weights = through.host.data() + (from == nullptr ? count * columns() : 0);
+  fill(first, count, from == nullptr ? through.host.data() : nullptr, weighted() ? staged_weights : nullptr);
+  if (from == nullptr) from = through.host.data();
+  check(cudaMemcpyAsync(rows, from, count * columns() * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
         "copy rows to the device");
   if (weighted()) {
     check(cudaMemcpyAsync(weights, staged_weights, count * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
@@ -115,20 +119,39 @@ void device_rows<Scalar>::scale_weights(const weighted_rows<Scalar>& scaled, Sca
   }
 }
 
+// The rows where they are, when the device can copy them from there itself; else null.
+template <class Scalar>
+const Scalar* device_rows<Scalar>::page_locked(std::size_t first, std::size_t count) {
+  if (!data_.rows->resident()) return nullptr;
+  aligned_buffer<Scalar> unused;
+  const matrix_view<const Scalar> read = data_.rows->read(first, count, unused);
+  if (read.row_stride() != read.columns() || read.data() == unused.data()) return nullptr;
+  cudaPointerAttributes attributes{};
+  const void* const ends[] = {read.data(), read.data() + count * columns() - 1};
+  for (const void* const end : ends) {
+    check(cudaPointerGetAttributes(&attributes, end), "ask where rows are");
+    if (attributes.type != cudaMemoryTypeHost) return nullptr;
+  }
+  return read.data();
+}
+
 // All of the host's threads read: one alone cannot keep up with the bus.
 template <class Scalar>
 void device_rows<Scalar>::fill(std::size_t first, std::size_t count, Scalar* rows, Scalar* weights) {
+  if (rows == nullptr && weights == nullptr) return;
   const std::size_t tasks = (count + task_rows - 1) / task_rows;
   context_.workers->run(tasks, 1, [&](std::size_t task, const team_member&) {
     thread_local aligned_buffer<Scalar> rows_buffer, weights_buffer;
     const std::size_t begin = task * task_rows;
     const std::size_t some = std::min(task_rows, count - begin);
-    const matrix_view<const Scalar> read = data_.rows->read(first + begin, some, rows_buffer);
-    Scalar* const to = rows + begin * columns();
-    if (read.row_stride() == read.columns()) {
-      std::memcpy(to, read.data(), some * columns() * sizeof(Scalar));
-    } else {
-      for (std::size_t i = 0; i < some; ++i) std::memcpy(to + i * columns(), read.row(i), columns() * sizeof(Scalar));
+    if (rows != nullptr) {
+      const matrix_view<const Scalar> read = data_.rows->read(first + begin, some, rows_buffer);
+      Scalar* const to = rows + begin * columns();
+      if (read.row_stride() == read.columns()) {
+        std::memcpy(to, read.data(), some * columns() * sizeof(Scalar));
+      } else {
+        for (std::size_t i = 0; i < some; ++i) std::memcpy(to + i * columns(), read.row(i), columns() * sizeof(Scalar));
+      }
     }
     if (weights == nullptr) return;
     const matrix_view<const Scalar> column = data_.weights->read(first + begin, some, weights_buffer);

@@ -27,7 +27,8 @@ struct device_piece {
 };
 
 /// The rows of a fit, dealt to the GPUs of a group in equal shares. A share that fits into the memory given is copied
-/// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before.
+/// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before. Rows in
+/// page-locked memory are copied from there, others through page-locked buffers that all of the host's threads fill.
 /// Borrows the group, the sources and the context's workers.
 template <class Scalar>
 class device_rows {
@@ -88,6 +89,7 @@ class device_rows {
   device_piece<Scalar> present(std::size_t gpu, std::size_t begin, std::size_t count);
   void release(std::size_t gpu);
   void copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
+  const Scalar* page_locked(std::size_t first, std::size_t count);
   void fill(std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
 
   device_group* group_;
@@ -95,6 +97,7 @@ class device_rows {
   weighted_rows<Scalar> data_;
   std::vector<share> shares_;
   std::size_t piece_rows_ = 0;
+  std::size_t staged_rows_ = 0;  // that a slot's host memory holds
   bool resident_ = false;
 };
 extern template class device_rows<float>;

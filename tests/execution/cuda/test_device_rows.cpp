@@ -1,4 +1,5 @@
 // Rows on devices: every row comes by once, in order, with its weight, resident or streamed, on one GPU or more.
+#include <algorithm>
 #include <numeric>
 #include <vector>
 
@@ -64,6 +65,32 @@ TEST_F(DeviceRows, ComeByOnceAndInOrder) {
       check(rows, 3, 1, 0, weighted);
       check(rows, 3, 1, 8 * piece_unit * sizeof(float), weighted);
     }
+  }
+}
+
+TEST_F(DeviceRows, ComeFromPageLockedMemoryToo) {
+  const std::size_t count = 20'011, columns = 4;
+  shoal::cuda::pinned_buffer<float> values(count * columns);
+  for (std::size_t i = 0; i < count * columns; ++i) values[i] = static_cast<float>(i);
+  std::vector<float> weights(count, 2.0F);
+  const shoal::view_source<float> source({values.data(), count, columns}), weight_source({weights.data(), count, 1});
+  const auto workers = shoal::make_threads(2);
+  device_group group(cuda_devices::first(1));
+  for (const bool weighted : {false, true}) {
+    device_rows<float> on(group, {workers.get(), 0, {}}, {&source, weighted ? &weight_source : nullptr, 1},
+                          10 * piece_unit * sizeof(float));
+    std::vector<float> seen(count * columns), seen_weights(count, weighted ? 0.0F : 2.0F);
+    on.for_each_piece([&](std::size_t, const shoal::cuda::device_piece<float>& piece) {
+      cudaMemcpyAsync(seen.data() + piece.first * columns, piece.rows, piece.count * columns * sizeof(float),
+                      cudaMemcpyDeviceToHost, group[0].compute);
+      if (piece.weights != nullptr) {
+        cudaMemcpyAsync(seen_weights.data() + piece.first, piece.weights, piece.count * sizeof(float),
+                        cudaMemcpyDeviceToHost, group[0].compute);
+      }
+    });
+    group.synchronize();
+    EXPECT_TRUE(std::equal(seen.begin(), seen.end(), values.data()));
+    EXPECT_EQ(seen_weights, weights);
   }
 }
 

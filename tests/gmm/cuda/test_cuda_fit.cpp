@@ -132,7 +132,7 @@ TEST_F(CudaFit, PredictsWhatTheHostPredicts) {
   std::vector<float> host_density(data.rows), device_density(data.rows);
   const double a = gmm::predict(model, rows, {host.data(), nullptr, host_density.data()}, 2);
   const double b =
-      gmm::predict(model, rows, {device.data(), nullptr, device_density.data()}, 2, 0, nullptr, {}, {{0}, 100'000});
+      gmm::predict(model, rows, {device.data(), nullptr, device_density.data()}, 2, 0, nullptr, {}, {{0}, 200'000});
   EXPECT_NEAR(a, b, 1e-6 * std::abs(a));
   for (std::size_t i = 0; i < data.rows; ++i) ASSERT_NEAR(host_density[i], device_density[i], 1e-4) << i;
   EXPECT_EQ(host, device);
