@@ -43,10 +43,11 @@ class stream {
   cudaStream_t handle_ = nullptr;
 };
 
-/// A point in a stream that other streams and the host can wait for. Keeps no time.
+/// A point in a stream that other streams and the host can wait for; nothing to wait for until it was recorded. Belongs
+/// to the device that is current when it is first recorded. Keeps no time.
 class event {
  public:
-  event() { check(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "make an event"); }
+  event() = default;
   event(event&& other) noexcept : handle_(std::exchange(other.handle_, nullptr)) {}
   event& operator=(event&& other) noexcept {
     std::swap(handle_, other.handle_);
@@ -55,9 +56,16 @@ class event {
   ~event() {
     if (handle_ != nullptr) cudaEventDestroy(handle_);
   }
-  void record(cudaStream_t stream) { check(cudaEventRecord(handle_, stream), "record an event"); }
-  void hold(cudaStream_t stream) const { check(cudaStreamWaitEvent(stream, handle_), "wait for an event"); }
-  void synchronize() const { check(cudaEventSynchronize(handle_), "finish its work"); }
+  void record(cudaStream_t stream) {
+    if (handle_ == nullptr) check(cudaEventCreateWithFlags(&handle_, cudaEventDisableTiming), "make an event");
+    check(cudaEventRecord(handle_, stream), "record an event");
+  }
+  void hold(cudaStream_t stream) const {
+    if (handle_ != nullptr) check(cudaStreamWaitEvent(stream, handle_), "wait for an event");
+  }
+  void synchronize() const {
+    if (handle_ != nullptr) check(cudaEventSynchronize(handle_), "finish its work");
+  }
 
  private:
   cudaEvent_t handle_ = nullptr;
