@@ -1,7 +1,7 @@
 // The sum of all lanes, one launch.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 
 namespace shoal::gmm {
@@ -14,6 +14,7 @@ __global__ void __launch_bounds__(elements* parts)
     merge_lanes_kernel(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics,
                        const int* stopped) {
   __shared__ double sums[parts][elements];
+  cuda::wait_for_predecessor();
   const int stop = *stopped;
   const unsigned element = threadIdx.x % elements;
   const unsigned part = threadIdx.x / elements;
@@ -35,9 +36,8 @@ __global__ void __launch_bounds__(elements* parts)
 
 void merge_lanes(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics, const int* stopped,
                  cudaStream_t stream) {
-  merge_lanes_kernel<<<static_cast<unsigned>((count + elements - 1) / elements), elements * parts, 0, stream>>>(
-      lanes, lane_count, count, statistics, stopped);
-  cuda::check_launch("merge_lanes");
+  cuda::launch_in_turn(merge_lanes_kernel, static_cast<unsigned>((count + elements - 1) / elements), elements * parts,
+                       0, stream, lanes, lane_count, count, statistics, stopped);
 }
 
 }  // namespace shoal::gmm
