@@ -1,7 +1,7 @@
 // The sum of all lanes, one launch.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 
 namespace shoal::gmm {
@@ -15,9 +15,7 @@ __global__ void __launch_bounds__(warps * 32)
     merge_lanes_kernel(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics,
                        const int* stopped) {
   __shared__ double sums[warps][elements];
-  // The kernel before may still run, and the one after be made ready.
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
+  cuda::wait_for_predecessor();
   const int stop = *stopped;
   const unsigned element = threadIdx.x % elements;
   const std::size_t i = std::size_t{blockIdx.x} * elements + element;
@@ -43,17 +41,8 @@ void merge_lanes(const double* lanes, std::size_t lane_count, std::size_t count,
   cuda::check(cudaFuncSetAttribute(merge_lanes_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared),
               "divide the memory of a multiprocessor");
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
-  cudaLaunchConfig_t configuration{};
-  configuration.gridDim = dim3(static_cast<unsigned>((count + elements - 1) / elements));
-  configuration.blockDim = dim3(warps * 32);
-  configuration.stream = stream;
-  configuration.attrs = &early;
-  configuration.numAttrs = 1;
-  cuda::check(cudaLaunchKernelEx(&configuration, merge_lanes_kernel, lanes, lane_count, count, statistics, stopped),
-              "launch merge_lanes");
+  cuda::launch_in_turn(merge_lanes_kernel, static_cast<unsigned>((count + elements - 1) / elements), warps * 32, 0,
+                       stream, lanes, lane_count, count, statistics, stopped);
 }
 
 }  // namespace shoal::gmm
