@@ -33,13 +33,15 @@ __device__ inline float warp_maximum(float value) {
   return value;
 }
 
-/// A power of two that brings the largest root to [1, 2): float16 has digits for it and for much smaller ones.
-__device__ inline float factor_for(float most) {
-  const int exponent = static_cast<int>(__float_as_uint(most) >> 23) - 127;
-  return __uint_as_float(static_cast<unsigned>(127 - max(exponent, -120)) << 23);
+/// The exponent of the largest root: divided by that power of two, roots have digits in float16 down to much smaller
+/// ones.
+__device__ inline int exponent_of(float most) {
+  return max(static_cast<int>(__float_as_uint(most) >> 23) - 127, -120);
 }
-__device__ inline double undo(float factor) {
-  return 1.0 / (static_cast<double>(factor) * static_cast<double>(factor));
+__device__ inline float factor_for(int exponent) { return __uint_as_float(static_cast<unsigned>(127 - exponent) << 23); }
+/// The square of what factor_for divided by.
+__device__ inline double undo(int exponent) {
+  return __longlong_as_double(static_cast<long long>(1023 + 2 * exponent) << 52);
 }
 
 /// The four listed rows of a step that members t of the 8 groups of threads hold: 2t, 2t + 1, 2t + 8, 2t + 9.
@@ -59,8 +61,11 @@ struct first_operand {
   std::uint32_t high[4];
   std::uint32_t low[4];
 
-  __device__ first_operand(const uint4& a0, const uint4& a1)
-      : high{a0.x, a1.x, a0.y, a1.y}, low{a0.z, a1.z, a0.w, a1.w} {}
+  // An operand's registers are neighbours, and a term is in both operands. `nothing` is zero, which the compiler cannot
+  // know: so it keeps one copy for each operand, where it otherwise moves terms to and fro between the products.
+  __device__ first_operand(const uint4& a0, const uint4& a1, unsigned nothing)
+      : high{a0.x ^ nothing, a1.x ^ nothing, a0.y ^ nothing, a1.y ^ nothing},
+        low{a0.z ^ nothing, a1.z ^ nothing, a0.w ^ nothing, a1.w ^ nothing} {}
 
   __device__ void multiply(int product, float (&sum)[4], const uint4& b) const {
     if (product == 0) multiply_add(sum, low, b.x, b.y);

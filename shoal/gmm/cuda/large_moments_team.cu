@@ -151,9 +151,9 @@ struct part {
     }
   }
 
-  __device__ void multiply(const uint4* terms) {
+  __device__ void multiply(const uint4* terms, unsigned nothing) {
     const uint4* const own = terms + term_place(thread / 4, thread % 4);
-    const uint4 nothing = make_uint4(0, 0, 0, 0);
+    const uint4 zeros = make_uint4(0, 0, 0, 0);
     uint4 b[block::width == 0 ? 1 : block::width];
 #pragma unroll
     for (int n = 0; n < block::width; ++n) b[n] = own[(block::first_n + n) * 32];
@@ -162,8 +162,8 @@ struct part {
       const int group = 2 * (block::first_m + m);
       const bool pair = group + 1 < Groups;
       const first_operand a = block::diagonal
-                                  ? first_operand(b[2 * m], pair ? b[2 * m + 1] : nothing)
-                                  : first_operand(own[group * 32], pair ? own[(group + 1) * 32] : nothing);
+                                  ? first_operand(b[2 * m], pair ? b[2 * m + 1] : zeros, nothing)
+                                  : first_operand(own[group * 32], pair ? own[(group + 1) * 32] : zeros, nothing);
 #pragma unroll
       for (int product = 0; product < 3; ++product) {
 #pragma unroll
@@ -237,8 +237,10 @@ struct part {
     float most = 0;
     const int count = list_rows(terms, first_row, most);
     if (count == 0) return;
-    const float factor = factor_for(most);
-    const double back = undo(factor);
+    const int exponent = exponent_of(most);
+    const float factor = factor_for(exponent);
+    const double back = undo(exponent);
+    const unsigned nothing = __float_as_uint(most) >> 31;
     const int steps = (count + step_rows - 1) / step_rows;
     listed_row entry[4];
     float x[4][kept_groups];
@@ -249,7 +251,7 @@ struct part {
       team_wait(team);
       // The terms of the next step are made beside the products of this one, so that both pipes have work; the last
       // step makes some of weightless rows. A thread's part of Σ r z runs one step, four rows, ahead of the products.
-      multiply(shared_terms + step % 2 * split_size(Groups));
+      multiply(shared_terms + step % 2 * split_size(Groups), nothing);
       make_terms(entry, x, factor, shared_terms + (step + 1) % 2 * split_size(Groups));
       load_step((step + 2) * step_rows, entry, x);
       if (step % float_steps == float_steps - 1 || step + 1 == steps) flush(back);

@@ -41,8 +41,8 @@ struct component_sums {
   float sum[tiles][4];
   float first[Groups];
   float weight = 0;
-  float factor = 0;   // of the rows in the float32 sums
-  int pending = 0;  // their number
+  int exponent = 0;  // by which the roots of the rows in the float32 sums were scaled
+  int pending = 0;   // their number
 
   __device__ component_sums(const float2* scales, unsigned char* memory) {
     thread = static_cast<int>(threadIdx.x) % 32;
@@ -65,7 +65,7 @@ struct component_sums {
   // From float32 to float64, in shared memory of this thread alone.
   __device__ void flush() {
     if (pending == 0) return;
-    const double back = undo(factor);
+    const double back = undo(exponent);
 #pragma unroll
     for (int i = 0; i < tiles; ++i) {
 #pragma unroll
@@ -106,7 +106,7 @@ struct component_sums {
     return count;
   }
 
-  __device__ void add_step(const float* tile, const listed_row* rows) {
+  __device__ void add_step(const float* tile, const listed_row* rows, float factor, unsigned nothing) {
     listed_row entry[4];
     step_entries(rows, thread % 4, entry);
     uint4 terms[Groups];
@@ -152,10 +152,9 @@ struct component_sums {
         split(v[2], v[3], terms[c + q].y, terms[c + q].w);
       }
     }
-    const uint4 nothing = make_uint4(0, 0, 0, 0);
 #pragma unroll
     for (int m = 0; m < steps_of(Groups); ++m) {
-      const first_operand a(terms[2 * m], 2 * m + 1 < Groups ? terms[2 * m + 1] : nothing);
+      const first_operand a(terms[2 * m], 2 * m + 1 < Groups ? terms[2 * m + 1] : make_uint4(0, 0, 0, 0), nothing);
 #pragma unroll
       for (int product = 0; product < 3; ++product) {
 #pragma unroll
@@ -171,12 +170,14 @@ struct component_sums {
     most = warp_maximum(most);
     if (most == 0) return;
     const int count = list_rows(roots);
-    const float wanted = factor_for(most);
-    if (wanted != factor || pending + count > float_rows) flush();
-    factor = wanted;
+    const int wanted = exponent_of(most);
+    if (wanted != exponent || pending + count > float_rows) flush();
+    exponent = wanted;
     pending += count;
+    const float factor = factor_for(exponent);
+    const unsigned nothing = __float_as_uint(most) >> 31;
 #pragma unroll 1
-    for (int at = 0; at < count; at += step_rows) add_step(tile, list + at);
+    for (int at = 0; at < count; at += step_rows) add_step(tile, list + at, factor, nothing);
   }
 };
 
