@@ -21,13 +21,19 @@ constexpr std::size_t most_lane_bytes = std::size_t{256} << 20;
 
 constexpr std::size_t up_to(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
+large::moments_plan plan_of(const statistics_layout& layout) {
+  const int groups = large::compiled_groups(layout.columns());
+  const int components = static_cast<int>(layout.components());
+  return large::team_warps(groups) == 1 ? large::plan_moments_warp(groups, components)
+                                        : large::plan_moments_team(groups, components);
+}
+
 class large_accumulator final : public device_accumulator<float> {
  public:
   explicit large_accumulator(const accumulator_shape& shape) : layout_(shape.layout) {
     const std::size_t components = layout_.components();
-    const int K = static_cast<int>(components);
     problem_.columns = static_cast<int>(layout_.columns());
-    problem_.components = K;
+    problem_.components = static_cast<int>(components);
     problem_.groups = large::compiled_groups(layout_.columns());
     problem_.width = large::vector_width(problem_.groups, layout_.columns());
     problem_.tied = layout_.type() == covariance_type::tied;
@@ -37,12 +43,15 @@ class large_accumulator final : public device_accumulator<float> {
     const std::size_t share = up_to(std::max<std::size_t>(shape.share_rows, 1), cuda::piece_unit);
     problem_.chunk_rows = std::min(
         {share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit, most_chunk_rows});
-    // As many lanes as there are teams to work on them, but for small shares and large statistics.
-    const std::size_t teams = shape.multiprocessors * static_cast<std::size_t>(large::moments_teams(groups, K));
+    // As many lanes as fill the processors once, but for small shares and large statistics.
+    const large::moments_plan plan = plan_of(layout_);
+    const std::size_t groups_of_components =
+        (components + static_cast<std::size_t>(plan.block_components) - 1) / static_cast<std::size_t>(plan.block_components);
+    const std::size_t blocks = shape.multiprocessors * static_cast<std::size_t>(plan.blocks);
     const std::size_t sections = share / large::section_rows;
     const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
-    problem_.lanes = static_cast<int>(
-        std::min({std::max<std::size_t>(1, teams / components), std::max<std::size_t>(1, sections), by_memory}));
+    problem_.lanes =
+        static_cast<int>(std::min({std::max<std::size_t>(1, blocks / groups_of_components), sections, by_memory}));
 
     const std::size_t places = components * static_cast<std::size_t>(large::group_columns * groups);
     const std::size_t words = problem_.chunk_rows / large::word_rows;
@@ -50,6 +59,10 @@ class large_accumulator final : public device_accumulator<float> {
       buffer.grow(size);
       return buffer.data();
     };
+    problem_.exponents = take(exponents_, components * layout_.columns());
+    problem_.peaks = take(peaks_, components);
+    problem_.frame = take(frame_, static_cast<std::size_t>(16 * large::steps_of(groups)));
+    problem_.apart = take(apart_, 1);
     problem_.records = take(records_, components * static_cast<std::size_t>(large::record_size(groups)));
     problem_.moment_scales = take(moment_scales_, places);
     problem_.coarse = take(coarse_, 1);
@@ -86,7 +99,11 @@ class large_accumulator final : public device_accumulator<float> {
       rows.share_first = piece.share_first + first;
       rows.count = static_cast<int>(std::min(problem_.chunk_rows, piece.count - first));
       large::expectation(mixture, rows, stream);
-      large::moments(mixture, rows, stream);
+      if (large::team_warps(problem_.groups) == 1) {
+        large::moments_warp(mixture, rows, stream);
+      } else {
+        large::moments_team(mixture, rows, stream);
+      }
       large::far_rows(mixture, rows, stream);
       large::add_likelihood(mixture, rows, stream);
     }
@@ -119,6 +136,8 @@ class large_accumulator final : public device_accumulator<float> {
 
   statistics_layout layout_;
   large::problem problem_;
+  cuda::device_buffer<int> exponents_, peaks_, apart_;
+  cuda::device_buffer<float2> frame_;
   cuda::device_buffer<uint4> records_;
   cuda::device_buffer<float2> moment_scales_;
   cuda::device_buffer<int> coarse_;
@@ -136,8 +155,7 @@ class large_accumulator final : public device_accumulator<float> {
 
 bool takes_large_accumulator(const accumulator_shape& shape) {
   return shape.layout.has_matrices() && shape.layout.columns() > 8 && shape.layout.columns() <= large::most_columns &&
-         shape.shared_bytes >= large::moments_shared_bytes(large::compiled_groups(shape.layout.columns()),
-                                                           static_cast<int>(shape.layout.components()));
+         shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
 }
 
 std::unique_ptr<device_accumulator<float>> make_large_accumulator(const accumulator_shape& shape) {

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
@@ -14,8 +15,8 @@ namespace {
 // How a kernel for so many groups of columns is cut: tiles of 16 rows that pass the components together in a warp, warps
 // of a block, and blocks that fit on a multiprocessor by their registers.
 constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
-constexpr int block_warps(int groups) { return groups <= 4 ? 8 : 12; }
-constexpr int least_blocks(int groups) { return groups <= 4 ? 2 : 1; }
+constexpr int block_warps(int groups) { return groups <= 4 ? 8 : (groups <= 8 ? 6 : 12); }
+constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
 
 // Components in shared memory at a time; while they are used, the next ones arrive.
 constexpr int stage_components(int groups) {
@@ -83,11 +84,42 @@ __device__ void load_rows(const chunk& rows, int columns, int first, float (&x)[
   }
 }
 
-// ‖y‖² of rows g and g + 8 of each tile; a thread has the part of its columns.
-template <int Groups, int Tiles>
-__device__ void partial_norms(const uint4* record, const float (&x)[Tiles][steps_of(Groups)][8],
-                              float (&norms)[Tiles][2]) {
+// A tile of rows as operands of products.
+template <int Steps>
+struct split_rows {
+  std::uint32_t high[Steps][4];
+  std::uint32_t low[Steps][4];
+
+  // One step of 16 columns in units s of columns about c: `near` and `next` hold s, s, −cs, −cs of two columns each.
+  __device__ static void split_step(const float (&row)[8], float4 near, float4 next, std::uint32_t (&high)[4],
+                                    std::uint32_t (&low)[4]) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      split(fmaf(row[4 * half], near.x, near.z), fmaf(row[4 * half + 1], near.y, near.w), high[half], low[half]);
+      split(fmaf(row[4 * half + 2], next.x, next.z), fmaf(row[4 * half + 3], next.y, next.w), high[half + 2],
+            low[half + 2]);
+    }
+  }
+
+  // All steps, in the frame that the components share.
+  __device__ void make(const float (&x)[Steps][8], const float2* frame) {
+    const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+    for (int step = 0; step < Steps; ++step) {
+      const float4 near = *reinterpret_cast<const float4*>(frame + 16 * step + 2 * t);
+      const float4 next = *reinterpret_cast<const float4*>(frame + 16 * step + 8 + 2 * t);
+      split_step(x[step], make_float4(near.x, near.z, near.y, near.w), make_float4(next.x, next.z, next.y, next.w),
+                 high[step], low[step]);
+    }
+  }
+};
+
+// ‖y‖² of rows g and g + 8 of each tile; a thread has the part of its columns. `Rows` is the rows as they are, which are
+// centred and split here, or split_rows.
+template <int Groups, int Tiles, class Rows>
+__device__ void partial_norms(const uint4* record, const Rows& rows, float (&norms)[Tiles][2]) {
   constexpr int steps = steps_of(Groups);
+  constexpr bool split_before = std::is_same_v<Rows, split_rows<steps>[Tiles]>;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int t = thread % 4;
   const uint4* const factor = record + thread;
@@ -105,30 +137,41 @@ __device__ void partial_norms(const uint4* record, const float (&x)[Tiles][steps
   }
 #pragma unroll
   for (int step = 0; step < steps; ++step) {
-    const float4 near = scales[8 * step];
-    const float4 next = scales[8 * step + 4];
     std::uint32_t high[Tiles][4];
     std::uint32_t low[Tiles][4];
 #pragma unroll
     for (int tile = 0; tile < Tiles; ++tile) {
-      const float(&row)[8] = x[tile][step];
+      if constexpr (split_before) {
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        split(fmaf(row[4 * half], near.x, near.z), fmaf(row[4 * half + 1], near.y, near.w), high[tile][half],
-              low[tile][half]);
-        split(fmaf(row[4 * half + 2], next.x, next.z), fmaf(row[4 * half + 3], next.y, next.w), high[tile][half + 2],
-              low[tile][half + 2]);
+        for (int i = 0; i < 4; ++i) {
+          high[tile][i] = rows[tile].high[step][i];
+          low[tile][i] = rows[tile].low[step][i];
+        }
+      } else {
+        split_rows<steps>::split_step(rows[tile][step], scales[8 * step], scales[8 * step + 4], high[tile], low[tile]);
       }
     }
+    // Two groups of columns at a time, so that a product does not wait for the one before it.
 #pragma unroll
-    for (int n = 2 * step; n < Groups; ++n) {
-      const uint4 u = factor[tile_index(Groups, step, n) * 32];
+    for (int n = 2 * step; n < Groups; n += 2) {
+      constexpr int most = 2;
+      uint4 u[most];
 #pragma unroll
-      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], low[tile], u.x, u.y);
+      for (int i = 0; i < most; ++i) {
+        if (n + i < Groups) u[i] = factor[tile_index(Groups, step, n + i) * 32];
+      }
 #pragma unroll
-      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], high[tile], u.z, u.w);
+      for (int product = 0; product < 3; ++product) {
 #pragma unroll
-      for (int tile = 0; tile < Tiles; ++tile) multiply_add(y[tile][n], high[tile], u.x, u.y);
+        for (int i = 0; i < most; ++i) {
+          if (n + i >= Groups) continue;
+#pragma unroll
+          for (int tile = 0; tile < Tiles; ++tile) {
+            multiply_add(y[tile][n + i], product == 0 ? low[tile] : high[tile], product == 1 ? u[i].z : u[i].x,
+                         product == 1 ? u[i].w : u[i].y);
+          }
+        }
+      }
     }
   }
 #pragma unroll
@@ -170,10 +213,11 @@ __device__ double warp_sum(double value) {
   return value;
 }
 
-template <int Groups>
+// Two kernels are launched, for components that are apart and for those that share a frame, and one of them works.
+template <int Groups, bool Apart>
 __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
     expectation_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.apart != 0) != Apart) return;
   constexpr int tiles = row_tiles(Groups);
   constexpr int batch = stage_components(Groups);
   extern __shared__ uint4 stages[];
@@ -199,6 +243,11 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     for (int tile = 0; tile < tiles; ++tile) {
       load_rows<steps_of(Groups)>(rows, mixture.columns, first + 16 * (pass + tile), x[tile]);
     }
+    split_rows<steps_of(Groups)> split_x[tiles];
+    if constexpr (!Apart) {
+#pragma unroll
+      for (int tile = 0; tile < tiles; ++tile) split_x[tile].make(x[tile], mixture.frame);
+    }
     const bool owner = (tiles == 2 || thread % 4 / 2 == pass) && row < rows.count;
     float* to = mixture.terms + row;
     for (int number = 0; number < batches; ++number) {
@@ -209,7 +258,11 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       const int some = min(batch, mixture.components - number * batch);
       for (int i = 0; i < some; ++i) {
         float norms[tiles][2];
-        partial_norms<Groups, tiles>(record, x, norms);
+        if constexpr (Apart) {
+          partial_norms<Groups, tiles>(record, x, norms);
+        } else {
+          partial_norms<Groups, tiles>(record, split_x, norms);
+        }
         const float norm = owned_norm(norms);
         const float term = fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups)));
         if (owner) {
@@ -250,9 +303,11 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int warps = block_warps(Groups);
   constexpr int bytes = 2 * stage_size(Groups) * 16;
   const int words = (rows.count + word_rows - 1) / word_rows;
-  cuda::check(cudaFuncSetAttribute(expectation_kernel<Groups>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
-  expectation_kernel<Groups><<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
+  for (const auto kernel : {expectation_kernel<Groups, false>, expectation_kernel<Groups, true>}) {
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                "reserve shared memory");
+    kernel<<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
+  }
 }
 
 }  // namespace

@@ -15,12 +15,20 @@ void pack_mixture(const problem& mixture, cudaStream_t stream);
 /// Fills terms, shifts, far_masks and word_sums of a chunk.
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream);
 
-/// Adds the second and first moments and the weights of a chunk to the lanes.
-void moments(const problem& mixture, const chunk& rows, cudaStream_t stream);
-/// Most shared memory, in bytes, that `moments` needs for so many groups and components.
-std::size_t moments_shared_bytes(int groups, int components);
-/// Teams of `moments` that one multiprocessor runs at a time.
-int moments_teams(int groups, int components);
+/// Adds the second and first moments and the weights of a chunk to the lanes: a component to a warp up to 64 columns, to
+/// a team of four warps beyond.
+void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream);
+void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream);
+
+/// How the moments' blocks fill a multiprocessor.
+struct moments_plan {
+  std::size_t shared_bytes = 0;
+  int block_components = 0;
+  int blocks = 0;
+};
+inline constexpr std::size_t multiprocessor_bytes = 227 << 10;
+moments_plan plan_moments_warp(int groups, int components);
+moments_plan plan_moments_team(int groups, int components);
 
 /// Does the far rows of a chunk in float64: their likelihood to word_sums, their moments to the lanes.
 void far_rows(const problem& mixture, const chunk& rows, cudaStream_t stream);

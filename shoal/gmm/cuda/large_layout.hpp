@@ -38,14 +38,14 @@ constexpr int tile_count(int groups) { return tile_index(groups, steps_of(groups
 
 /// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor, [tile][thread]
 /// two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each pair; the
-/// log-constant.
+/// log-constant. In a frame that all components share, b is what is left of y at the frame's centre.
 constexpr int record_scales(int groups) { return tile_count(groups) * 32; }
 constexpr int record_offsets(int groups) { return record_scales(groups) + 8 * steps_of(groups); }
 constexpr int record_constant(int groups) { return record_offsets(groups) + 4 * steps_of(groups); }
 constexpr int record_size(int groups) { return record_constant(groups) + 1; }
 
 /// Warps that share the second moments of one component, so that their sums fit into registers.
-constexpr int team_warps(int groups) { return (groups + 3) / 4; }
+constexpr int team_warps(int groups) { return groups <= 8 ? 1 : 4; }
 
 /// Neighbouring columns that a thread of the moments reads at once.
 constexpr int vector_width(int groups, std::size_t columns) {
@@ -80,6 +80,8 @@ constexpr int sums_second(int groups, int i, int j) {
   return tile_index(groups, i / 16, j / 8) * 128 + slot * 32 + (row % 8) * 4 + column / 2;
 }
 
+inline constexpr int no_peak = -1000;
+
 /// A problem and its buffers on the device.
 struct problem {
   int columns = 0;
@@ -101,7 +103,11 @@ struct problem {
   const double* double_log_shift = nullptr;
   const int* stopped = nullptr;
 
-  uint4* records = nullptr;           ///< [K][record_size]
+  int* exponents = nullptr;      ///< [K][columns] of the columns' deviations under a component
+  int* peaks = nullptr;          ///< [K] exponent of the greatest element of the factor in these units; no_peak: empty
+  float2* frame = nullptr;       ///< [columns, padded] S, −mS: the units and the centre that all components share
+  int* apart = nullptr;          ///< not zero: the components are too far apart for such a frame
+  uint4* records = nullptr;      ///< [K][record_size]
   float2* moment_scales = nullptr;    ///< [K][place] s, −cs
   int* coarse = nullptr;              ///< not zero: a component is out of float16's range, every row is far
 

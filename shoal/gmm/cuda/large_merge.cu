@@ -68,6 +68,26 @@ __device__ double first_moment(const problem& mixture, int k, int column) {
   return lane_sum(mixture, k, sums_first(mixture.groups) + i, unit_of(mixture, k, i));
 }
 
+// Σ w ln p, Σ w and the number of far rows, by one block in a fixed tree; the header's last element is not used.
+__device__ void merge_likelihood(const problem& mixture, double* statistics) {
+  __shared__ double parts[threads];
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread == 0) statistics[likelihood_sums] = 0;
+  for (int which = 0; which < likelihood_sums; ++which) {
+    double sum = 0;
+    for (int lane = thread; lane < likelihood_lanes; lane += threads) {
+      sum += mixture.likelihood[lane * likelihood_sums + which];
+    }
+    parts[thread] = sum;
+    for (int distance = threads / 2; distance > 0; distance /= 2) {
+      __syncthreads();
+      if (thread < distance) parts[thread] += parts[thread + distance];
+    }
+    if (thread == 0) statistics[which] = parts[0];
+    __syncthreads();
+  }
+}
+
 // Element (row, column) of (x − c, 1)(x − c, 1)ᵀ for a thread, row ≤ column; the last row of blocks has the header.
 __global__ void __launch_bounds__(threads)
     merge_kernel(const problem mixture, const merged_layout layout, double* statistics) {
@@ -75,14 +95,7 @@ __global__ void __launch_bounds__(threads)
   const int order = mixture.columns + 1;
   const int k = static_cast<int>(blockIdx.y);
   if (k == mixture.components) {
-    const int which = static_cast<int>(threadIdx.x);
-    if (blockIdx.x != 0 || which > likelihood_sums) return;
-    double sum = 0;
-    if (which < likelihood_sums) {
-#pragma unroll 8
-      for (int lane = 0; lane < likelihood_lanes; ++lane) sum += mixture.likelihood[lane * likelihood_sums + which];
-    }
-    statistics[which] = sum;
+    if (blockIdx.x == 0) merge_likelihood(mixture, statistics);
     return;
   }
   const int element = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);

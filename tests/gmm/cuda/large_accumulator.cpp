@@ -119,8 +119,10 @@ TEST(LargeAccumulator, AgreesWithFloat64AtEveryShape) {
     for (const std::size_t components : {1, 2, 7, 64, 65}) {
       for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
         ++turn;
-        const auto mixture = reference::random_model(type, components, columns, turn % 3 == 0 ? 3.0 : 0.3,
-                                                     static_cast<unsigned>(turn));
+        // Overlapping, apart, and so far apart that the components share no frame.
+        const double spreads[] = {0.3, 3.0, 30.0};
+        const auto mixture =
+            reference::random_model(type, components, columns, spreads[turn % 3], static_cast<unsigned>(turn));
         check(mixture, reference::random_rows<float>(mixture, row_counts[turn % 4], columns, 7));
         if (HasFatalFailure()) return;
       }
