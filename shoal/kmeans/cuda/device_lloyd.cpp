@@ -15,9 +15,9 @@
 namespace shoal::kmeans {
 namespace {
 
-constexpr std::size_t most_batch = 1024;       // steps between two looks of the host
-constexpr double batch_seconds = 0.05;         // and about as long at most, so that it may stop and report
-constexpr std::size_t saved_words = 4;       // of save() beside the centroids
+constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
+constexpr double batch_seconds = 0.05;    // and about as long at most, so that it may stop and report
+constexpr std::size_t saved_words = 4;    // of save() beside the centroids
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -52,6 +52,7 @@ class device_lloyd final : public clustering_stepper {
     state.change_before = change_;
     state.fingerprint_before = fingerprint_;
     folded_ = false;
+    fold_.set_origin(centroids());
     fold_.begin(state);
     const auto start = std::chrono::steady_clock::now();
     run(steps);
@@ -122,10 +123,7 @@ class device_lloyd final : public clustering_stepper {
     fold_.upload(centroids_);
   }
 
-  void enqueue_step() {
-    fold_.enqueue();
-    fold_.enqueue_move(limits_, records_.data());
-  }
+  void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
 
   void run(std::size_t steps) {
     if (!on_device_loop_) return enqueue_step();
@@ -201,9 +199,9 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, st
   fold.begin({});
   fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* from, cudaStream_t stream) {
     if (labels == nullptr) return;
-    cuda::check(cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDeviceToHost,
-                                stream),
-                "copy labels from the device");
+    cuda::check(
+        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDeviceToHost, stream),
+        "copy labels from the device");
   });
   const double inertia = fold.read_statistics().inertia;
   rows.group().synchronize();
