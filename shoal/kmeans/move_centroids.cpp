@@ -36,8 +36,7 @@ moved_centroids move_centroids(const fold_context& context, const weighted_rows<
   }
   for (std::size_t k = 0; k < clusters; ++k) {
     if (!(folded.weights[k] > 0)) continue;
-    for (std::size_t j = 0; j < columns; ++j)
-      next[k * columns + j] += moved.sums[k * columns + j] / moved.weights[k];
+    for (std::size_t j = 0; j < columns; ++j) next[k * columns + j] += moved.sums[k * columns + j] / moved.weights[k];
   }
   for (std::size_t i = 0; i < next.size(); ++i) result.change += (next[i] - present[i]) * (next[i] - present[i]);
   return result;

@@ -66,7 +66,7 @@ std::vector<float> rows_of(const shoal::gmm::model& mixture, std::size_t count) 
 void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread) {
   const auto mixture = reference::random_model(type, components, columns, spread, 1);
   const shoal::cuda::stream stream;
-  const shoal::gmm::device_mixture device(shoal::gmm::prepare<float>(mixture), stream);
+  const checks::device_mixture<float> device(shoal::gmm::prepare<float>(mixture), stream);
   cudaDeviceProp properties{};
   shoal::cuda::check(cudaGetDeviceProperties(&properties, 0), "describe the device");
   shoal::gmm::accumulator_shape shape;

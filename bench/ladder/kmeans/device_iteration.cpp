@@ -45,8 +45,8 @@ double time_steps(shoal::kmeans::clustering_stepper& stepper, std::size_t& steps
 }  // namespace
 
 int main(int count, char** arguments) {
-  std::vector<shape> shapes{{10'000'000, 2, 2},      {100'000, 2, 128},      {100'000, 128, 2},     {1'000'000, 16, 64},
-                            {1 << 22, 32, 256},      {1 << 20, 128, 1024}};
+  std::vector<shape> shapes{{10'000'000, 2, 2},  {100'000, 2, 128},  {100'000, 128, 2},
+                            {1'000'000, 16, 64}, {1 << 22, 32, 256}, {1 << 20, 128, 1024}};
   if (count == 4) {
     shapes = {{std::strtoull(arguments[1], nullptr, 10), std::strtoull(arguments[2], nullptr, 10),
                std::strtoull(arguments[3], nullptr, 10)}};
@@ -70,10 +70,9 @@ int main(int count, char** arguments) {
       }
       const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));
       shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
-      std::vector<double> first(values.begin(),
-                                values.begin() + static_cast<std::ptrdiff_t>(s.clusters * s.columns));
-      const auto stepper = shoal::kmeans::make_device_lloyd<float>(
-          rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+      std::vector<double> first(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(s.clusters * s.columns));
+      const auto stepper =
+          shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
       std::size_t steps = 0;
       const double milliseconds = time_steps(*stepper, steps);
       std::printf("%10zu %7zu %8zu %9s %10.4f %6zu\n", s.rows, s.columns, s.clusters,

@@ -5,9 +5,9 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/kmeans/cuda/device_lloyd.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
 
 namespace {
 
@@ -27,9 +27,10 @@ void count_doubtful(cuda::device_rows<float>& rows, const std::vector<double>& c
   const cuda::gpu& gpu = rows.group()[0];
   cuda::device_buffer<double> values, turned(columns * padded);
   cuda::device_buffer<float> rounded(clusters * columns), origin, negated(columns * padded), half_norms(padded);
-  cuda::device_buffer<float> tensor(static_cast<std::size_t>(padded) / 64 *
-                                    shoal::kmeans::tensor_tile(shoal::kmeans::tensor_columns(static_cast<int>(columns))));
-  cuda::device_buffer<shoal::kmeans::search_bounds<float>> bounds(1);
+  cuda::device_buffer<float> tensor(
+      static_cast<std::size_t>(padded) / 64 *
+      shoal::kmeans::tensor_tile(shoal::kmeans::tensor_columns(static_cast<int>(columns))));
+  cuda::device_buffer<shoal::kmeans::search_bounds> bounds(1);
   cuda::device_buffer<std::int32_t> labels(rows.rows());
   cuda::device_buffer<unsigned> counts(3);
   cuda::device_buffer<int2> list(rows.rows());
@@ -59,8 +60,8 @@ void count_doubtful(cuda::device_rows<float>& rows, const std::vector<double>& c
   shoal::kmeans::prepare_centroids(device, stopped.data(), gpu.compute);
   rows.for_each_piece([&](std::size_t, const cuda::device_piece<float>& piece) {
     shoal::kmeans::search_tensor(piece, device, labels.data(),
-                                 {counts.data(), list.data(), static_cast<unsigned>(rows.rows())},
-                                 gpu.multiprocessors, gpu.shared_bytes, stopped.data(), gpu.compute);
+                                 {counts.data(), list.data(), static_cast<unsigned>(rows.rows())}, gpu.multiprocessors,
+                                 gpu.shared_bytes, stopped.data(), gpu.compute);
   });
   const std::vector<unsigned> found = counts.download(2, gpu.compute);
   const double all = static_cast<double>(rows.rows());
@@ -94,8 +95,8 @@ int main() {
       cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
       std::vector<double> first(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(s.clusters * s.columns));
       count_doubtful(rows, first, s.clusters, clustered ? "clustered, first step" : "noise, first step");
-      const auto stepper = shoal::kmeans::make_device_lloyd<float>(
-          rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+      const auto stepper =
+          shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
       stepper->seed(0);
       for (int step = 0; step < 10; ++step) {
         if (stepper->advance(1).back().settled) break;

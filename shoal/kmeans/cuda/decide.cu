@@ -80,6 +80,7 @@ __global__ void __launch_bounds__(threads)
     }
     for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
       double distances[together] = {};
+#pragma unroll 8
       for (int j = 0; j < columns; ++j) {
         const double c = centroids.turned[std::size_t(j) * centroids.padded + k];
 #pragma unroll
@@ -101,7 +102,8 @@ __global__ void __launch_bounds__(threads)
     __syncthreads();
     if (threadIdx.x < together && first + threadIdx.x < open) {
       candidate all = of_warp[threadIdx.x][0];
-      for (int w = 1; w < threads / 32; ++w) all.take(of_warp[threadIdx.x][w].distance, of_warp[threadIdx.x][w].cluster);
+      for (int w = 1; w < threads / 32; ++w)
+        all.take(of_warp[threadIdx.x][w].distance, of_warp[threadIdx.x][w].cluster);
       labels[doubtful.list[doubtful.capacity - 1 - first - threadIdx.x].x] = all.cluster;
     }
     __syncthreads();

@@ -14,20 +14,27 @@ namespace shoal::kmeans {
 template <class Scalar>
 device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
-  on_tensor_cores_ = sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  fused_ = sizeof(Scalar) == 4 && clusters <= most_fused_clusters_on_device &&
+           rows.columns() <= most_fused_columns_on_device;
+  few_columns_ =
+      !fused_ && sizeof(Scalar) == 4 && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
+  on_tensor_cores_ =
+      !fused_ && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
   const std::size_t columns = rows.columns();
   const std::size_t padded = (clusters + cluster_tile - 1) / cluster_tile * cluster_tile;
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
-    throw bad_argument(fmt::format("a GPU's share of {} rows is beyond {}: give rows a smaller share of device memory, "
-                                   "so that they are streamed, or use more devices",
-                                   piece_rows, std::numeric_limits<int>::max()));
+    throw bad_argument(
+        fmt::format("a GPU's share of {} rows is beyond {}: give rows a smaller share of device memory, "
+                    "so that they are streamed, or use more devices",
+                    piece_rows, std::numeric_limits<int>::max()));
   }
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows.group()[g];
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
-    here.plan = make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
+    here.plan = fused_ ? make_fused_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
+                       : make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
     here.turned.grow(columns * padded);
     here.rounded.grow(clusters * columns);
@@ -65,14 +72,25 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
 template <class Scalar>
 void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
   const std::size_t columns = layout_.columns;
-  // The origin need not be anything in particular, only near the centroids.
-  std::vector<double> mean(columns, 0.0);
   for (std::size_t i = 0; i < centroids.size(); ++i) {
     if (!std::isfinite(centroids[i])) {
       throw numerical_error(fmt::format("centroid {}, column {} is {}", i / columns, i % columns, centroids[i]));
     }
-    mean[i % columns] += centroids[i] / static_cast<double>(clusters_);
   }
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    places_[g].values.upload(centroids, gpu.compute);
+    gpu.compute.synchronize();  // the host's copy ends here
+  }
+  set_origin(centroids);
+}
+
+template <class Scalar>
+void device_fold<Scalar>::set_origin(const std::vector<double>& centroids) {
+  const std::size_t columns = layout_.columns;
+  std::vector<double> mean(columns, 0.0);
+  for (std::size_t i = 0; i < centroids.size(); ++i) mean[i % columns] += centroids[i] / static_cast<double>(clusters_);
   std::vector<Scalar> origin(columns);
   for (std::size_t j = 0; j < columns; ++j) {
     const auto rounded = static_cast<Scalar>(mean[j]);
@@ -81,9 +99,8 @@ void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
-    places_[g].values.upload(centroids, gpu.compute);
     places_[g].origin.upload(origin, gpu.compute);
-    gpu.compute.synchronize();  // the host's copies end here
+    gpu.compute.synchronize();
   }
 }
 
@@ -114,18 +131,41 @@ loop_state device_fold<Scalar>::state() const {
 
 template <class Scalar>
 void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu) {
+  std::int32_t* const labels = here.labels.data();
   if constexpr (sizeof(Scalar) == 4) {
+    if (few_columns_) return search_few_columns(piece, here.centroids, labels, here.stopped(), gpu.compute);
     if (on_tensor_cores_) {
-      return search_tensor(piece, here.centroids, here.labels.data(), here.doubtful, gpu.multiprocessors, gpu.shared_bytes,
-                           here.stopped(), gpu.compute);
+      search_tensor(piece, here.centroids, labels, here.doubtful, gpu.multiprocessors, gpu.shared_bytes, here.stopped(),
+                    gpu.compute);
     }
   }
-  search_plain(piece, here.centroids, here.labels.data(), here.doubtful, here.stopped(), gpu.compute);
+  if (!on_tensor_cores_) {
+    search_plain(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+  }
+  decide_doubtful(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+}
+
+template <class Scalar>
+bool device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu,
+                                           bool labels) {
+  if constexpr (sizeof(Scalar) == 4) {
+    if (fused_) {
+      fold_fused(here.plan, piece, rows_->share_rows(gpu), here.centroids, labels ? here.labels.data() : nullptr,
+                 here.lanes.data(), &here.state.data()->fingerprint, here.stopped(), rows_->group()[gpu].compute);
+    }
+  }
+  return fused_;
 }
 
 template <class Scalar>
 void device_fold<Scalar>::enqueue(const labels_visitor& visit) {
-  for (std::size_t g = 0; g < places_.size(); ++g) {
+  enqueue_rows(visit);
+  enqueue_merge();
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
+  for (std::size_t g = 0; g < places_.size() && !fused_; ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
     prepare_centroids(places_[g].centroids, places_[g].stopped(), gpu.compute);
@@ -133,12 +173,17 @@ void device_fold<Scalar>::enqueue(const labels_visitor& visit) {
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
     const cudaStream_t stream = rows_->group()[g].compute;
-    search(piece, here, rows_->group()[g]);
-    decide_doubtful(piece, here.centroids, here.labels.data(), here.doubtful, here.stopped(), stream);
-    sum_by_label(here.plan, piece, rows_->share_rows(g), here.centroids, here.labels.data(), here.lanes.data(),
-                 &here.state.data()->fingerprint, here.stopped(), stream);
+    if (!fold_in_one_pass(piece, here, g, static_cast<bool>(visit))) {
+      search(piece, here, rows_->group()[g]);
+      sum_by_label(here.plan, piece, rows_->share_rows(g), here.centroids, here.labels.data(), here.lanes.data(),
+                   &here.state.data()->fingerprint, here.stopped(), stream);
+    }
     if (visit) visit(piece, here.labels.data(), stream);
   });
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue_merge() {
   std::vector<double*> parts;
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
@@ -154,16 +199,30 @@ void device_fold<Scalar>::enqueue(const labels_visitor& visit) {
 }
 
 template <class Scalar>
-void device_fold<Scalar>::enqueue_move(const stop_limits& limits, device_record* records) {
+void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record* records) {
+  enqueue_rows({});
+  place& first = places_[0];
+  move_arguments move;
+  move.layout = layout_;
+  move.statistics = first.statistics.data();
+  move.centroids = first.values.data();
+  move.bounds = first.bounds.data();
+  move.limits = limits;
+  move.partial = first.partial.data();
+  move.records = records;
+  move.state = first.state.data();
+  if (places_.size() == 1 && layout_.size() <= most_merged_and_moved) {
+    const cuda::device_scope scope(first_device());
+    return merge_and_move(first.plan, first.lanes.data(), first.statistics.data(), move, stream());
+  }
+  enqueue_merge();
   {
     const cuda::device_scope scope(first_device());
-    place& first = places_[0];
-    move_centroids(layout_, first.statistics.data(), first.centroids, limits, first.partial.data(), records,
-                   first.state.data(), stream());
+    move_centroids(move, stream());
   }
   std::vector<void*> to;
   for (place& here : places_) to.push_back(here.values.data());
-  rows_->group().broadcast(places_[0].values.data(), to, clusters_ * layout_.columns * sizeof(double));
+  rows_->group().broadcast(first.values.data(), to, clusters_ * layout_.columns * sizeof(double));
 }
 
 template <class Scalar>

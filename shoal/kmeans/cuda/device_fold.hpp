@@ -28,14 +28,17 @@ class device_fold {
   /// Gives every GPU new centroids [clusters][columns]. Throws numerical_error when one is not finite.
   void upload(const std::vector<double>& centroids);
   std::vector<double> download() const;
+  /// Moves the origin of the search to the mean of these centroids. No label depends on it, but the farther it is from
+  /// the present centroids, the more rows are doubtful.
+  void set_origin(const std::vector<double>& centroids);
   /// Writes the loop's state on the first GPU, zeros on the others, and forgets half-summed steps.
   void begin(const loop_state& state);
   loop_state state() const;
 
   /// Enqueues a pass: afterwards the statistics lie on the first GPU, and its loop's state holds the fingerprint.
   void enqueue(const labels_visitor& visit = {});
-  /// Enqueues the end of a step (move_centroids), and the new centroids' way to the other GPUs.
-  void enqueue_move(const stop_limits& limits, device_record* records);
+  /// Enqueues a whole step: a pass, its end (move_centroids), and the new centroids' way to the other GPUs.
+  void enqueue_step(const stop_limits& limits, device_record* records);
   /// Waits for the pass.
   statistics read_statistics() const;
 
@@ -52,7 +55,7 @@ class device_fold {
     cuda::device_buffer<double> values, turned, lanes, statistics, partial;
     cuda::device_buffer<Scalar> rounded, origin, negated, half_norms;
     cuda::device_buffer<float> tensor;
-    cuda::device_buffer<search_bounds<Scalar>> bounds;
+    cuda::device_buffer<search_bounds> bounds;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
     cuda::device_buffer<int2> list;
@@ -60,11 +63,16 @@ class device_fold {
     const int* stopped() const { return &state.data()->stopped; }
   };
 
+  void enqueue_rows(const labels_visitor& visit);
+  void enqueue_merge();
+  bool fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu, bool labels);
   void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
   std::size_t clusters_;
   statistics_layout layout_;
+  bool few_columns_ = false;  // rows are searched by search_few_columns
+  bool fused_ = false;        // rows are labelled and summed in one pass
   bool on_tensor_cores_ = false;
   std::vector<place> places_;
 };

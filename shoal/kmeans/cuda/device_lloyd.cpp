@@ -52,6 +52,7 @@ class device_lloyd final : public clustering_stepper {
     state.change_before = change_;
     state.fingerprint_before = fingerprint_;
     folded_ = false;
+    fold_.set_origin(centroids());
     fold_.begin(state);
     const auto start = std::chrono::steady_clock::now();
     run(steps);
@@ -122,10 +123,7 @@ class device_lloyd final : public clustering_stepper {
     fold_.upload(centroids_);
   }
 
-  void enqueue_step() {
-    fold_.enqueue();
-    fold_.enqueue_move(limits_, records_.data());
-  }
+  void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
 
   void run(std::size_t steps) {
     if (!on_device_loop_) return enqueue_step();

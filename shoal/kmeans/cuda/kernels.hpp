@@ -7,14 +7,11 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/kmeans/cuda/tuning.hpp>
 
 namespace shoal::kmeans {
 
-/// Centroids are laid out in tiles of so many; places beyond the last one can never be nearest.
-inline constexpr int cluster_tile = 64;
-
 /// Upper bounds over all centroids that the search's proof needs, as bits so that a maximum may be atomic.
-template <class Scalar>
 struct search_bounds {
   unsigned long long largest_norm = 0;      ///< of ‖c′‖², a float64
   unsigned long long largest_residual = 0;  ///< of ‖c′ − ĉ′‖², a float64, where ĉ′ is c′ in TF32
@@ -33,7 +30,7 @@ struct device_centroids {
   Scalar* negated = nullptr;     ///< [columns][padded] −c′; zero beyond the last cluster
   Scalar* half_norms = nullptr;  ///< [padded] ‖c′‖²/2; huge beyond the last cluster
   float* tensor = nullptr;       ///< −c′ in TF32 as tensor_search.cu wants it; null where it is not used
-  search_bounds<Scalar>* bounds = nullptr;
+  search_bounds* bounds = nullptr;
 };
 
 /// Why the device's loop stopped.
@@ -49,12 +46,12 @@ struct device_record {
 /// The device's loop, in the memory of the first GPU; the host writes it before a batch and reads it after.
 struct loop_state {
   int stopped = still_running;
-  int labelled = 0;             ///< there was a step before
-  unsigned steps = 0;           ///< recorded in this batch
-  unsigned most_steps = 0;      ///< of this batch
-  unsigned ticket = 0;          ///< blocks of the moving kernel that are done
-  int empty = 0;                ///< a cluster without weight was found in this step
-  double change_before = 0;     ///< of the step before; NaN: none
+  int labelled = 0;          ///< there was a step before
+  unsigned steps = 0;        ///< recorded in this batch
+  unsigned most_steps = 0;   ///< of this batch
+  unsigned ticket = 0;       ///< blocks of the moving kernel that are done
+  int empty = 0;             ///< a cluster without weight was found in this step
+  double change_before = 0;  ///< of the step before; NaN: none
   unsigned long long fingerprint_before = 0;
   unsigned long long fingerprint = 0;  ///< of this step's labels, so far
 };
@@ -76,14 +73,16 @@ struct doubtful_rows {
 /// How rows are summed by label. Lanes are consecutive rows with sums of their own; each lane's rows are added in their
 /// order, in float64, so neither the cuts between pieces nor the order of blocks changes a bit.
 struct sum_plan {
-  int lane_rows = 0;       ///< 512, 1024, 2048 or a multiple of cuda::piece_unit
+  int lane_rows = 0;  ///< 512, 1024, 2048 or a multiple of cuda::piece_unit
   int lanes = 0;
   int group_clusters = 0;  ///< clusters of one block
   int groups = 0;
   int block_columns = 0;   ///< columns of one block
+  int padded_columns = 0;  ///< of a cluster's sums in shared memory
   int column_blocks = 0;
   int classes = 0;         ///< warps of a block share its clusters in so many classes: a power of two
   int row_threads = 0;     ///< threads that add a row up: a power of two
+  int thread_columns = 0;  ///< columns that each of them adds at a time
   int copies = 0;          ///< partial sums of a block for each of its clusters
   std::size_t block_doubles = 0;
   std::size_t shared_bytes = 0;
@@ -92,7 +91,6 @@ struct sum_plan {
            static_cast<std::size_t>(column_blocks);
   }
 };
-inline constexpr int sum_threads = 512;
 
 sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
                        std::size_t shared_bytes);
@@ -106,12 +104,16 @@ template <class Scalar>
 void search_plain(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
                   std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
 
-/// The same on the tensor cores in TF32, for at most most_tensor_columns columns; needs centroids.tensor. The scores are
-/// coarser, so more rows are doubtful.
-inline constexpr int most_tensor_columns = 128;
+/// The same on the tensor cores in TF32, for at most most_tensor_columns columns; needs centroids.tensor. The scores
+/// are coarser, so more rows are doubtful.
 void search_tensor(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                    std::int32_t* labels, const doubtful_rows& doubtful, std::size_t multiprocessors,
                    std::size_t shared_bytes, const int* stopped, cudaStream_t stream);
+
+/// The same for at most 4 columns and most_few_column_clusters clusters, distances in float32; decides every row
+/// itself.
+void search_few_columns(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+                        std::int32_t* labels, const int* stopped, cudaStream_t stream);
 
 /// Decides doubtful rows by the float64 definition of find_nearest (estimation/nearest.hpp) and empties the lists.
 template <class Scalar>
@@ -126,8 +128,6 @@ void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
 
 /// For at most so many clusters and columns a thread keeps the sums of all of them in registers: rows are labelled and
 /// summed in one pass over memory, and need no prepared centroids. `labels` may be null.
-inline constexpr std::size_t most_fused_clusters_on_device = 8;
-inline constexpr std::size_t most_fused_columns_on_device = 4;
 sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors);
 void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
@@ -151,12 +151,24 @@ void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const do
 /// After statistics of several GPUs were added up: the fingerprint and whether a cluster is empty.
 void inspect_statistics(const statistics_layout& layout, const double* statistics, loop_state* state,
                         cudaStream_t stream);
+/// What ends a step.
+struct move_arguments {
+  statistics_layout layout;
+  const double* statistics = nullptr;
+  double* centroids = nullptr;  ///< [clusters][columns]
+  search_bounds* bounds = nullptr;
+  stop_limits limits;
+  double* partial = nullptr;  ///< [move_blocks]
+  device_record* records = nullptr;
+  loop_state* state = nullptr;
+};
+
 /// Ends a step: records it, moves the centroids unless it is settled or a cluster is empty, and stops the loop by the
-/// rules. `partial` holds move_blocks doubles. Clears what the next step sums up.
-inline constexpr int move_blocks = 64;
-template <class Scalar>
-void move_centroids(const statistics_layout& layout, const double* statistics, const device_centroids<Scalar>& centroids,
-                    const stop_limits& limits, double* partial, device_record* records, loop_state* state,
+/// rules. Clears what the next step sums up.
+void move_centroids(const move_arguments& move, cudaStream_t stream);
+
+/// merge_lanes and move_centroids at once, for statistics of at most most_merged_and_moved numbers.
+void merge_and_move(const sum_plan& plan, const double* lanes, double* statistics, const move_arguments& move,
                     cudaStream_t stream);
 
 }  // namespace shoal::kmeans

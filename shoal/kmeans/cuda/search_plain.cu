@@ -11,8 +11,8 @@ namespace shoal::kmeans {
 namespace {
 
 constexpr int tile_rows = 64;
-constexpr int depth = 16;     // columns in shared memory at a time
-constexpr int each = 4;       // a thread scores each × each rows and centroids
+constexpr int depth = 16;  // columns in shared memory at a time
+constexpr int each = 4;    // a thread scores each × each rows and centroids
 constexpr int threads = (tile_rows / each) * (cluster_tile / each);
 
 template <class Scalar>

@@ -1,5 +1,5 @@
-// The nearest centroid on Hopper's tensor cores: rows stay in registers as the left operand of wgmma, tiles of centroids
-// stream through shared memory, and each thread keeps the least scores of its columns.
+// The nearest centroid on Hopper's tensor cores: rows stay in registers as the left operand of wgmma, tiles of
+// centroids stream through shared memory, and each thread keeps the least scores of its columns.
 //
 // Products are of TF32 numbers, so a score is only known to within a bound that is computed for each row from what
 // rounding to TF32 really lost; a row whose least scores are closer than that is left to the float64 definition.
@@ -21,7 +21,7 @@ constexpr int group_rows = 64;
 // 16 columns.
 constexpr int groups_for(int chunks) { return chunks == 1 ? 6 : chunks == 2 ? 5 : chunks <= 4 ? 4 : 3; }
 constexpr int threads_for(int chunks) { return groups_for(chunks) * 128 + 32; }  // and a warp that fetches centroids
-constexpr int positions = 16;               // scores of one row that a thread sees in a tile; a power of two
+constexpr int positions = 16;  // scores of one row that a thread sees in a tile; a power of two
 
 __device__ unsigned shared_address(const void* pointer) {
   return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
@@ -33,11 +33,10 @@ __device__ void make_barrier(unsigned long long* barrier, unsigned arrivals) {
 __device__ void wait(unsigned long long* barrier, unsigned phase) {
   unsigned done = 0;
   while (!done) {
-    asm volatile(
-        "{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-        : "=r"(done)
-        : "r"(shared_address(barrier)), "r"(phase)
-        : "memory");
+    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+                 : "=r"(done)
+                 : "r"(shared_address(barrier)), "r"(phase)
+                 : "memory");
   }
 }
 __device__ void arrive(unsigned long long* barrier) {
@@ -46,11 +45,10 @@ __device__ void arrive(unsigned long long* barrier) {
 __device__ void fetch(void* to, const void* from, unsigned bytes, unsigned long long* barrier) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
                : "memory");
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier))
-      : "memory");
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+                   shared_address(to)),
+               "l"(from), "r"(bytes), "r"(shared_address(barrier))
+               : "memory");
 }
 
 // Core matrices without swizzling: neighbours along the columns are 128 bytes apart, along the centroids `stride`.
@@ -74,9 +72,11 @@ __device__ void multiply(float (&d)[32], const unsigned (&a)[4], unsigned long l
 }
 
 // A score with its position among the thread's scores of the tile in its lowest bits: one minimum keeps both.
-__device__ float with_position(float score, int position) {
-  return __uint_as_float((__float_as_uint(score) & ~static_cast<unsigned>(positions - 1)) |
-                         static_cast<unsigned>(position));
+// `mask` has those bits clear; it is a value that the compiler cannot know, so that the two operations become one.
+__device__ float with_position(float score, unsigned mask, unsigned position) {
+  unsigned key;
+  asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(key) : "r"(__float_as_uint(score)), "r"(mask), "r"(position));
+  return __uint_as_float(key);
 }
 
 // The three least keys of a row among a thread's columns, and the tiles of the first two.
@@ -105,8 +105,8 @@ struct tensor_arguments {
   device_centroids<float> centroids;
   std::int32_t* labels;
   doubtful_rows doubtful;
-  int tiles;   // of centroids
-  int stages;  // tiles in shared memory; all of them when stages == tiles
+  int tiles;     // of centroids
+  int stages;    // tiles in shared memory; all of them when stages == tiles
   bool aligned;  // rows may be read 16 bytes at a time
   const int* stopped;
 };
@@ -154,13 +154,14 @@ __global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_a
 
   if (threadIdx.x >= groups * 128) {
     if (threadIdx.x != groups * 128) return;
-    unsigned turn = 0;
+    int stage = 0;
+    unsigned round = 0;
     for (unsigned row_tile = blockIdx.x; row_tile < row_tiles; row_tile += gridDim.x) {
-      for (int t = 0; t < in.tiles; ++t, ++turn) {
-        const unsigned stage = turn % in.stages, round = turn / in.stages;
+      for (int t = 0; t < in.tiles; ++t) {
         if (round > 0) wait(empty + stage, (round - 1) & 1);
         fetch(shared + stage * tile_bytes, in.centroids.tensor + t * tensor_tile(padded_columns), tile_bytes,
               full + stage);
+        if (++stage == in.stages) stage = 0, ++round;
       }
       if (all_stay) return;
     }
@@ -172,7 +173,9 @@ __global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_a
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest_residual =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001);
-  unsigned turn = 0;
+  const unsigned mask = ~static_cast<unsigned>(positions - 1) | __float_as_uint(largest_norm) >> 31;
+  int stage = 0;
+  unsigned round = 0;
   for (unsigned row_tile = blockIdx.x; row_tile < row_tiles; row_tile += gridDim.x) {
     const std::size_t first = row_tile * block_rows_here + group * group_rows + warp * 16 + lane / 4;
     unsigned rows[2 * Chunks][4];
@@ -195,9 +198,8 @@ __global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_a
     }
     least_keys least[2];
 
-    for (int t = 0; t < in.tiles; ++t, ++turn) {
-      const unsigned stage = turn % in.stages;
-      wait(full + stage, all_stay ? 0 : turn / in.stages & 1);
+    for (int t = 0; t < in.tiles; ++t) {
+      wait(full + stage, all_stay ? 0 : round & 1);
       const unsigned char* const tile = shared + stage * tile_bytes;
       const auto* const half_norms = reinterpret_cast<const float*>(tile) + cluster_tile * padded_columns;
       float scores[32];
@@ -214,16 +216,17 @@ __global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_a
       asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
       asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
       if (!all_stay && threadIdx.x % 128 == 0) arrive(empty + stage);
+      if (++stage == in.stages) stage = 0, ++round;
 
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float best = with_position(scores[2 * half], 0), second = with_position(scores[2 * half + 1], 1);
+        float best = with_position(scores[2 * half], mask, 0), second = with_position(scores[2 * half + 1], mask, 1);
         const float more = fmaxf(best, second);
         best = fminf(best, second);
         second = more;
 #pragma unroll
         for (int p = 2; p < positions; ++p) {
-          const float key = with_position(scores[p / 2 * 4 + 2 * half + p % 2], p);
+          const float key = with_position(scores[p / 2 * 4 + 2 * half + p % 2], mask, p);
           second = fminf(second, fmaxf(best, key));
           best = fminf(best, key);
         }
@@ -276,13 +279,13 @@ void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared
   constexpr std::size_t barrier_bytes = 2 * sizeof(unsigned long long);
   in.stages = static_cast<int>(std::min<std::size_t>(in.tiles, shared_bytes / (tile_bytes + barrier_bytes)));
   const std::size_t bytes = in.stages * (tile_bytes + barrier_bytes);
-  cuda::check(cudaFuncSetAttribute(search_kernel<Chunks>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(bytes)),
-              "give a kernel its shared memory");
+  cuda::check(
+      cudaFuncSetAttribute(search_kernel<Chunks>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+      "give a kernel its shared memory");
   constexpr std::size_t block_rows_here = std::size_t{groups_for(Chunks)} * group_rows;
   const std::size_t row_tiles = (in.piece.count + block_rows_here - 1) / block_rows_here;
-  search_kernel<Chunks><<<static_cast<unsigned>(std::min(row_tiles, multiprocessors)), threads_for(Chunks), bytes,
-                          stream>>>(in);
+  search_kernel<Chunks>
+      <<<static_cast<unsigned>(std::min(row_tiles, multiprocessors)), threads_for(Chunks), bytes, stream>>>(in);
   cuda::check_launch("search_tensor");
 }
 

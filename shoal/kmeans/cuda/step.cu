@@ -7,8 +7,7 @@
 namespace shoal::kmeans {
 namespace {
 
-constexpr int across = 32;  // elements of a merging block
-constexpr int down = 16;    // threads that share an element's lanes
+constexpr int merge_threads = 512;
 
 struct merge_arguments {
   sum_plan plan;
@@ -18,18 +17,87 @@ struct merge_arguments {
   loop_state* state;
 };
 
-__device__ const double* block_of(const merge_arguments& in, int lane, int group, int column_block) {
-  return in.lanes + ((std::size_t(lane) * in.plan.groups + group) * in.plan.column_blocks + column_block) *
-                        in.plan.block_doubles;
+// Moves the centroids of block's share and returns what that changed, to thread 0 of the block.
+template <int Threads>
+__device__ double move_some(const move_arguments& in, bool moves, unsigned block, unsigned blocks) {
+  __shared__ double parts[Threads];
+  const int thread = threadIdx.y * blockDim.x + threadIdx.x;
+  const std::size_t count = in.layout.clusters * in.layout.columns;
+  double change = 0;
+  if (moves) {
+    for (std::size_t i = std::size_t{block} * Threads + thread; i < count; i += std::size_t{blocks} * Threads) {
+      const double before = in.centroids[i];
+      const double after =
+          before + __ldcg(in.statistics + in.layout.sums() + i) / __ldcg(in.statistics + i / in.layout.columns);
+      in.centroids[i] = after;
+      change += (after - before) * (after - before);
+    }
+  }
+  parts[thread] = change;
+  for (int step = Threads / 2; step > 0; step /= 2) {
+    __syncthreads();
+    if (thread < step) parts[thread] += parts[thread + step];
+  }
+  return parts[0];
 }
 
-// Each of `down` threads adds every down-th lane in order, then a fixed tree adds them.
-__global__ void __launch_bounds__(across* down) merge_kernel(merge_arguments in) {
-  if (in.state->stopped) return;
+__device__ bool is_settled(const loop_state& state) {
+  return state.labelled && __ldcg(&state.fingerprint) == state.fingerprint_before;
+}
+
+// One thread, after every block has moved.
+__device__ void record_step(const move_arguments& in, bool settled, double change) {
+  loop_state& state = *in.state;
+  state.ticket = 0;
+  const bool empty = __ldcg(&state.empty) != 0;
+  state.empty = 0;
+  if (!settled && empty) {
+    state.stopped = found_empty_cluster;
+    return;
+  }
+  device_record record;
+  record.inertia = __ldcg(in.statistics + in.layout.inertia());
+  record.change = change;
+  record.settled = settled || change == 0;  // the same centroids would give the same labels
+  in.records[state.steps++] = record;
+  const bool by_rule = !settled && (change <= in.limits.absolute || change <= in.limits.relative * state.change_before);
+  if (!settled) {
+    state.fingerprint_before = __ldcg(&state.fingerprint);
+    state.labelled = 1;
+    state.change_before = change;
+  }
+  if (record.settled || by_rule || state.steps == state.most_steps) state.stopped = has_finished;
+  // The last statistics stay readable; the next step's sums start from zero.
+  state.fingerprint = 0;
+  in.bounds->largest_norm = 0;
+  in.bounds->largest_residual = 0;
+}
+
+// True in every thread of the last of `blocks` blocks to come here; it then sees what the others wrote.
+__device__ bool is_last(loop_state* state, unsigned blocks) {
+  __shared__ bool last;
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0 && threadIdx.y == 0) last = atomicAdd(&state->ticket, 1u) + 1 == blocks;
+  __syncthreads();
+  __threadfence();
+  return last;
+}
+
+__device__ const double* block_of(const merge_arguments& in, int lane, int group, int column_block) {
+  return in.lanes +
+         ((std::size_t(lane) * in.plan.groups + group) * in.plan.column_blocks + column_block) * in.plan.block_doubles;
+}
+
+// A block has Across elements. Each of an element's threads adds some of the lanes in order, then a fixed tree adds
+// them.
+template <int Across>
+__device__ void merge(const merge_arguments& in) {
+  constexpr int across = Across, down = merge_threads / Across;
   __shared__ double parts[down][across];
   const sum_plan& plan = in.plan;
   const int clusters = static_cast<int>(in.layout.clusters), columns = static_cast<int>(in.layout.columns);
-  const int sums_count = plan.copies * plan.group_clusters * plan.block_columns;
+  const int sums_count = plan.copies * plan.group_clusters * plan.padded_columns;
   const int all_count = sums_count + plan.copies * plan.group_clusters;
   const std::size_t element = std::size_t{blockIdx.x} * across + threadIdx.x;
   double sum = 0;
@@ -44,7 +112,8 @@ __global__ void __launch_bounds__(across* down) merge_kernel(merge_arguments in)
       const int k = static_cast<int>(element);
       from = block_of(in, 0, k / plan.group_clusters, 0) + sums_count + k % plan.group_clusters;
     } else {
-      const int k = static_cast<int>((element - clusters) / columns), j = static_cast<int>((element - clusters) % columns);
+      const int k = static_cast<int>((element - clusters) / columns),
+                j = static_cast<int>((element - clusters) % columns);
       from = block_of(in, 0, k / plan.group_clusters, j / plan.block_columns) +
              std::size_t(k % plan.group_clusters) * plan.block_columns + j % plan.block_columns;
     }
@@ -57,11 +126,12 @@ __global__ void __launch_bounds__(across* down) merge_kernel(merge_arguments in)
     __syncthreads();
     if (static_cast<int>(threadIdx.y) < step) parts[threadIdx.y][threadIdx.x] += parts[threadIdx.y + step][threadIdx.x];
   }
+  __syncthreads();
   if (threadIdx.y != 0) return;
   sum = parts[0][threadIdx.x];
   if (blockIdx.x + 1 == gridDim.x) {
-    for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
     if (threadIdx.x != 0) return;
+    for (int i = 1; i < across; ++i) sum += parts[0][i];
     in.statistics[in.layout.inertia()] = sum;
     const unsigned long long fingerprint = in.state->fingerprint;
     in.statistics[in.layout.fingerprint()] = static_cast<double>(fingerprint & 0xffffffffu);
@@ -71,6 +141,21 @@ __global__ void __launch_bounds__(across* down) merge_kernel(merge_arguments in)
   if (element >= in.layout.inertia()) return;
   in.statistics[element] = sum;
   if (element < in.layout.sums() && !(sum > 0)) in.state->empty = 1;
+}
+
+template <int Across>
+__global__ void __launch_bounds__(merge_threads) merge_kernel(merge_arguments in) {
+  if (!in.state->stopped) merge<Across>(in);
+}
+
+template <int Across>
+__global__ void __launch_bounds__(merge_threads) merge_and_move_kernel(merge_arguments in, move_arguments move) {
+  if (in.state->stopped) return;
+  merge<Across>(in);
+  if (!is_last(in.state, gridDim.x)) return;
+  const bool settled = is_settled(*in.state);
+  const double change = move_some<merge_threads>(move, !settled && __ldcg(&in.state->empty) == 0, 0, 1);
+  if (threadIdx.x == 0 && threadIdx.y == 0) record_step(move, settled, change);
 }
 
 __global__ void inspect_kernel(statistics_layout layout, const double* statistics, loop_state* state) {
@@ -86,72 +171,30 @@ __global__ void inspect_kernel(statistics_layout layout, const double* statistic
 
 constexpr int move_threads = 256;
 
-template <class Scalar>
-__global__ void __launch_bounds__(move_threads)
-    move_kernel(statistics_layout layout, const double* statistics, device_centroids<Scalar> centroids,
-                stop_limits limits, double* partial, device_record* records, loop_state* state) {
-  if (state->stopped) return;
-  __shared__ double parts[move_threads];
-  __shared__ bool last;
-  const bool settled = state->labelled && state->fingerprint == state->fingerprint_before;
-  const bool moves = !settled && !state->empty;
-  const std::size_t count = layout.clusters * layout.columns;
+__global__ void __launch_bounds__(move_threads) move_kernel(move_arguments in) {
+  if (in.state->stopped) return;
+  const bool settled = is_settled(*in.state);
+  const double part = move_some<move_threads>(in, !settled && in.state->empty == 0, blockIdx.x, gridDim.x);
+  if (threadIdx.x == 0) in.partial[blockIdx.x] = part;
+  if (!is_last(in.state, gridDim.x) || threadIdx.x != 0) return;
   double change = 0;
-  if (moves) {
-    for (std::size_t i = std::size_t{blockIdx.x} * move_threads + threadIdx.x; i < count;
-         i += std::size_t{gridDim.x} * move_threads) {
-      const double before = centroids.values[i];
-      const double after = before + statistics[layout.sums() + i] / statistics[i / layout.columns];
-      centroids.values[i] = after;
-      change += (after - before) * (after - before);
-    }
-  }
-  parts[threadIdx.x] = change;
-  for (int step = move_threads / 2; step > 0; step /= 2) {
-    __syncthreads();
-    if (static_cast<int>(threadIdx.x) < step) parts[threadIdx.x] += parts[threadIdx.x + step];
-  }
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = parts[0];
-    __threadfence();
-    last = atomicAdd(&state->ticket, 1u) + 1 == gridDim.x;
-  }
-  __syncthreads();
-  if (!last || threadIdx.x != 0) return;
-  __threadfence();
-  state->ticket = 0;
-  if (!settled && state->empty) {
-    state->empty = 0;
-    state->stopped = found_empty_cluster;
-    return;
-  }
-  change = 0;
-  for (unsigned b = 0; b < gridDim.x; ++b) change += __ldcg(partial + b);
-  device_record record;
-  record.inertia = statistics[layout.inertia()];
-  record.change = change;
-  record.settled = settled || change == 0;  // the same centroids would give the same labels
-  records[state->steps++] = record;
-  const bool by_rule = !settled && (change <= limits.absolute || change <= limits.relative * state->change_before);
-  if (!settled) {
-    state->fingerprint_before = state->fingerprint;
-    state->labelled = 1;
-    state->change_before = change;
-  }
-  state->empty = 0;
-  if (record.settled || by_rule || state->steps == state->most_steps) state->stopped = has_finished;
-  // The last statistics stay readable; the next step's sums start from zero.
-  state->fingerprint = 0;
-  centroids.bounds->largest_norm = 0;
-  centroids.bounds->largest_residual = 0;
+  for (unsigned b = 0; b < gridDim.x; ++b) change += __ldcg(in.partial + b);
+  record_step(in, settled, change);
 }
 
 }  // namespace
 
 void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const double* lanes, double* statistics,
                  loop_state* state, cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>((layout.inertia() + across - 1) / across) + 1;
-  merge_kernel<<<blocks, dim3(across, down), 0, stream>>>({plan, layout, lanes, statistics, state});
+  const merge_arguments in{plan, layout, lanes, statistics, state};
+  const auto blocks = [&](std::size_t across) {
+    return static_cast<unsigned>((layout.inertia() + across - 1) / across) + 1;  // and one for the inertia
+  };
+  if (layout.inertia() <= 4096) {
+    merge_kernel<4><<<blocks(4), dim3(4, merge_threads / 4), 0, stream>>>(in);
+  } else {
+    merge_kernel<32><<<blocks(32), dim3(32, merge_threads / 32), 0, stream>>>(in);
+  }
   cuda::check_launch("merge_lanes");
 }
 
@@ -161,18 +204,19 @@ void inspect_statistics(const statistics_layout& layout, const double* statistic
   cuda::check_launch("inspect_statistics");
 }
 
-template <class Scalar>
-void move_centroids(const statistics_layout& layout, const double* statistics, const device_centroids<Scalar>& centroids,
-                    const stop_limits& limits, double* partial, device_record* records, loop_state* state,
-                    cudaStream_t stream) {
-  const std::size_t wanted = (layout.clusters * layout.columns + 4 * move_threads - 1) / (4 * move_threads);
+void move_centroids(const move_arguments& move, cudaStream_t stream) {
+  const std::size_t wanted = (move.layout.clusters * move.layout.columns + 4 * move_threads - 1) / (4 * move_threads);
   const auto blocks = static_cast<unsigned>(wanted < move_blocks ? wanted : move_blocks);
-  move_kernel<<<blocks, move_threads, 0, stream>>>(layout, statistics, centroids, limits, partial, records, state);
+  move_kernel<<<blocks, move_threads, 0, stream>>>(move);
   cuda::check_launch("move_centroids");
 }
-template void move_centroids(const statistics_layout&, const double*, const device_centroids<float>&,
-                             const stop_limits&, double*, device_record*, loop_state*, cudaStream_t);
-template void move_centroids(const statistics_layout&, const double*, const device_centroids<double>&,
-                             const stop_limits&, double*, device_record*, loop_state*, cudaStream_t);
+
+void merge_and_move(const sum_plan& plan, const double* lanes, double* statistics, const move_arguments& move,
+                    cudaStream_t stream) {
+  const auto blocks = static_cast<unsigned>((move.layout.inertia() + 3) / 4) + 1;
+  merge_and_move_kernel<4>
+      <<<blocks, dim3(4, merge_threads / 4), 0, stream>>>({plan, move.layout, lanes, statistics, move.state}, move);
+  cuda::check_launch("merge_and_move");
+}
 
 }  // namespace shoal::kmeans

@@ -1,5 +1,5 @@
-// Sums of rows by label: a block owns a lane of rows and a group of clusters, a warp some of those clusters, and adds its
-// rows up in their order.
+// Sums of rows by label: a block owns a lane of rows and a group of clusters, a warp some of those clusters, and adds
+// its rows up in their order.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -43,18 +43,24 @@ struct sum_arguments {
 
 // Sorts the labels of `count` rows by the warp that adds them, stably: a warp looks at `turns` × 32 consecutive rows.
 template <class Scalar>
-__device__ __noinline__ void sort_tile(const sum_arguments<Scalar>& in, const std::int32_t* labels, int count, int turns,
-                          int first_cluster, int group, bool hashes, tile_memory& memory) {
+__device__ __noinline__ void sort_tile(const sum_arguments<Scalar>& in, const std::int32_t* labels, int count,
+                                       int turns, int first_cluster, int group, bool hashes, tile_memory& memory) {
   const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
   const int classes = in.plan.classes, slices = warps / classes;
   int places[most_turns];  // in the warp's part of a bucket, and the bucket; negative: nobody's
-  int counted = 0;  // rows of bucket `thread % warps` so far
+  int counted = 0;         // rows of bucket `thread % warps` so far
   unsigned low = 0, high = 0;
+  int read[most_turns];
+#pragma unroll
+  for (int turn = 0; turn < most_turns; ++turn) {
+    const int row = (warp * turns + turn) * 32 + thread;
+    read[turn] = turn < turns && row < count ? labels[row] : 0;
+  }
 #pragma unroll
   for (int turn = 0; turn < most_turns; ++turn) {
     if (turn >= turns) break;
     const int row = (warp * turns + turn) * 32 + thread;
-    const int label = row < count ? labels[row] : 0;
+    const int label = read[turn];
     const int own = label - first_cluster;
     const bool wanted = row < count && own >= 0 && own < group;
     if (wanted) memory.labels[row] = own;
@@ -110,23 +116,46 @@ __device__ __noinline__ void sort_tile(const sum_arguments<Scalar>& in, const st
   __syncthreads();
 }
 
-// RowThreads threads add a row up, each of them Columns columns of it at a time.
-template <class Scalar, int RowThreads, int Columns>
-__global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(sum_arguments<Scalar> in) {
+// Neighbours from memory, at once where they are aligned; else one by one, those beyond the last `there` again that
+// one. No branch holds up the loads of the rows that follow.
+template <bool Aligned, int Count, class Scalar>
+__device__ void read_some(const Scalar* from, int there, Scalar (&to)[Count]) {
+  if constexpr (!Aligned) {
+#pragma unroll
+    for (int v = 0; v < Count; ++v) to[v] = from[min(v, there - 1)];
+  } else if constexpr (sizeof(Scalar) == 4 && Count == 4) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+  } else if constexpr (sizeof(Scalar) == 4) {
+    const float2 two = *reinterpret_cast<const float2*>(from);
+    to[0] = two.x, to[1] = two.y;
+  } else {
+#pragma unroll
+    for (int v = 0; v < Count; v += 2) {
+      const double2 two = *reinterpret_cast<const double2*>(from + v);
+      to[v] = two.x, to[v + 1] = two.y;
+    }
+  }
+}
+
+// RowThreads threads add a row up, each of them Columns neighbouring columns of it at a time. In shared memory a
+// cluster's sums lie [chunk][Columns][RowThreads], so that neighbouring threads use neighbouring banks.
+template <class Scalar, int RowThreads, int Columns, bool Aligned>
+__global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> in) {
   if (*in.stopped) return;
   extern __shared__ double sums[];  // [copies][group_clusters][block_columns], [copies][group_clusters] weights
   __shared__ tile_memory memory;
   constexpr int sub_warps = 32 / RowThreads;
-  constexpr int batch = sizeof(Scalar) * Columns <= 4 ? 8 : 4;  // rows on their way from memory at a time
+  constexpr int batch = sizeof(Scalar) * Columns <= 8 ? 8 : 4;  // rows on their way from memory at a time
   const sum_plan& plan = in.plan;
   const int lane = in.first_lane + blockIdx.x;
   const int first_cluster = blockIdx.y * plan.group_clusters, first_column = blockIdx.z * plan.block_columns;
   const int group = min(plan.group_clusters, in.clusters - first_cluster);
   const int columns = min(plan.block_columns, in.columns - first_column);
-  const int sums_count = plan.copies * plan.group_clusters * plan.block_columns;
+  const int sums_count = plan.copies * plan.group_clusters * plan.padded_columns;
   const int all_count = sums_count + plan.copies * plan.group_clusters;
-  double* const state =
-      in.lanes + ((std::size_t(lane) * plan.groups + blockIdx.y) * plan.column_blocks + blockIdx.z) * plan.block_doubles;
+  double* const state = in.lanes + ((std::size_t(lane) * plan.groups + blockIdx.y) * plan.column_blocks + blockIdx.z) *
+                                       plan.block_doubles;
 
   // The part of the lane that lies in this piece, as rows of the share.
   const std::size_t lane_begin = std::size_t(lane) * plan.lane_rows;
@@ -140,7 +169,7 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
   const int warp = threadIdx.x / 32, thread = threadIdx.x % 32, sub_warp = thread / RowThreads;
   const int mine = thread % RowThreads;
   const int copy = warp / plan.classes * sub_warps + sub_warp;
-  double* const my_sums = sums + std::size_t(copy) * plan.group_clusters * plan.block_columns;
+  double* const my_sums = sums + copy * plan.group_clusters * plan.padded_columns + mine;
   double* const my_weights = sums + sums_count + copy * plan.group_clusters;
   const int tile_rows = min(plan.lane_rows, most_tile_rows), turns = tile_rows / sum_threads;
   const bool hashes = blockIdx.y == 0 && blockIdx.z == 0;
@@ -164,37 +193,35 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
     const int listed_begin = memory.starts[warp * warps], listed_end = memory.starts[(warp + 1) * warps];
     const Scalar* const rows = in.piece.rows + local * in.columns + first_column;
     const Scalar* const rounded = in.rounded + std::size_t(first_cluster) * in.columns + first_column;
-    for (int column = mine; column < columns; column += RowThreads * Columns) {
+    const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + local;
+    for (int chunk = 0; chunk < columns; chunk += RowThreads * Columns) {
+      const int column = chunk + mine * Columns, there = columns - column;
+      const int reading = there > 0 ? column : 0;  // threads without columns read what they do not use
       for (int start = listed_begin + sub_warp; start < listed_end; start += sub_warps * batch) {
-        Scalar differences[batch][Columns];
+        Scalar x[batch][Columns], c[batch][Columns], weight[batch];
         int label[batch];
-        Scalar weight[batch];
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          const int at = start + b * sub_warps;
-          const int row = memory.rows[min(at, listed_end - 1)];
-          label[b] = at < listed_end ? memory.labels[row] : -1;
-          weight[b] = in.piece.weights == nullptr ? Scalar{1} : in.piece.weights[local + row];
-          const int first = row * in.columns, centroid = memory.labels[row] * in.columns;
-#pragma unroll
-          for (int v = 0; v < Columns; ++v) {
-            const int j = column + v * RowThreads;
-            if (j < columns) differences[b][v] = rows[first + j] - rounded[centroid + j];
-          }
+          const int row = memory.rows[min(start + b * sub_warps, listed_end - 1)];
+          label[b] = memory.labels[row];
+          weight[b] = weights == nullptr ? Scalar{1} : weights[row];
+          read_some<Aligned>(rows + row * in.columns + reading, max(there, 1), x[b]);
+          read_some<Aligned>(rounded + label[b] * in.columns + reading, max(there, 1), c[b]);
         }
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          if (label[b] < 0) continue;
-          double* const sum = my_sums + label[b] * plan.block_columns + column;
+          if (start + b * sub_warps >= listed_end) continue;
+          const auto w = static_cast<double>(weight[b]);
+          double* const sum = my_sums + label[b] * plan.padded_columns + chunk;
 #pragma unroll
           for (int v = 0; v < Columns; ++v) {
-            if (column + v * RowThreads >= columns) continue;
-            const auto difference = static_cast<double>(differences[b][v]);
-            const double weighted = static_cast<double>(weight[b]) * difference;
+            if (v >= there) continue;
+            const auto difference = static_cast<double>(x[b][v] - c[b][v]);
+            const double weighted = w * difference;
             inertia = fma(weighted, difference, inertia);
             sum[v * RowThreads] += weighted;
           }
-          if (column == 0) my_weights[label[b]] += static_cast<double>(weight[b]);
+          if (column == 0) my_weights[label[b]] += w;
         }
       }
     }
@@ -208,7 +235,7 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
     return;
   }
   // The lane is complete: its copies become one, and go from the rounded centroids to the float64 ones.
-  const int sums_of_copy = plan.group_clusters * plan.block_columns;
+  const int sums_of_copy = plan.group_clusters * plan.padded_columns;
   for (int i = threadIdx.x; i < plan.group_clusters; i += sum_threads) {
     double weight = sums[sums_count + i];
     for (int other = 1; other < plan.copies; ++other) weight += sums[sums_count + other * plan.group_clusters + i];
@@ -217,7 +244,9 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
   }
   __syncthreads();
   for (int i = threadIdx.x; i < sums_of_copy; i += sum_threads) {
-    const int k = i / plan.block_columns, j = i % plan.block_columns;
+    const int k = i / plan.padded_columns, place_in_row = i % plan.padded_columns;
+    const int in_chunk = place_in_row % (RowThreads * Columns);
+    const int j = place_in_row - in_chunk + in_chunk % RowThreads * Columns + in_chunk / RowThreads;
     if (k >= group || j >= columns) continue;
     double sum = sums[i];
     for (int other = 1; other < plan.copies; ++other) sum += sums[other * sums_of_copy + i];
@@ -225,7 +254,7 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
     const double moved = in.centroids[place] - static_cast<double>(in.rounded[place]);
     const double weight = sums[sums_count + k];
     inertia += moved * (weight * moved - 2 * sum);
-    state[i] = sum - weight * moved;
+    state[k * plan.block_columns + j] = sum - weight * moved;
   }
   __syncthreads();
   for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
@@ -236,16 +265,43 @@ __global__ void __launch_bounds__(sum_threads, Columns == 1 ? 2 : 1) sum_kernel(
   state[all_count] = inertia;
 }
 
-template <class Scalar, int RowThreads, int Columns>
+template <class Scalar, int RowThreads, int Columns, bool Aligned>
 void launch(const sum_arguments<Scalar>& in, int lanes, cudaStream_t stream) {
-  const auto kernel = sum_kernel<Scalar, RowThreads, Columns>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                   static_cast<int>(in.plan.shared_bytes)),
-              "give a kernel its shared memory");
+  const auto kernel = sum_kernel<Scalar, RowThreads, Columns, Aligned>;
+  cuda::check(
+      cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(in.plan.shared_bytes)),
+      "give a kernel its shared memory");
   const dim3 grid(static_cast<unsigned>(lanes), static_cast<unsigned>(in.plan.groups),
                   static_cast<unsigned>(in.plan.column_blocks));
   kernel<<<grid, sum_threads, in.plan.shared_bytes, stream>>>(in);
   cuda::check_launch("sum_by_label");
+}
+
+template <class Scalar, int Columns, bool Aligned>
+void launch_aligned(const sum_arguments<Scalar>& in, int lanes, cudaStream_t stream) {
+  switch (in.plan.row_threads) {
+    case 1:
+      return launch<Scalar, 1, Columns, Aligned>(in, lanes, stream);
+    case 2:
+      return launch<Scalar, 2, Columns, Aligned>(in, lanes, stream);
+    case 4:
+      return launch<Scalar, 4, Columns, Aligned>(in, lanes, stream);
+    case 8:
+      return launch<Scalar, 8, Columns, Aligned>(in, lanes, stream);
+    case 16:
+      return launch<Scalar, 16, Columns, Aligned>(in, lanes, stream);
+    default:
+      return launch<Scalar, 32, Columns, Aligned>(in, lanes, stream);
+  }
+}
+
+template <class Scalar, int Columns>
+void launch_columns(const sum_arguments<Scalar>& in, int lanes, cudaStream_t stream) {
+  if (in.columns % Columns == 0 && in.plan.block_columns % Columns == 0) {
+    launch_aligned<Scalar, Columns, true>(in, lanes, stream);
+  } else {
+    launch_aligned<Scalar, Columns, false>(in, lanes, stream);
+  }
 }
 
 int power_of_two_up_to(std::size_t least, int most) {
@@ -259,20 +315,30 @@ int power_of_two_up_to(std::size_t least, int most) {
 sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
                        std::size_t shared_bytes) {
   sum_plan plan;
-  plan.row_threads = power_of_two_up_to(columns, 32);
   plan.classes = power_of_two_up_to(clusters, warps);
-  plan.copies = warps / plan.classes * (32 / plan.row_threads);
-  // Half of a multiprocessor's shared memory, so that two blocks fit, and all of it when one cluster needs more.
   constexpr std::size_t reserved = sizeof(tile_memory) + 1024;
-  const std::size_t half = shared_bytes / 2 - reserved, whole = shared_bytes - reserved;
-  const auto bytes_of = [&](std::size_t some_clusters, std::size_t some_columns) {
-    return static_cast<std::size_t>(plan.copies) * some_clusters * (some_columns + 1) * sizeof(double);
+  const std::size_t whole = shared_bytes - reserved;
+  const auto padded = [&](std::size_t some_columns) {
+    const std::size_t chunk =
+        static_cast<std::size_t>(plan.row_threads) * static_cast<std::size_t>(plan.thread_columns);
+    return (some_columns + chunk - 1) / chunk * chunk;
   };
+  const auto bytes_of = [&](std::size_t some_clusters, std::size_t some_columns) {
+    return static_cast<std::size_t>(plan.copies) * some_clusters * (padded(some_columns) + 1) * sizeof(double);
+  };
+  // The fewer threads add a row up, the fewer instructions a row costs, and the more copies of the sums there are.
+  for (const int each : {4, 2}) {
+    plan.thread_columns = each;
+    plan.row_threads = power_of_two_up_to((columns + each - 1) / each, 32);
+    plan.copies = warps / plan.classes * (32 / plan.row_threads);
+    if (bytes_of(clusters, columns) <= whole) break;
+    if (plan.row_threads == 32) break;  // no copies to save
+  }
   std::size_t block_columns = columns;
-  std::size_t room = whole;
-  while (bytes_of(1, block_columns) > room) block_columns = (block_columns / 2 + 31) / 32 * 32;
-  if (bytes_of(clusters, block_columns) <= half) room = half;
+  const std::size_t room = whole;
+  while (bytes_of(1, block_columns) > room) block_columns = padded((block_columns + 1) / 2);
   plan.block_columns = static_cast<int>(block_columns);
+  plan.padded_columns = static_cast<int>(padded(block_columns));
   plan.column_blocks = static_cast<int>((columns + block_columns - 1) / block_columns);
   plan.group_clusters = static_cast<int>(std::min(clusters, room / bytes_of(1, block_columns)));
   plan.groups = static_cast<int>((clusters + plan.group_clusters - 1) / plan.group_clusters);
@@ -280,14 +346,14 @@ sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t
   plan.group_clusters = static_cast<int>((clusters + plan.groups - 1) / plan.groups);
 
   const std::size_t bytes = bytes_of(plan.group_clusters, block_columns);
-  const std::size_t resident = block_columns <= 32 ? std::clamp<std::size_t>(shared_bytes / (bytes + reserved), 1, 2) : 1;
   const std::size_t others = static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.column_blocks);
-  const std::size_t wanted = std::max<std::size_t>(1, multiprocessors * resident / others);
+  const std::size_t wanted = std::max<std::size_t>(1, multiprocessors / others);
   const std::size_t rows = (share_rows + wanted - 1) / wanted;
   plan.lane_rows = rows > 2048 ? static_cast<int>((rows + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit)
                                : hashed_rows * power_of_two_up_to((rows + hashed_rows - 1) / hashed_rows, 4);
   plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
-  plan.block_doubles = static_cast<std::size_t>(plan.copies) * plan.group_clusters * (block_columns + 1) + sum_threads;
+  plan.block_doubles =
+      static_cast<std::size_t>(plan.copies) * plan.group_clusters * (padded(block_columns) + 1) + sum_threads;
   plan.shared_bytes = bytes;
   return plan;
 }
@@ -310,22 +376,8 @@ void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
   in.fingerprint = fingerprint;
   in.stopped = stopped;
   const int count = static_cast<int>((piece.share_first + piece.count - 1) / plan.lane_rows) - in.first_lane + 1;
-  switch (plan.row_threads) {
-    case 1:
-      return launch<Scalar, 1, 1>(in, count, stream);
-    case 2:
-      return launch<Scalar, 2, 1>(in, count, stream);
-    case 4:
-      return launch<Scalar, 4, 1>(in, count, stream);
-    case 8:
-      return launch<Scalar, 8, 1>(in, count, stream);
-    case 16:
-      return launch<Scalar, 16, 1>(in, count, stream);
-    default:
-      return plan.block_columns <= 32   ? launch<Scalar, 32, 1>(in, count, stream)
-             : plan.block_columns <= 64 ? launch<Scalar, 32, 2>(in, count, stream)
-                                        : launch<Scalar, 32, 4>(in, count, stream);
-  }
+  if (plan.thread_columns == 2) return launch_columns<Scalar, 2>(in, count, stream);
+  launch_columns<Scalar, 4>(in, count, stream);
 }
 template void sum_by_label(const sum_plan&, const cuda::device_piece<float>&, std::size_t,
                            const device_centroids<float>&, const std::int32_t*, double*, unsigned long long*,

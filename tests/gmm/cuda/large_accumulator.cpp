@@ -50,7 +50,7 @@ statistics on_gpu(const model& mixture, const std::vector<float>& rows, const st
   const std::size_t count = rows.size() / mixture.columns;
   const shoal::cuda::stream stream;
   const auto ready = shoal::gmm::prepare<float>(mixture);
-  const shoal::gmm::device_mixture device(ready, stream);
+  const checks::device_mixture<float> device(ready, stream);
   const auto shape = shape_of(mixture, count, !weights.empty());
   const auto accumulator = shoal::gmm::make_large_accumulator(shape);
   shoal::cuda::device_buffer<double> sums(shape.layout.size());
@@ -341,8 +341,8 @@ TEST(LargeAccumulator, ChangesNothingWhenStopped) {
   const auto mixture = reference::random_model(covariance_type::full, 2, 12, 1.0, 81);
   const auto values = reference::random_rows<float>(mixture, 100, 12, 82);
   const shoal::cuda::stream stream;
-  shoal::gmm::device_mixture device(shoal::gmm::prepare<float>(mixture), stream);
-  device.set_stopped(true, stream);
+  checks::device_mixture<float> device(shoal::gmm::prepare<float>(mixture), stream);
+  device.set_stopped(1, stream);
   const auto shape = shape_of(mixture, 100, false);
   const auto accumulator = shoal::gmm::make_large_accumulator(shape);
   shoal::cuda::device_buffer<float> rows;

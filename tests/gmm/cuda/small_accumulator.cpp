@@ -14,7 +14,7 @@
 #include <shoal/gmm/cuda/small_accumulator.hpp>
 
 #include "../kernel_checks.hpp"
-#include "small_mixture.hpp"
+#include "device_mixture.hpp"
 
 namespace {
 

@@ -39,10 +39,9 @@ struct on_device {
   on_device(shoal::matrix_view<const Scalar> values, const std::vector<Scalar>* weights = nullptr,
             std::size_t device_memory = 0, std::vector<int> devices = {0})
       : source(values),
-        weight_source(weights == nullptr
-                          ? nullptr
-                          : std::make_unique<shoal::view_source<Scalar>>(
-                                shoal::matrix_view<const Scalar>(weights->data(), weights->size(), 1))),
+        weight_source(weights == nullptr ? nullptr
+                                         : std::make_unique<shoal::view_source<Scalar>>(
+                                               shoal::matrix_view<const Scalar>(weights->data(), weights->size(), 1))),
         workers(shoal::make_threads(2)),
         context{workers.get(), 0, {}},
         summary(shoal::check_data(context, source, weight_source.get())),
@@ -120,10 +119,23 @@ TYPED_TEST(DeviceLloyd, LabelsAndSumsAreTheCpus) {
   }
 }
 
+// Shapes in which a block cannot hold all clusters, or not all columns of one, or shared memory not all centroids.
+TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
+  SKIP_WITHOUT_DEVICE();
+  struct shape {
+    std::size_t rows, columns, clusters;
+  };
+  for (const shape& s : {shape{6007, 3, 3000}, shape{5003, 100, 600}, shape{607, 5000, 20}, shape{4099, 3000, 2}}) {
+    const auto made = clouds<TypeParam>(s.rows, s.columns, 5, 2.5);
+    expect_like_cpu(made, spread_rows(made.view(), s.clusters),
+                    std::to_string(s.rows) + " x " + std::to_string(s.columns));
+  }
+}
+
 TYPED_TEST(DeviceLloyd, TiesGoToTheLowestIndex) {
   SKIP_WITHOUT_DEVICE();
   for (const std::size_t columns : {1, 2, 5, 16, 128}) {
-    for (const std::size_t clusters : {2, 40, 200}) {
+    for (const std::size_t clusters : {2, 7, 40, 200}) {
       kmeans_reference::uniform u(columns);
       table<TypeParam> lattice{5003, columns, {}};
       for (std::size_t i = 0; i < lattice.rows * columns; ++i)

@@ -13,7 +13,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/small_accumulator.hpp>
 
-#include "../../../tests/gmm/cuda/small_mixture.hpp"
+#include "../../../tests/gmm/cuda/device_mixture.hpp"
 #include "../../../tests/gmm/reference.hpp"
 
 namespace {
