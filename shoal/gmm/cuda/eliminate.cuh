@@ -11,7 +11,7 @@
 namespace shoal::gmm {
 
 // Columns that are eliminated at once. What one pivot has to wait for (a reciprocal, a multiply-add) is most of the
-// time, so every thread works the pivots of a panel out for itself: the others would only wait for the one that did.
+// time, so every thread that needs the pivots of a panel works them out for itself.
 inline constexpr unsigned panel = 4;
 
 // The elimination of `Count` columns from each other, starting at row and column j.
@@ -61,7 +61,8 @@ struct panel_pivots {
   }
 };
 
-// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time.
+// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time. Every thread works out
+// for itself what it needs of the panel's rows.
 template <unsigned Rows>
 __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned columns, unsigned j,
                                const panel_pivots<panel>& pivots) {
@@ -76,7 +77,7 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
       for (unsigned s = 0; s < panel; ++s) factors[r][s] *= pivots.inverse[s];
     }
     for (unsigned column = grid.column; column <= columns; column += grid.columns) {
-      // Between the panel and the diagonal of its first row nothing is kept, nor in a row below.
+      // Columns between the panel and a row's diagonal hold nothing; here that is so for all rows in hand.
       if (column - grid.column >= j + panel && column - grid.column + grid.columns <= first) continue;
       const bool inside = column >= j && column < j + panel;
       double multiples[panel];
@@ -102,8 +103,8 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
   }
 }
 
-// Writes what the elimination makes of the panel's own rows. By one warp, whose threads only overwrite what they alone
-// have read; nobody reads these rows any more.
+// Writes what the elimination makes of the panel's own rows, which nobody reads any more but the thread that overwrites
+// them.
 template <unsigned Count>
 __device__ void write_panel(double* matrix, unsigned columns, unsigned j, const panel_pivots<Count>& pivots) {
   const unsigned stride = matrix_stride(columns);
@@ -118,45 +119,167 @@ __device__ void write_panel(double* matrix, unsigned columns, unsigned j, const 
   }
 }
 
-template <unsigned Count, class Group>
-__device__ bool eliminate_rest(const Group& group, double* matrix, unsigned columns, unsigned j) {
+template <unsigned Count>
+__device__ bool eliminate_rest(const warp_group& warp, double* matrix, unsigned columns, unsigned j) {
   const panel_pivots<Count> pivots(matrix + std::size_t{j} * matrix_stride(columns) + j, matrix_stride(columns));
   if (!pivots.good) return false;
-  group.sync();  // the corner has been read
-  if (group.rank < warp_size) write_panel(matrix, columns, j, pivots);
+  warp.sync();  // the corner has been read
+  write_panel(matrix, columns, j, pivots);
   return true;
 }
 
-// With A = L̃DL̃ᵀ the upper triangle of `matrix` and v its column `columns`, leaves D on the diagonal, the lower triangle
-// of L̃⁻¹ (whose diagonal is one) below it and L̃⁻¹v in the last column. False when a pivot is not positive and finite.
-template <unsigned Rows, class Group>
-__device__ bool eliminate(const Group& group, double* matrix, unsigned columns) {
+// eliminate(), below, by a warp: quicker for few columns, because nothing has to pass from thread to thread.
+__device__ inline bool eliminate(const warp_group& warp, double* matrix, unsigned columns, double* /*memory*/) {
+  constexpr unsigned rows_in_hand = 2;
   const unsigned stride = matrix_stride(columns);
-  const group_grid grid(group, columns + 1);
+  const group_grid grid(warp, columns + 1);
   unsigned j = 0;
   for (; j + panel < columns; j += panel) {
     const panel_pivots<panel> pivots(matrix + std::size_t{j} * stride + j, stride);
     if (!pivots.good) return false;
-    subtract_panel<Rows>(grid, matrix, columns, j, pivots);
-    group.sync();
-    if (group.rank < warp_size) write_panel(matrix, columns, j, pivots);
+    subtract_panel<rows_in_hand>(grid, matrix, columns, j, pivots);
+    warp.sync();
+    write_panel(matrix, columns, j, pivots);
   }
   bool good = false;
   switch (columns - j) {
     case 1:
-      good = eliminate_rest<1>(group, matrix, columns, j);
+      good = eliminate_rest<1>(warp, matrix, columns, j);
       break;
     case 2:
-      good = eliminate_rest<2>(group, matrix, columns, j);
+      good = eliminate_rest<2>(warp, matrix, columns, j);
       break;
     case 3:
-      good = eliminate_rest<3>(group, matrix, columns, j);
+      good = eliminate_rest<3>(warp, matrix, columns, j);
       break;
     default:
-      good = eliminate_rest<panel>(group, matrix, columns, j);
+      good = eliminate_rest<panel>(warp, matrix, columns, j);
   }
-  group.sync();
+  warp.sync();
   return good;
+}
+
+// What a panel's elimination leaves for the rows below, beside the matrix.
+struct panel_rows {
+  double* rows;      // [panel][columns + 1] after the elimination
+  double* factors;   // the same over the pivots
+  double* good;      // one value: 1 when the pivots are
+  unsigned columns;  // of these arrays
+
+  __device__ panel_rows(double* memory, unsigned matrix_columns)
+      : rows(memory),
+        factors(memory + panel * (matrix_columns + 1)),
+        good(memory + 2 * panel * (matrix_columns + 1)),
+        columns(matrix_columns + 1) {}
+};
+
+// Eliminates `Count` columns from each other, a thread for each column of their rows.
+template <unsigned Count>
+__device__ void eliminate_panel(const block_group& block, const double* matrix, unsigned j, const panel_rows& into) {
+  if (block.rank >= into.columns) return;
+  const unsigned stride = matrix_stride(into.columns - 1);
+  const double* const above = matrix + std::size_t{j} * stride;
+  const panel_pivots<Count> pivots(above + j, stride);
+  if (block.rank == 0) *into.good = pivots.good ? 1 : 0;
+  for (unsigned column = block.rank; column < into.columns; column += block.size) {
+    double values[Count];
+    pivots.column_of(above, stride, j, column, values);
+#pragma unroll
+    for (unsigned s = 0; s < Count; ++s) {
+      into.factors[s * into.columns + column] = values[s] * pivots.inverse[s];
+      // Where the unit diagonal of L̃⁻¹ would be, the matrix keeps D.
+      into.rows[s * into.columns + column] = values[s];
+    }
+    if (column >= j && column < j + Count) {
+#pragma unroll
+      for (unsigned s = 0; s < Count; ++s) {
+        if (column == j + s) into.factors[s * into.columns + column] = pivots.pivot[s];
+      }
+    }
+  }
+}
+
+// Writes the panel's own rows, which nobody reads any more.
+__device__ inline void write_panel(const block_group& block, double* matrix, unsigned j, unsigned count,
+                                   const panel_rows& from) {
+  const unsigned stride = matrix_stride(from.columns - 1);
+  for (unsigned column = block.rank; column < from.columns; column += block.size) {
+    for (unsigned s = 0; s < count; ++s) {
+      const double* const source = column == j + s ? from.factors : from.rows;
+      matrix[std::size_t{j + s} * stride + column] = source[s * from.columns + column];
+    }
+  }
+}
+
+// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time.
+template <unsigned Rows>
+__device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned columns, unsigned j,
+                               const panel_rows& from) {
+  const unsigned stride = matrix_stride(columns);
+  for (unsigned first = j + panel + grid.row; first < columns; first += Rows * grid.rows) {
+    double factors[Rows][panel];
+#pragma unroll
+    for (unsigned r = 0; r < Rows; ++r) {
+#pragma unroll
+      for (unsigned s = 0; s < panel; ++s) {
+        factors[r][s] = from.factors[s * from.columns + min(first + r * grid.rows, columns - 1)];
+      }
+    }
+    for (unsigned column = grid.column; column <= columns; column += grid.columns) {
+      // Columns between the panel and a row's diagonal hold nothing yet; here that is so for all rows in hand.
+      if (column - grid.column >= j + panel && column - grid.column + grid.columns <= first) continue;
+      const bool inside = column >= j && column < j + panel;
+      double values[Rows];
+#pragma unroll
+      for (unsigned r = 0; r < Rows; ++r) {
+        const unsigned i = min(first + r * grid.rows, columns - 1);
+        values[r] = inside ? 0 : matrix[std::size_t{i} * stride + column];
+      }
+#pragma unroll
+      for (unsigned s = 0; s < panel; ++s) {
+        const double multiple = from.rows[s * from.columns + column];
+#pragma unroll
+        for (unsigned r = 0; r < Rows; ++r) values[r] -= factors[r][s] * multiple;
+      }
+#pragma unroll
+      for (unsigned r = 0; r < Rows; ++r) {
+        const unsigned i = first + r * grid.rows;
+        const bool wanted = i < columns && (column < j + panel || column >= i);
+        if (wanted) matrix[std::size_t{i} * stride + column] = values[r];
+      }
+    }
+  }
+}
+
+// With A = L̃DL̃ᵀ the upper triangle of `matrix` and v its column `columns`, leaves D on the diagonal, the lower triangle
+// of L̃⁻¹ (whose diagonal is one) below it and L̃⁻¹v in the last column. False when a pivot is not positive and finite.
+// `memory` [panel_work(columns)].
+__device__ inline bool eliminate(const block_group& block, double* matrix, unsigned columns, double* memory) {
+  constexpr unsigned rows_in_hand = 4;
+  const group_grid grid(block, columns + 1);
+  const panel_rows rows(memory, columns);
+  for (unsigned j = 0; j < columns; j += panel) {
+    const unsigned count = min(panel, columns - j);
+    switch (count) {
+      case 1:
+        eliminate_panel<1>(block, matrix, j, rows);
+        break;
+      case 2:
+        eliminate_panel<2>(block, matrix, j, rows);
+        break;
+      case 3:
+        eliminate_panel<3>(block, matrix, j, rows);
+        break;
+      default:
+        eliminate_panel<panel>(block, matrix, j, rows);
+    }
+    block.sync();
+    if (*rows.good == 0) return false;
+    write_panel(block, matrix, j, count, rows);
+    subtract_panel<rows_in_hand>(grid, matrix, columns, j, rows);
+    block.sync();
+  }
+  return true;
 }
 
 }  // namespace shoal::gmm

@@ -90,7 +90,7 @@ __device__ void prepare_matrix(const Group& group, const step_arguments<Scalar>&
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
   double* const roots = work + std::size_t{d} * stride;
-  if (!eliminate<Group::rows_in_hand>(group, work, d)) {
+  if (!eliminate(group, work, d, roots + d)) {
     if (group.rank == 0) refuse(arguments, refusal::indefinite, k, 0);
     return;
   }
@@ -135,7 +135,7 @@ __device__ double prepare_shared(const block_group& block, const step_arguments<
   }
   for (unsigned i = block.rank; i < d; i += block.size) work[std::size_t{i} * stride + d] = 0;
   block.sync();
-  if (!eliminate<block_group::rows_in_hand>(block, work, d)) {
+  if (!eliminate(block, work, d, roots + d)) {
     if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
     return 0;
   }

@@ -41,15 +41,20 @@ struct step_launch {
 /// Doubles between rows of the matrix (Σ | μ − c): odd, so that columns do not share memory banks.
 __host__ __device__ inline unsigned matrix_stride(unsigned columns) { return (columns + 1) | 1; }
 
-/// Doubles that a group needs for a component: that matrix and one more vector; the vector alone without matrices.
+/// Doubles that eliminate() needs beside the matrix.
+__host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 * (std::size_t{columns} + 1) + 1; }
+
+/// Doubles that a group needs for a component: that matrix, one more vector, and what eliminate() needs; the vector
+/// alone without matrices.
 __host__ __device__ inline std::size_t component_work(covariance_type type, unsigned columns) {
   const bool matrices = type == covariance_type::full || type == covariance_type::tied;
-  return columns + (matrices ? std::size_t{columns} * matrix_stride(columns) : 0);
+  return columns + (matrices ? std::size_t{columns} * matrix_stride(columns) + panel_work(columns) : 0);
 }
 
-/// Threads of a block for one component. For 10 components of full type a step's end takes, in microseconds on an
-/// NVIDIA H200, with 128, 256 and 512 threads: 16 columns 9.6, 9.8, 11.0; 32 columns 20.8, 18.4, 22.2; 64 columns 65.1,
-/// 49.9, 51.3; 128 columns 274, 194, 182.
+/// Threads of a block for one component. An earlier elimination took, for 10 components of full type and in
+/// microseconds on an NVIDIA H200, with 128, 256 and 512 threads: 16 columns 9.6, 9.8, 11.0; 32
+/// columns 20.8, 18.4, 22.2; 64 columns 65.1, 49.9, 51.3; 128 columns 274, 194, 182. This one takes 9.9, 17.0, 41.5 and
+/// 138 with those chosen.
 inline unsigned component_threads(const device_layout& layout) {
   if (layout.type != covariance_type::full || layout.columns <= 16) return 128;
   return layout.columns <= 64 ? 256 : most_block_threads;

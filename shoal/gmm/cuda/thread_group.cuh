@@ -15,8 +15,7 @@ __device__ Number warp_sum(Number value) {
 }
 
 struct warp_group {
-  static constexpr unsigned rows_in_hand = 2;  // of a matrix, for eliminate()
-  unsigned rank;                               // of the calling thread
+  unsigned rank;  // of the calling thread
   unsigned size;
 
   __device__ warp_group() : rank(threadIdx.x % warp_size), size(warp_size) {}
@@ -28,7 +27,6 @@ struct warp_group {
 
 // A whole block of at most 1024 threads, a multiple of warp_size.
 struct block_group {
-  static constexpr unsigned rows_in_hand = 4;
   unsigned rank;
   unsigned size;
 
