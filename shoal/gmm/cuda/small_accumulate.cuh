@@ -1,5 +1,5 @@
-// The kernel for few columns: a thread has a component and a slice of the rows. It keeps the component's parameters and
-// its sums in registers, for a whole group of rows; only log-densities and responsibilities pass through shared memory.
+// The kernel for few columns: a thread has a row while responsibilities are computed, and a component with a slice of
+// the rows while moments are summed, which stay in its registers for a whole group of rows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -25,16 +25,6 @@ template <>
 struct vector_of<double> {
   using type = double2;
 };
-template <class T>
-struct pair_of;
-template <>
-struct pair_of<float> {
-  using type = float2;
-};
-template <>
-struct pair_of<double> {
-  using type = double2;
-};
 
 /// What is known when a kernel is compiled. Sums of a component: with matrices the upper triangle of (x−c, 1)(x−c, 1)ᵀ
 /// by rows, else W, S, Q; the order of statistics_layout.
@@ -45,14 +35,10 @@ struct shape {
   static constexpr int sums = Matrix ? (Columns + 1) * (Columns + 2) / 2 : 1 + 2 * Columns;
   static constexpr int factor = Matrix ? Columns * (Columns + 1) / 2 : Columns;
   /// c, then for each column its b and its factors, then the log-constant.
-  static constexpr int parameters = 2 * Columns + factor + 1;
-  /// An odd number of vectors, so that threads that read the records of different components do not wait for banks.
-  static constexpr int record = ((parameters + vector - 1) / vector | 1) * vector;
+  static constexpr int record = (2 * Columns + factor + 1 + vector - 1) / vector * vector;
   static constexpr int flushes = (sums + most_flushed_sums<T> - 1) / most_flushed_sums<T>;
   static constexpr int flushed_sums = (sums + flushes - 1) / flushes;
-  static constexpr small_registers registers =
-      registers_for(sums * static_cast<int>(sizeof(T) / 4), parameters * static_cast<int>(sizeof(T) / 4),
-                    vector * Columns * static_cast<int>(sizeof(T) / 4));
+  static constexpr small_registers registers = registers_for(sums * static_cast<int>(sizeof(T)) / 4);
 };
 
 __device__ inline float exponential_of_two(float x) {
@@ -61,8 +47,11 @@ __device__ inline float exponential_of_two(float x) {
   return result;
 }
 __device__ inline double exponential_of_two(double x) { return exp2(x); }
-__device__ inline float logarithm_of_two(float x) { return log2f(x); }
+/// Off by at most 2⁻²² for the sums of at least 1 that it is asked for.
+__device__ inline float logarithm_of_two(float x) { return __log2f(x); }
 __device__ inline double logarithm_of_two(double x) { return log2(x); }
+__device__ inline float quotient(float a, float b) { return __fdividef(a, b); }
+__device__ inline double quotient(double a, double b) { return a / b; }
 
 inline constexpr double log2_e = 1.4426950408889634;
 inline constexpr double ln_2 = 0.6931471805599453;
@@ -77,9 +66,9 @@ inline constexpr std::size_t head_size = 4;
 template <class T>
 struct places {
   T* records;
-  T* rows;   ///< two stages of planes of 16 bytes: [2][planes][row_places]
+  T* rows;   ///< planes of 16 bytes: [planes][stage_rows]
   T* scale;  ///< [stage_rows] w / Σ exp
-  T* terms;  ///< [components][term_stride]
+  T* terms;  ///< [stage_rows][term_stride]
   unsigned* far;
 };
 
@@ -88,10 +77,10 @@ __device__ places<T> find_places(const small_arguments<T>& a) {
   extern __shared__ __align__(16) unsigned char memory[];
   places<T> p;
   p.records = reinterpret_cast<T*>(memory);
-  p.rows = p.records + a.round_components * Shape::record;
-  p.scale = p.rows + 2 * Shape::planes * Shape::vector * a.row_places;
+  p.rows = p.records + a.resident_records * Shape::record;
+  p.scale = p.rows + Shape::planes * Shape::vector * a.stage_rows;
   p.terms = p.scale + a.stage_rows;
-  p.far = reinterpret_cast<unsigned*>(p.terms + a.components * a.term_stride);
+  p.far = reinterpret_cast<unsigned*>(p.terms + a.stage_rows * a.term_stride);
   return p;
 }
 
@@ -110,8 +99,8 @@ __device__ void load_records(const small_arguments<T>& a, unsigned first, unsign
       unsigned j = 0;
       if constexpr (Matrix) {
         while (rest >= j + 2) rest -= j++ + 2;
-        value = rest == 0 ? from.offsets[k * Columns + j]
-                          : from.factors[k * a.factor_stride + (rest - 1) * Columns + j];
+        value =
+            rest == 0 ? from.offsets[k * Columns + j] : from.factors[k * a.factor_stride + (rest - 1) * Columns + j];
       } else {
         j = rest / 2;
         value = rest % 2 == 0 ? from.offsets[k * Columns + j] : from.factors[k * Columns + j];
@@ -123,36 +112,21 @@ __device__ void load_records(const small_arguments<T>& a, unsigned first, unsign
   }
 }
 
-template <class Shape, class T>
-__device__ void read_record(const T* record, T (&value)[Shape::record]) {
+/// log2 of the density of some rows under the component of a record.
+template <class Shape, int Columns, bool Matrix, int Rows, class T>
+__device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&result)[Rows]) {
   using vector = typename vector_of<T>::type;
+  T value[Shape::record];
 #pragma unroll
   for (int i = 0; i < Shape::record; i += Shape::vector) {
     *reinterpret_cast<vector*>(value + i) = *reinterpret_cast<const vector*>(record + i);
   }
-}
-
-template <class Shape, int Columns, class T>
-__device__ void read_row(const T* rows, unsigned row_places, unsigned place, T (&x)[Columns]) {
-  using vector = typename vector_of<T>::type;
-  T padded[Shape::planes * Shape::vector];
-#pragma unroll
-  for (int i = 0; i < Shape::planes; ++i) {
-    *reinterpret_cast<vector*>(padded + i * Shape::vector) =
-        reinterpret_cast<const vector*>(rows)[i * row_places + place];
-  }
-#pragma unroll
-  for (int i = 0; i < Columns; ++i) x[i] = padded[i];
-}
-
-/// log2 of the density of some rows under the component of a record.
-template <class Shape, int Columns, bool Matrix, int Rows, class T>
-__device__ void log_densities(const T (&value)[Shape::record], T (&z)[Rows][Columns], T* result) {
   T norm[Rows] = {};
+  T z[Rows][Columns];
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
 #pragma unroll
-    for (int i = 0; i < Columns; ++i) z[r][i] -= value[i];
+    for (int i = 0; i < Columns; ++i) z[r][i] = x[r][i] - value[i];
   }
   int next = Columns;
 #pragma unroll
@@ -178,10 +152,10 @@ __device__ void log_densities(const T (&value)[Shape::record], T (&z)[Rows][Colu
 /// are at most zero, so that nothing else can be.
 __device__ inline bool may_be_far(float best) { return !(best >= static_cast<float>(-0.5 * log2_e) * far_norm); }
 
-/// Whether the component that attains `best` is far from row `row` of the stage.
-__device__ inline bool is_far(const small_arguments<float>& a, const float* terms, unsigned row, float best) {
+/// Whether the component that attains `best` is far.
+__device__ inline bool is_far(const small_arguments<float>& a, const float* terms, float best) {
   for (unsigned k = 0; k < a.components; ++k) {
-    if (terms[k * a.term_stride + row] != best) continue;
+    if (terms[k] != best) continue;
     const double constant = static_cast<double>(a.parameters.packed.log_constants[k]) * log2_e;
     return !((constant - static_cast<double>(best)) * (2 * ln_2) <= static_cast<double>(far_norm));
   }
@@ -194,222 +168,148 @@ struct row_sums {
   double weight = 0;
 };
 
-template <int Bytes>
-__device__ void copy_asynchronously(void* to, const void* from) {
-  const auto address = static_cast<unsigned>(__cvta_generic_to_shared(to));
-  if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(address), "l"(from) : "memory");
-  } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(address), "l"(from), "n"(Bytes) : "memory");
-  }
-}
-
-__device__ inline void wait_for_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
-
-template <class Shape>
-__device__ unsigned padded_rows(unsigned count) {
-  return (count + Shape::vector - 1) / Shape::vector * Shape::vector;
-}
-
-/// How the rows of a stage are dealt to slices, a multiple of a vector to each. The rows of a slice lie together and a
-/// place is left free after them, so that an odd number of places, and not always the same banks, are between those of
-/// the slices that are read at once.
-struct slicing {
-  unsigned each;
-  float reciprocal;
-
-  template <class Shape>
-  static __device__ slicing of(unsigned count, unsigned slices) {
-    const unsigned each = padded_rows<Shape>((count + slices - 1) / slices);
-    return {each, 1.0F / static_cast<float>(each)};
-  }
-  /// Where row `row` lies. Rows are few enough for the quotient to be exact.
-  __device__ unsigned place(unsigned row) const {
-    return row + static_cast<unsigned>((static_cast<float>(row) + 0.5F) * reciprocal);
-  }
-};
-
-/// Starts to copy rows into a stage, whole planes at a time where rows consist of them. Rows up to the next multiple of
-/// a vector are zero.
-template <class Shape, int Columns, class T>
-__device__ void fetch(const small_arguments<T>& a, const T* from, unsigned count, const slicing& cut, T* rows) {
-  if constexpr (Columns % Shape::vector == 0) {
-    for (unsigned e = threadIdx.x; e < count * Shape::planes; e += blockDim.x) {
-      const unsigned place = cut.place(e / Shape::planes);
-      const unsigned plane = e % Shape::planes;
-      copy_asynchronously<16>(rows + (plane * a.row_places + place) * Shape::vector, from + e * Shape::vector);
-    }
-  } else {
-    for (unsigned e = threadIdx.x; e < count * Columns; e += blockDim.x) {
-      const unsigned place = cut.place(e / Columns);
-      const unsigned column = e % Columns;
-      copy_asynchronously<sizeof(T)>(
-          rows + (column / Shape::vector * a.row_places + place) * Shape::vector + column % Shape::vector, from + e);
-    }
-  }
-  const unsigned padding = padded_rows<Shape>(count) - count;
-  if (threadIdx.x < padding * Shape::planes * Shape::vector) {
-    const unsigned place = cut.place(count + threadIdx.x / (Shape::planes * Shape::vector));
-    const unsigned element = threadIdx.x % (Shape::planes * Shape::vector);
-    rows[(element / Shape::vector * a.row_places + place) * Shape::vector + element % Shape::vector] = 0;
-  }
-}
-
-/// The rows of one thread in a stage, a multiple of a vector, and how far behind a row its place is.
-struct row_range {
-  unsigned begin;
-  unsigned end;
-  unsigned shift;
-};
-
-template <class Shape>
-__device__ row_range slice_rows(const slicing& cut, unsigned slice, unsigned count) {
-  const unsigned padded = padded_rows<Shape>(count);
-  return {min(slice * cut.each, padded), min((slice + 1) * cut.each, padded), slice};
-}
-
-/// terms = log2 of the densities of the rows under one component.
-template <class Shape, int Columns, bool Matrix, class T>
-__device__ void densities(const small_arguments<T>& a, const T* rows, const T* record, row_range range, T* terms) {
-  using vector = typename vector_of<T>::type;
-  T held[Shape::record];
-  if constexpr (Shape::registers.hold_parameters) read_record<Shape>(record, held);
-  for (unsigned row = range.begin; row < range.end; row += Shape::vector) {
-    T result[Shape::vector];
-    if constexpr (Shape::registers.hold_parameters) {
-#pragma unroll
-      for (int r = 0; r < Shape::vector; ++r) {
-        T z[1][Columns];
-        read_row<Shape>(rows, a.row_places, row + range.shift + r, z[0]);
-        log_densities<Shape, Columns, Matrix>(held, z, result + r);
-      }
-    } else {
-      T value[Shape::record];
-      read_record<Shape>(record, value);
-      T z[Shape::vector][Columns];
-#pragma unroll
-      for (int r = 0; r < Shape::vector; ++r) read_row<Shape>(rows, a.row_places, row + range.shift + r, z[r]);
-      log_densities<Shape, Columns, Matrix>(value, z, result);
-    }
-    if constexpr (Shape::vector == 4) {
-      *reinterpret_cast<vector*>(terms + row) = make_float4(result[0], result[1], result[2], result[3]);
-    } else {
-      *reinterpret_cast<vector*>(terms + row) = make_double2(result[0], result[1]);
-    }
-  }
-}
-
-/// Responsibilities of the stage's rows: terms become exp(ln p − greatest) and scale what they are to be multiplied by.
+/// Responsibilities of the stage's rows: terms holds exp(ln p − greatest) and scale what they are to be multiplied by.
 /// Returns whether this thread saw a far row; those have zeros in terms, scale and rows and a bit in far.
-template <class Shape, int Columns, class T>
-__device__ bool normalise(const small_arguments<T>& a, const places<T>& p, T* rows, const slicing& cut, const T* weights,
-                          unsigned count, row_sums& sums) {
-  using pair = typename pair_of<T>::type;
-  const unsigned padded = padded_rows<Shape>(count);
+template <class Shape, int Columns, bool Matrix, int Rows, class T>
+__device__ bool expectation(const small_arguments<T>& a, const places<T>& p, const T* from, const T* weights,
+                            unsigned count, row_sums& sums) {
+  using vector = typename vector_of<T>::type;
+  const unsigned threads = blockDim.x;
+  T x[Rows][Columns];
+  T best[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const unsigned row = threadIdx.x + r * threads;
+    best[r] = -INFINITY;
+    const T* const source = from + static_cast<std::size_t>(row < count ? row : 0) * Columns;
+    T padded[Shape::planes * Shape::vector] = {};
+    if constexpr (Columns % Shape::vector == 0) {
+#pragma unroll
+      for (int i = 0; i < Columns; i += Shape::vector) {
+        *reinterpret_cast<vector*>(padded + i) = *reinterpret_cast<const vector*>(source + i);
+      }
+    } else {
+#pragma unroll
+      for (int i = 0; i < Columns; ++i) padded[i] = source[i];
+    }
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) x[r][i] = padded[i];
+    if (row < count) {
+#pragma unroll
+      for (int i = 0; i < Shape::planes; ++i) {
+        reinterpret_cast<vector*>(p.rows)[i * a.stage_rows + row] =
+            *reinterpret_cast<const vector*>(padded + i * Shape::vector);
+      }
+    }
+  }
+
+  for (unsigned first = 0; first < a.components; first += a.resident_records) {
+    const unsigned some = min(a.resident_records, a.components - first);
+    if (a.resident_records < a.components) {
+      __syncthreads();
+      load_records<Shape, Columns, Matrix>(a, first, some, p.records);
+      __syncthreads();
+    }
+    if (threadIdx.x >= count) continue;
+    for (unsigned k = 0; k < some; ++k) {
+      T term[Rows];
+      log_densities<Shape, Columns, Matrix>(p.records + k * Shape::record, x, term);
+#pragma unroll
+      for (int r = 0; r < Rows; ++r) {
+        const unsigned row = threadIdx.x + r * threads;
+        best[r] = max(best[r], term[r]);
+        if (row < count) p.terms[row * a.term_stride + first + k] = term[r];
+      }
+    }
+  }
+
   bool any_far = false;
-  for (unsigned first = 2 * (threadIdx.x / 32 * 32); first < padded; first += 2 * blockDim.x) {
-    const unsigned row = first + 2 * (threadIdx.x % 32);
-    bool far[2] = {false, false};
-    if (row < padded) {
-      T* const terms = p.terms + row;
-      T best[2] = {-INFINITY, -INFINITY};
-#pragma unroll 4
-      for (unsigned k = 0; k < a.components; ++k) {
-        const pair term = *reinterpret_cast<const pair*>(terms + k * a.term_stride);
-        best[0] = max(best[0], term.x);
-        best[1] = max(best[1], term.y);
-      }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const unsigned row = threadIdx.x + r * threads;
+    bool far = false;
+    if (row < count) {
+      T* const terms = p.terms + row * a.term_stride;
+      T sum = 0;
       if constexpr (std::is_same_v<T, float>) {
+        float extent = 0;
 #pragma unroll
-        for (int r = 0; r < 2; ++r) {
-          float x[Columns];
-          read_row<Shape>(rows, a.row_places, cut.place(row + r), x);
-          float extent = 0;
-#pragma unroll
-          for (int i = 0; i < Columns; ++i) extent = fmaxf(extent, fabsf(x[i]));
-          far[r] = !(extent <= most_extent) || (may_be_far(best[r]) && is_far(a, p.terms, row + r, best[r]));
-        }
+        for (int i = 0; i < Columns; ++i) extent = fmaxf(extent, fabsf(x[r][i]));
+        far = !(extent <= most_extent) || (may_be_far(best[r]) && is_far(a, terms, best[r]));
       }
-      T sum[2] = {};
 #pragma unroll 4
       for (unsigned k = 0; k < a.components; ++k) {
-        pair* const place = reinterpret_cast<pair*>(terms + k * a.term_stride);
-        pair term = *place;
-        term.x = exponential_of_two(term.x - best[0]);
-        term.y = exponential_of_two(term.y - best[1]);
-        *place = term;
-        sum[0] += term.x;
-        sum[1] += term.y;
+        const T term = exponential_of_two(terms[k] - best[r]);
+        terms[k] = term;
+        sum += term;
       }
-#pragma unroll
-      for (int r = 0; r < 2; ++r) {
-        const bool real = row + r < count;
-        const T weight = !real ? T{0} : (weights == nullptr ? T{1} : weights[row + r]);
-        T scale = weight / sum[r];
-        // A sum that is not a number comes of a row and a component whose ‖y‖² is not one.
-        if constexpr (std::is_same_v<T, float>) far[r] = far[r] || !(sum[r] <= static_cast<float>(a.components));
-        if (far[r] || !real) {
-          scale = 0;
-          for (unsigned k = 0; k < a.components; ++k) terms[k * a.term_stride + r] = 0;
-          for (int i = 0; i < Shape::planes * Shape::vector; ++i) {
-            rows[(i / Shape::vector * a.row_places + cut.place(row + r)) * Shape::vector + i % Shape::vector] = 0;
-          }
-          far[r] = real;
-        } else {
-          const double log_density = static_cast<double>(best[r]) + static_cast<double>(logarithm_of_two(sum[r]));
-          sums.log_likelihood += static_cast<double>(weight) * log_density;
-          sums.weight += static_cast<double>(weight);
-        }
-        p.scale[row + r] = scale;
+      const T weight = weights == nullptr ? T{1} : weights[row];
+      T scale = quotient(weight, sum);
+      if constexpr (std::is_same_v<T, float>) far = far || !(sum <= static_cast<float>(a.components));
+      if (far) {
+        scale = 0;
+        for (unsigned k = 0; k < a.components; ++k) terms[k] = 0;
+        for (int i = 0; i < Shape::planes; ++i) reinterpret_cast<vector*>(p.rows)[i * a.stage_rows + row] = vector{};
+      } else {
+        const double log_density = static_cast<double>(best[r]) + static_cast<double>(logarithm_of_two(sum));
+        sums.log_likelihood += static_cast<double>(weight) * log_density;
+        sums.weight += static_cast<double>(weight);
       }
+      p.scale[row] = scale;
     }
     if constexpr (std::is_same_v<T, float>) {
-      const unsigned even = __ballot_sync(~0U, far[0]);
-      const unsigned odd = __ballot_sync(~0U, far[1]);
-      if (threadIdx.x % 32 == 0) {
-        p.far[first / 32] = even;
-        p.far[first / 32 + 1] = odd;
-      }
+      const unsigned bits = __ballot_sync(~0U, far);
+      if (threadIdx.x % 32 == 0 && row < a.stage_rows) p.far[row / 32] = bits;
     }
-    any_far = any_far || far[0] || far[1];
+    any_far = any_far || far;
   }
   return any_far;
 }
 
-/// Adds a thread's rows of the stage to its component's sums.
+/// Adds rows slice, slice + slices, … of the stage to one component's sums.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void moments(const small_arguments<T>& a, const places<T>& p, const T* rows, const T* terms,
-                        const T (&centre)[Columns], row_range range, T (&sums)[Shape::sums]) {
+__device__ void moments(const small_arguments<T>& a, const places<T>& p, unsigned component, unsigned slice,
+                        unsigned slices, unsigned count, T (&sums)[Shape::sums]) {
   using vector = typename vector_of<T>::type;
-  for (unsigned row = range.begin; row < range.end; row += Shape::vector) {
-    T term[Shape::vector], scale[Shape::vector];
-    *reinterpret_cast<vector*>(term) = *reinterpret_cast<const vector*>(terms + row);
-    *reinterpret_cast<vector*>(scale) = *reinterpret_cast<const vector*>(p.scale + row);
+  T centre[Columns];
 #pragma unroll
-    for (int r = 0; r < Shape::vector; ++r) {
-      const T share = term[r] * scale[r];
-      T z[Columns];
-      read_row<Shape>(rows, a.row_places, row + range.shift + r, z);
+  for (int i = 0; i < Columns; ++i) centre[i] = a.parameters.packed.centres[component * Columns + i];
+  // Pointers that advance cost less than places computed for every row.
+  const T* term = p.terms + slice * a.term_stride + component;
+  const T* scale = p.scale + slice;
+  const vector* from = reinterpret_cast<const vector*>(p.rows) + slice;
+  const unsigned step = slices * a.term_stride;
+#pragma unroll 2
+  for (unsigned row = slice; row < count; row += slices) {
+    const T share = *term * *scale;
+    T padded[Shape::planes * Shape::vector];
 #pragma unroll
-      for (int i = 0; i < Columns; ++i) z[i] -= centre[i];
-      if constexpr (Matrix) {
-        int next = 0;
+    for (int i = 0; i < Shape::planes; ++i) {
+      *reinterpret_cast<vector*>(padded + i * Shape::vector) = from[i * a.stage_rows];
+    }
+    term += step;
+    scale += slices;
+    from += slices;
+    T z[Columns];
 #pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          const T scaled = share * z[i];
+    for (int i = 0; i < Columns; ++i) z[i] = padded[i] - centre[i];
+    if constexpr (Matrix) {
+      int next = 0;
 #pragma unroll
-          for (int j = i; j < Columns; ++j) sums[next++] += scaled * z[j];
-          sums[next++] += scaled;
-        }
-        sums[next] += share;
-      } else {
-        sums[0] += share;
+      for (int i = 0; i < Columns; ++i) {
+        const T scaled = share * z[i];
 #pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          const T scaled = share * z[i];
-          sums[1 + i] += scaled;
-          sums[1 + Columns + i] += scaled * z[i];
-        }
+        for (int j = i; j < Columns; ++j) sums[next++] += scaled * z[j];
+        sums[next++] += scaled;
+      }
+      sums[next] += share;
+    } else {
+      sums[0] += share;
+#pragma unroll
+      for (int i = 0; i < Columns; ++i) {
+        const T scaled = share * z[i];
+        sums[1 + i] += scaled;
+        sums[1 + Columns + i] += scaled * z[i];
       }
     }
   }
@@ -438,13 +338,11 @@ template <int Columns, bool Matrix>
 __device__ void far_rows(const small_arguments<float>& a, const places<float>& p, const float* from,
                          const float* weights, unsigned count, double* lane) {
   const device_components<double>& c = a.parameters.in_double;
-  // The stage's own terms were used, and have room for two numbers of each component.
-  double* const terms = reinterpret_cast<double*>(p.terms);
-  // Bits of even rows and of odd rows, 32 of each, take turns.
-  for (unsigned word = 0; word < (count + 63) / 64 * 2; ++word) {
+  // A stage has room: 64 bytes of terms, rows and scale for each of at least 32 rows, and terms for all components.
+  double* const terms = reinterpret_cast<double*>(p.rows);
+  for (unsigned word = 0; word * 32 < count; ++word) {
     for (unsigned bits = p.far[word]; bits != 0; bits &= bits - 1) {
-      const unsigned bit = static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
-      const unsigned row = word / 2 * 64 + 2 * bit + word % 2;
+      const unsigned row = word * 32 + static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
       const float* const x = from + static_cast<std::size_t>(row) * Columns;
       const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[row]);
       for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) {
@@ -515,7 +413,7 @@ struct lane_sums {
 template <class Shape, int Columns, bool Matrix, class T>
 __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned first, unsigned components,
                       unsigned slices, const T (&sums)[Shape::sums], const lane_sums& lane) {
-  T* const buffer = p.scale;
+  T* const buffer = p.rows;
   const unsigned threads = blockDim.x;
   const bool tied = Matrix && a.shared_triangle != 0;
 #pragma unroll
@@ -536,13 +434,12 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
         if (j < Columns) continue;
       }
       const T* const values = buffer + e / components * threads + k;
-      const unsigned step = a.round_components;
       double total = 0;
 #pragma unroll 2
       for (unsigned slice = 0; slice < slices; slice += a.single_precision_slices) {
         const unsigned last = min(slices, slice + a.single_precision_slices);
-        T part = values[slice * step];
-        for (unsigned s = slice + 1; s < last; ++s) part += values[s * step];
+        T part = values[slice * components];
+        for (unsigned s = slice + 1; s < last; ++s) part += values[s * components];
         total += static_cast<double>(part);
       }
       lane.add(lane_place<Columns, Matrix>(a, first + k, sum), total);
@@ -553,7 +450,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
         triangle_element(Columns + 1, begin + i, row, column);
         if (column == Columns) continue;
         double total = 0;
-        for (unsigned t = threadIdx.x % 32; t < slices * a.round_components; t += 32) {
+        for (unsigned t = threadIdx.x % 32; t < slices * components; t += 32) {
           total += static_cast<double>(buffer[i * threads + t]);
         }
         total = sum_of_warp(total);
@@ -570,7 +467,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
 template <class T>
 __device__ void flush_head(const small_arguments<T>& a, const places<T>& p, const row_sums& sums,
                            const lane_sums& lane) {
-  double* const buffer = reinterpret_cast<double*>(p.scale);
+  double* const buffer = reinterpret_cast<double*>(p.rows);
   buffer[threadIdx.x] = sums.log_likelihood;
   buffer[blockDim.x + threadIdx.x] = sums.weight;
   __syncthreads();
@@ -592,116 +489,42 @@ __device__ void flush_head(const small_arguments<T>& a, const places<T>& p, cons
   __syncthreads();
 }
 
-/// The groups of the piece that belong to a lane, in order.
-template <class T>
-struct group_range {
-  std::size_t begin;
-  std::size_t end;  ///< begin when there are no more
-  std::size_t index;
-
-  __device__ void find(const small_arguments<T>& a) {
-    const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
-    for (; index < units * a.unit_groups; index += gridDim.x) {
-      const std::size_t unit = index / a.unit_groups * cuda::piece_unit;
-      begin = unit + index % a.unit_groups * a.group_rows;
-      end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
-      if (begin < end) return;
-    }
-    begin = end = 0;
-  }
-};
-
-template <class T>
-__device__ group_range<T> first_group(const small_arguments<T>& a) {
-  const std::size_t lanes = gridDim.x;
-  group_range<T> range{0, 0, (blockIdx.x + lanes - a.first_unit * a.unit_groups % lanes) % lanes};
-  range.find(a);
-  return range;
-}
-
-template <class T>
-__device__ group_range<T> next_group(const small_arguments<T>& a, group_range<T> range) {
-  range.index += gridDim.x;
-  range.find(a);
-  return range;
-}
-
-/// Starts to copy the stage of a group that begins with row `first`; nothing of a group without rows.
-template <class Shape, int Columns, class T>
-__device__ void fetch_stage(const small_arguments<T>& a, std::size_t first, std::size_t end, T* rows) {
-  const auto count = static_cast<unsigned>(min(static_cast<std::size_t>(a.stage_rows), end - first));
-  if (count == 0) return;
-  fetch<Shape, Columns>(a, a.rows + first * Columns, count,
-                        slicing::of<Shape>(count, blockDim.x / a.round_components), rows);
-}
-
-/// One group of rows, whose first stage is on its way to p.rows or the stage beside it, `rows`, into the block's lane.
-/// More components than threads are summed in rounds, each of which computes all responsibilities again. Leaves the
-/// first stage of the group that follows on its way to `rows`.
+/// One group of rows into the block's lane.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void sum_group(const small_arguments<T>& a, const places<T>& p, const group_range<T>& own,
-                          const group_range<T>& following, T*& rows, lane_sums& lane) {
-  const bool one_round = a.round_components >= a.components;
-  T* const beside = p.rows + Shape::planes * Shape::vector * a.row_places;
-  const unsigned slices = blockDim.x / a.round_components;
-  const unsigned slice = threadIdx.x / a.round_components;
-  const unsigned component = threadIdx.x % a.round_components;
+__device__ void group(const small_arguments<T>& a, const places<T>& p, std::size_t begin, std::size_t end,
+                      lane_sums& lane) {
   for (unsigned first = 0; first < a.components; first += a.round_components) {
     const unsigned components = min(a.round_components, a.components - first);
+    const unsigned slices = blockDim.x / components;
+    const unsigned slice = threadIdx.x / components;
     T sums[Shape::sums] = {};
     row_sums head;
-    for (std::size_t stage = own.begin; stage < own.end; stage += a.stage_rows) {
-      const auto count = static_cast<unsigned>(min(static_cast<std::size_t>(a.stage_rows), own.end - stage));
+    for (std::size_t stage = begin; stage < end; stage += a.stage_rows) {
+      const auto count = static_cast<unsigned>(min(static_cast<std::size_t>(a.stage_rows), end - stage));
+      const T* const from = a.rows + stage * Columns;
       const T* const weights = a.weights == nullptr ? nullptr : a.weights + stage;
-      const slicing cut = slicing::of<Shape>(count, slices);
-      const row_range range = slice_rows<Shape>(cut, slice, count);
-      wait_for_copies();
-      __syncthreads();
-      T* const next_rows = rows == p.rows ? beside : p.rows;
-      if (stage + a.stage_rows < own.end) {
-        fetch_stage<Shape, Columns>(a, stage + a.stage_rows, own.end, next_rows);
-      } else if (first + a.round_components < a.components) {
-        fetch_stage<Shape, Columns>(a, own.begin, own.end, next_rows);
+      bool any_far;
+      if (count <= blockDim.x || Shape::registers.rows == 1) {
+        any_far = expectation<Shape, Columns, Matrix, 1>(a, p, from, weights, count, head);
       } else {
-        fetch_stage<Shape, Columns>(a, following.begin, following.end, next_rows);
+        any_far = expectation<Shape, Columns, Matrix, Shape::registers.rows>(a, p, from, weights, count, head);
       }
-      for (unsigned other = 0; other < a.components; other += a.round_components) {
-        const unsigned some = min(a.round_components, a.components - other);
-        if (!one_round) {
-          __syncthreads();
-          load_records<Shape, Columns, Matrix>(a, other, some, p.records);
-          __syncthreads();
-        }
-        if (component < some && slice < slices) {
-          densities<Shape, Columns, Matrix>(a, rows, p.records + component * Shape::record, range,
-                                            p.terms + (other + component) * a.term_stride);
-        }
+      any_far = __syncthreads_or(any_far);
+      if (slice < slices) {
+        moments<Shape, Columns, Matrix>(a, p, first + threadIdx.x % components, slice, slices, count, sums);
       }
       __syncthreads();
-      const bool any_far = __syncthreads_or(normalise<Shape, Columns>(a, p, rows, cut, weights, count, head));
-      if (component < components && slice < slices) {
-        T centre[Columns];
-#pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          centre[i] = one_round ? p.records[component * Shape::record + i]
-                                : a.parameters.packed.centres[(first + component) * Columns + i];
-        }
-        moments<Shape, Columns, Matrix>(a, p, rows, p.terms + (first + component) * a.term_stride, centre, range, sums);
-      }
       if constexpr (std::is_same_v<T, float>) {
         if (any_far && first == 0) {
-          __syncthreads();
           if (lane.empty) {
             for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
             lane.empty = false;
             __syncthreads();
           }
-          far_rows<Columns, Matrix>(a, p, a.rows + stage * Columns, weights, count, lane.values);
+          far_rows<Columns, Matrix>(a, p, from, weights, count, lane.values);
         }
       }
-      rows = next_rows;
     }
-    __syncthreads();
     if (first == 0) flush_head(a, p, head, lane);
     flush<Shape, Columns, Matrix>(a, p, first, components, slices, sums, lane);
   }
@@ -712,30 +535,30 @@ __device__ void sum_group(const small_arguments<T>& a, const places<T>& p, const
 
 /// Adds the groups of a piece that belong to the block's lane.
 template <class T, int Columns, bool Matrix>
-__global__ void __launch_bounds__(small::shape<T, Columns, Matrix>::registers.threads)
+__global__ void __launch_bounds__(small::shape<T, Columns, Matrix>::registers.threads,
+                                  small::shape<T, Columns, Matrix>::registers.blocks)
     small_accumulate(const __grid_constant__ small_arguments<T> a) {
   using Shape = small::shape<T, Columns, Matrix>;
   // The kernel before may still run, and the one after be made ready.
   cudaGridDependencySynchronize();
   cudaTriggerProgrammaticLaunchCompletion();
   const small::places<T> p = small::find_places<Shape>(a);
-  T* rows = p.rows;
-  small::group_range<T> group = small::first_group(a);
   const int stopped = *a.parameters.stopped;
-  small::fetch_stage<Shape, Columns>(a, group.begin, group.end, rows);
-  if (a.round_components >= a.components) {
+  if (a.resident_records == a.components) {
     small::load_records<Shape, Columns, Matrix>(a, 0, a.components, p.records);
   }
-  if (stopped != 0) {
-    small::wait_for_copies();
-    return;
-  }
+  if (stopped != 0) return;
+  __syncthreads();
 
+  const unsigned lanes = gridDim.x;
   small::lane_sums lane{a.lanes + blockIdx.x * a.statistics, a.fresh};
-  while (group.begin < group.end) {
-    const small::group_range<T> following = small::next_group(a, group);
-    small::sum_group<Shape, Columns, Matrix>(a, p, group, following, rows, lane);
-    group = following;
+  const std::size_t first_group = a.first_unit * a.unit_groups;
+  const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
+  for (std::size_t g = (blockIdx.x + lanes - first_group % lanes) % lanes; g < units * a.unit_groups; g += lanes) {
+    const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
+    const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
+    const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
+    if (begin < end) small::group<Shape, Columns, Matrix>(a, p, begin, end, lane);
   }
   if (lane.empty) {
     for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
@@ -747,11 +570,12 @@ small_kernel describe_small_kernel() {
   using Shape = small::shape<T, Columns, Matrix>;
   small_kernel kernel;
   kernel.function = reinterpret_cast<const void*>(&small_accumulate<T, Columns, Matrix>);
-  kernel.threads = Shape::registers.threads;
+  kernel.most_threads = Shape::registers.threads;
+  kernel.registers = 65536 / (Shape::registers.threads * Shape::registers.blocks) / 8 * 8;
   kernel.sums = Shape::sums;
   kernel.record = Shape::record;
   kernel.row_elements = Shape::planes * Shape::vector;
-  kernel.vector = Shape::vector;
+  kernel.thread_rows = Shape::registers.rows;
   kernel.flushed_sums = Shape::flushed_sums;
   return kernel;
 }

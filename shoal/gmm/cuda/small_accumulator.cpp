@@ -17,29 +17,20 @@
 namespace shoal::gmm {
 namespace {
 
-std::size_t row_places(std::size_t stage_rows, std::size_t slices) { return stage_rows + slices; }
-
-// The bits of far rows lie in pairs of words.
-std::size_t far_words(std::size_t rows) { return (rows + 63) / 64 * 2; }
+constexpr std::size_t warp = 32;
 
 // How a shape is worked on. All of it depends on the shape alone, for the bits do.
 struct small_plan {
   std::size_t threads = 0;
   std::size_t blocks = 0;  // of a multiprocessor
   std::size_t shared_bytes = 0;
-  std::size_t round_components = 0;
+  std::size_t resident_records = 0;
   std::size_t stage_rows = 0;
   std::size_t group_rows = 0;
   std::size_t unit_groups = 0;
   std::size_t lanes = 0;
   std::size_t single_precision_slices = 0;
 };
-
-#include <cstdlib>
-std::size_t knob(const char* name, std::size_t otherwise) {
-  const char* const text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
@@ -51,70 +42,57 @@ small_kernel find_kernel(const accumulator_shape& shape) {
                                : find_small_diagonal_kernel<Scalar>(layout.columns());
 }
 
-// Elements between components: an odd number of vectors, because threads of different components read them at once.
-std::size_t term_stride(const small_kernel& kernel, std::size_t stage_rows) {
-  return (stage_rows / kernel.vector | 1) * kernel.vector;
+std::size_t term_stride(std::size_t components) { return components | 1; }
+
+// Components whose moments a block of `threads` sums at a time: all, or even shares of them.
+std::size_t round_components(std::size_t components, std::size_t threads) {
+  return ceiling(components, ceiling(components, threads));
 }
 
-// Rows that a thread has of a stage of `rows`, and of a whole group.
-std::size_t slice_rows(const small_kernel& kernel, std::size_t rows, std::size_t slices) {
-  return ceiling(ceiling(rows, kernel.vector), slices) * kernel.vector;
-}
-std::size_t thread_rows(const small_kernel& kernel, std::size_t group_rows, std::size_t stage_rows,
-                        std::size_t slices) {
-  return group_rows / stage_rows * slice_rows(kernel, stage_rows, slices) +
-         slice_rows(kernel, group_rows % stage_rows, slices);
+// Rows that the slowest thread of the moments sums in one group.
+std::size_t thread_rows(std::size_t group_rows, std::size_t stage_rows, std::size_t slices) {
+  return group_rows / stage_rows * ceiling(stage_rows, slices) + ceiling(group_rows % stage_rows, slices);
 }
 
-// A block of `threads` with as many rows in a stage as its memory allows and pays, and with as few rounds of components
-// as fit. Nothing when none fits.
+// Shared memory of a block, stage by stage as long as it allows. Nothing when not even 32 rows fit.
 template <class Scalar>
 std::optional<small_plan> plan_block(const small_kernel& kernel, std::size_t components, std::size_t threads,
                                      std::size_t blocks, std::size_t block_bytes) {
   small_plan plan;
   plan.threads = threads;
   plan.blocks = blocks;
+  const std::size_t row_bytes = (kernel.row_elements + 1 + term_stride(components)) * sizeof(Scalar);
+  const std::size_t record_bytes = kernel.record * sizeof(Scalar);
   const std::size_t flush_bytes = threads * std::max(kernel.flushed_sums * sizeof(Scalar), 2 * sizeof(double));
-  for (std::size_t rounds = ceiling(components, threads); rounds <= most_rounds; ++rounds) {
-    plan.round_components = ceiling(components, rounds);
-    const std::size_t slices = threads / plan.round_components;
-    const auto bytes = [&](std::size_t rows) {
-      const std::size_t stage = (rows + components * term_stride(kernel, rows)) * sizeof(Scalar) +
-                                far_words(rows) * sizeof(unsigned);
-      return (plan.round_components * kernel.record + 2 * row_places(rows, slices) * kernel.row_elements) *
-                 sizeof(Scalar) +
-             std::max(stage, flush_bytes);
-    };
-    // Every thread has the same number of vectors of rows.
-    std::size_t rows = knob("Q", small_slice_rows) / kernel.vector * kernel.vector * slices;
-    while (rows < 2 * least_stage_rows) rows += kernel.vector * slices;
-    while (rows >= least_stage_rows && (bytes(rows) > block_bytes || rows > cuda::piece_unit)) {
-      rows -= std::min(rows, kernel.vector * slices);
-    }
-    if (rows < least_stage_rows) continue;
-    plan.stage_rows = rows;
-    plan.shared_bytes = bytes(rows);
-    return plan;
+  const auto bytes = [&](std::size_t records, std::size_t rows) {
+    return records * record_bytes + std::max(rows * row_bytes, flush_bytes) + rows / warp * sizeof(unsigned);
+  };
+  // At most half of the memory is for parameters, unless that leaves room for a full stage.
+  const std::size_t full_stage = kernel.thread_rows * threads;
+  std::size_t records = components;
+  if (bytes(records, full_stage) > block_bytes) {
+    records = std::min(components, std::max<std::size_t>(1, block_bytes / 2 / record_bytes));
   }
-  return std::nullopt;
+  std::size_t rows = full_stage;
+  while (rows >= warp && bytes(records, rows) > block_bytes) rows -= warp;
+  if (rows < warp) return std::nullopt;
+  plan.resident_records = records;
+  plan.stage_rows = rows;
+  plan.shared_bytes = bytes(records, rows);
+  return plan;
 }
 
 // Groups, so many to a unit that the multiprocessors are done at the same time and no thread sums more than
 // most_lane_rows rows.
-void plan_groups(std::size_t share_rows, std::size_t multiprocessors, const small_kernel& kernel, small_plan& plan) {
+void plan_groups(std::size_t share_rows, std::size_t multiprocessors, std::size_t slices, small_plan& plan) {
   const std::size_t places = multiprocessors * plan.blocks;
-  const std::size_t slices = plan.threads / plan.round_components;
   double least = std::numeric_limits<double>::infinity();
-  for (std::size_t groups = 1; groups <= cuda::piece_unit / least_group_rows; ++groups) {
+  for (std::size_t groups = 1; groups <= cuda::piece_unit / warp; ++groups) {
     const std::size_t rows = ceiling(cuda::piece_unit, groups);
     if (ceiling(cuda::piece_unit, rows) != groups) continue;
-    if (groups != knob("G", groups)) continue;
-    if (thread_rows(kernel, rows, plan.stage_rows, slices) > most_lane_rows) continue;
-    const std::size_t all =
-        share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
-    const std::size_t each = ceiling(all, multiprocessors);
-    const double time = static_cast<double>(each * (thread_rows(kernel, rows, plan.stage_rows, slices) + group_cost)) *
-                        (each == 1 ? lone_block : 1.0);
+    if (thread_rows(rows, plan.stage_rows, slices) > most_lane_rows) continue;
+    const std::size_t all = share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
+    const double time = static_cast<double>(ceiling(all, places)) * (static_cast<double>(rows) + group_cost_rows);
     if (time >= least) continue;
     least = time;
     plan.unit_groups = groups;
@@ -122,37 +100,39 @@ void plan_groups(std::size_t share_rows, std::size_t multiprocessors, const smal
     plan.lanes = std::min(places, std::max<std::size_t>(1, all));
   }
   plan.single_precision_slices =
-      std::max<std::size_t>(1, most_lane_rows / thread_rows(kernel, plan.group_rows, plan.stage_rows, slices));
+      std::max<std::size_t>(1, most_lane_rows / thread_rows(plan.group_rows, plan.stage_rows, slices));
 }
 
 template <class Scalar>
 std::optional<small_plan> make_plan(const accumulator_shape& shape, const small_kernel& kernel) {
+  constexpr std::size_t registers = 65536;
   // The system keeps 1 KiB for itself in each block.
   constexpr std::size_t system_bytes = 1024;
   const std::size_t components = shape.layout.components();
   std::optional<small_plan> best;
   double most = 0;
-  // Two blocks or more have something to do while one waits; larger blocks make fewer lanes.
-  for (std::size_t blocks = 1; blocks <= kernel.threads / small_thread_unit; ++blocks) {
-    if (kernel.threads % (blocks * small_thread_unit) != 0) continue;
-    if (blocks != knob("B", blocks)) continue;
-    const std::size_t threads = kernel.threads / blocks;
-    const std::size_t bytes = std::min(shape.shared_bytes, (shape.shared_bytes + system_bytes) / blocks - system_bytes);
-    const std::optional<small_plan> plan = plan_block<Scalar>(kernel, components, threads, blocks, bytes);
-    if (!plan) continue;
-    const std::size_t round = plan->round_components;
-    const std::size_t rounds = ceiling(components, round);
-    const auto working = static_cast<double>(blocks * (threads / round) * round);
-    const auto full = static_cast<double>(std::min<std::size_t>(plan->stage_rows, 256)) / 256;
-    const double value =
-        working / static_cast<double>(1 + rounds) * (0.75 + 0.25 * full) / (blocks == 1 ? lone_block : 1.0);
-    if (value > most) {
-      most = value;
-      best = plan;
+  for (std::size_t threads = small_thread_unit; threads <= kernel.most_threads; threads += small_thread_unit) {
+    for (std::size_t blocks = registers / kernel.registers / threads; blocks >= 1; --blocks) {
+      const std::optional<small_plan> plan =
+          plan_block<Scalar>(kernel, components, threads, blocks,
+                             std::min(shape.shared_bytes, (shape.shared_bytes + system_bytes) / blocks - system_bytes));
+      if (!plan) continue;
+      const std::size_t rounds = ceiling(components, threads);
+      const std::size_t round = round_components(components, threads);
+      const std::size_t working = blocks * (threads / round) * round;
+      const double value = static_cast<double>(working) / static_cast<double>(1 + rounds) *
+                           static_cast<double>(std::min(plan->stage_rows, threads)) / static_cast<double>(threads);
+      // Of equals the largest blocks, which make the fewest lanes.
+      if (value >= most) {
+        most = value;
+        best = plan;
+      }
     }
   }
-  if (best) plan_groups(shape.share_rows, shape.multiprocessors, kernel, *best);
-  if (best && knob("V", 0)) fmt::print("T {} B {} S {} round {} group {} G {} lanes {} shared {} pre {}\n", best->threads, best->blocks, best->stage_rows, best->round_components, best->group_rows, best->unit_groups, best->lanes, best->shared_bytes, best->single_precision_slices);
+  if (best) {
+    const std::size_t slices = best->threads / round_components(components, best->threads);
+    plan_groups(shape.share_rows, shape.multiprocessors, slices, *best);
+  }
   return best;
 }
 
@@ -185,11 +165,10 @@ class small_accumulator final : public device_accumulator<Scalar> {
     arguments.count = piece.count;
     arguments.first_unit = piece.share_first / cuda::piece_unit;
     arguments.components = static_cast<unsigned>(layout_.components());
-    arguments.round_components = static_cast<unsigned>(plan_.round_components);
+    arguments.round_components = static_cast<unsigned>(round_components(layout_.components(), plan_.threads));
+    arguments.resident_records = static_cast<unsigned>(plan_.resident_records);
     arguments.stage_rows = static_cast<unsigned>(plan_.stage_rows);
-    arguments.row_places =
-        static_cast<unsigned>(row_places(plan_.stage_rows, plan_.threads / plan_.round_components));
-    arguments.term_stride = static_cast<unsigned>(term_stride(kernel_, plan_.stage_rows));
+    arguments.term_stride = static_cast<unsigned>(term_stride(layout_.components()));
     arguments.group_rows = static_cast<unsigned>(plan_.group_rows);
     arguments.unit_groups = static_cast<unsigned>(plan_.unit_groups);
     arguments.single_precision_slices = static_cast<unsigned>(plan_.single_precision_slices);
@@ -239,10 +218,11 @@ std::unique_ptr<device_accumulator<Scalar>> make_small_accumulator(const accumul
     const std::optional<small_plan> plan = make_plan<Scalar>(shape, kernel);
     if (plan) return std::make_unique<small_accumulator<Scalar>>(shape, kernel, *plan);
   }
-  throw bad_argument(fmt::format(
-      "the kernels for few columns take 1 to {} columns and as many components as fit into a block's shared memory, not "
-      "{} columns and {} components",
-      most_small_columns, shape.layout.columns(), shape.layout.components()));
+  throw bad_argument(
+      fmt::format("the kernels for few columns take 1 to {} columns and as many components as fit into a block's "
+                  "shared memory, not "
+                  "{} columns and {} components",
+                  most_small_columns, shape.layout.columns(), shape.layout.components()));
 }
 template std::unique_ptr<device_accumulator<float>> make_small_accumulator(const accumulator_shape&);
 template std::unique_ptr<device_accumulator<double>> make_small_accumulator(const accumulator_shape&);

@@ -24,10 +24,10 @@ struct small_arguments {
   std::size_t count = 0;            ///< rows of the piece
   std::size_t first_unit = 0;       ///< unit of the share that the piece begins with
   unsigned components = 0;
-  unsigned round_components = 0;  ///< components that the threads of a block have at a time
-  unsigned stage_rows = 0;        ///< rows whose responsibilities lie in shared memory at a time; a multiple of a vector
-  unsigned row_places = 0;        ///< places for those rows and one more after each slice
-  unsigned term_stride = 0;       ///< elements between the responsibilities of two components; an odd number of vectors
+  unsigned round_components = 0;  ///< components whose moments are summed at a time, at most the threads of a block
+  unsigned resident_records = 0;  ///< components whose parameters lie in shared memory at a time
+  unsigned stage_rows = 0;        ///< rows whose responsibilities lie in shared memory at a time; a multiple of 32
+  unsigned term_stride = 0;       ///< elements between the responsibilities of two rows; odd
   unsigned group_rows = 0;
   unsigned unit_groups = 0;
   unsigned single_precision_slices = 0;  ///< threads' sums that are added in the data's scalar, at most 128 rows
@@ -37,11 +37,12 @@ struct small_arguments {
 /// One kernel.
 struct small_kernel {
   const void* function = nullptr;  ///< __global__ void(small_arguments<Scalar>)
-  unsigned threads = 0;            ///< of a multiprocessor, in one block or several
+  unsigned most_threads = 0;       ///< of a block
+  unsigned registers = 0;          ///< of a thread, at most
   unsigned sums = 0;               ///< of a component
   unsigned record = 0;             ///< elements of one component's parameters in shared memory
-  unsigned row_elements = 0;       ///< of one row in shared memory, of which there are two stages
-  unsigned vector = 0;             ///< elements of 16 bytes
+  unsigned row_elements = 0;       ///< of one row in shared memory
+  unsigned thread_rows = 0;        ///< rows that a thread works on at a time
   unsigned flushed_sums = 0;       ///< sums of all threads that pass through shared memory at a time
 };
 

@@ -49,8 +49,7 @@ class device_arrays {
       for (std::size_t i = 0; i < d; ++i) {
         for (std::size_t j = 0; j < d; ++j) {
           const std::size_t tile = j / shoal::gmm::factor_tile * shoal::gmm::factor_tile;
-          const std::size_t place =
-              shoal::gmm::packed_tile_start(tile) + i * shoal::gmm::factor_tile + (j - tile);
+          const std::size_t place = shoal::gmm::packed_tile_start(tile) + i * shoal::gmm::factor_tile + (j - tile);
           factors.push_back(i <= j ? own[place] : Arithmetic{0});
         }
       }

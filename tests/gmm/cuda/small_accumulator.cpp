@@ -87,7 +87,8 @@ std::vector<Scalar> random_weights(std::size_t rows, unsigned seed) {
   std::mt19937_64 engine(seed);
   std::uniform_real_distribution<double> uniform(0, 2);
   std::vector<Scalar> weights;
-  for (std::size_t i = 0; i < rows; ++i) weights.push_back(i % 11 == 3 ? Scalar{0} : static_cast<Scalar>(uniform(engine)));
+  for (std::size_t i = 0; i < rows; ++i)
+    weights.push_back(i % 11 == 3 ? Scalar{0} : static_cast<Scalar>(uniform(engine)));
   return weights;
 }
 
@@ -137,8 +138,7 @@ TEST_F(SmallAccumulator, AnyNumberOfComponents) {
 }
 
 // Rows at the distances that float32 cannot square, among others.
-void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components,
-               std::size_t every) {
+void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
   const auto model = rounded_model(type, components, columns, 2, 7);
   auto data = reference::random_rows<float>(model, rows, columns, 8);
   std::size_t planted = 0;
@@ -148,9 +148,8 @@ void check_far(covariance_type type, std::size_t rows, std::size_t columns, std:
     ++planted;
   }
   const auto weights = random_weights<float>(rows, 9);
-  const std::string what =
-      fmt::format("{}, {} rows, {} columns, {} components, every {}th far", checks::name(type), rows, columns,
-                  components, every);
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, every {}th far", checks::name(type),
+                                       rows, columns, components, every);
   on_device<float> device(model, data, weights);
   const statistics got = device.sums();
   EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
