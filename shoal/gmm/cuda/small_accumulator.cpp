@@ -92,7 +92,8 @@ void plan_groups(std::size_t share_rows, std::size_t multiprocessors, std::size_
     if (ceiling(cuda::piece_unit, rows) != groups) continue;
     if (thread_rows(rows, plan.stage_rows, slices) > most_lane_rows) continue;
     const std::size_t all = share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
-    const double time = static_cast<double>(ceiling(all, places)) * (static_cast<double>(rows) + group_cost_rows);
+    const double time =
+        static_cast<double>(ceiling(all, multiprocessors)) * (static_cast<double>(rows) + group_cost_rows);
     if (time >= least) continue;
     least = time;
     plan.unit_groups = groups;

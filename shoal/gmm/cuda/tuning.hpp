@@ -30,10 +30,12 @@ constexpr small_registers registers_for(int words) {
   return {256, 1, 1};
 }
 
-/// Blocks have a multiple of so many threads: registers are given to so many at a time.
+/// Blocks have a multiple of so many threads: registers are given to so many at a time. Two blocks of 256 take 0.091 ms
+/// at (2²⁰, 8, 10), four of 128 0.094.
 inline constexpr std::size_t small_thread_unit = 128;
 
-/// What beginning and ending a group costs, in rows.
+/// What beginning and ending a group costs, in rows. (46,800, 8, 8) takes 0.0120 ms with a group of 373 rows for each
+/// multiprocessor and 0.0136 with two of 179, whose lanes take longer to merge.
 inline constexpr double group_cost_rows = 48;
 
 }  // namespace shoal::gmm
