@@ -34,8 +34,7 @@ class device_mixture_buffers {
       for (std::size_t i = 0; i < columns; ++i) {
         for (std::size_t j = i; j < columns; ++j) {
           const std::size_t tile = j / factor_tile * factor_tile;
-          factors[(k * columns + i) * columns + j] =
-              triangle[packed_tile_start(tile) + i * factor_tile + (j - tile)];
+          factors[(k * columns + i) * columns + j] = triangle[packed_tile_start(tile) + i * factor_tile + (j - tile)];
         }
       }
     }
