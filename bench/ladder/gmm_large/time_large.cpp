@@ -83,8 +83,10 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
     accumulator->add({rows.data(), nullptr, 0, 0, count}, device.view(), stream);
     accumulator->merge(sums.data(), device.view(), stream);
   };
-  const double clear = time_graph(stream, [&] { accumulator->clear(device.view(), stream); }, 10);
-  const double merge = time_graph(stream, [&] { accumulator->merge(sums.data(), device.view(), stream); }, 10);
+  const double clear = time_graph(
+      stream, [&] { accumulator->clear(device.view(), stream); }, 10);
+  const double merge = time_graph(
+      stream, [&] { accumulator->merge(sums.data(), device.view(), stream); }, 10);
   const double whole = time_graph(stream, all, 20);
   const double again = time_graph(stream, all, 20);
   std::printf("%-5s %8zu x %3zu K=%3zu spread %4.1f: whole %8.4f ms (again %8.4f), clear %7.4f, merge %7.4f, W0 %.3f\n",

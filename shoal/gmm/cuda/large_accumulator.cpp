@@ -41,12 +41,13 @@ class large_accumulator final : public device_accumulator<float> {
     const auto sums = static_cast<std::size_t>(large::sums_size(groups));
 
     const std::size_t share = up_to(std::max<std::size_t>(shape.share_rows, 1), cuda::piece_unit);
-    problem_.chunk_rows = std::min(
-        {share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit, most_chunk_rows});
+    problem_.chunk_rows =
+        std::min({share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit,
+                  most_chunk_rows});
     // As many lanes as fill the processors once, but for small shares and large statistics.
     const large::moments_plan plan = plan_of(layout_);
-    const std::size_t groups_of_components =
-        (components + static_cast<std::size_t>(plan.block_components) - 1) / static_cast<std::size_t>(plan.block_components);
+    const std::size_t groups_of_components = (components + static_cast<std::size_t>(plan.block_components) - 1) /
+                                             static_cast<std::size_t>(plan.block_components);
     const std::size_t blocks = shape.multiprocessors * static_cast<std::size_t>(plan.blocks);
     const std::size_t sections = share / large::section_rows;
     const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
@@ -73,8 +74,7 @@ class large_accumulator final : public device_accumulator<float> {
     problem_.scratch = take(scratch_, static_cast<std::size_t>(large::far_warps) * components);
     problem_.sums = take(sums_, 2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
     problem_.any_far = take(any_far_, 1);
-    problem_.likelihood =
-        take(likelihood_, static_cast<std::size_t>(large::likelihood_lanes) * large::likelihood_sums);
+    problem_.likelihood = take(likelihood_, static_cast<std::size_t>(large::likelihood_lanes) * large::likelihood_sums);
   }
 
   void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
@@ -87,9 +87,10 @@ class large_accumulator final : public device_accumulator<float> {
   void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
            cudaStream_t stream) override {
     if (piece.share_first % cuda::piece_unit != 0 || reinterpret_cast<std::uintptr_t>(piece.rows) % 16 != 0) {
-      throw bad_argument(fmt::format("a piece begins at row {} of its share, which is not a multiple of {}, or is not "
-                                     "aligned to 16 bytes",
-                                     piece.share_first, cuda::piece_unit));
+      throw bad_argument(
+          fmt::format("a piece begins at row {} of its share, which is not a multiple of {}, or is not "
+                      "aligned to 16 bytes",
+                      piece.share_first, cuda::piece_unit));
     }
     const large::problem mixture = with(parameters);
     for (std::size_t first = 0; first < piece.count; first += problem_.chunk_rows) {

@@ -86,10 +86,10 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
   const int lane = static_cast<int>(blockIdx.y);
   const int places = group_columns * mixture.groups;
   const int sizes = sums_size(mixture.groups);
-  double* const sums =
-      mixture.sums + (static_cast<std::size_t>(mixture.lanes + lane) * mixture.components + k) * sizes;
+  double* const sums = mixture.sums + (static_cast<std::size_t>(mixture.lanes + lane) * mixture.components + k) * sizes;
   const float2* const scales = mixture.moment_scales + k * places;
-  const auto first_section = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
+  const auto first_section =
+      static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
   int section = lane - first_section;
   if (section < 0) section += mixture.lanes;
   for (; section * section_rows < rows.count; section += mixture.lanes) {
@@ -105,10 +105,11 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
         for (int place = static_cast<int>(threadIdx.x); place < places; place += threads) {
           const int column = moment_column(mixture.groups, mixture.width, place / 8, place % 8);
           const bool inside = column < mixture.columns;
-          z[place] = inside ? (static_cast<double>(rows.rows[static_cast<std::size_t>(index) * mixture.columns + column]) -
-                               mixture.double_centres[static_cast<std::size_t>(k) * mixture.columns + column]) *
-                                  static_cast<double>(scales[place].x)
-                            : 0.0;
+          z[place] = inside
+                         ? (static_cast<double>(rows.rows[static_cast<std::size_t>(index) * mixture.columns + column]) -
+                            mixture.double_centres[static_cast<std::size_t>(k) * mixture.columns + column]) *
+                               static_cast<double>(scales[place].x)
+                         : 0.0;
         }
         __syncthreads();
         for (int i = static_cast<int>(threadIdx.x); i < places * places; i += threads) {

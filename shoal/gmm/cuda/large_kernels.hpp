@@ -15,8 +15,8 @@ void pack_mixture(const problem& mixture, cudaStream_t stream);
 /// Fills terms, shifts, far_masks and word_sums of a chunk.
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream);
 
-/// Adds the second and first moments and the weights of a chunk to the lanes: a component to a warp up to 64 columns, to
-/// a team of four warps beyond.
+/// Adds the second and first moments and the weights of a chunk to the lanes: a component to a warp up to 64 columns,
+/// to a team of four warps beyond.
 void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream);
 

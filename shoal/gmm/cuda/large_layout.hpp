@@ -26,7 +26,7 @@ inline constexpr int likelihood_sums = 3;
 /// Groups of columns that the kernels are compiled for.
 constexpr int compiled_groups(std::size_t columns) {
   const int groups = (static_cast<int>(columns) + group_columns - 1) / group_columns;
-  return groups <= 8 ? (groups < 2 ? 2 : groups) : (groups + 1) / 2 * 2;
+  return groups <= 8 ? (groups < 2 ? 2 : groups) : (groups + 3) / 4 * 4;
 }
 
 /// Steps of 16 columns in which a product sums over the columns.
@@ -36,9 +36,9 @@ constexpr int steps_of(int groups) { return (groups + 1) / 2; }
 constexpr int tile_index(int groups, int m, int n) { return m * groups - m * (m - 1) + n - 2 * m; }
 constexpr int tile_count(int groups) { return tile_index(groups, steps_of(groups), 2 * steps_of(groups)); }
 
-/// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor, [tile][thread]
-/// two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each pair; the
-/// log-constant. In a frame that all components share, b is what is left of y at the frame's centre.
+/// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor,
+/// [tile][thread] two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each
+/// pair; the log-constant. In a frame that all components share, b is what is left of y at the frame's centre.
 constexpr int record_scales(int groups) { return tile_count(groups) * 32; }
 constexpr int record_offsets(int groups) { return record_scales(groups) + 8 * steps_of(groups); }
 constexpr int record_constant(int groups) { return record_offsets(groups) + 4 * steps_of(groups); }
@@ -91,7 +91,7 @@ struct problem {
   int lanes = 0;
   bool tied = false;
 
-  const float* centres = nullptr;        ///< device_components<float>
+  const float* centres = nullptr;  ///< device_components<float>
   const float* offsets = nullptr;
   const float* factors = nullptr;
   const float* log_constants = nullptr;
@@ -103,22 +103,22 @@ struct problem {
   const double* double_log_shift = nullptr;
   const int* stopped = nullptr;
 
-  int* exponents = nullptr;      ///< [K][columns] of the columns' deviations under a component
-  int* peaks = nullptr;          ///< [K] exponent of the greatest element of the factor in these units; no_peak: empty
-  float2* frame = nullptr;       ///< [columns, padded] S, −mS: the units and the centre that all components share
-  int* apart = nullptr;          ///< not zero: the components are too far apart for such a frame
-  uint4* records = nullptr;      ///< [K][record_size]
-  float2* moment_scales = nullptr;    ///< [K][place] s, −cs
-  int* coarse = nullptr;              ///< not zero: a component is out of float16's range, every row is far
+  int* exponents = nullptr;  ///< [K][columns] of the columns' deviations under a component
+  int* peaks = nullptr;      ///< [K] exponent of the greatest element of the factor in these units; no_peak: empty
+  float2* frame = nullptr;   ///< [columns, padded] S, −mS: the units and the centre that all components share
+  int* apart = nullptr;      ///< not zero: the components are too far apart for such a frame
+  uint4* records = nullptr;  ///< [K][record_size]
+  float2* moment_scales = nullptr;  ///< [K][place] s, −cs
+  int* coarse = nullptr;            ///< not zero: a component is out of float16's range, every row is far
 
-  float* terms = nullptr;        ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
-  float2* shifts = nullptr;      ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
-  unsigned* far_masks = nullptr;   ///< [chunk_rows / word_rows]
-  double2* word_sums = nullptr;  ///< [chunk_rows / word_rows] Σ w ln p, Σ w
-  double* scratch = nullptr;     ///< [far_warps][K]
-  double* sums = nullptr;        ///< [2 · lanes][K][sums_size]; the second half is of far rows
-  int* any_far = nullptr;        ///< not zero: the second half is not all zero
-  double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
+  float* terms = nullptr;  ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
+  float2* shifts = nullptr;  ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
+  unsigned* far_masks = nullptr;  ///< [chunk_rows / word_rows]
+  double2* word_sums = nullptr;   ///< [chunk_rows / word_rows] Σ w ln p, Σ w
+  double* scratch = nullptr;      ///< [far_warps][K]
+  double* sums = nullptr;         ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;         ///< not zero: the second half is not all zero
+  double* likelihood = nullptr;   ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };
 

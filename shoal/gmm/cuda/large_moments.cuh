@@ -35,10 +35,10 @@ __device__ inline float warp_maximum(float value) {
 
 /// The exponent of the largest root: divided by that power of two, roots have digits in float16 down to much smaller
 /// ones.
-__device__ inline int exponent_of(float most) {
-  return max(static_cast<int>(__float_as_uint(most) >> 23) - 127, -120);
+__device__ inline int exponent_of(float most) { return max(static_cast<int>(__float_as_uint(most) >> 23) - 127, -120); }
+__device__ inline float factor_for(int exponent) {
+  return __uint_as_float(static_cast<unsigned>(127 - exponent) << 23);
 }
-__device__ inline float factor_for(int exponent) { return __uint_as_float(static_cast<unsigned>(127 - exponent) << 23); }
 /// The square of what factor_for divided by.
 __device__ inline double undo(int exponent) {
   return __longlong_as_double(static_cast<long long>(1023 + 2 * exponent) << 52);

@@ -1,6 +1,6 @@
-// The maximisation's sums for 65 to 128 columns: Σ r (z, 1)(z, 1)ᵀ, a component to a team of four warps. The team squares
-// and splits the rows that its component holds once, step by step, and shares them; each warp multiplies a block of
-// tiles.
+// The maximisation's sums for 65 to 128 columns: Σ r (z, 1)(z, 1)ᵀ, a component to a team of four warps. The team
+// squares and splits the rows that its component holds once, step by step, and shares them; each warp multiplies a
+// block of tiles.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -24,30 +24,28 @@ constexpr int team_bytes(int groups) { return sums_bytes(groups) + list_bytes + 
 
 __device__ void team_wait(int team) { asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(32 * warps) : "memory"); }
 
-// The tiles of one warp: rows of tiles [first_m, end_m) and groups of columns [first_n, end_n), on and above the
-// diagonal. The triangle is cut into two triangles on the diagonal and two halves of the square between them.
-template <int Groups, int Part>
+// The tiles on and above the diagonal are cut into two triangles on the diagonal and two halves of the square between
+// them, one for each warp. There are two shapes, so that the warps share two pieces of code: four would not fit into
+// the instruction cache.
+template <int Groups, bool Diagonal>
 struct block_of_tiles {
-  static constexpr int all = steps_of(Groups);
-  static constexpr int middle = (all + 1) / 2;
-  static constexpr int half = (Groups - 2 * middle + 1) / 2;
-  static constexpr int first_m = Part == 1 ? middle : 0;
-  static constexpr int end_m = Part == 1 ? all : middle;
-  static constexpr int first_n = Part == 0 ? 0 : (Part == 3 ? 2 * middle + half : 2 * middle);
-  static constexpr int end_n = Part == 0 ? 2 * middle : (Part == 2 ? 2 * middle + half : Groups);
-  static constexpr bool diagonal = Part < 2;
-  static constexpr int height = end_m - first_m;
-  static constexpr int width = end_n - first_n;
+  static_assert(Groups % 4 == 0);
+  static constexpr int height = Groups / 4;
+  static constexpr int width = Diagonal ? Groups / 2 : Groups / 4;
+  static constexpr bool has(int m, int n) { return !Diagonal || n >= 2 * m; }
 };
 
-// One warp's part of a component's sums. It makes the terms of groups 4 · Part … and multiplies its block of tiles.
-template <int Groups, int Width, int Part>
+// One warp's part of a component's sums. It makes the terms of groups 4 · number … and multiplies its block of tiles.
+template <int Groups, int Width, bool Diagonal>
 struct part {
-  using block = block_of_tiles<Groups, Part>;
-  static constexpr int first_group = 4 * Part;
-  static constexpr int own_groups = Groups - first_group < 4 ? (Groups > first_group ? Groups - first_group : 0) : 4;
-  static constexpr int kept_groups = own_groups == 0 ? 1 : own_groups;
+  using block = block_of_tiles<Groups, Diagonal>;
+  static constexpr int own_groups = 4;
 
+  int number;  // of the warp in the team: the triangles are 0 and 1, the halves 2 and 3
+  int first_group;
+  bool makes;  // whether there are groups for this warp to make
+  int first_m;
+  int first_n;
   const problem& mixture;
   const chunk& rows;
   int team;
@@ -59,27 +57,32 @@ struct part {
   listed_row* list;
   uint4* shared_terms;
 
-  float2 scale[kept_groups];
-  const float* column[kept_groups];  // of the chunk's first row; used where a read begins
+  float2 scale[own_groups];
+  const float* column[own_groups];  // of the chunk's first row; used where a read begins
   float sum[block::height][block::width][4];
-  float first[kept_groups];
+  float first[own_groups];
   float weight;
 
-  __device__ part(const problem& mixture_, const chunk& rows_, int team_, int k, unsigned char* memory)
-      : mixture(mixture_), rows(rows_), team(team_) {
+  __device__ part(const problem& mixture_, const chunk& rows_, int team_, int number_, int k, unsigned char* memory)
+      : number(number_), mixture(mixture_), rows(rows_), team(team_) {
+    first_group = 4 * number;
+    makes = first_group < Groups;
+    first_m = number == 1 ? Groups / 4 : 0;
+    first_n = number == 0 ? 0 : (number == 3 ? Groups / 4 * 3 : Groups / 2);
     thread = static_cast<int>(threadIdx.x) % 32;
     made_member = thread % 8;
     made_row = thread / 8;
     sums = reinterpret_cast<double*>(memory);
     list = reinterpret_cast<listed_row*>(memory + sums_bytes(Groups));
     shared_terms = reinterpret_cast<uint4*>(reinterpret_cast<unsigned char*>(list) + list_bytes);
+    if (makes) {
 #pragma unroll
-    for (int q = 0; q < own_groups; ++q) {
-      const int c = first_group + q;
-      scale[q] = mixture.moment_scales[k * group_columns * Groups + 8 * c + made_member];
-      // Beyond the last column it reads some other one, which its scale of zero takes out.
-      column[q] = rows.rows + min(moment_column(Groups, Width, c, made_member),
-                                  mixture.columns - read_width(Groups, Width, c));
+      for (int q = 0; q < own_groups; ++q) {
+        const int c = first_group + q;
+        scale[q] = mixture.moment_scales[k * group_columns * Groups + 8 * c + made_member];
+        // Beyond the last column it reads some other one, which its scale of zero takes out.
+        column[q] = rows.rows + min(moment_column(Groups, Width, c, made_member), mixture.columns - Width);
+      }
     }
     clear();
   }
@@ -95,28 +98,24 @@ struct part {
     weight = 0;
   }
 
-  static constexpr bool multiplies(int m, int n) {
-    return !block::diagonal || block::first_n + n >= 2 * (block::first_m + m);
-  }
-
-  __device__ void load_step(int at, listed_row (&entry)[4], float (&x)[4][kept_groups]) const {
+  __device__ void load_step(int at, listed_row (&entry)[4], float (&x)[4][own_groups]) const {
+    if (!makes) return;
     step_entries(list + at, made_row, entry);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
 #pragma unroll
-      for (int q = 0; q < own_groups; q += read_width(Groups, Width, first_group + q)) {
+      for (int q = 0; q < own_groups; q += Width) {
         const float* const from = column[q] + entry[i].begin;
-        const int width = read_width(Groups, Width, first_group + q);
-        if (width == 4) {
+        if constexpr (Width == 4) {
           const float4 four = *reinterpret_cast<const float4*>(from);
-          x[i][q] = four.x;
-          if (q + 1 < own_groups) x[i][q + 1] = four.y;
-          if (q + 2 < own_groups) x[i][q + 2] = four.z;
-          if (q + 3 < own_groups) x[i][q + 3] = four.w;
-        } else if (width == 2) {
+          x[i][0] = four.x;
+          x[i][1] = four.y;
+          x[i][2] = four.z;
+          x[i][3] = four.w;
+        } else if constexpr (Width == 2) {
           const float2 two = *reinterpret_cast<const float2*>(from);
           x[i][q] = two.x;
-          if (q + 1 < own_groups) x[i][q + 1] = two.y;
+          x[i][q + 1] = two.y;
         } else {
           x[i][q] = *from;
         }
@@ -129,7 +128,8 @@ struct part {
   static __device__ int term_place(int member, int row) { return 8 * row + (member ^ (2 * row)); }
 
   // Scales, weighs and splits one step: v = √r z.
-  __device__ void make_terms(const listed_row (&entry)[4], const float (&x)[4][kept_groups], float factor, uint4* to) {
+  __device__ void make_terms(const listed_row (&entry)[4], const float (&x)[4][own_groups], float factor, uint4* to) {
+    if (!makes) return;
     float root[4];
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
@@ -153,22 +153,19 @@ struct part {
 
   __device__ void multiply(const uint4* terms, unsigned nothing) {
     const uint4* const own = terms + term_place(thread / 4, thread % 4);
-    const uint4 zeros = make_uint4(0, 0, 0, 0);
-    uint4 b[block::width == 0 ? 1 : block::width];
+    uint4 b[block::width];
 #pragma unroll
-    for (int n = 0; n < block::width; ++n) b[n] = own[(block::first_n + n) * 32];
+    for (int n = 0; n < block::width; ++n) b[n] = own[(first_n + n) * 32];
 #pragma unroll
     for (int m = 0; m < block::height; ++m) {
-      const int group = 2 * (block::first_m + m);
-      const bool pair = group + 1 < Groups;
-      const first_operand a = block::diagonal
-                                  ? first_operand(b[2 * m], pair ? b[2 * m + 1] : zeros, nothing)
-                                  : first_operand(own[group * 32], pair ? own[(group + 1) * 32] : zeros, nothing);
+      const uint4* const pair = own + 2 * (first_m + m) * 32;
+      const first_operand a =
+          Diagonal ? first_operand(b[2 * m], b[2 * m + 1], nothing) : first_operand(pair[0], pair[32], nothing);
 #pragma unroll
       for (int product = 0; product < 3; ++product) {
 #pragma unroll
         for (int n = 0; n < block::width; ++n) {
-          if (multiplies(m, n)) a.multiply(product, sum[m][n], b[n]);
+          if (block::has(m, n)) a.multiply(product, sum[m][n], b[n]);
         }
       }
     }
@@ -180,8 +177,8 @@ struct part {
     for (int m = 0; m < block::height; ++m) {
 #pragma unroll
       for (int n = 0; n < block::width; ++n) {
-        if (!multiplies(m, n)) continue;
-        const int tile = tile_index(Groups, block::first_m + m, block::first_n + n);
+        if (!block::has(m, n)) continue;
+        const int tile = tile_index(Groups, first_m + m, first_n + n);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           double& total = sums[(tile * 4 + i) * 32 + thread];
@@ -189,15 +186,17 @@ struct part {
         }
       }
     }
+    if (makes) {
 #pragma unroll
-    for (int q = 0; q < own_groups; ++q) {
-      float part_sum = first[q];
-      part_sum += __shfl_xor_sync(~0U, part_sum, 8);
-      part_sum += __shfl_xor_sync(~0U, part_sum, 16);
-      double& total = sums[sums_first(Groups) + 8 * (first_group + q) + made_member];
-      if (made_row == q % 4) total = fma(static_cast<double>(part_sum), back, total);
+      for (int q = 0; q < own_groups; ++q) {
+        float part_sum = first[q];
+        part_sum += __shfl_xor_sync(~0U, part_sum, 8);
+        part_sum += __shfl_xor_sync(~0U, part_sum, 16);
+        double& total = sums[sums_first(Groups) + 8 * (first_group + q) + made_member];
+        if (made_row == q % 4) total = fma(static_cast<double>(part_sum), back, total);
+      }
     }
-    if (Part == 0) {
+    if (number == 0) {
       float part_sum = weight;
       part_sum += __shfl_xor_sync(~0U, part_sum, 8);
       part_sum += __shfl_xor_sync(~0U, part_sum, 16);
@@ -212,18 +211,31 @@ struct part {
   __device__ int list_rows(const float* terms, int first_row, float& most) {
     int count = 0;
     most = 0;
-#pragma unroll 4
-    for (int i = 0; i < section_rows; i += 32) {
-      const int row = first_row + i + thread;
-      const float root = row < rows.count ? root_of(terms[row], mixture.shifts[row]) : 0.0F;
-      const unsigned mask = __ballot_sync(~0U, root > 0);
-      const auto begin = static_cast<unsigned>(row) * static_cast<unsigned>(mixture.columns);
-      if (Part == 0 && root > 0) list[count + __popc(mask & ((1U << thread) - 1))] = {root, begin};
-      count += __popc(mask);
-      most = fmaxf(most, root);
+    // Several reads under way at a time: each comes from far.
+    constexpr int batch = 8;
+#pragma unroll 1
+    for (int begin = 0; begin < section_rows; begin += 32 * batch) {
+      float term[batch];
+      float2 shift[batch];
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int row = min(first_row + begin + 32 * i + thread, rows.count - 1);
+        term[i] = terms[row];
+        shift[i] = mixture.shifts[row];
+      }
+#pragma unroll
+      for (int i = 0; i < batch; ++i) {
+        const int row = first_row + begin + 32 * i + thread;
+        const float root = row < rows.count ? root_of(term[i], shift[i]) : 0.0F;
+        const unsigned mask = __ballot_sync(~0U, root > 0);
+        const auto at = static_cast<unsigned>(row) * static_cast<unsigned>(mixture.columns);
+        if (number == 0 && root > 0) list[count + __popc(mask & ((1U << thread) - 1))] = {root, at};
+        count += __popc(mask);
+        most = fmaxf(most, root);
+      }
     }
     most = warp_maximum(most);
-    if (Part == 0 && count > 0) {
+    if (number == 0 && count > 0) {
       // Weightless copies of a row of its own: any other may be out of range.
       const int missing = (step_rows - count % step_rows) % step_rows + 2 * step_rows;
       __syncwarp();
@@ -243,7 +255,7 @@ struct part {
     const unsigned nothing = __float_as_uint(most) >> 31;
     const int steps = (count + step_rows - 1) / step_rows;
     listed_row entry[4];
-    float x[4][kept_groups];
+    float x[4][own_groups];
     load_step(0, entry, x);
     make_terms(entry, x, factor, shared_terms);
     load_step(step_rows, entry, x);
@@ -261,9 +273,10 @@ struct part {
   }
 };
 
-template <int Groups, int Width, int Part>
-__device__ void run_part(const problem& mixture, const chunk& rows, int team, int k, unsigned char* memory) {
-  part<Groups, Width, Part> own(mixture, rows, team, k, memory);
+template <int Groups, int Width, bool Diagonal>
+__device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k,
+                         unsigned char* memory) {
+  part<Groups, Width, Diagonal> own(mixture, rows, team, number, k, memory);
   const int lane = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x) % (32 * warps);
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.components + k) * sums_size(Groups);
@@ -290,18 +303,11 @@ __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(con
   if (k >= mixture.components) return;
   unsigned char* const own = reinterpret_cast<unsigned char*>(memory) + team * team_bytes(Groups);
   // Parts differ in work; the second team takes them the other way round, so that the processors' shares even out.
-  switch ((warp + 2 * team) % warps) {
-    case 0:
-      run_part<Groups, Width, 0>(mixture, rows, team, k, own);
-      break;
-    case 1:
-      run_part<Groups, Width, 1>(mixture, rows, team, k, own);
-      break;
-    case 2:
-      run_part<Groups, Width, 2>(mixture, rows, team, k, own);
-      break;
-    default:
-      run_part<Groups, Width, 3>(mixture, rows, team, k, own);
+  const int number = (warp + 2 * team) % warps;
+  if (number < 2) {
+    run_part<Groups, Width, true>(mixture, rows, team, number, k, own);
+  } else {
+    run_part<Groups, Width, false>(mixture, rows, team, number, k, own);
   }
 }
 
@@ -320,9 +326,7 @@ void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream
 
 template <int Groups>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  if constexpr (Groups % 4 == 0) {
-    if (mixture.width == 4) return launch_width<Groups, 4>(mixture, rows, stream);
-  }
+  if (mixture.width == 4) return launch_width<Groups, 4>(mixture, rows, stream);
   if (mixture.width == 2) return launch_width<Groups, 2>(mixture, rows, stream);
   launch_width<Groups, 1>(mixture, rows, stream);
 }
@@ -338,18 +342,10 @@ moments_plan plan_moments_team(int groups, int components) {
 }
 
 void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  switch (mixture.groups) {
-    case 10:
-      launch<10>(mixture, rows, stream);
-      break;
-    case 12:
-      launch<12>(mixture, rows, stream);
-      break;
-    case 14:
-      launch<14>(mixture, rows, stream);
-      break;
-    default:
-      launch<16>(mixture, rows, stream);
+  if (mixture.groups == 12) {
+    launch<12>(mixture, rows, stream);
+  } else {
+    launch<16>(mixture, rows, stream);
   }
   cuda::check_launch("moments");
 }

@@ -87,7 +87,8 @@ struct component_sums {
     clear();
   }
 
-  // Lists the rows of a tile that the component holds, padded to whole steps. `roots` are of rows thread, thread + 32, …
+  // Lists the rows of a tile that the component holds, padded to whole steps. `roots` are of rows thread, thread + 32,
+  // …
   __device__ int list_rows(const float (&roots)[tile_rows(Groups) / 32]) {
     int count = 0;
     __syncwarp();
@@ -182,8 +183,7 @@ struct component_sums {
 };
 
 template <int Groups, int Width>
-__global__ void __launch_bounds__(32 * most_warps(Groups), 2)
-    moments_kernel(const problem mixture, const chunk rows) {
+__global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   extern __shared__ uint4 memory[];
   constexpr int tile_elements = tile_rows(Groups) * tile_stride(Groups);

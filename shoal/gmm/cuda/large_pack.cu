@@ -17,8 +17,8 @@ constexpr int threads = 4 * most_columns;
 constexpr int factor_exponent = 15;
 constexpr int most_shift = 8;
 
-// Deviations that a component's centre may be from the centre that all share: 22 bits of a distance of 16 leave an error
-// of 4e-6 in y.
+// Deviations that a component's centre may be from the centre that all share: 22 bits of a distance of 16 leave an
+// error of 4e-6 in y.
 constexpr float most_frame_distance = 16;
 
 // Exponents of the deviations of the columns: Σ = LLᵀ with L = U⁻ᵀ, so that column i's variance is Σ_c L_ic².
@@ -208,7 +208,8 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
       sum = static_cast<double>(offset[column]);
       for (int i = 0; i <= column && !apart; ++i) {
         const float2 frame = mixture.frame[i];
-        const double distance = static_cast<double>(centre[i]) + static_cast<double>(frame.y) / static_cast<double>(frame.x);
+        const double distance =
+            static_cast<double>(centre[i]) + static_cast<double>(frame.y) / static_cast<double>(frame.x);
         sum -= static_cast<double>(upper[i * stride + column]) * distance;
       }
     }

@@ -77,9 +77,8 @@ statistics in_double(const model& mixture, const std::vector<float>& rows, const
   const std::vector<double> wide(rows.begin(), rows.end());
   const std::vector<double> wide_weights(weights.begin(), weights.end());
   const auto ready = shoal::gmm::prepare<double>(mixture);
-  statistics sums = checks::accumulate<double>(
-      ready, {wide.data(), wide.size() / mixture.columns, mixture.columns},
-      wide_weights.empty() ? nullptr : wide_weights.data());
+  statistics sums = checks::accumulate<double>(ready, {wide.data(), wide.size() / mixture.columns, mixture.columns},
+                                               wide_weights.empty() ? nullptr : wide_weights.data());
   translate(sums, ready.centres, shoal::gmm::prepare<float>(mixture).centres);
   return sums;
 }
@@ -97,8 +96,7 @@ void check(const model& mixture, const std::vector<float>& rows, const std::vect
   const statistics expected = in_double(mixture, rows, weights);
   const std::size_t count = rows.size() / mixture.columns;
   checks::expect_close(got, expected, allowed, name(mixture, count));
-  EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-4 * expected.total_weight())
-      << name(mixture, count);
+  EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-4 * expected.total_weight()) << name(mixture, count);
   EXPECT_EQ(got.values()[3], 0.0);
 }
 
@@ -261,7 +259,8 @@ TEST(LargeAccumulator, SurvivesNearlyCollinearColumns) {
     for (std::size_t k = 0; k < 2; ++k) {
       for (std::size_t i = 0; i < columns; ++i) {
         for (std::size_t j = 0; j < columns; ++j) {
-          mixture.covariances[(k * columns + i) * columns + j] = 1.0 + (i == j ? rest * (1.0 + static_cast<double>(k)) : 0.0);
+          mixture.covariances[(k * columns + i) * columns + j] =
+              1.0 + (i == j ? rest * (1.0 + static_cast<double>(k)) : 0.0);
         }
       }
     }
