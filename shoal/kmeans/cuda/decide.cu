@@ -9,6 +9,7 @@ namespace {
 
 constexpr int threads = 256;
 constexpr int blocks = 528;
+constexpr int staged_columns = 512;
 constexpr int together = 4;  // open rows that a block compares with a centroid at a time
 
 // Nothing is contracted: the sum has the bits of the host's.
@@ -71,25 +72,37 @@ __global__ void __launch_bounds__(threads)
     decide_pair(piece.rows + std::size_t(pair.x) * columns, centroids, pair.y, labels[pair.x]);
   }
   __shared__ candidate of_warp[together][threads / 32];
+  __shared__ double staged[together][staged_columns];
   for (unsigned first = blockIdx.x * together; first < open; first += gridDim.x * together) {
-    const Scalar* rows[together];
+    __shared__ const Scalar* rows[together];
     candidate best[together];
     for (int r = 0; r < together; ++r) {
       rows[r] = piece.rows + std::size_t(doubtful.list[doubtful.capacity - 1 - min(first + r, open - 1)].x) * columns;
       best[r] = {static_cast<double>(INFINITY), 0x7fffffff};
     }
-    for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
-      double distances[together] = {};
+    // Rows of every thread, converted once.
+    const bool fits = columns <= staged_columns;
+    for (int i = threadIdx.x; fits && i < together * columns; i += threads) {
+      staged[i / columns][i % columns] = static_cast<double>(rows[i / columns][i % columns]);
+    }
+    __syncthreads();
+    const auto compare_all = [&](const auto& column) {
+      for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
+        double distances[together] = {};
 #pragma unroll 8
-      for (int j = 0; j < columns; ++j) {
-        const double c = centroids.turned[std::size_t(j) * centroids.padded + k];
+        for (int j = 0; j < columns; ++j) {
+          const double c = centroids.turned[std::size_t(j) * centroids.padded + k];
 #pragma unroll
-        for (int r = 0; r < together; ++r) {
-          distances[r] = add_square(distances[r], static_cast<double>(rows[r][j]), c);
+          for (int r = 0; r < together; ++r) distances[r] = add_square(distances[r], column(r, j), c);
         }
-      }
 #pragma unroll
-      for (int r = 0; r < together; ++r) best[r].take(distances[r], k);
+        for (int r = 0; r < together; ++r) best[r].take(distances[r], k);
+      }
+    };
+    if (fits) {
+      compare_all([&](int r, int j) { return staged[r][j]; });
+    } else {
+      compare_all([&](int r, int j) { return static_cast<double>(rows[r][j]); });
     }
     for (int r = 0; r < together; ++r) {
       for (int step = 16; step > 0; step /= 2) {

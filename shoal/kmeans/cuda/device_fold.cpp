@@ -20,6 +20,9 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
       !fused_ && sizeof(Scalar) == 4 && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
   on_tensor_cores_ =
       !fused_ && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(rows.group()[g].device);
+  }
   const std::size_t columns = rows.columns();
   const std::size_t padded = (clusters + cluster_tile - 1) / cluster_tile * cluster_tile;
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());

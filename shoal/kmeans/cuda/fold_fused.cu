@@ -351,7 +351,8 @@ void launch_columns(const fused_arguments& in, unsigned lanes, cudaStream_t stre
 sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors) {
   sum_plan plan;
-  const std::size_t wanted = multiprocessors * 8;
+  // What a block does before its first tile and after its last costs as much as a tile, so all blocks run at once.
+  const std::size_t wanted = multiprocessors * 2;
   const std::size_t tiles = (share_rows + tile_rows - 1) / tile_rows;
   plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (tiles + wanted - 1) / wanted) * tile_rows);
   plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);

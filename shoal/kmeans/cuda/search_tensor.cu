@@ -16,6 +16,13 @@
 namespace shoal::kmeans {
 namespace {
 
+// Compiled for other GPUs, the kernel is empty; has_tensor_search() keeps it from them.
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
+constexpr bool has_warpgroup_products = true;
+#else
+constexpr bool has_warpgroup_products = false;
+#endif
+
 constexpr int group_rows = 64;
 // Warpgroups of a block that compute, each on rows of its own: as many as have registers for rows of so many chunks of
 // 16 columns.
@@ -133,7 +140,7 @@ __device__ float4 read_columns(const tensor_arguments& in, std::size_t row, int 
 
 // Chunks: of 16 columns.
 template <int Chunks>
-__global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_arguments in) {
+__device__ void search_rows(const tensor_arguments& in) {
   if (*in.stopped) return;
   extern __shared__ __align__(1024) unsigned char shared[];
   constexpr int padded_columns = 16 * Chunks, groups = groups_for(Chunks);
@@ -274,6 +281,11 @@ __global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_a
 }
 
 template <int Chunks>
+__global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_arguments in) {
+  if constexpr (has_warpgroup_products) search_rows<Chunks>(in);
+}
+
+template <int Chunks>
 void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
   constexpr std::size_t tile_bytes = tensor_tile(16 * Chunks) * sizeof(float);
   constexpr std::size_t barrier_bytes = 2 * sizeof(unsigned long long);
@@ -290,6 +302,13 @@ void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared
 }
 
 }  // namespace
+
+bool has_tensor_search(int device) {
+  int major = 0, minor = 0;
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "describe the device");
+  cuda::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "describe the device");
+  return major == 9 && minor == 0;
+}
 
 void search_tensor(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                    std::int32_t* labels, const doubtful_rows& doubtful, std::size_t multiprocessors,

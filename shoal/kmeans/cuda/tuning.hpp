@@ -9,17 +9,17 @@ namespace shoal::kmeans {
 inline constexpr int cluster_tile = 64;
 
 /// Float32 rows of at most so many columns are searched on the tensor cores, which keep a row in registers. At 2²⁰ rows
-/// × 128 columns and K = 1024 the search takes 1.12 ms on an H200, on the arithmetic units 16.1 ms.
+/// × 128 columns and K = 1024 the search takes 1.13 ms on an H200, on the arithmetic units 16.1 ms.
 inline constexpr int most_tensor_columns = 128;
 
 /// With at most so many clusters and columns a thread keeps the sums of all of them in registers: rows are labelled and
-/// summed in one pass over memory. A step of 10⁷ rows × 2 columns and K = 2 takes 0.081 ms on an H200, in separate
+/// summed in one pass over memory. A step of 10⁷ rows × 2 columns and K = 2 takes 0.069 ms on an H200, in separate
 /// passes 0.94 ms.
 inline constexpr std::size_t most_fused_clusters_on_device = 8;
 inline constexpr std::size_t most_fused_columns_on_device = 4;
 
 /// Beyond that, rows of at most so many columns are searched by a thread each: TF32 is so coarse there that many rows
-/// would be doubtful (15 % of 10⁵ rows × 2 columns at K = 128). A step of that shape takes 0.028 ms on an H200, on the
+/// would be doubtful (15 % of 10⁵ rows × 2 columns at K = 128). A step of that shape takes 0.029 ms on an H200, on the
 /// tensor cores 0.040 ms.
 inline constexpr std::size_t most_few_columns = 4;
 inline constexpr std::size_t most_few_column_clusters = 2048;
