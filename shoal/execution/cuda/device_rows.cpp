@@ -9,9 +9,6 @@
 namespace shoal::cuda {
 namespace {
 
-// A copy of so much keeps the bus busy for a millisecond, long beside what starting it costs.
-constexpr std::size_t most_piece_bytes = std::size_t{64} << 20;
-
 // Rows that one task of the host copies into page-locked memory.
 constexpr std::size_t task_rows = piece_unit;
 

@@ -16,6 +16,10 @@ namespace shoal::cuda {
 /// it: no cut changes which rows are summed together.
 inline constexpr std::size_t piece_unit = 4096;
 
+/// Most bytes of a streamed piece: a copy of so much keeps the bus busy for a millisecond, long beside what starting it
+/// costs.
+inline constexpr std::size_t most_piece_bytes = std::size_t{64} << 20;
+
 /// Consecutive rows in the memory of one GPU. Everything is contiguous: row i starts at rows + i · columns.
 template <class Scalar>
 struct device_piece {

@@ -353,8 +353,10 @@ sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size
   sum_plan plan;
   // What a block does before its first tile and after its last costs as much as a tile, so all blocks run at once.
   const std::size_t wanted = multiprocessors * 2;
-  const std::size_t tiles = (share_rows + tile_rows - 1) / tile_rows;
-  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (tiles + wanted - 1) / wanted) * tile_rows);
+  const std::size_t slots = clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8;
+  plan.block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
+  const std::size_t rows = wanted_lane_rows(share_rows, columns, wanted, plan.block_doubles * sizeof(double));
+  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (rows + tile_rows - 1) / tile_rows) * tile_rows);
   plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
   plan.group_clusters = static_cast<int>(clusters);
   plan.groups = 1;
@@ -362,8 +364,6 @@ sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size
   plan.padded_columns = static_cast<int>(columns);
   plan.column_blocks = 1;
   plan.copies = 1;
-  const std::size_t slots = clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8;
-  plan.block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
   return plan;
 }
 

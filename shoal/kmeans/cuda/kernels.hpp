@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -91,6 +92,20 @@ struct sum_plan {
            static_cast<std::size_t>(column_blocks);
   }
 };
+
+/// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes run at once, but for shares of many pieces. Those have
+/// lanes so short that a streamed piece has enough of them, unless their sums of `lane_bytes` would outweigh their rows.
+inline std::size_t wanted_lane_rows(std::size_t share_rows, std::size_t columns, std::size_t at_once,
+                                    std::size_t lane_bytes) {
+  const std::size_t row_bytes = columns * sizeof(float);
+  const std::size_t whole = (share_rows + at_once - 1) / at_once;
+  if (share_rows * row_bytes <= 16 * cuda::most_piece_bytes) return whole;
+  const std::size_t of_piece = cuda::most_piece_bytes / row_bytes / at_once;
+  const std::size_t beside_sums = 16 * lane_bytes / row_bytes;
+  const std::size_t most_lanes_here = std::max<std::size_t>(1, lane_memory / lane_bytes);
+  const std::size_t in_memory = (share_rows + most_lanes_here - 1) / most_lanes_here;
+  return std::min(whole, std::max({std::size_t{1}, of_piece, beside_sums, in_memory}));
+}
 
 sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
                        std::size_t shared_bytes);

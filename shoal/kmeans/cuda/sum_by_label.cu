@@ -348,12 +348,12 @@ sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t
   const std::size_t bytes = bytes_of(plan.group_clusters, block_columns);
   const std::size_t others = static_cast<std::size_t>(plan.groups) * static_cast<std::size_t>(plan.column_blocks);
   const std::size_t wanted = std::max<std::size_t>(1, multiprocessors / others);
-  const std::size_t rows = (share_rows + wanted - 1) / wanted;
+  plan.block_doubles =
+      static_cast<std::size_t>(plan.copies) * plan.group_clusters * (padded(block_columns) + 1) + sum_threads;
+  const std::size_t rows = wanted_lane_rows(share_rows, columns, wanted, plan.block_doubles * others * sizeof(double));
   plan.lane_rows = rows > 2048 ? static_cast<int>((rows + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit)
                                : hashed_rows * power_of_two_up_to((rows + hashed_rows - 1) / hashed_rows, 4);
   plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
-  plan.block_doubles =
-      static_cast<std::size_t>(plan.copies) * plan.group_clusters * (padded(block_columns) + 1) + sum_threads;
   plan.shared_bytes = bytes;
   return plan;
 }
