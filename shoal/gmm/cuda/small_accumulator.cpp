@@ -92,8 +92,9 @@ void plan_groups(std::size_t share_rows, std::size_t multiprocessors, std::size_
     if (ceiling(cuda::piece_unit, rows) != groups) continue;
     if (thread_rows(rows, plan.stage_rows, slices) > most_lane_rows) continue;
     const std::size_t all = share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
-    const double time =
-        static_cast<double>(ceiling(all, multiprocessors)) * (static_cast<double>(rows) + group_cost_rows);
+    const std::size_t turns = all <= places ? ceiling(all, multiprocessors) : plan.blocks * ceiling(all, places);
+    const double time = static_cast<double>(turns) * (static_cast<double>(rows) + group_cost_rows) *
+                        (turns < plan.blocks ? lone_block : 1.0);
     if (time >= least) continue;
     least = time;
     plan.unit_groups = groups;
