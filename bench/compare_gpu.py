@@ -187,7 +187,8 @@ def mixture_peers(peers, kind, data, means, iterations):
                 torch.backends.cuda.matmul.allow_tf32 = False
 
             runs[name] = differenced(run, 1, min(many, 4))
-    if "gmmx" in peers and "jax" in peers and kind == "full":
+    # gmmx makes arrays of rows x components x columns, some at a time; beyond this they do not fit.
+    if "gmmx" in peers and "jax" in peers and kind == "full" and data.size * len(means) < 3e9:
         runs["gmmx"] = differenced(gmmx_run(peers, data, means), few, many)
     return runs
 

@@ -1,7 +1,14 @@
-"""The tables of docs/performance.md and README.md, from what compare_scikit_learn.py measured."""
+"""The tables of docs/performance.md and README.md, from what compare_scikit_learn.py and compare_gpu.py measured.
 
-BEGIN = "<!-- written by script/bench: begin -->"
-END = "<!-- written by script/bench: end -->"
+Run with a file that compare_gpu.py wrote, this writes the tables of GPUs.
+"""
+
+import json
+import pathlib
+import sys
+
+HOST = "script/bench"
+GPU = "bench/compare_gpu.py"
 
 
 def table(titles, rows):
@@ -119,10 +126,37 @@ def page_text(result):
     return "\n\n".join(parts)
 
 
-def replace_between_marks(path, text):
-    before, rest = path.read_text().split(BEGIN)
-    after = rest.split(END)[1]
-    path.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+PEERS = {"gmmx": "gmmx", "flash_kmeans_float32": "flash-kmeans, float32", "flash_kmeans_float16": "flash-kmeans, float16",
+         "torch_float32": "PyTorch, float32", "torch_tf32": "PyTorch, TF32"}  # fmt: skip
+
+
+def gpu_text(result):
+    rows = []
+    for case in result["cases"]:
+        kind = "k-means" if case["family"] == "kmeans" else f"mixture, {case['covariance_type']}"
+        if case["family"] == "gmm":
+            kind += ", overlapping" if case["spread"] < 1 else ", apart"
+        ours, goal = case["shoal"], case["goal"]
+        peers = ", ".join(f"{PEERS[name]} {milliseconds(seconds)} ({seconds / ours:.1f} ×)"
+                          for name, seconds in case["peers"].items())  # fmt: skip
+        rows.append([kind, f"{case['rows']:,}, {case['columns']}, {case['components']}", f"**{milliseconds(ours)}**",
+                     "" if goal is None else f"{1e3 * goal:g}",
+                     f"{milliseconds(case['floor_float32'])}, {milliseconds(case['floor_three_tf32'])}", peers])  # fmt: skip
+    rates = result["peaks"]
+    return (
+        f"Measured on {result['date']} by `python3 bench/compare_gpu.py`: {result['device']}, PyTorch {result['torch']}. There a "
+        f"copy moves {rates['copy_bytes'] / 1e12:.2f} TB/s (read and written), and matrix products reach "
+        f"{rates['float32_multiply_adds'] / 1e12:.1f}·10¹² multiply-adds a second in float32 and "
+        f"{rates['tf32_multiply_adds'] / 1e12:.0f}·10¹² in TF32.\n\n"
+        + table(["problem", "N, d, K", "shoal, ms", "goal, ms", "floors, ms", "peers, ms (times shoal)"], rows)
+    )
+
+
+def replace_between_marks(path, text, writer=HOST):
+    begin, end = (f"<!-- written by {writer}: {which} -->" for which in ("begin", "end"))
+    before, rest = path.read_text().split(begin)
+    after = rest.split(end)[1]
+    path.write_text(f"{before}{begin}\n{text}\n{end}{after}")
 
 
 def write_pages(result, root):
@@ -131,3 +165,9 @@ def write_pages(result, root):
     replace_between_marks(root / "docs" / "performance.md", text)
     replace_between_marks(root / "README.md", short_text(result))
     return text
+
+
+if __name__ == "__main__":
+    ROOT = pathlib.Path(__file__).resolve().parent.parent
+    measured = json.loads(pathlib.Path(sys.argv[1]).read_text())
+    replace_between_marks(ROOT / "docs" / "performance.md", gpu_text(measured), GPU)
