@@ -93,8 +93,9 @@ struct sum_plan {
   }
 };
 
-/// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes run at once, but for shares of many pieces. Those have
-/// lanes so short that a streamed piece has enough of them, unless their sums of `lane_bytes` would outweigh their rows.
+/// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes run at once, but for shares of many pieces. Those
+/// have lanes so short that a streamed piece has enough of them, unless their sums of `lane_bytes` would outweigh their
+/// rows.
 inline std::size_t wanted_lane_rows(std::size_t share_rows, std::size_t columns, std::size_t at_once,
                                     std::size_t lane_bytes) {
   const std::size_t row_bytes = columns * sizeof(float);
