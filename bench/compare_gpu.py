@@ -2,8 +2,8 @@
 """Runs shoal on a GPU beside its peers there, one after the other on the same data from the same start.
 
 Peers that are not installed are left out, and named: PyTorch (the matrix-product formulation, written here), gmmx (JAX),
-flash-kmeans (Triton), scikit-learn (on the host). Milliseconds an iteration: shoal's own seconds_per_iteration; for peers the
-difference of a longer and a shorter fit over the difference of their iterations, both after a first run that compiles. Medians
+flash-kmeans (Triton). Milliseconds an iteration are the difference of a longer and a shorter fit over the difference of their
+iterations; shoal's fits are timed by their loops, peers' by the clock after a first run that compiles. Medians
 over repeats, the programs taking turns. The floors are the bytes of the rows read once, and the multiply-adds that symmetry and
 triangularity leave, at the rates that PyTorch reaches here in a copy and in float32 and TF32 matrix products.
 """
@@ -46,7 +46,7 @@ CASES = [
 
 def peers_here():
     found = {}
-    for name in ("torch", "jax", "gmmx", "flash_kmeans", "sklearn"):
+    for name in ("torch", "jax", "gmmx", "flash_kmeans"):
         try:
             found[name] = __import__(name)
         except ImportError as failure:
@@ -263,16 +263,25 @@ def measure(case, program, peers, rates, repeats, folder, spread):
         start = data[random.choice(rows, components, replace=False)]
     np.save(folder / "rows.npy", data)
     path = write_start(folder, family, kind, start)
-    command = [program, family, "fit", folder / "rows.npy", "--init", path, "--max-iterations", iterations, "--tolerance", 0,
-               "--scalar", "float32", "--device", "cuda", "--json"]  # fmt: skip
+
+    def fit(most):
+        command = [program, family, "fit", folder / "rows.npy", "--init", path, "--max-iterations", most, "--tolerance", 0,
+                   "--scalar", "float32", "--device", "cuda", "--json"]  # fmt: skip
+        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+        if done.returncode != 0:
+            sys.exit(f"{command}\n{done.stderr}")
+        answer = json.loads(done.stdout)
+        return answer["loop_seconds"], answer["loop_iterations"]
+
+    def once():
+        (short, few), (long, many) = fit(max(2, iterations // 10)), fit(iterations)
+        return (long - short) / (many - few)
+
     runs = mixture_peers(peers, kind, data, start, iterations) if family == "gmm" else kmeans_peers(peers, data, start, iterations)  # fmt: skip
 
     ours, theirs = [], {name: [] for name in runs}
     for _ in range(repeats):
-        done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
-        if done.returncode != 0:
-            sys.exit(f"{command}\n{done.stderr}")
-        ours.append(json.loads(done.stdout)["seconds_per_iteration"])
+        ours.append(once())
         for name, run in runs.items():
             theirs[name].append(run())
     result = {"family": family, "covariance_type": kind, "rows": rows, "columns": columns, "components": components,

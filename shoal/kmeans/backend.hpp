@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include <shoal/estimation/backend_rows.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/clustering_stepper.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
@@ -26,15 +26,6 @@ class backend {
   virtual double predict(const model& model, std::int32_t* labels) = 0;
   /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
-};
-
-/// The rows of one call and how they may be read there.
-template <class Scalar>
-struct backend_rows {
-  fold_context context;  ///< of the host, which reads rows for every executor; its executor must outlive the backend
-  const row_source<Scalar>* rows = nullptr;
-  const row_source<Scalar>* weights = nullptr;
-  bool fingerprint = false;
 };
 
 /// Checks the rows where they will be used; throws what check_data throws.

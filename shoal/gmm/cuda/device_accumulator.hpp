@@ -33,7 +33,7 @@ struct device_parameters {
 
 /// Adds rows' statistics up in lanes: a fixed number of partial sums, each with rows of its own, so that neither the
 /// cuts between pieces nor the order in which blocks run changes a bit. Belongs to the GPU that was current when it was
-/// made.
+/// made. Its calls only enqueue: they neither allocate nor wait, so that a step can be recorded as a graph.
 template <class Scalar>
 class device_accumulator {
  public:
