@@ -3,7 +3,7 @@
 
 // Highway would compile every source for all of its x86 targets, which triples the build for machines that nobody
 // has. Its names differ between versions, so these are its bits: SPR, ZEN4 and DL variants of AVX-512, SSE4, SSSE3. The
-// builds with sanitizers name their own (shoal/CMakeLists.txt).
+// builds with sanitizers name their own (CMakeLists.txt).
 #ifndef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS ((1LL << 4) | (1LL << 6) | (1LL << 7) | (1LL << 11) | (1LL << 12))
 #endif

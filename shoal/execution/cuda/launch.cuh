@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/early_start.hpp>
 
 namespace shoal::cuda {
 
@@ -15,8 +16,10 @@ inline constexpr std::size_t ordinary_shared_bytes = 48 * 1024;
 /// Called first by kernels that launch_in_turn() launches: waits until all that came before in the stream is done, and
 /// lets the launch of what comes after begin.
 __device__ inline void wait_for_predecessor() {
+#if __CUDA_ARCH__ >= 900  // older GPUs run the kernels of a stream one after the other
   cudaGridDependencySynchronize();
   cudaTriggerProgrammaticLaunchCompletion();
+#endif
 }
 
 /// Launches a kernel that calls wait_for_predecessor(), so that its launch is under way while the work before it ends.
@@ -27,16 +30,13 @@ void launch_in_turn(void (*kernel)(Parameters...), unsigned blocks, unsigned thr
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "give a kernel shared memory");
   }
-  cudaLaunchAttribute early{};
-  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-  early.val.programmaticStreamSerializationAllowed = 1;
+  cudaLaunchAttribute attribute{};
   cudaLaunchConfig_t config{};
   config.gridDim = dim3(blocks);
   config.blockDim = dim3(threads);
   config.dynamicSmemBytes = shared;
   config.stream = stream;
-  config.attrs = &early;
-  config.numAttrs = 1;
+  start_early(config, attribute);
   check(cudaLaunchKernelEx(&config, kernel, arguments...), "launch a kernel");
 }
 

@@ -8,6 +8,7 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
@@ -539,9 +540,7 @@ __global__ void __launch_bounds__(small::shape<T, Columns, Matrix>::registers.th
                                   small::shape<T, Columns, Matrix>::registers.blocks)
     small_accumulate(const __grid_constant__ small_arguments<T> a) {
   using Shape = small::shape<T, Columns, Matrix>;
-  // The kernel before may still run, and the one after be made ready.
-  cudaGridDependencySynchronize();
-  cudaTriggerProgrammaticLaunchCompletion();
+  cuda::wait_for_predecessor();
   const small::places<T> p = small::find_places<Shape>(a);
   const int stopped = *a.parameters.stopped;
   if (a.resident_records == a.components) {

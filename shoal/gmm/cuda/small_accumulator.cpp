@@ -10,6 +10,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/early_start.hpp>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
@@ -175,16 +176,13 @@ class small_accumulator final : public device_accumulator<Scalar> {
     arguments.unit_groups = static_cast<unsigned>(plan_.unit_groups);
     arguments.single_precision_slices = static_cast<unsigned>(plan_.single_precision_slices);
     arguments.fresh = fresh_;
-    cudaLaunchAttribute early{};
-    early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
-    early.val.programmaticStreamSerializationAllowed = 1;
+    cudaLaunchAttribute attribute{};
     cudaLaunchConfig_t configuration{};
     configuration.gridDim = dim3(static_cast<unsigned>(plan_.lanes));
     configuration.blockDim = dim3(static_cast<unsigned>(plan_.threads));
     configuration.dynamicSmemBytes = plan_.shared_bytes;
     configuration.stream = stream;
-    configuration.attrs = &early;
-    configuration.numAttrs = 1;
+    cuda::start_early(configuration, attribute);
     void* passed[] = {&arguments};
     cuda::check(cudaLaunchKernelExC(&configuration, kernel_.function, passed),
                 "launch the mixture's kernel for few columns");
