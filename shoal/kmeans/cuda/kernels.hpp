@@ -120,8 +120,8 @@ template <class Scalar>
 void search_plain(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
                   std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
 
-/// The same on the tensor cores of GPUs of compute capability 9.0 (has_tensor_search) in TF32, for at most
-/// most_tensor_columns columns; needs centroids.tensor. The scores are coarser, so more rows are doubtful.
+/// The same on the tensor cores of GPUs of compute capability 9.0, in builds for 90a (has_tensor_search), in TF32, for
+/// at most most_tensor_columns columns; needs centroids.tensor. The scores are coarser, so more rows are doubtful.
 bool has_tensor_search(int device);
 void search_tensor(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                    std::int32_t* labels, const doubtful_rows& doubtful, std::size_t multiprocessors,
