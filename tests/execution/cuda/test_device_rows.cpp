@@ -95,7 +95,7 @@ TEST_F(DeviceRows, ComeFromPageLockedMemoryToo) {
 }
 
 TEST_F(DeviceRows, AreDealtToSeveralDevices) {
-  if (cuda_devices::present() < 2) GTEST_SKIP() << "fewer than two CUDA devices here";
+  SHOAL_NEEDS_DEVICES(2);
   for (const std::size_t rows : {1ul, 4097ul, 50'021ul}) {
     check(rows, 5, 2, 0, true);
     check(rows, 5, 2, 12 * piece_unit * sizeof(float), true);
@@ -130,7 +130,7 @@ TEST_F(DeviceRows, AnUnknownDeviceIsRefused) {
   EXPECT_THROW(shoal::choose_device("cuda:99"), shoal::bad_argument);
   EXPECT_THROW(shoal::choose_device("cuda:0,0"), shoal::bad_argument);
   EXPECT_EQ(shoal::device_name(shoal::choose_device("cuda")), "cuda:0");
-  EXPECT_EQ(shoal::choose_device("cuda:all").cuda.size(), cuda_devices::present());
+  EXPECT_EQ(shoal::choose_device("cuda:all").cuda.size(), shoal::cuda_devices().size());
   EXPECT_EQ(shoal::device_name(shoal::choose_device("auto")), "cuda:0");
 }
 

@@ -19,12 +19,9 @@
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/io/row_source.hpp>
 
+#include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"
 #include "../reference.hpp"
-
-/// Ends a test where there is no GPU.
-#define SHOAL_NEEDS_A_GPU() \
-  if (shoal::cuda_devices().empty()) GTEST_SKIP() << "this machine has no CUDA device"
 
 namespace device_checks {
 
@@ -33,12 +30,6 @@ using shoal::gmm::covariance_type;
 template <class Scalar>
 const char* name() {
   return sizeof(Scalar) == 4 ? "float32" : "float64";
-}
-
-inline std::vector<int> devices(std::size_t count) {
-  std::vector<int> indices;
-  for (std::size_t i = 0; i < count; ++i) indices.push_back(static_cast<int>(i));
-  return indices;
 }
 
 /// Rows, perhaps weights, and everything that a fit of them on either processor needs. Stays where it is made.
@@ -91,7 +82,7 @@ template <class Scalar>
 class on_devices {
  public:
   explicit on_devices(const problem<Scalar>& of, std::size_t memory = 0, std::size_t devices = 1)
-      : of_(of), group_(device_checks::devices(devices)), rows_(group_, of.context(), of.data(), memory) {}
+      : of_(of), group_(cuda_devices::first(devices)), rows_(group_, of.context(), of.data(), memory) {}
 
   shoal::cuda::device_group& group() { return group_; }
   shoal::cuda::device_rows<Scalar>& rows() { return rows_; }

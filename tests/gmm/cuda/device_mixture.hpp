@@ -16,13 +16,6 @@
 
 namespace checks {
 
-inline bool has_gpu() {
-  int count = 0;
-  const bool found = cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-  cudaGetLastError();
-  return found;
-}
-
 // The arrays of one arithmetic, as device_components lays them out.
 template <class Arithmetic>
 class device_arrays {

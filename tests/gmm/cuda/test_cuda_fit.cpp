@@ -88,7 +88,7 @@ TEST_F(CudaFit, GivesTheSameBitsStreamedAndAgain) {
 }
 
 TEST_F(CudaFit, AgreesOnTwoDevices) {
-  if (cuda_devices::present() < 2) GTEST_SKIP() << "fewer than two CUDA devices here";
+  SHOAL_NEEDS_DEVICES(2);
   const auto data = clouds<float>(50'001, 6, 4, 5.0);
   const shoal::view_source<float> rows(data.view());
   for (const covariance_type type : types) {

@@ -59,19 +59,19 @@ void check_shapes(bool weighted, double spread, double tolerance) {
 }
 
 TEST(DeviceAccumulate, AgreesWithPlainLoops) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   check_shapes<float>(false, 1.5, checks::kernel_tolerance<float>);
   check_shapes<double>(false, 1.5, checks::kernel_tolerance<double>);
 }
 
 TEST(DeviceAccumulate, AgreesWithPlainLoopsUnderWeights) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   check_shapes<float>(true, 3.0, checks::kernel_tolerance<float>);
   check_shapes<double>(true, 3.0, checks::kernel_tolerance<double>);
 }
 
 TEST(DeviceAccumulate, DoesFarRowsInDouble) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
     const auto model = reference::random_model(type, 3, 5, 1.0, 1);
     const std::size_t rows = 700;
@@ -89,7 +89,7 @@ TEST(DeviceAccumulate, DoesFarRowsInDouble) {
 }
 
 TEST(DeviceAccumulate, GivesNothingToAComponentOfWeightZero) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
     auto model = reference::random_model(type, 3, 4, 1.0, 6);
     model.weights = {0.25, 0.0, 0.75};
@@ -122,7 +122,7 @@ void check_bits() {
 }
 
 TEST(DeviceAccumulate, GivesTheSameBitsStreamedAndAgain) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   check_bits<float>();
   check_bits<double>();
 }

@@ -108,7 +108,7 @@ void compare_steps(covariance_type type, const shape& s, bool weighted, std::siz
 }
 
 TEST(DeviceFit, FollowsTheCpu) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
     for (const shape& s :
          {shape{1000, 1, 2}, shape{4099, 2, 3}, shape{2000, 8, 10}, shape{900, 17, 3}, shape{700, 33, 2},
@@ -123,7 +123,7 @@ TEST(DeviceFit, FollowsTheCpu) {
 }
 
 TEST(DeviceFit, TakesEveryInitialization) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const initialization init : {initialization::kmeans, initialization::parallel, initialization::random_rows,
                                     initialization::random_responsibilities}) {
     problem<float> of(fit_data::as<float>(fit_data::clusters(3000, 3, 4, 6.0)), 3);
@@ -141,7 +141,7 @@ TEST(DeviceFit, TakesEveryInitialization) {
 
 // The GPU ends its steps where the loop's rule would, however many it was asked for.
 TEST(DeviceFit, StopsWhereTheCpuDoes) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
     for (const double tolerance : {1e-2, 1e-3, 1e-5}) {
       problem<double> of(fit_data::clusters(2000, 3, 4, 2.5), 3);
@@ -163,7 +163,7 @@ TEST(DeviceFit, StopsWhereTheCpuDoes) {
 
 // float32 rows at offset 10⁶ with unit spread give the model of the same values in float64.
 TEST(DeviceFit, KeepsItsDigitsFarFromTheOrigin) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
     const auto narrow = fit_data::as<float>(fit_data::clusters(5000, 3, 2, 8.0, 1e6));
     problem<float> of(narrow, 3);
@@ -207,14 +207,13 @@ void check_streamed(std::size_t count) {
 }
 
 TEST(DeviceFit, GivesTheSameBitsStreamedAndAgain) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   check_streamed<float>(1);
   check_streamed<double>(1);
 }
 
 TEST(DeviceFit, RunsOnTwoDevices) {
-  SHOAL_NEEDS_A_GPU();
-  if (shoal::cuda_devices().size() < 2) GTEST_SKIP() << "this machine has one CUDA device";
+  SHOAL_NEEDS_DEVICES(2);
   check_streamed<float>(2);
   problem<float> of(fit_data::as<float>(fit_data::clusters(20000, 4, 3, 5.0)), 4);
   of.options.components = 3;
@@ -229,7 +228,7 @@ TEST(DeviceFit, RunsOnTwoDevices) {
 }
 
 TEST(DeviceFit, GoesOnFromWhatItSaved) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   problem<float> of(fit_data::as<float>(fit_data::clusters(3000, 4, 3, 3.0)), 4);
   of.options.components = 3;
   of.options.init = initialization::plus_plus;
@@ -253,7 +252,7 @@ TEST(DeviceFit, GoesOnFromWhatItSaved) {
 
 // A component that no row belongs to starts anew at the row that fits worst, as on the CPU.
 TEST(DeviceFit, FillsAnEmptyComponent) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
     auto values = fit_data::clusters(3000, 2, 2, 10.0);
     values[2 * 1234] = 60;
@@ -281,7 +280,7 @@ TEST(DeviceFit, FillsAnEmptyComponent) {
 }
 
 TEST(DeviceFit, StopsOnRequest) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t memory : {std::size_t{0}, std::size_t{2 * 4096 * 2 * sizeof(float)}}) {
     problem<float> of(fit_data::as<float>(fit_data::clusters(20000, 2, 2, 3.0)), 2);
     of.options.components = 2;
@@ -301,7 +300,7 @@ TEST(DeviceFit, StopsOnRequest) {
 // Two columns that are the same, without regularization: the message names the component, and the model is the one
 // that the last step reported.
 TEST(DeviceFit, NamesACollapsedComponent) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
     std::vector<double> values;
     for (const double value : fit_data::clusters(500, 1, 1, 0.0)) {
@@ -334,7 +333,7 @@ TEST(DeviceFit, NamesACollapsedComponent) {
 }
 
 TEST(DeviceFit, RefusesMeansBeyondTheScalar) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   problem<float> of(fit_data::as<float>(fit_data::clusters(100, 2, 1, 0.0)), 2);
   of.options.components = 2;
   of.options.init = initialization::model;

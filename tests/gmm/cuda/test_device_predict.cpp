@@ -76,7 +76,7 @@ void check_against_loops(covariance_type type, std::size_t rows, std::size_t col
 }
 
 TEST(DevicePredict, AgreesWithPlainLoops) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
     for (const bool weighted : {false, true}) {
       for (const std::size_t rows : {1, 31, 33, 255, 257, 4097}) {
@@ -93,7 +93,7 @@ TEST(DevicePredict, AgreesWithPlainLoops) {
 
 // Of equally probable components the lowest is the label.
 TEST(DevicePredict, BreaksTiesLikeTheCpu) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   shoal::gmm::model model;
   model.covariance_type = covariance_type::spherical;
   model.components = 3;
@@ -127,7 +127,7 @@ void check_bits() {
 }
 
 TEST(DevicePredict, GivesTheSameBitsStreamedAndAgain) {
-  SHOAL_NEEDS_A_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   check_bits<float>();
   check_bits<double>();
 }

@@ -17,6 +17,7 @@
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 
+#include "../../cuda_devices.hpp"
 #include "../kmeans_reference.hpp"
 
 namespace {
@@ -25,13 +26,6 @@ namespace kmeans = shoal::kmeans;
 using kmeans_reference::clouds;
 using kmeans_reference::spread_rows;
 using kmeans_reference::table;
-
-int devices_present() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess ? count : 0;
-}
-#define SKIP_WITHOUT_DEVICE() \
-  if (devices_present() == 0) GTEST_SKIP() << "no CUDA device here"
 
 // Rows on GPU 0, or on as many GPUs as are asked for.
 template <class Scalar>
@@ -105,7 +99,7 @@ using scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(DeviceLloyd, scalars);
 
 TYPED_TEST(DeviceLloyd, LabelsAndSumsAreTheCpus) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {1, 2, 3, 7, 16, 31, 33, 128, 257}) {
     for (const std::size_t clusters : {1, 2, 3, 16, 17, 64, 129, 1000}) {
       for (const std::size_t rows : {1, 31, 33, 255, 4095, 4097, 7919}) {
@@ -121,7 +115,7 @@ TYPED_TEST(DeviceLloyd, LabelsAndSumsAreTheCpus) {
 
 // Shapes in which a block cannot hold all clusters, or not all columns of one, or shared memory not all centroids.
 TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   struct shape {
     std::size_t rows, columns, clusters;
   };
@@ -133,7 +127,7 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
 }
 
 TYPED_TEST(DeviceLloyd, TiesGoToTheLowestIndex) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {1, 2, 5, 16, 128}) {
     for (const std::size_t clusters : {2, 7, 40, 200}) {
       kmeans_reference::uniform u(columns);
@@ -148,7 +142,7 @@ TYPED_TEST(DeviceLloyd, TiesGoToTheLowestIndex) {
 }
 
 TYPED_TEST(DeviceLloyd, KeepsDigitsAtALargeOffset) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {2, 16, 100}) {
     const auto made = clouds<TypeParam>(9001, columns, 5, 3, 1e6);
     expect_like_cpu(made, spread_rows(made.view(), 50), "offset");
@@ -156,7 +150,7 @@ TYPED_TEST(DeviceLloyd, KeepsDigitsAtALargeOffset) {
 }
 
 TYPED_TEST(DeviceLloyd, HugeAndTinyValuesKeepTheirLabels) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const double scale : {1e-22, 1e-19, 1e17, 3e18}) {
     auto made = clouds<TypeParam>(3001, 20, 5, 3);
     for (TypeParam& value : made.values) value = static_cast<TypeParam>(value * scale);
@@ -170,7 +164,7 @@ TYPED_TEST(DeviceLloyd, HugeAndTinyValuesKeepTheirLabels) {
 }
 
 TYPED_TEST(DeviceLloyd, WeightsCount) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {2, 17, 130}) {
     const auto made = clouds<TypeParam>(6007, columns, 5, 3);
     std::vector<TypeParam> weights;
@@ -214,7 +208,7 @@ whole_fit<Scalar> fit_on_device(on_device<Scalar>& data, const std::vector<doubl
 }
 
 TYPED_TEST(DeviceLloyd, WholeFitsAreTheCpus) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const auto rule : {kmeans::stop_rule::scikit_learn, kmeans::stop_rule::relative_shift}) {
     for (const double tolerance : {0.0, 1e-3}) {
       for (const std::size_t columns : {2, 20, 128}) {
@@ -243,7 +237,7 @@ TYPED_TEST(DeviceLloyd, WholeFitsAreTheCpus) {
 }
 
 TYPED_TEST(DeviceLloyd, EmptyClustersTakeFarRows) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   const auto made = clouds<TypeParam>(5003, 3, 5, 6);
   kmeans::options options;
   options.clusters = 9;
@@ -264,7 +258,7 @@ TYPED_TEST(DeviceLloyd, EmptyClustersTakeFarRows) {
 }
 
 TYPED_TEST(DeviceLloyd, ClustersStayEmptyWhenNoRowIsOffItsCentroid) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   table<TypeParam> two{4100, 2, {}};
   for (std::size_t i = 0; i < two.rows * 2; ++i) two.values.push_back(i / 2 % 2 ? 1 : 5);
   on_device<TypeParam> data(two.view());
@@ -276,7 +270,7 @@ TYPED_TEST(DeviceLloyd, ClustersStayEmptyWhenNoRowIsOffItsCentroid) {
 }
 
 TYPED_TEST(DeviceLloyd, SameBitsTwiceAndStreamed) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {2, 17, 130}) {
     for (const std::size_t clusters : {2, 70}) {
       const auto made = clouds<TypeParam>(50021, columns, 7, 2);
@@ -299,7 +293,7 @@ TYPED_TEST(DeviceLloyd, SameBitsTwiceAndStreamed) {
 }
 
 TYPED_TEST(DeviceLloyd, SavesAndRestores) {
-  SKIP_WITHOUT_DEVICE();
+  SHOAL_NEEDS_DEVICES(1);
   const auto made = clouds<TypeParam>(20011, 4, 9, 1.5);
   const std::vector<double> first = spread_rows(made.view(), 25);
   on_device<TypeParam> data(made.view());
@@ -317,7 +311,7 @@ TYPED_TEST(DeviceLloyd, SavesAndRestores) {
 }
 
 TYPED_TEST(DeviceLloyd, TwoDevicesAgreeWithOne) {
-  if (devices_present() < 2) GTEST_SKIP() << "fewer than two CUDA devices here";
+  SHOAL_NEEDS_DEVICES(2);
   for (const std::size_t columns : {2, 40}) {
     for (const std::size_t clusters : {3, 70}) {
       const auto made = clouds<TypeParam>(30011, columns, 7, 3);

@@ -13,6 +13,7 @@
 #include <shoal/gmm/cuda/large_accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 
+#include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"
 #include "../reference.hpp"
 #include "device_mixture.hpp"
@@ -23,14 +24,6 @@ using shoal::gmm::covariance_type;
 using shoal::gmm::model;
 using shoal::gmm::statistics;
 using shoal::gmm::statistics_layout;
-
-bool has_gpu() {
-  int count = 0;
-  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
-}
-
-#define REQUIRE_GPU() \
-  if (!has_gpu()) GTEST_SKIP() << "no CUDA device"
 
 shoal::gmm::accumulator_shape shape_of(const model& mixture, std::size_t rows, bool weighted) {
   cudaDeviceProp properties{};
@@ -110,7 +103,7 @@ std::vector<float> some_weights(std::size_t count, unsigned seed) {
 }
 
 TEST(LargeAccumulator, AgreesWithFloat64AtEveryShape) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const std::size_t row_counts[] = {127, 128, 129, 601};
   std::size_t turn = 0;
   for (const std::size_t columns : {9, 16, 17, 31, 32, 33, 54, 63, 64, 65, 77, 96, 100, 128}) {
@@ -129,7 +122,7 @@ TEST(LargeAccumulator, AgreesWithFloat64AtEveryShape) {
 }
 
 TEST(LargeAccumulator, AgreesWithFloat64AtEveryNumberOfRows) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t rows : {1, 15, 16, 17, 31, 33, 511, 513, 4095, 4096, 4097, 20011}) {
     for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
       const auto mixture = reference::random_model(type, 7, 33, 0.5, static_cast<unsigned>(rows));
@@ -142,7 +135,7 @@ TEST(LargeAccumulator, AgreesWithFloat64AtEveryNumberOfRows) {
 }
 
 TEST(LargeAccumulator, GivesEachRowItsLogDensity) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {16, 54, 128}) {
     const auto mixture = reference::random_model(covariance_type::full, 7, columns, 0.3, 5);
     const auto values = reference::random_rows<float>(mixture, 40, columns, 6);
@@ -156,7 +149,7 @@ TEST(LargeAccumulator, GivesEachRowItsLogDensity) {
 }
 
 TEST(LargeAccumulator, GivesTheSameBitsForAnyPieces) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {16, 33, 54, 100, 128}) {
     const auto mixture = reference::random_model(covariance_type::full, 5, columns, 0.5, 11);
     auto values = reference::random_rows<float>(mixture, 30011, columns, 12);
@@ -173,7 +166,7 @@ TEST(LargeAccumulator, GivesTheSameBitsForAnyPieces) {
 
 // So many components that their terms are kept for 4096 rows at a time.
 TEST(LargeAccumulator, TakesManyComponents) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const auto mixture = reference::random_model(covariance_type::full, 8192, 9, 3.0, 14);
   const auto values = reference::random_rows<float>(mixture, 9001, 9, 15);
   check(mixture, values);
@@ -181,7 +174,7 @@ TEST(LargeAccumulator, TakesManyComponents) {
 }
 
 TEST(LargeAccumulator, DoesFarRowsInDouble) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
     for (const std::size_t columns : {17, 54, 128}) {
       const auto mixture = reference::random_model(type, 3, columns, 0.3, 1);
@@ -198,7 +191,7 @@ TEST(LargeAccumulator, DoesFarRowsInDouble) {
 }
 
 TEST(LargeAccumulator, DoesAllRowsInDoubleWhenAllAreFar) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const auto mixture = reference::random_model(covariance_type::full, 4, 33, 0.3, 8);
   auto values = reference::random_rows<float>(mixture, 1500, 33, 9);
   for (float& value : values) value += 500;
@@ -208,7 +201,7 @@ TEST(LargeAccumulator, DoesAllRowsInDoubleWhenAllAreFar) {
 }
 
 TEST(LargeAccumulator, GivesNothingToAComponentOfWeightZero) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
     auto mixture = reference::random_model(type, 3, 20, 1.0, 6);
     mixture.weights = {0.25, 0.0, 0.75};
@@ -219,7 +212,7 @@ TEST(LargeAccumulator, GivesNothingToAComponentOfWeightZero) {
 }
 
 TEST(LargeAccumulator, SkipsWhatSeparatedComponentsDoNotHold) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {12, 32, 54, 128}) {
     const auto mixture = reference::random_model(covariance_type::full, 20, columns, 30.0, 21);
     check(mixture, reference::random_rows<float>(mixture, 5000, columns, 22));
@@ -227,7 +220,7 @@ TEST(LargeAccumulator, SkipsWhatSeparatedComponentsDoNotHold) {
 }
 
 TEST(LargeAccumulator, SurvivesColumnsOfVeryDifferentScale) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   auto mixture = reference::random_model(covariance_type::full, 3, 20, 2.0, 31);
   auto values = reference::random_rows<float>(mixture, 600, 20, 32);
   const auto scale = [](std::size_t j) { return std::ldexp(1.0, static_cast<int>(j % 7) * 10 - 30); };
@@ -252,7 +245,7 @@ TEST(LargeAccumulator, SurvivesColumnsOfVeryDifferentScale) {
 
 // Columns that are nearly sums of others: the factor's elements go far beyond one.
 TEST(LargeAccumulator, SurvivesNearlyCollinearColumns) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   for (const double rest : {1e-2, 1e-4, 1e-6, 1e-9}) {
     const std::size_t columns = 24;
     auto mixture = reference::random_model(covariance_type::full, 2, columns, 0.0, 41);
@@ -289,7 +282,7 @@ TEST(LargeAccumulator, SurvivesNearlyCollinearColumns) {
 
 // Beyond float16 altogether: rows are done in float64, and nothing is lost.
 TEST(LargeAccumulator, DoesMixturesBeyondTheRangeOfFloat16InDouble) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const std::size_t columns = 10;
   auto mixture = reference::random_model(covariance_type::full, 2, columns, 1.0, 51);
   for (std::size_t k = 0; k < 2; ++k) {
@@ -312,7 +305,7 @@ TEST(LargeAccumulator, DoesMixturesBeyondTheRangeOfFloat16InDouble) {
 }
 
 TEST(LargeAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   auto mixture = reference::random_model(covariance_type::full, 2, 40, 1.0, 61);
   for (double& mean : mixture.means) mean += 1e6;
   const auto values = reference::random_rows<float>(mixture, 3000, 40, 62);
@@ -320,7 +313,7 @@ TEST(LargeAccumulator, KeepsItsDigitsFarFromTheOrigin) {
 }
 
 TEST(LargeAccumulator, TakesTinyAndHugeWeights) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const auto mixture = reference::random_model(covariance_type::full, 3, 20, 0.5, 71);
   const auto values = reference::random_rows<float>(mixture, 600, 20, 72);
   for (const float factor : {1e-20F, 1e20F}) {
@@ -336,7 +329,7 @@ TEST(LargeAccumulator, TakesTinyAndHugeWeights) {
 }
 
 TEST(LargeAccumulator, ChangesNothingWhenStopped) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const auto mixture = reference::random_model(covariance_type::full, 2, 12, 1.0, 81);
   const auto values = reference::random_rows<float>(mixture, 100, 12, 82);
   const shoal::cuda::stream stream;
@@ -356,7 +349,7 @@ TEST(LargeAccumulator, ChangesNothingWhenStopped) {
 }
 
 TEST(LargeAccumulator, RefusesOtherShapes) {
-  REQUIRE_GPU();
+  SHOAL_NEEDS_DEVICES(1);
   const auto narrow = reference::random_model(covariance_type::full, 2, 8, 1.0, 91);
   const auto wide = reference::random_model(covariance_type::full, 2, 129, 1.0, 91);
   const auto diagonal = reference::random_model(covariance_type::diag, 2, 20, 1.0, 91);

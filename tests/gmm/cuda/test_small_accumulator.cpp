@@ -13,6 +13,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/small_accumulator.hpp>
 
+#include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"
 #include "device_mixture.hpp"
 
@@ -24,9 +25,7 @@ using shoal::gmm::statistics_layout;
 
 class SmallAccumulator : public ::testing::Test {
  protected:
-  void SetUp() override {
-    if (!checks::has_gpu()) GTEST_SKIP() << "needs a CUDA device";
-  }
+  void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
 template <class Scalar>
