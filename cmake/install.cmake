@@ -37,6 +37,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/core/progress.hpp
   shoal/execution/device_choice.hpp
   shoal/execution/devices.hpp
+  shoal/execution/precision.hpp
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp
