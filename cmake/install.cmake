@@ -32,6 +32,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/algebra/ring.hpp
   shoal/algebra/summary.hpp
   shoal/core/aligned_buffer.hpp
+  shoal/core/device_matrix_view.hpp
   shoal/core/error.hpp
   shoal/core/matrix_view.hpp
   shoal/core/progress.hpp
