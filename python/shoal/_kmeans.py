@@ -169,7 +169,11 @@ default='k-means++'
         data = read(self, X, reset=True, sample_weight=sample_weight)
         self._check_count(data)
         if self.algorithm == "elkan" and self.n_clusters == 1:
-            warnings.warn("algorithm='elkan' means nothing for a single cluster", RuntimeWarning, stacklevel=2)
+            warnings.warn(
+                "algorithm='elkan' doesn't make sense for a single cluster; 'lloyd' is the same",
+                RuntimeWarning,
+                stacklevel=2,
+            )
         self._fit(data)
         distinct = np.count_nonzero(np.bincount(self.labels_, minlength=self.n_clusters))
         if distinct < self.n_clusters:
