@@ -96,7 +96,8 @@ fit_result fit(const row_source<double>& rows, const options& options, const row
 fit_result fit(matrix_view<const float> rows, const options& options);
 fit_result fit(matrix_view<const double> rows, const options& options);
 
-/// What predict() writes for each row; a null pointer leaves that output out.
+/// What predict() writes for each row; a null pointer leaves that output out. On CUDA devices each may point to memory
+/// of the host or of any CUDA device; it has been written when predict() returns.
 template <class Scalar>
 struct prediction {
   std::int32_t* labels = nullptr;   ///< [rows], the component with the greatest responsibility

@@ -81,7 +81,8 @@ fit_result fit(const row_source<double>& rows, const options& options, const row
 fit_result fit(matrix_view<const float> rows, const options& options);
 fit_result fit(matrix_view<const double> rows, const options& options);
 
-/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖².
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖². On CUDA
+/// devices `labels` may point to memory of the host or of any CUDA device; it has been written when predict() returns.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
                std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
                const device_choice& device = {});
