@@ -94,13 +94,14 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
 }
 
 void add_device_options(CLI::App& app, run_options& options) {
-  options.device = choose_device(options.device_word);
+  options.device_word = "auto";
   add_option(app, "--device", "NAME",
-             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU",
+             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU "
+             "and the work is worth it",
              "auto", [&options](const std::string& text) {
                const std::size_t memory = options.device.memory;
                try {
-                 options.device = choose_device(text);
+                 options.device = text == "auto" ? device_choice() : choose_device(text);
                } catch (const bad_argument& failure) {
                  throw bad_argument(fmt::format("--device: {}", failure.what()));
                } catch (const not_built& failure) {

@@ -39,8 +39,8 @@ struct data_options {
 struct run_options {
   std::size_t threads = 0;  ///< 0: all that the process may use
   std::size_t memory_limit = std::size_t{2} << 30;
-  std::string device_word = "auto";  ///< as it was asked for
-  device_choice device;              ///< what that means here
+  std::string device_word = "cpu";  ///< as it was asked for
+  device_choice device;             ///< what that means here; of "auto", after settle_device()
   bool json = false;
   bool quiet = false;
 };
