@@ -53,13 +53,14 @@ double estimated_device_seconds(const estimated_work& work, double memory) {
 automatic_device choose_automatically(const estimated_work& work, std::size_t threads, std::size_t device_memory) {
   const double on_host = estimated_host_seconds(work, threads);
   const std::string host = fmt::format("{} with {} thread{}", duration(on_host), threads, threads == 1 ? "" : "s");
-  if (on_host <= start_seconds) return {{{}, device_memory}, fmt::format("{}; a GPU takes {} s to start", host, start_seconds)};
+  if (on_host <= start_seconds)
+    return {{{}, device_memory}, fmt::format("{}; a GPU takes {} s to start", host, start_seconds)};
   try {
     const std::vector<device> present = cuda_devices();
     if (present.empty()) return {{{}, device_memory}, "no CUDA device"};
     const device& first = present.front();
-    const double memory = device_memory != 0 ? static_cast<double>(device_memory)
-                                             : usual_share * static_cast<double>(first.memory_bytes);
+    const double memory =
+        device_memory != 0 ? static_cast<double>(device_memory) : usual_share * static_cast<double>(first.memory_bytes);
     const double there = estimated_device_seconds(work, memory);
     const std::string both = fmt::format("{}, {} on {}", host, duration(there), first.name);
     if (there < on_host) return {{{first.index}, device_memory}, both};

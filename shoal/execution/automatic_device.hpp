@@ -1,4 +1,5 @@
-// Whether a GPU pays: what a computation will do, what that takes on the host and on a GPU, and the choice between them.
+// Whether a GPU pays: what a computation will do, what that takes on the host and on a GPU, and the choice between
+// them.
 #pragma once
 
 #include <cstddef>

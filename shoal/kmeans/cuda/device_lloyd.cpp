@@ -33,6 +33,7 @@ class device_lloyd final : public clustering_stepper {
         on_device_loop_(rows.resident() && rows.group().size() == 1) {
     const cuda::device_scope scope(fold_.first_device());
     records_.grow(most_batch);
+    records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
   }
 
   void seed(std::size_t restart) override {
