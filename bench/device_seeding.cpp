@@ -44,15 +44,17 @@ int main(int count, char** words) {
   truth.columns = columns;
   truth.weights.assign(components, 1.0 / static_cast<double>(components));
   truth.covariances.assign(components, 1.0);
-  for (std::size_t i = 0; i < components * columns; ++i) truth.means.push_back(3.0 * static_cast<double>(i * i % 7 % 3));
+  for (std::size_t i = 0; i < components * columns; ++i)
+    truth.means.push_back(3.0 * static_cast<double>(i * i % 7 % 3));
   std::vector<float> values(rows * columns);
   const auto workers = shoal::make_threads(0);
   constexpr std::size_t range = 16384;
   workers->run((rows + range - 1) / range, 1, [&](std::size_t task, const shoal::team_member&) {
     const std::size_t first = task * range;
-    shoal::gmm::sample(truth, 1, first,
-                       shoal::matrix_view<float>(values.data() + first * columns, std::min(range, rows - first), columns), nullptr,
-                       shoal::random::normal_method::ziggurat);
+    shoal::gmm::sample(
+        truth, 1, first,
+        shoal::matrix_view<float>(values.data() + first * columns, std::min(range, rows - first), columns), nullptr,
+        shoal::random::normal_method::ziggurat);
   });
   const shoal::view_source<float> source({values.data(), rows, columns});
 
@@ -93,11 +95,12 @@ int main(int count, char** words) {
   for (std::size_t r = 0; r < repeats; ++r) without.push_back(shoal::gmm::fit(source, options).seconds);
   std::printf("%-26s %8.3f ms\n", "check, copy and score", 1e3 * median(without));
   using shoal::gmm::initialization;
-  const std::pair<initialization, const char*> inits[] = {{initialization::plus_plus, "fit from k-means++"},
-                                                          {initialization::parallel, "fit from k-means||"},
-                                                          {initialization::random_rows, "fit from random rows"},
-                                                          {initialization::random_responsibilities, "fit from responsib."},
-                                                          {initialization::kmeans, "fit from k-means"}};
+  const std::pair<initialization, const char*> inits[] = {
+      {initialization::plus_plus, "fit from k-means++"},
+      {initialization::parallel, "fit from k-means||"},
+      {initialization::random_rows, "fit from random rows"},
+      {initialization::random_responsibilities, "fit from responsib."},
+      {initialization::kmeans, "fit from k-means"}};
   for (const auto& [init, name] : inits) {
     options.init = init;
     std::vector<double> times;
