@@ -46,6 +46,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/random/normal_method.hpp
   shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
+  shoal/gmm/sample.hpp
   shoal/gmm/work.hpp
 )
 # All of the algebra is public.

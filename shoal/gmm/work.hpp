@@ -14,4 +14,7 @@ estimated_work work_of_fit(std::size_t rows, std::size_t columns, std::size_t sc
 /// Of predict() for so many rows.
 estimated_work work_of_prediction(std::size_t rows, std::size_t scalar_bytes, const model& model);
 
+/// Of sample() for so many rows.
+estimated_work work_of_sample(std::size_t rows, std::size_t scalar_bytes, const model& model);
+
 }  // namespace shoal::gmm

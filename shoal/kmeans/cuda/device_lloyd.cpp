@@ -194,6 +194,18 @@ template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows
                                                                const stop_limits&);
 
 template <class Scalar>
+void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,
+                     const typename device_fold<Scalar>::labels_visitor& visit) {
+  device_fold<Scalar> fold(rows, model.clusters);
+  fold.upload(model.centroids);
+  fold.begin({});
+  fold.enqueue(visit);
+  rows.group().synchronize();
+}
+template void label_on_device(cuda::device_rows<float>&, const model&, const device_fold<float>::labels_visitor&);
+template void label_on_device(cuda::device_rows<double>&, const model&, const device_fold<double>::labels_visitor&);
+
+template <class Scalar>
 double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels) {
   device_fold<Scalar> fold(rows, model.clusters);
   fold.upload(model.centroids);
