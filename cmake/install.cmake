@@ -39,6 +39,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/execution/automatic_device.hpp
   shoal/execution/device_choice.hpp
   shoal/execution/devices.hpp
+  shoal/execution/precision.hpp
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp

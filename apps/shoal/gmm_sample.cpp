@@ -71,7 +71,7 @@ void add_gmm_sample(CLI::App& noun, verb& selected) {
   add_scalar_option(app, command->scalar, "float64");
   add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
   add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
-  add_device_options(app, command->run);
+  add_device_options(app, command->run, false);
   add_run_options(app, command->run, false);
 }
 

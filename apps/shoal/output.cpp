@@ -138,13 +138,14 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
 void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
   if (run.device_word != "auto") return;
   automatic_device chosen = choose_automatically(work, threads, run.device.memory);
-  run.device = std::move(chosen.choice);
+  run.device.cuda = std::move(chosen.choice.cuda);
   say(run, fmt::format("device auto: {} ({})", device_name(run.device), chosen.reason));
 }
 
 void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
                  const std::string& hardware) {
   object["device"] = device_name(run.device);
+  if (!run.device.on_host()) object["precision"] = precision_name(run.device.precision);
   object["threads"] = threads;
   object["scalar"] = word_for(scalar_choices(), scalar);
   if (!hardware.empty()) object["hardware"] = hardware;

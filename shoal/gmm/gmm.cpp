@@ -61,6 +61,7 @@ fit_identity identity_of(const data_summary& summary, const options& options, co
       {"restarts", fmt::to_string(options.restarts)},
       {"seed", fmt::to_string(options.seed)},
       {"hardware", hardware},
+      {"precision", std::string(precision_name(options.device.precision))},
   };
 }
 

@@ -79,7 +79,8 @@ fit_identity identity_of(const options& options, const data_summary& summary, st
           {"stop rule", fmt::format("{}", static_cast<int>(options.stop))},
           {"restarts", fmt::format("{}", options.restarts)},
           {"seed", fmt::format("{}", options.seed)},
-          {"hardware", hardware}};
+          {"hardware", hardware},
+          {"precision", std::string(precision_name(options.device.precision))}};
 }
 
 bool stops(std::span<const step_record> steps, const options& options, double mean_variance) {

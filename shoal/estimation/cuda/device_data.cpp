@@ -78,7 +78,7 @@ template <class Scalar>
 device_data<Scalar>::device_data(const fold_context& context, const device_choice& device,
                                  const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint)
     : context_(context),
-      group_(device.cuda),
+      group_(device.cuda, device.precision),
       readable_(&rows),
       readable_weights_(weights),
       rows_(group_, context, checked_shapes(*readable_.get(), readable_weights_.get()), device.memory),

@@ -30,7 +30,8 @@ std::vector<std::vector<double>> worst_rows_on_devices(cuda::device_rows<Scalar>
   std::vector<measuring<Scalar>> places;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const std::size_t most = std::min({rows_at_once, rows.most_piece_rows(), std::max<std::size_t>(1, rows.share_rows(g))});
+    const std::size_t most =
+        std::min({rows_at_once, rows.most_piece_rows(), std::max<std::size_t>(1, rows.share_rows(g))});
     places.emplace_back(layout, most, group[g]);
   }
   const algebra::complete<algebra::top_k<double>> order(algebra::top_k<double>{count});
@@ -48,8 +49,9 @@ std::vector<std::vector<double>> worst_rows_on_devices(cuda::device_rows<Scalar>
                                   cudaMemcpyDeviceToHost, stream),
                   "copy from the device");
       if (part.weights != nullptr) {
-        cuda::check(cudaMemcpyAsync(weights.data(), part.weights, some * sizeof(Scalar), cudaMemcpyDeviceToHost, stream),
-                    "copy from the device");
+        cuda::check(
+            cudaMemcpyAsync(weights.data(), part.weights, some * sizeof(Scalar), cudaMemcpyDeviceToHost, stream),
+            "copy from the device");
       }
       stream.synchronize();
       for (std::size_t i = 0; i < some; ++i) {
