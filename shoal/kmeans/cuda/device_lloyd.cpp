@@ -8,8 +8,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
-#include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/cuda/device_fold.hpp>
+#include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/move_centroids.hpp>
 
 namespace shoal::kmeans {
@@ -26,7 +26,6 @@ class device_lloyd final : public clustering_stepper {
   device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
                first_centroids_function seed, const stop_limits& limits)
       : context_(context),
-        clusters_(clusters),
         seed_(std::move(seed)),
         limits_(limits),
         fold_(rows, clusters),
@@ -145,9 +144,9 @@ class device_lloyd final : public clustering_stepper {
   // A step whose rows the device has folded, and which left a cluster empty.
   step_record step_of_host() {
     const statistics folded = fold_.read_statistics();
-    prepared_centroids<Scalar> prepared;
-    prepared.set(centroids(), clusters_, fold_.rows().columns());
-    moved_centroids moved = move_centroids(context_, fold_.rows().data(), prepared, folded);
+    moved_centroids moved = move_centroids(centroids(), folded, *fold_.rows().data().rows, [this](std::size_t count) {
+      return farthest_rows_on_devices(fold_, count);
+    });
     step_record record;
     record.objective = folded.inertia * scale();
     record.change = moved.change;
@@ -161,7 +160,6 @@ class device_lloyd final : public clustering_stepper {
   }
 
   fold_context context_;
-  std::size_t clusters_;
   first_centroids_function seed_;
   stop_limits limits_;
   device_fold<Scalar> fold_;
