@@ -43,7 +43,8 @@ std::vector<far_row> farthest_rows_on_devices(device_fold<Scalar>& fold, std::si
       for (std::size_t i = 0; i < some; ++i) {
         const double weight = piece.weights == nullptr ? 1.0 : static_cast<double>(weights_here[i]);
         if (!(weight > 0) || !(distances_here[i] > 0)) continue;
-        farthest.insert(found, {distances_here[i], piece.first + begin + i, static_cast<std::size_t>(labels_here[i]), weight});
+        farthest.insert(found,
+                        {distances_here[i], piece.first + begin + i, static_cast<std::size_t>(labels_here[i]), weight});
       }
     }
   });

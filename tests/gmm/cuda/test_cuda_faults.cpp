@@ -70,37 +70,41 @@ class CudaFaults : public cuda_devices::on_one_device {
 };
 using CudaFaultsDeathTest = CudaFaults;
 
-TEST_F(CudaFaultsDeathTest, AMixtureGoesOnFromItsLastCheckpoint) {
+// One process is lost in a test: the one that is started anew runs the test from its beginning.
+void lose_a_mixture(std::size_t memory, const std::string& file) {
   const auto data = clouds<float>(10'000, 3, 4, 3.0);
   const shoal::view_source<float> rows(data.view());
-  for (const std::size_t memory : {std::size_t{0}, 2 * 4096 * 3 * sizeof(float)}) {
-    gmm::options options;
-    options.components = 4;
-    options.init = gmm::initialization::plus_plus;
-    options.tolerance = 0;
-    options.max_iterations = 12;
-    options.threads = 2;
-    options.device = {{0}, memory};
-    const std::string file = fresh_file(memory == 0 ? "shoal_lost_gmm" : "shoal_lost_streamed_gmm");
-    gmm::options saving = options;
-    saving.checkpoint = file;
-    saving.checkpoint_seconds = 0;
-    EXPECT_EXIT(exit_when_lost([&] { gmm::fit(rows, saving, nullptr, losing()); }), testing::ExitedWithCode(lost),
-                "CUDA could not");
-    ASSERT_TRUE(std::filesystem::exists(file));
-    std::size_t first_step = 0;
-    const gmm::fit_result resumed = gmm::fit(rows, saving, nullptr,
-                                             {[&](const shoal::progress& now) {
-                                                if (first_step == 0) first_step = now.step;
-                                              },
-                                              {}});
-    std::filesystem::remove(file);
-    const gmm::fit_result whole = gmm::fit(rows, options);
-    EXPECT_GT(first_step, 1u) << "the fit began anew";
-    EXPECT_EQ(resumed.history, whole.history);
-    EXPECT_EQ(resumed.model.means, whole.model.means);
-    EXPECT_EQ(resumed.model.covariances, whole.model.covariances);
-  }
+  gmm::options options;
+  options.components = 4;
+  options.init = gmm::initialization::plus_plus;
+  options.tolerance = 0;
+  options.max_iterations = 12;
+  options.threads = 2;
+  options.device = {{0}, memory};
+  gmm::options saving = options;
+  saving.checkpoint = file;
+  saving.checkpoint_seconds = 0;
+  EXPECT_EXIT(exit_when_lost([&] { gmm::fit(rows, saving, nullptr, losing()); }), testing::ExitedWithCode(lost),
+              "CUDA could not");
+  ASSERT_TRUE(std::filesystem::exists(file));
+  std::size_t first_step = 0;
+  const shoal::control watching{[&](const shoal::progress& now) {
+                                  if (first_step == 0) first_step = now.step;
+                                },
+                                {}};
+  const gmm::fit_result resumed = gmm::fit(rows, saving, nullptr, watching);
+  std::filesystem::remove(file);
+  const gmm::fit_result whole = gmm::fit(rows, options);
+  EXPECT_GT(first_step, 1u) << "the fit began anew";
+  EXPECT_EQ(resumed.history, whole.history);
+  EXPECT_EQ(resumed.model.means, whole.model.means);
+  EXPECT_EQ(resumed.model.covariances, whole.model.covariances);
+}
+
+TEST_F(CudaFaultsDeathTest, AMixtureGoesOnFromItsLastCheckpoint) { lose_a_mixture(0, fresh_file("shoal_lost_gmm")); }
+
+TEST_F(CudaFaultsDeathTest, AStreamedMixtureGoesOnFromItsLastCheckpoint) {
+  lose_a_mixture(2 * 4096 * 3 * sizeof(float), fresh_file("shoal_lost_streamed_gmm"));
 }
 
 TEST_F(CudaFaultsDeathTest, CentroidsGoOnFromTheirLastCheckpoint) {
