@@ -270,7 +270,7 @@ def test_only_the_rows_drawn_are_read(mixture):
 class OnDevice:
     """An array that NumPy cannot read where it lies."""
 
-    __cuda_array_interface__ = {}
+    __cuda_array_interface__ = ()
 
     def __init__(self, values):
         self.values, self.shape = values, values.shape
