@@ -77,6 +77,16 @@ def legend(ax, handles, **options):
 
 
 def note(ax, text):
-    """A remark in the upper right corner, above the frame."""
+    """A remark below the frame's right corner, where no title is."""
     if text:
-        ax.text(1, 1.01, text, transform=ax.transAxes, ha="right", va="bottom", fontsize="x-small", color=MUTED)
+        ax.annotate(
+            text,
+            (1, 0),
+            xycoords="axes fraction",
+            xytext=(0, -21),
+            textcoords="offset points",
+            ha="right",
+            va="top",
+            fontsize="x-small",
+            color=MUTED,
+        )

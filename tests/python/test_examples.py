@@ -1,0 +1,62 @@
+"""Every program of the gallery, and every program of the user guide, runs."""
+
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+EXAMPLES = sorted((ROOT / "examples" / "python").glob("*.py"))
+PAGES = sorted((ROOT / "docs" / "site").rglob("*.md"))
+SECONDS = 15
+# The fences of a page that are one program together; others (```sh, ```text) are not run.
+PYTHON = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def run(arguments, folder):
+    """Runs Python as a user would, with pictures going nowhere."""
+    environment = {**os.environ, "MPLBACKEND": "Agg", "PYTHONWARNINGS": "error::UserWarning:shoal"}
+    done = subprocess.run(
+        [sys.executable, *map(str, arguments)], cwd=folder, env=environment, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr}"
+    return done.stdout
+
+
+def test_there_are_examples_and_pages():
+    assert len(EXAMPLES) >= 6 and len(PAGES) >= 10
+
+
+def test_each_example_has_its_place_in_the_gallery():
+    place = {}
+    exec((ROOT / "docs/site/gallery_order.py").read_text(), place)
+    assert sorted(place["ORDER"]) == [example.name for example in EXAMPLES]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_example(example, tmp_path):
+    pytest.importorskip("matplotlib")
+    began = time.monotonic()
+    output = run([example], tmp_path)
+    seconds = time.monotonic() - began
+    for line in output.splitlines():
+        if line.startswith("skipped: "):
+            pytest.skip(line.removeprefix("skipped: "))
+    # A gallery that takes long is not looked at; a machine that is busy with other tests is given twice the time.
+    assert seconds < 2 * SECONDS, f"{example.name} took {seconds:.0f} s"
+
+
+def programs(page):
+    return PYTHON.findall(page.read_text())
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if programs(page)], ids=lambda path: path.stem)
+def test_programs_of_a_page(page, tmp_path):
+    pytest.importorskip("matplotlib")
+    program = tmp_path / "page.py"
+    program.write_text("\n".join(programs(page)))
+    run([program], tmp_path)
