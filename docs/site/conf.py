@@ -6,6 +6,7 @@ import sys
 import warnings
 
 import matplotlib
+
 import shoal
 import shoal.plot  # sphinx-gallery and autodoc find it on the package
 
@@ -18,7 +19,13 @@ author = "the shoal developers"
 copyright = "the shoal developers; Apache License 2.0"
 version = release = shoal.__version__
 language = "en"
-exclude_patterns = ["gallery/**/*.ipynb", "gallery/**/*.py", "gallery/**/*.md5", "gallery/**/*.zip", "gallery/**/*.json"]
+exclude_patterns = [
+    "gallery/**/*.ipynb",
+    "gallery/**/*.py",
+    "gallery/**/*.md5",
+    "gallery/**/*.zip",
+    "gallery/**/*.json",
+]
 templates_path = ["_templates"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 

@@ -28,8 +28,8 @@ shoal.plot.selection(chosen).set_title("Two kinds of eruptions", loc="left")
 # %%
 # BIC asks for more evidence as rows grow in number, and so chooses fewer groups than AIC. Both are of this table:
 
-for row in zip(*(chosen.table[name] for name in ("n_components", "bic", "aic"))):
-    print("{:2d} components: BIC {:8.2f}, AIC {:8.2f}".format(*row))
+for line in chosen.table:
+    print("{n_components:2d} components: BIC {bic:8.2f}, AIC {aic:8.2f}, {n_iter} iterations".format(**line))
 
 # %%
 # The chosen fit, and how sure each row is of its component. A row half-way has a colour half-way.

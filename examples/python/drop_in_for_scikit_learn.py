@@ -20,8 +20,8 @@ import sklearn.mixture
 import shoal
 
 X, y = shoal.make_mixture(100_000, n_features=8, n_components=10, random_state=1)
-start = dict(weights_init=np.full(10, 0.1), means_init=X[:10], precisions_init=np.array([np.eye(8)] * 10))
-options = dict(n_components=10, tol=0, max_iter=20, **start)
+start = {"weights_init": np.full(10, 0.1), "means_init": X[:10], "precisions_init": np.array([np.eye(8)] * 10)}
+options = {"n_components": 10, "tol": 0, "max_iter": 20, **start}
 
 
 def timed_fit(estimator):

@@ -1,5 +1,7 @@
 """shoal.plot: what is drawn is what was fitted."""
 
+import types
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -180,15 +182,47 @@ def test_further_fits_on_the_same_axes_have_further_colours():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["first", "second"]
 
 
-def test_selection_marks_the_least_value_of_each_criterion():
-    table = {"n_components": [3, 1, 2], "bic": [12.0, 20.0, np.nan], "aic": [10.0, 19.0, 9.0]}
-    axes = plot.selection(table)
-    curves = {line.get_label(): line.get_data() for line in axes.get_lines() if not line.get_label().startswith("_")}
-    np.testing.assert_array_equal(curves["BIC"], [[1, 2, 3], [20, np.nan, 12]])
-    np.testing.assert_array_equal(curves["AIC"], [[1, 2, 3], [19, 9, 10]])
-    rings = [line.get_xydata().tolist() for line in axes.get_lines() if line.get_markersize() == 11]
-    assert rings == [[[3, 12]], [[2, 9]]]
+LINES = [
+    {"n_components": 3, "covariance_type": "full", "bic": 12.0, "aic": 10.0},
+    {"n_components": 1, "covariance_type": "full", "bic": 20.0, "aic": 19.0},
+    {"n_components": 2, "covariance_type": "full", "bic": None, "aic": 9.0},
+]
+
+
+def curves_of(axes):
+    return [line.get_xydata().tolist() for line in axes.get_lines() if line.get_markersize() == 4.5]
+
+
+def rings_of(axes):
+    return [line.get_xydata().tolist() for line in axes.get_lines() if line.get_markersize() == 11]
+
+
+@pytest.mark.parametrize("form", ["lines", "columns", "frame", "selection"])
+def test_selection_marks_the_least_value_of_each_criterion(form):
+    columns = {name: [line[name] for line in LINES] for name in LINES[0]}
+    if form == "frame":
+        columns = pytest.importorskip("pandas").DataFrame(columns)
+    elif form == "selection":
+        columns = types.SimpleNamespace(table=LINES)
+    axes = plot.selection(LINES if form == "lines" else columns)
+    np.testing.assert_array_equal(curves_of(axes), [[[1, 20], [2, np.nan], [3, 12]], [[1, 19], [2, 9], [3, 10]]])
+    assert rings_of(axes) == [[[3, 12]], [[2, 9]]]
     assert [text.get_text() for text in axes.texts] == ["3", "2"]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["BIC", "AIC"]
+
+
+def test_selection_draws_a_curve_for_each_kind_of_covariance():
+    more = [{**line, "covariance_type": "diag", "bic": 15.0 - line["n_components"]} for line in LINES]
+    axes = plot.selection(LINES + more, criteria="bic")
+    assert curves_of(axes)[1] == [[1, 14], [2, 13], [3, 12]]
+    assert rings_of(axes) == [[[3, 12]]]
+    assert [text.get_text() for text in axes.get_legend().get_texts()] == ["BIC", "full", "diag"]
+
+
+def test_selection_draws_what_select_components_returns(rows):
+    chosen = shoal.select_components(rows, range(1, 5), covariance_types=["full", "diag"], random_state=0)
+    axes = plot.selection(chosen)
+    assert rings_of(axes)[0] == [[chosen.best["n_components"], chosen.best["bic"]]]
 
 
 def bars_of(axes):
@@ -342,7 +376,7 @@ REFUSALS = {
         (lambda *_: plot.selection({"bic": [1.0]}), "table has no column n_components or n_clusters"),
         (lambda *_: plot.selection({"n_components": [1], "bic": [1.0]}), "table has no column aic"),
         (lambda *_: plot.selection({"n_components": [1], "bic": [np.inf]}, criteria="bic"), "no finite value in column bic"),
-        (lambda *_: plot.selection({"n_components": [1]}, criteria=()), "criteria must name one column"),
+        (lambda *_: plot.selection({"n_components": [1]}, criteria=()), "criteria must name one to three columns"),
     ],
     "estimator": [
         (lambda *_: plot.convergence([]), "estimator has no iteration to draw"),
@@ -365,7 +399,7 @@ def test_a_refusal_names_the_argument(mixture, rows, call, message):
         (lambda: plot.convergence(sklearn.cluster.KMeans(1).fit(np.eye(2))), "KMeans has no inertias_"),
         (lambda: plot.convergence("up"), "estimator must be a fit or a sequence of numbers"),
         (lambda: plot.convergence([[1.0]]), r"estimator must be .* its shape is \(1, 1\)"),
-        (lambda: plot.selection([1, 2]), "table must have columns by name"),
+        (lambda: plot.selection([1, 2]), "table must be the result of select_components, .* not list"),
     ],
 )  # fmt: skip
 def test_a_wrong_kind_is_named(call, message):
