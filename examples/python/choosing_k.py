@@ -7,9 +7,8 @@ parameters that it took.
 """
 
 # %%
-# Old Faithful: the lengths of 272 eruptions and the waits after them, in minutes (Azzalini & Bowman 1990).
-
-import pathlib
+# Old Faithful: the lengths of 272 eruptions and the waits after them, in minutes (Azzalini & Bowman 1990). The file lies beside
+# the folder of this program.
 
 import numpy as np
 from matplotlib import pyplot
@@ -20,8 +19,7 @@ import shoal.plot
 # %%
 # ``select_components`` tries each number from several starts and keeps a table of what came out.
 
-file = pathlib.Path(__file__).parents[1] / "data" / "faithful.csv"
-eruptions = np.loadtxt(file, delimiter=",", skiprows=1)
+eruptions = np.loadtxt("../data/faithful.csv", delimiter=",", skiprows=1)
 chosen = shoal.select_components(eruptions, range(1, 9), n_init=5, random_state=0)
 shoal.plot.selection(chosen).set_title("Two kinds of eruptions", loc="left")
 

@@ -9,8 +9,8 @@ A memory-mapped array is read piece by piece, and the fit is the same to the las
 # An honest stand-in
 # ------------------
 #
-# This machine could hold the file, so the program is forbidden to: Linux is told to refuse it memory beyond 192 MiB more than it
-# has now, and the file is 512 MiB. Nothing else is pretended. With a file of a terabyte the program is the same.
+# This machine could hold the file, so the program is forbidden to: Linux is told to refuse it memory beyond 128 MiB more than it
+# has now, and the file is 256 MiB. Nothing else is pretended. With a file of a terabyte the program is the same.
 
 import pathlib
 import resource
@@ -21,12 +21,12 @@ import numpy as np
 import shoal
 
 MIB = 2**20
-ROWS, COLUMNS, PIECE = 2**24, 8, 2**19
+ROWS, COLUMNS, PIECE = 2**23, 8, 2**18
 
 folder = tempfile.TemporaryDirectory()
 path = pathlib.Path(folder.name) / "rows.npy"
 draw = np.random.default_rng(0)
-centres = draw.normal(scale=4, size=(5, COLUMNS)).astype(np.float32)
+centres = draw.normal(scale=2, size=(5, COLUMNS)).astype(np.float32)
 file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(ROWS, COLUMNS))
 for first in range(0, ROWS, PIECE):
     noise = draw.standard_normal((PIECE, COLUMNS), dtype=np.float32)
@@ -41,7 +41,7 @@ def memory_of_process(field):
 
 
 before = resource.getrlimit(resource.RLIMIT_DATA)
-resource.setrlimit(resource.RLIMIT_DATA, (memory_of_process("VmData") + 192 * MIB, before[1]))
+resource.setrlimit(resource.RLIMIT_DATA, (memory_of_process("VmData") + 128 * MIB, before[1]))
 
 # %%
 # Loaded whole, the file does not fit:
@@ -56,12 +56,13 @@ except MemoryError as refused:
 # %%
 # Mapped, it is fitted:
 
-mixture = shoal.GaussianMixture(5, random_state=0, max_iter=20).fit(rows)
-held = memory_of_process("RssAnon")
-print(f"{mixture.n_iter_} iterations, converged: {mixture.converged_}")
+held_before = memory_of_process("RssAnon")
+mixture = shoal.GaussianMixture(5, tol=1e-5, memory_limit=16 * MIB, random_state=0).fit(rows)
+more = (memory_of_process("RssAnon") - held_before) / MIB
+print(f"{mixture.n_iter_} iterations, and {more:.0f} MiB more than before are held")
 
 # %%
-# The centres that the rows were drawn about are found again, to within what sixteen million rows can tell:
+# The centres that the rows were drawn about are found again, to within what eight million rows can tell:
 
 nearest = np.abs(mixture.means_[:, None] - centres).max(axis=2).min(axis=0)
 print("each centre is this far from a mean:", np.round(nearest, 4))
@@ -72,7 +73,7 @@ assert nearest.max() < 0.01
 
 import shoal.plot
 
-shoal.plot.data(mixture, rows, columns=(0, 1)).set_title("512 MiB of rows, five thousand of them drawn", loc="left")
+shoal.plot.data(mixture, rows, columns=(0, 1)).set_title("256 MiB of rows, five thousand of them drawn", loc="left")
 
 # %%
 # The limit is lifted again, so that what runs after this example has its memory.

@@ -59,6 +59,6 @@ shoal.plot.silhouette(kmeans, X, ax=right)
 # Three starts of one mixture. Where a fit starts decides how long it takes, and sometimes where it ends.
 
 figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
-for start in ("kmeans", "k-means++", "random"):
-    fit = shoal.GaussianMixture(4, init_params=start, max_iter=200, tol=1e-4, random_state=0).fit(X)
+for start in ("kmeans", "k-means||", "random"):
+    fit = shoal.GaussianMixture(4, init_params=start, max_iter=300, tol=1e-5, random_state=0).fit(X)
     shoal.plot.convergence(fit, label=start, ax=axes)

@@ -44,10 +44,10 @@ def test_each_example_has_its_place_in_the_gallery():
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
-def test_example(example, tmp_path):
+def test_example(example):
     pytest.importorskip("matplotlib")
     began = time.monotonic()
-    output = run([example], tmp_path)
+    output = run([example], example.parent)
     seconds = time.monotonic() - began
     for line in output.splitlines():
         if line.startswith("skipped: "):

@@ -77,13 +77,13 @@ def legend(ax, handles, **options):
 
 
 def note(ax, text):
-    """A remark below the frame's right corner, where no title is."""
+    """A remark below the frame on the right, under the name of the axis, where no title is."""
     if text:
         ax.annotate(
             text,
             (1, 0),
             xycoords="axes fraction",
-            xytext=(0, -21),
+            xytext=(0, -35),
             textcoords="offset points",
             ha="right",
             va="top",
