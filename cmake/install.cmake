@@ -32,11 +32,13 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/algebra/ring.hpp
   shoal/algebra/summary.hpp
   shoal/core/aligned_buffer.hpp
+  shoal/core/device_matrix_view.hpp
   shoal/core/error.hpp
   shoal/core/matrix_view.hpp
   shoal/core/progress.hpp
   shoal/execution/device_choice.hpp
   shoal/execution/devices.hpp
+  shoal/execution/precision.hpp
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp

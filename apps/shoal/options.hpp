@@ -127,6 +127,8 @@ void add_choice(CLI::App& app, const std::string& name, Target& target, const ch
 
 const choices<shoal::scalar>& scalar_choices();
 
+const choices<precision>& precision_choices();
+
 /// What `select` makes least.
 enum class selection_criterion { bic, aic };
 const choices<selection_criterion>& criterion_choices();

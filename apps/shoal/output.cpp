@@ -159,6 +159,7 @@ void say_device(const run_options& run, std::size_t threads) {
 void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
                  const std::string& hardware) {
   object["device"] = device_name(run.device);
+  if (!run.device.on_host()) object["precision"] = precision_name(run.device.precision);
   object["threads"] = threads;
   object["scalar"] = word_for(scalar_choices(), scalar);
   if (!hardware.empty()) object["hardware"] = hardware;

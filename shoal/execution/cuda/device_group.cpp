@@ -26,7 +26,7 @@ void connect(int from, int to) {
 
 }  // namespace
 
-device_group::device_group(std::span<const int> devices) {
+device_group::device_group(std::span<const int> devices, shoal::precision precision) : precision_(precision) {
   int present = 0;
   check(cudaGetDeviceCount(&present), "count the devices");
   if (devices.empty()) throw bad_argument("at least one CUDA device must be named");

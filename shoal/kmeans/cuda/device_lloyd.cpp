@@ -200,7 +200,7 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, st
   fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* from, cudaStream_t stream) {
     if (labels == nullptr) return;
     cuda::check(
-        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDeviceToHost, stream),
+        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
         "copy labels from the device");
   });
   const double inertia = fold.read_statistics().inertia;

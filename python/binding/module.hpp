@@ -1,0 +1,48 @@
+// The parts of the extension module, and what they share.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/ndarray.h>
+
+#include <shoal/execution/device_choice.hpp>
+
+namespace shoal::python {
+
+namespace nb = nanobind;
+
+void bind_gmm(nb::module_& module);
+void bind_kmeans(nb::module_& module);
+
+/// float64 in, in row-major order.
+using numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;
+
+inline std::vector<double> copied(const numbers& values) { return {values.data(), values.data() + values.size()}; }
+
+/// float64 out, as a NumPy array that owns its memory.
+inline nb::object array_of(std::vector<double> values, std::initializer_list<std::size_t> shape) {
+  auto* const held = new std::vector<double>(std::move(values));
+  const nb::capsule owner(held, [](void* memory) noexcept { delete static_cast<std::vector<double>*>(memory); });
+  return nb::cast(nb::ndarray<nb::numpy, double>(held->data(), shape.size(), shape.begin(), owner));
+}
+
+/// What every computation is told about where and how it runs.
+struct resources {
+  std::size_t threads = 0;
+  std::size_t memory_limit = 0;
+  std::string device = "cpu";
+  std::size_t device_memory = 0;
+  bool brief = false;
+
+  device_choice choice() const {
+    device_choice chosen = choose_device(device);
+    chosen.memory = device_memory;
+    return chosen;
+  }
+};
+
+}  // namespace shoal::python
