@@ -86,21 +86,10 @@ void put_model(nb::dict& into, const gmm::model& model) {
 
 using labels_out = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
-template <class Scalar>
-Scalar* out_pointer(const std::optional<nb::ndarray<nb::c_contig, nb::device::cpu>>& array, std::size_t expected) {
-  if (!array) return nullptr;
-  if (array->dtype() != nb::dtype<Scalar>() || array->size() != expected) {
-    throw bad_argument("an output array has not the expected type or size");
-  }
-  return static_cast<Scalar*>(array->data());
-}
-
-using output = std::optional<nb::ndarray<nb::c_contig, nb::device::cpu>>;
-
 nb::dict fit(const rows& data, const gmm::options& options, const resources& where, const output& labels,
              const nb::object& report) {
   gmm::fit_result result;
-  std::int32_t* const labels_at = out_pointer<std::int32_t>(labels, data.count());
+  std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
   run_with_python(report, where.brief, [&](const control& control) {
     result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
       gmm::validate_options(options, source.columns());
@@ -136,9 +125,9 @@ double predict(const rows& data, const gmm::model& model, const resources& where
   run_with_python(report, where.brief, [&](const control& control) {
     mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
       gmm::prediction<Scalar> out;
-      out.labels = out_pointer<std::int32_t>(labels, source.rows());
-      out.probabilities = out_pointer<Scalar>(probabilities, source.rows() * model.components);
-      out.log_density = out_pointer<Scalar>(log_density, source.rows());
+      out.labels = pointer_of<std::int32_t>(labels, source.rows());
+      out.probabilities = pointer_of<Scalar>(probabilities, source.rows() * model.components);
+      out.log_density = pointer_of<Scalar>(log_density, source.rows());
       return gmm::predict(model, source, out, where.threads, where.memory_limit, weights, control, where.choice());
     });
   });
@@ -153,9 +142,9 @@ void bind_gmm(nb::module_& module) {
       [](const rows& data, std::size_t components, const std::string& covariance_type, const std::string& init,
          nb::object start, std::size_t max_iterations, double tolerance, double regularization, std::size_t restarts,
          std::uint64_t seed, std::optional<double> previous, const std::string& checkpoint, std::size_t threads,
-         std::size_t memory_limit, const std::string& device, std::size_t device_memory, bool brief,
-         const output& labels, const nb::object& report) {
-        const resources where{threads, memory_limit, device, device_memory, brief};
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief, const output& labels, const nb::object& report) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         gmm::options options;
         options.components = components;
         options.covariance_type = type_named(covariance_type);
@@ -179,23 +168,23 @@ void bind_gmm(nb::module_& module) {
       nb::arg("rows"), nb::kw_only(), nb::arg("components"), nb::arg("covariance_type"), nb::arg("init"),
       nb::arg("start").none(), nb::arg("max_iterations"), nb::arg("tolerance"), nb::arg("regularization"),
       nb::arg("restarts"), nb::arg("seed"), nb::arg("previous_log_likelihood").none(), nb::arg("checkpoint"),
-      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("brief"),
-      nb::arg("labels").none(), nb::arg("report").none(),
+      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
+      nb::arg("brief"), nb::arg("labels").none(), nb::arg("report").none(),
       "Fits a mixture and writes the labels of the rows, unless None, into `labels` (int32).");
 
   module.def(
       "gmm_predict",
       [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
          const numbers& covariances, std::size_t threads, std::size_t memory_limit, const std::string& device,
-         std::size_t device_memory, bool brief, const output& labels, const output& probabilities,
-         const output& log_density, const nb::object& report) {
+         std::size_t device_memory, const std::string& products, bool brief, const output& labels,
+         const output& probabilities, const output& log_density, const nb::object& report) {
         return predict(data, model_from(type, weights, means, covariances),
-                       {threads, memory_limit, device, device_memory, brief}, labels, probabilities, log_density,
-                       report);
+                       {threads, memory_limit, device, device_memory, products, brief}, labels, probabilities,
+                       log_density, report);
       },
       nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
       nb::kw_only(), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"),
-      nb::arg("brief"), nb::arg("labels") = nb::none(), nb::arg("probabilities") = nb::none(),
+      nb::arg("products"), nb::arg("brief"), nb::arg("labels") = nb::none(), nb::arg("probabilities") = nb::none(),
       nb::arg("log_density") = nb::none(), nb::arg("report") = nb::none(),
       "Writes labels (int32), responsibilities and log-densities (of the rows' scalar); returns the mean "
       "log-likelihood.");

@@ -20,14 +20,6 @@
 namespace shoal::python {
 namespace {
 
-using labels_out = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-std::int32_t* labels_pointer(const std::optional<labels_out>& labels, std::size_t rows) {
-  if (!labels) return nullptr;
-  if (labels->shape(0) != rows) throw bad_argument("labels must have one element for each row");
-  return labels->data();
-}
-
 kmeans::seeding seeding_named(const std::string& name) {
   if (name == "k-means++") return kmeans::seeding::plus_plus;
   if (name == "k-means||") return kmeans::seeding::parallel;
@@ -83,8 +75,9 @@ void bind_kmeans(nb::module_& module) {
       [](const rows& data, std::size_t clusters, const std::string& init, nb::object centroids,
          std::size_t max_iterations, double tolerance, std::size_t restarts, std::uint64_t seed,
          const std::string& checkpoint, std::size_t threads, std::size_t memory_limit, const std::string& device,
-         std::size_t device_memory, bool brief, const std::optional<labels_out>& labels, const nb::object& report) {
-        const resources where{threads, memory_limit, device, device_memory, brief};
+         std::size_t device_memory, const std::string& products, bool brief, const output& labels,
+         const nb::object& report) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         kmeans::options options;
         options.clusters = clusters;
         options.init = seeding_named(init);
@@ -97,7 +90,7 @@ void bind_kmeans(nb::module_& module) {
         options.threads = threads;
         options.memory_limit = memory_limit;
         options.device = where.choice();
-        std::int32_t* const labels_at = labels_pointer(labels, data.count());
+        std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         kmeans::fit_result result;
         run_with_python(report, brief, [&](const control& control) {
           result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
@@ -120,6 +113,7 @@ void bind_kmeans(nb::module_& module) {
         made["iterations"] = result.iterations;
         made["converged"] = result.converged;
         made["relocated"] = result.relocated;
+        made["cluster_weights"] = array_of(std::move(result.cluster_weights), {result.model.clusters});
         made["bic"] = result.bic;
         made["aic"] = result.aic;
         made["hardware"] = result.hardware;
@@ -128,17 +122,18 @@ void bind_kmeans(nb::module_& module) {
       },
       nb::arg("rows"), nb::kw_only(), nb::arg("clusters"), nb::arg("init"), nb::arg("centroids").none(),
       nb::arg("max_iterations"), nb::arg("tolerance"), nb::arg("restarts"), nb::arg("seed"), nb::arg("checkpoint"),
-      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("brief"),
-      nb::arg("labels").none(), nb::arg("report").none(),
+      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
+      nb::arg("brief"), nb::arg("labels").none(), nb::arg("report").none(),
       "Fits centroids and writes the labels of the rows, unless None, into `labels` (int32).");
 
   module.def(
       "kmeans_predict",
       [](const rows& data, const numbers& centroids, std::size_t threads, std::size_t memory_limit,
-         const std::string& device, std::size_t device_memory, bool brief, const std::optional<labels_out>& labels) {
-        const resources where{threads, memory_limit, device, device_memory, brief};
+         const std::string& device, std::size_t device_memory, const std::string& products, bool brief,
+         const output& labels) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         const kmeans::model model = model_from(centroids);
-        std::int32_t* const labels_at = labels_pointer(labels, data.count());
+        std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
           inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
@@ -148,7 +143,7 @@ void bind_kmeans(nb::module_& module) {
         return inertia;
       },
       nb::arg("rows"), nb::arg("centroids"), nb::kw_only(), nb::arg("threads"), nb::arg("memory_limit"),
-      nb::arg("device"), nb::arg("device_memory"), nb::arg("brief"), nb::arg("labels").none(),
+      nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"), nb::arg("labels").none(),
       "Writes the nearest centroid of each row, unless `labels` is None; returns the inertia.");
 
   module.def(
@@ -172,10 +167,10 @@ void bind_kmeans(nb::module_& module) {
   module.def(
       "kmeans_update",
       [](const rows& data, const numbers& centroids, const numbers& seen, std::size_t threads, std::size_t memory_limit,
-         bool brief, const std::optional<labels_out>& labels) {
+         bool brief, const output& labels) {
         kmeans::model model = model_from(centroids);
         std::vector<double> weights_seen = copied(seen);
-        std::int32_t* const labels_at = labels_pointer(labels, data.count());
+        std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
           inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {

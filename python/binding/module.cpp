@@ -38,6 +38,13 @@ void translate(const std::exception_ptr& thrown, void*) {
   }
 }
 
+precision precision_named(const std::string& name) {
+  for (const precision one : {precision::float32, precision::tf32, precision::bf16}) {
+    if (precision_name(one) == name) return one;
+  }
+  throw bad_argument("precision names no precision of products");
+}
+
 nb::list devices() {
   nb::list found;
   for (const device& one : cuda_devices()) {
@@ -53,6 +60,14 @@ nb::list devices() {
 }
 
 }  // namespace
+
+device_choice resources::choice() const {
+  device_choice chosen = choose_device(device);
+  chosen.memory = device_memory;
+  chosen.precision = precision_named(products);
+  return chosen;
+}
+
 }  // namespace shoal::python
 
 NB_MODULE(_shoal, module) {
@@ -69,7 +84,9 @@ NB_MODULE(_shoal, module) {
   nb::class_<rows>(module, "Rows")
       .def(nb::init<host_array, nb::object, bool, bool>(), nb::arg("array").noconvert(), nb::arg("weights").none(),
            nb::arg("float32"), nb::arg("mapped"))
+      .def(nb::init<device_array, nb::object>(), nb::arg("array").noconvert(), nb::arg("weights").none())
       .def("__len__", &rows::count)
+      .def_prop_ro("device", &rows::device)
       .def_prop_ro("columns", &rows::columns)
       .def_prop_ro("float32", &rows::float32)
       .def_prop_ro("in_place", &rows::in_place);

@@ -3,12 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <shoal/core/error.hpp>
 #include <shoal/execution/device_choice.hpp>
 
 namespace shoal::python {
@@ -36,13 +38,23 @@ struct resources {
   std::size_t memory_limit = 0;
   std::string device = "cpu";
   std::size_t device_memory = 0;
+  std::string products = "float32";
   bool brief = false;
 
-  device_choice choice() const {
-    device_choice chosen = choose_device(device);
-    chosen.memory = device_memory;
-    return chosen;
-  }
+  device_choice choice() const;
 };
+
+/// The memory of an array that results are written to, on the host or a CUDA device; null for None. Throws bad_argument
+/// when its type or size is not the expected.
+using output = std::optional<nb::ndarray<nb::c_contig>>;
+
+template <class Element>
+Element* pointer_of(const output& array, std::size_t expected) {
+  if (!array) return nullptr;
+  if (array->dtype() != nb::dtype<Element>() || array->size() != expected) {
+    throw bad_argument("an array for results has not the expected type or size");
+  }
+  return static_cast<Element*>(array->data());
+}
 
 }  // namespace shoal::python

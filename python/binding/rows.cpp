@@ -12,7 +12,7 @@
 namespace shoal::python {
 namespace {
 
-element_type element_of(const host_array& array) {
+element_type element_of(const nb::ndarray<nb::ro>& array) {
   const nb::dlpack::dtype type = array.dtype();
   const auto kind = static_cast<nb::dlpack::dtype_code>(type.code);
   if (type.lanes == 1) {
@@ -55,7 +55,7 @@ struct layout {
   std::ptrdiff_t element_bytes() const { return static_cast<std::ptrdiff_t>(element_size(element)); }
 };
 
-layout layout_of(const host_array& array, std::size_t dimensions) {
+layout layout_of(const nb::ndarray<nb::ro>& array, std::size_t dimensions) {
   if (array.ndim() != dimensions) throw bad_argument("the array has not the expected number of dimensions");
   layout made;
   made.data = static_cast<const std::byte*>(array.data());
@@ -156,13 +156,29 @@ std::unique_ptr<row_source<Scalar>> open_array(const layout& at, bool mapped) {
   return std::make_unique<converted_source<Scalar>>(at, mapped);
 }
 
+template <class Scalar>
+std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& array, std::size_t dimensions,
+                                                   int device) {
+  const layout at = layout_of(array, dimensions);
+  if (at.element != element_named<Scalar>) {
+    throw bad_argument("arrays on CUDA devices must be float32 or float64, and the weights of the rows' type");
+  }
+  if (at.row_stride < 0 || at.column_stride < 0) {
+    throw bad_argument("arrays on CUDA devices must not have negative strides: copy the array first");
+  }
+  constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(Scalar));
+  return std::make_unique<device_source<Scalar>>(device_matrix_view<const Scalar>(
+      reinterpret_cast<const Scalar*>(at.data), at.rows, at.columns, static_cast<std::size_t>(at.row_stride / size),
+      static_cast<std::size_t>(at.column_stride / size), device));
+}
+
 }  // namespace
 
-rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : array_(std::move(array)) {
+rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : array_(array) {
   const layout at = layout_of(array_, 2);
   std::optional<layout> weights_at;
   if (!weights.is_none()) {
-    weights_ = nb::cast<host_array>(weights);
+    weights_ = nb::ndarray<nb::ro>(nb::cast<host_array>(weights));
     weights_at = layout_of(weights_, 1);
   }
   const auto open = [&]<class Scalar>(Scalar) {
@@ -172,6 +188,25 @@ rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : ar
     sources_ = std::move(made);
   };
   if (float32) {
+    open(float());
+  } else {
+    open(double());
+  }
+}
+
+rows::rows(device_array array, nb::object weights) : array_(array), device_(array.device_id()) {
+  if (!weights.is_none()) {
+    const auto given = nb::cast<device_array>(weights);
+    if (given.device_id() != device_) throw bad_argument("sample_weight lies on another CUDA device than the rows");
+    weights_ = nb::ndarray<nb::ro>(given);
+  }
+  const auto open = [&]<class Scalar>(Scalar) {
+    sources<Scalar> made;
+    made.rows = open_on_device<Scalar>(array_, 2, device_);
+    if (weights_.is_valid()) made.weights = open_on_device<Scalar>(weights_, 1, device_);
+    sources_ = std::move(made);
+  };
+  if (element_of(array_) == element_type::float32) {
     open(float());
   } else {
     open(double());

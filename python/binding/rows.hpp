@@ -18,6 +18,9 @@ namespace nb = nanobind;
 /// Any real array on the host that may not be written to.
 using host_array = nb::ndarray<nb::ro, nb::device::cpu>;
 
+/// The same in the memory of a CUDA device.
+using device_array = nb::ndarray<nb::ro, nb::device::cuda>;
+
 /// Rows and, perhaps, their weights, in the scalar that a computation runs in. Keeps the arrays alive.
 class rows {
  public:
@@ -26,11 +29,17 @@ class rows {
   /// once, so that no more of the file than that is ever resident.
   rows(host_array array, nb::object weights, bool float32, bool mapped);
 
+  /// Rows, and perhaps weights, that lie on a CUDA device: float32 or float64, both alike, of any strides that are not
+  /// negative. Both must be on the same device.
+  rows(device_array array, nb::object weights);
+
   std::size_t count() const;
   std::size_t columns() const;
   bool float32() const { return sources_.index() == 0; }
   /// True when the rows are read where they lie.
   bool in_place() const;
+  /// The CUDA device that they lie on; -1 for the host's memory.
+  int device() const { return device_; }
 
   /// Calls work(rows, weights) with the sources; weights may be null.
   template <class Work>
@@ -45,8 +54,9 @@ class rows {
     std::unique_ptr<row_source<Scalar>> weights;
   };
 
-  host_array array_;
-  host_array weights_;
+  nb::ndarray<nb::ro> array_;
+  nb::ndarray<nb::ro> weights_;
+  int device_ = -1;
   std::variant<sources<float>, sources<double>> sources_;
 };
 

@@ -71,8 +71,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     device : str or None, default=None
         Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all' or 'auto'. None is the device
         that the data lie on.
-    precision : {'auto', 'float32', 'float64'}, default='auto'
-        The scalar of the arithmetic on rows; 'auto' is float32 for float32 and float16 data, else float64. Sums of many
+    precision : {'auto', 'float32', 'float64', 'tf32', 'bf16'}, default='auto'
+        The scalar of the arithmetic on rows; 'auto' is float32 for float32 and float16 data, else float64. 'tf32' and
+        'bf16' allow CUDA devices to round the factors of products of float32 rows to 11 and 8 bits. Sums of many
         rows and all parameters are float64 in any case.
     threads : int or None, default=None
         Threads to use; None takes all, and one where more would not pay.
@@ -221,7 +222,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         data = read(self, X, reset=True, sample_weight=sample_weight)
         self._check_count(data)
         warm = self.warm_start and hasattr(self, "converged_")
-        labels = None if labels_type is None else np.empty(data.count, labels_type)
+        labels = None if labels_type is None else data.empty(data.count, labels_type)
         with named_errors():
             fitted = self._resumed(data, labels) if warm else self._from_scratch(data, labels)
         self._take(fitted)
@@ -409,7 +410,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         labels : ndarray of shape (n_samples,), int32
         """
         data = self._read_fitted(X)
-        labels = np.empty(data.count, np.int32)
+        labels = data.empty(data.count, np.int32)
         self._predict_into(data, labels=labels)
         return labels
 
@@ -422,7 +423,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             Rows sum to one; float32 for float32 data.
         """
         data = self._read_fitted(X)
-        probabilities = np.empty((data.count, len(self.weights_)), data.dtype)
+        probabilities = data.empty((data.count, len(self.weights_)), data.dtype)
         self._predict_into(data, probabilities=probabilities)
         return probabilities
 
@@ -434,7 +435,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         log_density : ndarray of shape (n_samples,)
         """
         data = self._read_fitted(X)
-        density = np.empty(data.count, data.dtype)
+        density = data.empty(data.count, data.dtype)
         self._predict_into(data, log_density=density)
         return density
 

@@ -8,14 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.utils.validation import validate_data
 
+from . import _device_arrays as device_arrays
 from . import _shoal
 
 # Mapped files up to this size are read where they lie; larger ones piece by piece, so that they are never resident
 # as a whole.
 MAPPED_IN_PLACE_BYTES = 256 << 20
-
-# DLPack's numbers for memory that the host can read (CPU, pinned CUDA host memory).
-_HOST_DEVICES = (1, 3)
 
 
 class Data(NamedTuple):
@@ -25,8 +23,12 @@ class Data(NamedTuple):
     count: int
     columns: int
     dtype: type  # the scalar that the computation runs in, and that its results have
-    array: Any  # the NumPy array that the rows lie in
-    weights: Any  # of the rows, or None
+    array: Any  # the array that the rows lie in
+    device: str = "cpu"  # where the rows lie: "cpu", "cuda:0", ...
+
+    def empty(self, shape, dtype):
+        """An array for results, where the rows lie and of their library."""
+        return np.empty(shape, dtype) if self.device == "cpu" else device_arrays.empty_like(self.array, shape, dtype)
 
 
 def read(estimator, X, *, reset: bool, sample_weight=None, least_rows: int = 1) -> Data:
@@ -39,6 +41,9 @@ def read(estimator, X, *, reset: bool, sample_weight=None, least_rows: int = 1) 
         if reset:
             estimator.n_features_in_ = X.shape[1]
             estimator.__dict__.pop("feature_names_in_", None)
+    elif device_arrays.on_device(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return device_data(X, sample_weight, estimator.precision)
     else:
         array = validate_data(
             estimator,
@@ -58,11 +63,25 @@ def as_data(array: np.ndarray, sample_weight, precision: str, memory_limit: int 
     if precision == "auto":
         float32 = array.dtype in (np.float32, np.float16)
     else:
-        float32 = precision == "float32"
+        float32 = precision != "float64"
     weights = weights_for(sample_weight, array.shape[0])
     mapped = _is_mapped(array) and array.nbytes > (memory_limit or MAPPED_IN_PLACE_BYTES)
     rows = _shoal.Rows(array, weights, float32, mapped)
-    return Data(rows, array.shape[0], array.shape[1], np.float32 if float32 else np.float64, array, weights)
+    return Data(rows, array.shape[0], array.shape[1], np.float32 if float32 else np.float64, array)
+
+
+def device_data(X, sample_weight, precision: str) -> Data:
+    """A two-dimensional array on a CUDA device as rows."""
+    shape, dtype = tuple(X.shape), device_arrays.dtype_of(X)
+    if len(shape) != 2:
+        raise ValueError(f"Expected 2D array, got {len(shape)}D array instead. X is on a CUDA device.")
+    if shape[0] < 1 or shape[1] < 1:
+        raise ValueError(f"X has {shape[0]} rows and {shape[1]} columns; both must be at least 1")
+    if precision != "auto" and dtype != ("float64" if precision == "float64" else "float32"):
+        raise ValueError(f"precision={precision!r} needs other data than {dtype}: convert X on its device")
+    weights = None if sample_weight is None else device_arrays.weights_like(X, sample_weight)
+    rows = _shoal.Rows(X, weights)
+    return Data(rows, *shape, np.float32 if rows.float32 else np.float64, X, f"cuda:{rows.device}")
 
 
 def _plain(X, least_rows: int) -> bool:
@@ -87,12 +106,9 @@ def on_host(X):
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"):
-        kind = int(X.__dlpack_device__()[0])
-        if kind in _HOST_DEVICES:
-            return np.from_dlpack(X)
-        raise NotImplementedError(f"X lies on a device of DLPack type {kind}; move it to the host's memory")
-    if hasattr(X, "__cuda_array_interface__"):
-        raise NotImplementedError("X lies on a CUDA device; move it to the host's memory")
+        if int(X.__dlpack_device__()[0]) not in device_arrays.HOST_KINDS:
+            raise NotImplementedError(f"X lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host")
+        return np.from_dlpack(X)
     return X
 
 

@@ -58,8 +58,9 @@ default='k-means++'
     device : str or None, default=None
         Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all' or 'auto'. None is the device
         that the data lie on.
-    precision : {'auto', 'float32', 'float64'}, default='auto'
-        The scalar of the arithmetic on rows; 'auto' is float32 for float32 and float16 data, else float64. Sums of many
+    precision : {'auto', 'float32', 'float64', 'tf32', 'bf16'}, default='auto'
+        The scalar of the arithmetic on rows; 'auto' is float32 for float32 and float16 data, else float64. 'tf32' and
+        'bf16' allow CUDA devices to round the factors of products of float32 rows to 11 and 8 bits. Sums of many
         rows and the centroids are float64 in any case.
     threads : int or None, default=None
         Threads to use; None takes all, and one where more would not pay.
@@ -175,7 +176,7 @@ default='k-means++'
                 stacklevel=2,
             )
         self._fit(data)
-        distinct = np.count_nonzero(np.bincount(self.labels_, minlength=self.n_clusters))
+        distinct = np.count_nonzero(self.counts_)
         if distinct < self.n_clusters:
             warnings.warn(
                 f"Number of distinct clusters ({distinct}) found smaller than n_clusters ({self.n_clusters}). "
@@ -190,7 +191,7 @@ default='k-means++'
             raise ValueError(f"n_samples={data.count} should be >= n_clusters={self.n_clusters}.")
 
     def _fit(self, data: Data) -> None:
-        labels = np.empty(data.count, np.int32)
+        labels = data.empty(data.count, np.int32)
         restarts = self._restarts()
         with named_errors():
             if isinstance(self.init, str):
@@ -205,7 +206,7 @@ default='k-means++'
         self.inertia_ = float(best["inertia"])
         self.n_iter_ = int(best["iterations"])
         self.inertias_ = best["history"].tolist()
-        self.counts_ = np.bincount(labels, weights=data.weights, minlength=self.n_clusters).astype(np.float64)
+        self.counts_ = best["cluster_weights"]
         self.n_steps_ = 1
         self._n_features_out = self.n_clusters
 
@@ -228,7 +229,7 @@ default='k-means++'
         best = None
         for _ in range(restarts):
             centroids = self.init(data.array, self.n_clusters, random_state=random_state)
-            tried = np.empty_like(labels)
+            tried = data.empty(data.count, np.int32)
             fitted = self._run(data, tried, init="centroids", centroids=self._checked(centroids, data))
             if best is None or fitted["inertia"] < best["inertia"]:
                 best = fitted
@@ -291,7 +292,7 @@ default='k-means++'
         first = not hasattr(self, "cluster_centers_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
         how = host_resources(self, data, self.n_clusters)
-        labels = np.empty(data.count, np.int32)
+        labels = data.empty(data.count, np.int32)
         with named_errors():
             if first:
                 self._check_count(data)
@@ -334,7 +335,7 @@ default='k-means++'
         labels : ndarray of shape (n_samples,), int32
         """
         data = self._read_fitted(X)
-        labels = np.empty(data.count, np.int32)
+        labels = data.empty(data.count, np.int32)
         self._predict_into(data, labels)
         return labels
 

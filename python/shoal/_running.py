@@ -27,7 +27,7 @@ ILL_DEFINED = (
 
 RUNNING_CONSTRAINTS: dict[str, list] = {
     "device": [str, None],
-    "precision": [StrOptions({"auto", "float32", "float64"})],
+    "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],
     "threads": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "memory_limit": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "checkpoint": [str, None],
@@ -59,18 +59,21 @@ class Progress(NamedTuple):
 def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, Any]:
     """Where and how a computation over `data` runs, as the binding's keyword arguments."""
     work = data.count * data.columns * groups
-    device = estimator.device or "cpu"
+    device = estimator.device or data.device
     return {
         "threads": estimator.threads or (1 if work < ONE_THREAD_WORK else 0),
         "memory_limit": estimator.memory_limit or 0,
         "device": device,
         "device_memory": 0,
+        "products": estimator.precision if estimator.precision in ("tf32", "bf16") else "float32",
         "brief": device == "cpu" and work * data.columns * iterations < BRIEF_WORK,
     }
 
 
 def host_resources(estimator, data, groups: int) -> dict[str, Any]:
     """The same for computations that exist on the host alone."""
+    if data.device != "cpu":
+        raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
     if estimator.device not in (None, "cpu", "auto"):
         raise NotImplementedError(f"this runs on the host alone, and device is {estimator.device!r}: set device='cpu'")
     chosen = resources(estimator, data, groups)

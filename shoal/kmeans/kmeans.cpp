@@ -119,7 +119,8 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.relocated = steps->relocated();
   result.rows = summary.rows;
   result.total_weight = summary.total_weight;
-  const criteria chosen = information_criteria(steps->cluster_weights(), summary.columns, result.inertia);
+  result.cluster_weights = steps->cluster_weights();
+  const criteria chosen = information_criteria(result.cluster_weights, summary.columns, result.inertia);
   result.bic = chosen.bic;
   result.aic = chosen.aic;
   result.hardware = on.hardware();

@@ -59,7 +59,8 @@ struct fit_result {
   std::vector<double> history;  ///< inertia of the centroids that each iteration started from
   std::size_t iterations = 0;   ///< of the fit that was kept
   bool converged = false;
-  std::size_t relocated = 0;  ///< empty clusters that were given the farthest row
+  std::size_t relocated = 0;            ///< empty clusters that were given the farthest row
+  std::vector<double> cluster_weights;  ///< [K] Σ w of the rows nearest to each of the returned centroids
   std::size_t rows = 0;
   double total_weight = 0;  ///< Σ w; the number of rows without weights
   double seconds = 0;       ///< seeding, loop and final labels
