@@ -68,6 +68,8 @@ sphinx_gallery_conf = {
     "doc_module": ("shoal",),
     "backreferences_dir": None,
     "image_scrapers": ("matplotlib",),
+    "capture_repr": (),
+    "thumbnail_size": (500, 330),
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -26,8 +26,9 @@ shoal.plot.selection(chosen).set_title("Two kinds of eruptions", loc="left")
 # %%
 # BIC asks for more evidence as rows grow in number, and so chooses fewer groups than AIC. Both are of this table:
 
+row = "{n_components:2d} components: BIC {bic:8.2f}, AIC {aic:8.2f}, {n_iter} iterations"
 for line in chosen.table:
-    print("{n_components:2d} components: BIC {bic:8.2f}, AIC {aic:8.2f}, {n_iter} iterations".format(**line))
+    print(row.format(**line))
 
 # %%
 # The chosen fit, and how sure each row is of its component. A row half-way has a colour half-way.

@@ -16,19 +16,26 @@ import shoal
 
 picture = load_sample_image("flower.jpg").astype(np.float32) / 255
 pixels = picture.reshape(-1, 3)
-fits = {colours: shoal.KMeans(colours, random_state=0, n_init=1).fit(pixels) for colours in (4, 16, 64)}
+fits = {
+    colours: shoal.KMeans(colours, random_state=0, n_init=1).fit(pixels)
+    for colours in (4, 16, 64)
+}
 
 # %%
 # Palettes are sorted by their lightness, and as wide as their share of the picture.
 
-figure, panels = pyplot.subplots(2, 4, figsize=(12, 2.9), height_ratios=[10, 1], layout="constrained")
+figure, panels = pyplot.subplots(
+    2, 4, figsize=(12, 2.9), height_ratios=[10, 1], layout="constrained"
+)
 panels[0, 0].imshow(picture)
 panels[0, 0].set_title("The photograph", loc="left", fontsize="medium")
 for (colours, fit), (above, below) in zip(fits.items(), panels.T[1:]):
     palette = np.clip(fit.cluster_centers_, 0, 1)
     error = np.sqrt(fit.inertia_ / len(pixels))
     above.imshow(palette[fit.labels_].reshape(picture.shape))
-    above.set_title(f"{colours} colours, off by {255 * error:.0f} of 255", loc="left", fontsize="medium")
+    above.set_title(
+        f"{colours} colours, off by {255 * error:.0f} of 255", loc="left", fontsize="medium"
+    )
     order = np.argsort(palette @ [0.2126, 0.7152, 0.0722])
     shares = np.bincount(fit.labels_, minlength=colours)[order] / len(pixels)
     starts = np.concatenate([[0], np.cumsum(shares)[:-1]])

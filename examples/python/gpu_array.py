@@ -32,7 +32,9 @@ if missing:
 if not missing:
     torch.manual_seed(0)
     centres = 4 * torch.randn(8, 16, device="cuda")
-    rows = centres[torch.randint(8, (1_000_000,), device="cuda")] + torch.randn(1_000_000, 16, device="cuda")
+    rows = centres[torch.randint(8, (1_000_000,), device="cuda")] + torch.randn(
+        1_000_000, 16, device="cuda"
+    )
 
     mixture = shoal.GaussianMixture(8, random_state=0).fit(rows)
     labels = mixture.predict(rows)
@@ -45,3 +47,5 @@ if not missing:
     import shoal.plot
 
     shoal.plot.data(mixture, rows).set_title("A million rows on a GPU", loc="left")
+
+# sphinx_gallery_thumbnail_path = '_static/gpu.svg'

@@ -25,7 +25,9 @@ pixels = np.dstack([picture, across, down]).reshape(-1, 5)
 # %%
 # Full covariances let a segment be a slope of colours, such as a sky that darkens upwards.
 
-mixture = shoal.GaussianMixture(n_components=7, random_state=0, n_init=2, max_iter=200, tol=1e-4).fit(pixels)
+mixture = shoal.GaussianMixture(
+    n_components=7, random_state=0, n_init=2, max_iter=200, tol=1e-4
+).fit(pixels)
 probabilities = mixture.predict_proba(pixels)
 labels = probabilities.argmax(axis=1)
 print(f"{mixture.n_iter_} iterations over {len(pixels):,} pixels; {mixture.converged_=}")
@@ -43,4 +45,6 @@ for axes, title in zip(panels, ["The photograph", "Seven segments", "Where it he
 panels[0].imshow(picture)
 panels[1].imshow(segments)
 shown = panels[2].imshow(doubt, cmap="Blues", vmin=0)
-figure.colorbar(shown, ax=panels[2], shrink=0.8, label="1 − responsibility").outline.set_visible(False)
+figure.colorbar(
+    shown, ax=panels[2], shrink=0.8, label="1 − responsibility"
+).outline.set_visible(False)

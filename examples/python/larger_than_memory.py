@@ -41,7 +41,9 @@ def memory_of_process(field):
 
 
 before = resource.getrlimit(resource.RLIMIT_DATA)
-resource.setrlimit(resource.RLIMIT_DATA, (memory_of_process("VmData") + 128 * MIB, before[1]))
+resource.setrlimit(
+    resource.RLIMIT_DATA, (memory_of_process("VmData") + 128 * MIB, before[1])
+)
 
 # %%
 # Loaded whole, the file does not fit:
@@ -57,7 +59,9 @@ except MemoryError as refused:
 # Mapped, it is fitted:
 
 held_before = memory_of_process("RssAnon")
-mixture = shoal.GaussianMixture(5, tol=1e-5, memory_limit=16 * MIB, random_state=0).fit(rows)
+mixture = shoal.GaussianMixture(5, tol=1e-5, memory_limit=16 * MIB, random_state=0).fit(
+    rows
+)
 more = (memory_of_process("RssAnon") - held_before) / MIB
 print(f"{mixture.n_iter_} iterations, and {more:.0f} MiB more than before are held")
 
@@ -73,7 +77,9 @@ assert nearest.max() < 0.01
 
 import shoal.plot
 
-shoal.plot.data(mixture, rows, columns=(0, 1)).set_title("256 MiB of rows, five thousand of them drawn", loc="left")
+shoal.plot.data(mixture, rows, columns=(0, 1)).set_title(
+    "256 MiB of rows, five thousand of them drawn", loc="left"
+)
 
 # %%
 # The limit is lifted again, so that what runs after this example has its memory.

@@ -60,5 +60,9 @@ shoal.plot.silhouette(kmeans, X, ax=right)
 
 figure, axes = pyplot.subplots(figsize=(6.4, 3.8), layout="constrained")
 for start in ("kmeans", "k-means||", "random"):
-    fit = shoal.GaussianMixture(4, init_params=start, max_iter=300, tol=1e-5, random_state=0).fit(X)
+    fit = shoal.GaussianMixture(
+        4, init_params=start, max_iter=300, tol=1e-5, random_state=0
+    ).fit(X)
     shoal.plot.convergence(fit, label=start, ax=axes)
+
+# sphinx_gallery_thumbnail_number = 3

@@ -261,8 +261,8 @@ def test_silhouette_names_a_group_without_rows(mixture, rows):
 
 
 def test_a_row_on_two_centroids_has_silhouette_zero():
-    fit = sklearn.cluster.KMeans(2, init=np.zeros((2, 1)), n_init=1, max_iter=1)
-    fit.cluster_centers_, fit._n_threads = np.zeros((2, 1)), 1
+    fit = sklearn.cluster.KMeans(2)
+    fit.cluster_centers_ = np.zeros((2, 1))
     assert plot.silhouette(fit, np.zeros((3, 1))).get_lines()[0].get_xdata()[0] == 0
 
 

@@ -1,6 +1,7 @@
 """How well each row belongs to its group, group by group."""
 
 import numpy as np
+from scipy.spatial.distance import cdist
 
 from . import _fits, _style
 from ._rows import DEFAULT_MAX_POINTS, Sample, to_host
@@ -40,14 +41,14 @@ def silhouette(estimator, X, *, max_points=DEFAULT_MAX_POINTS, ax=None):
         When ``estimator`` is not fitted.
     """
     mixture = _fits.is_mixture(estimator)
-    _fits.check_estimator(estimator, needs=["predict_proba"] if mixture else ["transform"])
+    _fits.check_estimator(estimator, needs=["predict_proba"] if mixture else [])
     groups = len(_fits.centres(estimator))
     if groups < 2:
         raise ValueError("estimator has one group only, in which every row belongs alike")
     sample = Sample(X, max_points)
     _fits.check_width(sample, estimator)
     ax = _style.new_axes(ax)
-    labels, values = _memberships(estimator, sample.native) if mixture else _silhouettes(estimator, sample.native)
+    labels, values = _memberships(estimator, sample.native) if mixture else _silhouettes(estimator, sample.values)
     gap = max(1, round(0.012 * len(values)))
     places, ticks = 0, []
     for group in range(groups):
@@ -88,7 +89,7 @@ def _memberships(estimator, rows):
 
 
 def _silhouettes(estimator, rows):
-    distances = to_host(estimator.transform(rows)).astype(np.float64)
+    distances = cdist(rows, _fits.centres(estimator))
     labels = distances.argmin(axis=1)
     own, second = np.partition(distances, 1, axis=1)[:, :2].T
     # A row on two centroids at once belongs to neither more than to the other.
