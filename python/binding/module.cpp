@@ -72,7 +72,7 @@ device_choice resources::choice() const {
 
 NB_MODULE(_shoal, module) {
   using namespace shoal::python;
-  module.attr("__version__") = SHOAL_VERSION;
+  module.attr("version") = SHOAL_VERSION;
   module.attr("built_with_cuda") = static_cast<bool>(SHOAL_BUILT_WITH_CUDA);
   nb::register_exception_translator(translate);
   module.def("cuda_devices", devices, "The CUDA devices of this machine; NotImplementedError without CUDA.");

@@ -5,7 +5,7 @@ from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
 from ._running import Progress, progress_bar, show_config
 from ._selection import Selection, select_components
-from ._shoal import __version__
+from ._shoal import version as __version__
 
 __all__ = [
     "GaussianMixture",

@@ -253,7 +253,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         if not points and all(part is None for part in given):
             return self._run(data, labels, init=self.init_params, seed=seed, restarts=self.n_init)
         # The library's first model with some of its parts replaced, one initialization after another.
-        best = None
+        best: dict = {}
         for restart in range(self.n_init):
             first = self._run(data, None, init=self.init_params, seed=seed + restart, max_iter=0, quiet=True)
             weights, means, covariances = first["weights"], first["means"], first["covariances"]
@@ -261,7 +261,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 covariances = self._smallest_covariances(data.columns)
             start = [mine if mine is not None else theirs for mine, theirs in zip(given, (weights, means, covariances))]
             fitted = self._run(data, None, init="model", start=start)
-            if best is None or fitted["mean_log_likelihood"] > best["mean_log_likelihood"]:
+            if not best or fitted["mean_log_likelihood"] > best["mean_log_likelihood"]:
                 best = fitted
         if labels is not None:
             self._predict_into(data, best, labels=labels)
@@ -463,8 +463,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 data.rows,
                 self.covariance_type,
                 *_model_arrays(*parts),
-                **resources(self, data, len(parts[0])),
-                **outputs,
+                **{**resources(self, data, len(parts[0])), **outputs},
             )
 
     def sample(self, n_samples=1):
@@ -520,8 +519,12 @@ def draw(kind, weights, means, covariances, count, random_state):
     return X, y
 
 
-def _model_arrays(*parts):
-    return [np.ascontiguousarray(part, dtype=np.float64) for part in parts]
+def _model_arrays(weights, means, covariances) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    return (
+        np.ascontiguousarray(weights, dtype=np.float64),
+        np.ascontiguousarray(means, dtype=np.float64),
+        np.ascontiguousarray(covariances, dtype=np.float64),
+    )
 
 
 def _covariance_shape(kind: str, components: int, columns: int) -> tuple:

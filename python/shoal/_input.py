@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numbers
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import validate_data
@@ -16,7 +17,8 @@ from . import _shoal
 MAPPED_IN_PLACE_BYTES = 256 << 20
 
 
-class Data(NamedTuple):
+@dataclass(slots=True)
+class Data:
     """Checked rows on their way into the library."""
 
     rows: Any  # _shoal.Rows
@@ -142,7 +144,7 @@ def weights_for(sample_weight, rows: int) -> np.ndarray | None:
     return readable(weights)
 
 
-def _is_mapped(array: np.ndarray) -> bool:
+def _is_mapped(array: np.ndarray | None) -> bool:
     """Whether the array's memory is that of a file mapped shared: then its pages can be given back and come again."""
     while isinstance(array, np.ndarray):
         if isinstance(array, np.memmap):

@@ -226,12 +226,12 @@ default='k-means++'
 
     def _best_of_calls(self, data: Data, labels, restarts: int) -> dict:
         random_state = check_random_state(self.random_state)
-        best = None
+        best: dict = {}
         for _ in range(restarts):
             centroids = self.init(data.array, self.n_clusters, random_state=random_state)
             tried = data.empty(data.count, np.int32)
             fitted = self._run(data, tried, init="centroids", centroids=self._checked(centroids, data))
-            if best is None or fitted["inertia"] < best["inertia"]:
+            if not best or fitted["inertia"] < best["inertia"]:
                 best = fitted
                 labels[:] = tried
         return best

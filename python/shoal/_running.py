@@ -166,7 +166,7 @@ def show_config() -> dict[str, Any]:
         it) and ``devices``: the names that ``device=`` takes here, each with a description.
     """
     found: dict[str, Any] = {
-        "version": _shoal.__version__,
+        "version": _shoal.version,
         "instruction_set": _shoal.instruction_set(),
         "cuda": _shoal.built_with_cuda,
         "devices": {"cpu": "the host's processor"},

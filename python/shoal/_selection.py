@@ -77,15 +77,17 @@ def select_components(
     if not counts or not kinds:
         raise ValueError("n_components and covariance_types must name at least one value each")
     base = GaussianMixture() if estimator is None else estimator
-    table, best, best_estimator = [], None, None
+    table: list[dict[str, Any]] = []
+    best: dict[str, Any] = {}
+    best_estimator = base
     for kind in kinds:
         for count in counts:
             mixture = clone(base).set_params(n_components=count, covariance_type=kind, **parameters)
             line = _fit(mixture, X, sample_weight)
             table.append(line)
-            if line["failure"] is None and (best is None or line[criterion] < best[criterion]):
+            if line["failure"] is None and (not best or line[criterion] < best[criterion]):
                 best, best_estimator = line, mixture
-    if best is None:
+    if not best:
         raise ValueError(f"no number of components could be fitted: {table[-1]['failure']}")
     return Selection(best_estimator, best, table, criterion)
 

@@ -223,3 +223,25 @@ def test_weights_of_any_kind(rows):
         assert_array_equal(GaussianMixture(2, random_state=0).fit(rows, sample_weight=same).means_, reference.means_)
     ones = GaussianMixture(2, random_state=0).fit(rows, sample_weight=3.0)
     assert_allclose(ones.means_, fitted(rows).means_, rtol=1e-9)
+
+
+def test_four_gibibytes_fit_in_less_than_one(tmp_path):
+    """A mapped file of 4 GiB, most of it a hole that takes no disk; the limit is on all that the process holds."""
+    file = tmp_path / "rows.npy"
+    X = np.lib.format.open_memmap(file, "w+", np.float32, (2**26, 16))
+    X[:: 2**15] = np.random.default_rng(0).normal(size=(2**11, 16)) + 5
+    X.flush()
+    code = """
+    import sys, warnings, numpy as np
+    from shoal import GaussianMixture
+    warnings.simplefilter("ignore")
+    X = np.load(sys.argv[1], mmap_mode="r")
+    start = dict(weights_init=[0.5, 0.5], means_init=np.stack([X[1], X[0]]).astype(float), precisions_init=np.ones((2, 16)))
+    def work():
+        model = GaussianMixture(2, covariance_type="diag", max_iter=1, **start).fit(X)
+        assert model.weights_[0] > 0.99
+        import resource
+        print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024)
+    """
+    grown = peak_growth(code, str(file))
+    assert grown < 512
