@@ -9,7 +9,7 @@ A memory-mapped array is read piece by piece, and the fit is the same to the las
 # An honest stand-in
 # ------------------
 #
-# This machine could hold the file, so the program is forbidden to: Linux is told to refuse it memory beyond 128 MiB more than it
+# This machine could hold the file, so the program is forbidden to: Linux is told to refuse it memory beyond 160 MiB more than it
 # has now, and the file is 256 MiB. Nothing else is pretended. With a file of a terabyte the program is the same.
 
 import pathlib
@@ -21,12 +21,12 @@ import numpy as np
 import shoal
 
 MIB = 2**20
-ROWS, COLUMNS, PIECE = 2**23, 8, 2**18
+ROWS, COLUMNS, PIECE = 2**23, 8, 2**17
 
 folder = tempfile.TemporaryDirectory()
 path = pathlib.Path(folder.name) / "rows.npy"
 draw = np.random.default_rng(0)
-centres = draw.normal(scale=2, size=(5, COLUMNS)).astype(np.float32)
+centres = draw.normal(scale=4, size=(5, COLUMNS)).astype(np.float32)
 file = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(ROWS, COLUMNS))
 for first in range(0, ROWS, PIECE):
     noise = draw.standard_normal((PIECE, COLUMNS), dtype=np.float32)
@@ -42,7 +42,7 @@ def memory_of_process(field):
 
 before = resource.getrlimit(resource.RLIMIT_DATA)
 resource.setrlimit(
-    resource.RLIMIT_DATA, (memory_of_process("VmData") + 128 * MIB, before[1])
+    resource.RLIMIT_DATA, (memory_of_process("VmData") + 160 * MIB, before[1])
 )
 
 # %%
@@ -59,7 +59,7 @@ except MemoryError as refused:
 # Mapped, it is fitted:
 
 held_before = memory_of_process("RssAnon")
-mixture = shoal.GaussianMixture(5, tol=1e-5, memory_limit=16 * MIB, random_state=0).fit(
+mixture = shoal.GaussianMixture(5, tol=1e-4, memory_limit=16 * MIB, random_state=1).fit(
     rows
 )
 more = (memory_of_process("RssAnon") - held_before) / MIB
