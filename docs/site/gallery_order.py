@@ -7,6 +7,7 @@ ORDER = (
     "image_segmentation.py",
     "colours_of_a_photograph.py",
     "larger_than_memory.py",
+    "rows_that_keep_arriving.py",
     "gpu_array.py",
 )
 

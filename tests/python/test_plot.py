@@ -1,5 +1,7 @@
 """shoal.plot: what is drawn is what was fitted."""
 
+import subprocess
+import sys
 import types
 
 import matplotlib
@@ -23,6 +25,21 @@ pytestmark = pytest.mark.filterwarnings("error")
 COVARIANCE_TYPES = ["full", "tied", "diag", "spherical"]
 LIBRARIES = {"shoal": (shoal.GaussianMixture, shoal.KMeans)}
 LIBRARIES["scikit-learn"] = (sklearn.mixture.GaussianMixture, sklearn.cluster.KMeans)
+
+
+def test_only_pictures_need_matplotlib():
+    program = """
+import sys
+sys.modules["matplotlib"] = None
+import shoal
+shoal.KMeans(1).fit([[0.0], [1.0]])
+try:
+    shoal.plot
+except ImportError as missing:
+    print(missing)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout == "shoal.plot needs matplotlib: pip install 'shoal[plot]'\n"
 
 
 @pytest.fixture(autouse=True)
