@@ -7,9 +7,9 @@ each pixel.
 """
 
 # %%
-# One of scikit-learn's photographs, 427 by 640 pixels: 273,280 rows of five columns. Places are scaled so that the picture's
-# width counts as much as a third of the range of a colour: more than nothing, or noise in the sky would be a segment of its own;
-# less than the colours, or the segments would be tiles.
+# One of scikit-learn's photographs, 427 by 640 pixels: 273,280 rows of five columns. The scale of
+# the places matters to the k-means that the mixture starts from, where the picture's width counts
+# as much as a third of a colour's range; full covariances do not mind scales.
 
 import numpy as np
 from matplotlib import pyplot

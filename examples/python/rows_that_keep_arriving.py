@@ -34,7 +34,8 @@ def next_batch(batch):
 # are forgotten. Both are fed here, from the same start.
 
 models = {
-    decay: shoal.GaussianMixture(3, step_decay=decay, random_state=0) for decay in (0.55, 1.0)
+    decay: shoal.GaussianMixture(3, step_decay=decay, random_state=0)
+    for decay in (0.55, 1.0)
 }
 paths = {decay: [] for decay in models}
 for batch in range(BATCHES):
