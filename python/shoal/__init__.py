@@ -19,3 +19,12 @@ __all__ = [
     "select_components",
     "show_config",
 ]
+
+
+def __getattr__(name):
+    # shoal.plot needs matplotlib, which nobody has to install who draws nothing.
+    if name == "plot":
+        import importlib
+
+        return importlib.import_module("shoal.plot")
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")

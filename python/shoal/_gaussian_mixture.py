@@ -491,9 +491,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         """
         check_is_fitted(self)
         if n_samples < 1:
-            raise ValueError(
-                f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample."
-            )
+            raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
         X, y = draw(self.covariance_type, self.weights_, self.means_, self.covariances_, n_samples, self.random_state)
         order = np.argsort(y, kind="stable")
         return X[order], y[order]

@@ -109,7 +109,9 @@ def on_host(X):
         return X
     if hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"):
         if int(X.__dlpack_device__()[0]) not in device_arrays.HOST_KINDS:
-            raise NotImplementedError(f"X lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host")
+            raise NotImplementedError(
+                f"X lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host"
+            )
         return np.from_dlpack(X)
     return X
 

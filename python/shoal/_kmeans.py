@@ -366,9 +366,7 @@ default='k-means++'
     def _predict_into(self, data: Data, labels) -> float:
         centroids = _numbers(self.cluster_centers_)
         with named_errors():
-            return _shoal.kmeans_predict(
-                data.rows, centroids, labels=labels, **resources(self, data, len(centroids))
-            )
+            return _shoal.kmeans_predict(data.rows, centroids, labels=labels, **resources(self, data, len(centroids)))
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
@@ -387,9 +385,7 @@ default='k-means++'
     },
     prefer_skip_nested_validation=True,
 )
-def kmeans_plusplus(
-    X, n_clusters, *, sample_weight=None, x_squared_norms=None, random_state=None, n_local_trials=None
-):
+def kmeans_plusplus(X, n_clusters, *, sample_weight=None, x_squared_norms=None, random_state=None, n_local_trials=None):
     """Chooses rows as first centroids by greedy k-means++ (Arthur & Vassilvitskii 2007).
 
     Parameters
