@@ -32,7 +32,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
@@ -41,7 +40,7 @@ extensions = [
 ]
 
 # Markdown: the guide, and the documents of docs/ that it shares with the repository.
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # docs/performance.md has levels of headings that are its script's.
 suppress_warnings = ["myst.header"]
