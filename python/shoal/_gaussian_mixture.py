@@ -16,7 +16,16 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _shoal
 from ._input import Data, read
-from ._running import ILL_DEFINED, RUNNING_CONSTRAINTS, host_resources, named_errors, reporter, resources, seed_of
+from ._running import (
+    ILL_DEFINED,
+    RUNNING_CONSTRAINTS,
+    host_resources,
+    named_errors,
+    nth_seed,
+    reporter,
+    resources,
+    seed_of,
+)
 
 # The sentence that users of scikit-learn filter warnings by.
 _NOT_CONVERGED = (
@@ -255,7 +264,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         # The library's first model with some of its parts replaced, one initialization after another.
         best: dict = {}
         for restart in range(self.n_init):
-            first = self._run(data, None, init=self.init_params, seed=seed + restart, max_iter=0, quiet=True)
+            first = self._run(data, None, init=self.init_params, seed=nth_seed(seed, restart), max_iter=0, quiet=True)
             weights, means, covariances = first["weights"], first["means"], first["covariances"]
             if points:
                 covariances = self._smallest_covariances(data.columns)

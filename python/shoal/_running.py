@@ -89,6 +89,11 @@ def seed_of(random_state) -> int:
     return int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
 
 
+def nth_seed(seed: int, n: int) -> int:
+    """A seed for the n-th of several initializations, far from those that neighbouring seeds lead to."""
+    return (seed + n * 0x9E3779B97F4A7C15) % 2**64
+
+
 def reporter(callback: Callable[[Progress], Any] | None, verbose: int, every: int, objective: str):
     """What is called after each iteration: the user's callback, and lines for verbose. None when neither is."""
     if callback is None and not verbose:
