@@ -1,5 +1,6 @@
 """The documentation site. script/docs builds it; every warning is an error there."""
 
+import inspect
 import pathlib
 import re
 import sys
@@ -45,7 +46,7 @@ myst_heading_anchors = 3
 # docs/performance.md has levels of headings that are its script's.
 suppress_warnings = ["myst.header"]
 
-# The reference. Methods that scikit-learn's base classes give are named on the page and documented there.
+# The reference: what shoal's classes add or say anew; what scikit-learn's base classes give is documented there.
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -95,10 +96,11 @@ html_theme_options = {
 }
 
 
-def leave_out_inherited(app, what, name, member, skip, options):
-    """Methods of scikit-learn's base classes refer to its own pages, which are not here."""
-    module = getattr(member, "__module__", None) or ""
-    return True if module.startswith("sklearn") else None
+def leave_out(app, what, name, member, skip, options):
+    """What scikit-learn puts into the classes refers to its own pages; fields of named tuples are told as attributes."""
+    borrowed = (getattr(member, "__module__", None) or "").startswith("sklearn")
+    field = inspect.isdatadescriptor(member) and "Alias for field" in (member.__doc__ or "")
+    return True if borrowed or field else None
 
 
 def unlink_what_is_not_here(app, relative_path, parent_docname, content):
@@ -109,4 +111,4 @@ def unlink_what_is_not_here(app, relative_path, parent_docname, content):
 def setup(app):
     warnings.filterwarnings("error", module="shoal")
     app.connect("include-read", unlink_what_is_not_here)
-    app.connect("autodoc-skip-member", leave_out_inherited)
+    app.connect("autodoc-skip-member", leave_out)
