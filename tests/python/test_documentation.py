@@ -1,5 +1,6 @@
 """The reference names every public object, and every docstring every parameter."""
 
+import doctest
 import inspect
 import pathlib
 import re
@@ -38,3 +39,9 @@ def test_a_docstring_names_every_parameter(name):
     named = {part.strip(" *") for line in found for part in line.split(",")}
     wanted = {parameter for parameter in inspect.signature(documented).parameters if parameter != "self"}
     assert wanted <= named, f"{name} does not document {sorted(wanted - named)}"
+
+
+@pytest.mark.parametrize("name", PUBLIC)
+def test_the_examples_of_a_docstring_say_what_comes_out(name):
+    for example in doctest.DocTestFinder(recurse=False).find(PUBLIC[name], name):
+        assert doctest.DocTestRunner().run(example).failed == 0
