@@ -9,8 +9,8 @@ namespace {
 constexpr unsigned tile = 32;
 constexpr unsigned tile_rows_at_once = 8;
 
-// A tile of rows and columns at a time: read along the rows' direction, in which the elements of column-major memory are
-// neighbours, and written along the columns.
+// A tile of rows and columns at a time: read along the rows' direction, in which the elements of column-major memory
+// are neighbours, and written along the columns.
 template <class Scalar>
 __global__ void gather_kernel(const Scalar* from, std::size_t rows, std::size_t columns, std::size_t row_stride,
                               std::size_t column_stride, Scalar* to) {

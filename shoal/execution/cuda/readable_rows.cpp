@@ -61,7 +61,7 @@ void check_place(const device_matrix_view<const Scalar>& rows) {
     if (on_device && reinterpret_cast<std::uintptr_t>(end) % alignof(Scalar) == 0) continue;
     throw bad_argument(fmt::format("rows are said to lie on CUDA device {}, and the address of the {} of them is {}",
                                    rows.device(), end == last ? "last element" : "first element",
-                                   on_device                                  ? "not aligned to its scalar"
+                                   on_device ? "not aligned to its scalar"
                                    : found.type == cudaMemoryTypeDevice
                                        ? fmt::format("memory of device {}", found.device)
                                        : std::string("not memory of a device")));

@@ -8,8 +8,8 @@
 namespace shoal::cuda {
 
 /// The source itself when the host can read it; else one that reads by copies from the device, and still says where its
-/// rows lie. Waits for the work that the device has been given. Throws bad_argument when the pointer is not to memory of
-/// the device that it names. Borrows the source; null stays null.
+/// rows lie. Waits for the work that the device has been given. Throws bad_argument when the pointer is not to memory
+/// of the device that it names. Borrows the source; null stays null.
 template <class Scalar>
 class readable_rows {
  public:

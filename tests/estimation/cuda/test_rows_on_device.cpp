@@ -57,14 +57,17 @@ struct rows_on_device {
 template <class Scalar>
 table<Scalar> weights_for(std::size_t rows, Scalar factor) {
   table<Scalar> weights{rows, 1, std::vector<Scalar>(rows)};
-  for (std::size_t i = 0; i < rows; ++i) weights.values[i] = factor * static_cast<Scalar>(i % 5 == 0 ? 0.0 : 0.5 + i % 3);
+  for (std::size_t i = 0; i < rows; ++i)
+    weights.values[i] = factor * static_cast<Scalar>(i % 5 == 0 ? 0.0 : 0.5 + i % 3);
   return weights;
 }
 
 template <class Scalar>
 class RowsOnDevice : public cuda_devices::on_one_device {
  protected:
-  static shoal::device_choice on(std::size_t gpus, std::size_t memory = 0) { return {cuda_devices::first(gpus), memory}; }
+  static shoal::device_choice on(std::size_t gpus, std::size_t memory = 0) {
+    return {cuda_devices::first(gpus), memory};
+  }
 
   static shoal::gmm::options mixture(std::size_t gpus, std::size_t memory) {
     shoal::gmm::options options;
@@ -143,8 +146,8 @@ TYPED_TEST(RowsOnDevice, ArePredictedIntoDeviceMemory) {
 
   std::vector<std::int32_t> labels(rows);
   std::vector<TypeParam> probabilities(rows * components), log_density(rows);
-  const double mean = shoal::gmm::predict(fitted.model, there, {labels.data(), probabilities.data(), log_density.data()},
-                                          2, 0, nullptr, {}, this->on(1));
+  const double mean = shoal::gmm::predict(
+      fitted.model, there, {labels.data(), probabilities.data(), log_density.data()}, 2, 0, nullptr, {}, this->on(1));
   shoal::cuda::stream stream;
   shoal::cuda::device_buffer<std::int32_t> labels_there(rows);
   shoal::cuda::device_buffer<TypeParam> probabilities_there(rows * components), log_density_there(rows);
@@ -174,9 +177,8 @@ TYPED_TEST(RowsOnDevice, SeedEveryWay) {
   const rows_on_device<TypeParam> held(data, layout::gaps, 0);
   const shoal::device_source<TypeParam> there(held.view);
   using shoal::gmm::initialization;
-  for (const initialization init :
-       {initialization::kmeans, initialization::plus_plus, initialization::parallel, initialization::random_rows,
-        initialization::random_responsibilities}) {
+  for (const initialization init : {initialization::kmeans, initialization::plus_plus, initialization::parallel,
+                                    initialization::random_rows, initialization::random_responsibilities}) {
     shoal::gmm::options options = this->mixture(1, 0);
     options.init = init;
     this->expect_same(shoal::gmm::fit(there, options),
