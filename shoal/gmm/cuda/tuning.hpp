@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <shoal/gmm/gmm.hpp>
+
 namespace shoal::gmm {
 
 // ---- few columns (small_*) ----
@@ -41,5 +43,27 @@ inline constexpr double group_cost_rows = 48;
 /// How much longer a group takes, for its rows, when there are fewer of them than blocks that a multiprocessor could
 /// run at once: float64 diagonal (2¹⁸, 8, 10) takes 0.0375 ms with one for each multiprocessor and 0.0338 with two.
 inline constexpr double lone_block = 1.05;
+
+/// How a block of two teams is cut: threads that compute responsibilities, of `rows` rows at a time, and threads that
+/// sum the moments of `components` components.
+struct team_sizes {
+  int rows;
+  int expectation_threads;
+  int moment_threads;
+  int components;
+  int moment_unroll;  ///< rows that a thread of the moments has in hand
+  int expectation_registers = 0;
+  int moment_registers = 0;
+};
+
+constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
+  if (type != covariance_type::full) return {4, 256, 128, 2, 2};
+  if (columns <= 9) return {4, 256, 256, 1, 2};
+  if (columns <= 12) return {4, 128, 256, 1, 2};
+  return {4, 128, 128, 1, 1};
+}
+
+/// Rows for each multiprocessor from which two teams are faster than one.
+inline constexpr std::size_t least_team_rows = 1024;
 
 }  // namespace shoal::gmm
