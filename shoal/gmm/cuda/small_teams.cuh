@@ -29,8 +29,8 @@ struct team_shape {
   static constexpr int moment_threads = Sizes.moment_threads;
   static constexpr int moment_unroll = Sizes.moment_unroll;
   static constexpr int components = Sizes.components;
-  static constexpr int expectation_registers = Sizes.expectation_registers;
-  static constexpr int moment_registers = Sizes.moment_registers;
+  /// Sums of all threads pass through shared memory with this stride: other sums lie in other banks.
+  static constexpr int flush_stride = moment_threads + 8;
   static constexpr int threads = expectation_threads + moment_threads;
   static constexpr int stage_rows = rows * expectation_threads;
   static constexpr int planes = (Columns + 3) / 4;
@@ -41,40 +41,48 @@ struct team_shape {
   static constexpr int record = (record_size + 3) / 4 * 4;
 };
 
-// Barriers of a block, by number; 0 is __syncthreads().
-inline constexpr unsigned full_barrier = 1;   // and 2: the responsibilities of a stage are there
-inline constexpr unsigned empty_barrier = 3;  // and 4: they have been read
-inline constexpr unsigned moments_barrier = 5;
+// The block's barrier of the threads that sum moments; 0 is __syncthreads().
+inline constexpr unsigned moments_barrier = 1;
 
-template <unsigned Threads>
-__device__ void wait_at(unsigned barrier) {
-  asm volatile("bar.sync %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
-}
-template <unsigned Threads>
-__device__ void arrive_at(unsigned barrier) {
-  asm volatile("bar.arrive %0, %1;" ::"r"(barrier), "n"(Threads) : "memory");
-}
+/// Told by all threads of one team, waited for by all of the other; its phases take turns.
+class team_barrier {
+ public:
+  __device__ void make(unsigned threads) {
+    asm volatile("mbarrier.init.shared.b64 [%0], %1;" ::"r"(address()), "r"(threads) : "memory");
+  }
+  __device__ void arrive() { asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(address()) : "memory"); }
+  /// Until the phase of that parity is over.
+  __device__ void wait(unsigned parity) {
+    unsigned done = 0;
+    while (done == 0) {
+#if __CUDA_ARCH__ >= 900
+      asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+#else
+      asm volatile("{\n.reg .pred p;\nmbarrier.test_wait.parity.shared.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
+#endif
+                   : "=r"(done)
+                   : "r"(address()), "r"(parity)
+                   : "memory");
+    }
+  }
 
-// A team may have more registers than the other, in builds for 90a; 0: as many.
-template <unsigned Registers>
-__device__ void give_up_registers() {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  if constexpr (Registers > 0) asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(Registers));
-#endif
-}
-template <unsigned Registers>
-__device__ void take_registers() {
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-  if constexpr (Registers > 0) asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(Registers));
-#endif
-}
+ private:
+  __device__ unsigned address() { return static_cast<unsigned>(__cvta_generic_to_shared(&state_)); }
+  unsigned long long state_;
+};
+
+/// What the teams tell each other about the two stages.
+struct team_barriers {
+  team_barrier full[2];   ///< the responsibilities are there
+  team_barrier empty[2];  ///< they have been read
+};
 
 /// The threads that sum moments.
 template <class Shape>
 struct moments_team {
   unsigned rank = threadIdx.x - Shape::expectation_threads;
   static constexpr unsigned size = Shape::moment_threads;
-  __device__ void sync() const { wait_at<size>(moments_barrier); }
+  __device__ void sync() const { asm volatile("bar.sync %0, %1;" ::"n"(moments_barrier), "n"(size) : "memory"); }
 };
 
 /// What one team leaves for the other: one of two stages in shared memory.
@@ -100,13 +108,12 @@ struct team_stage {
 template <class Shape>
 struct stage_cursor {
   const team_arguments& a;
-  std::size_t group;
+  unsigned group;
   std::size_t begin = 0;
   std::size_t end = 0;
 
   __device__ explicit stage_cursor(const team_arguments& arguments) : a(arguments) {
-    const std::size_t first_group = a.first_unit * a.unit_groups;
-    group = (blockIdx.x + gridDim.x - first_group % gridDim.x) % gridDim.x;
+    group = (blockIdx.x + gridDim.x - a.first_unit * a.unit_groups % gridDim.x) % gridDim.x;
     enter();
   }
   __device__ bool valid() const { return begin < end; }
@@ -123,10 +130,10 @@ struct stage_cursor {
 
  private:
   __device__ void enter() {
-    const std::size_t groups = (a.count + cuda::piece_unit - 1) / cuda::piece_unit * a.unit_groups;
-    for (begin = end = 0; group < groups; group += gridDim.x) {
+    const auto units = static_cast<unsigned>((a.count + cuda::piece_unit - 1) / cuda::piece_unit);
+    for (begin = end = 0; group < units * a.unit_groups; group += gridDim.x) {
       const std::size_t unit = group / a.unit_groups * cuda::piece_unit;
-      begin = unit + group % a.unit_groups * a.group_rows;
+      begin = unit + std::size_t{group % a.unit_groups} * a.group_rows;
       end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
       if (begin < end) return;
     }
@@ -173,10 +180,10 @@ __device__ void load_team_records(const team_arguments& a, float* records) {
 }
 
 /// log2 of the density of a thread's rows under the component of a record.
-template <class Shape>
+template <class Shape, int Rows>
 __device__ void team_densities(const float* record, const float (&x)[Shape::rows][Shape::columns],
-                               float (&result)[Shape::rows]) {
-  constexpr int Columns = Shape::columns, Rows = Shape::rows;
+                               float (&result)[Rows]) {
+  constexpr int Columns = Shape::columns;
   float value[Shape::record];
 #pragma unroll
   for (int i = 0; i < Shape::record; i += 4) {
@@ -246,107 +253,123 @@ __device__ void load_rows(const team_arguments& a, const stage_cursor<Shape>& st
   }
 }
 
-/// Responsibilities, stage after stage: terms holds exp(ln p − greatest) and scale what they are to be multiplied by.
-/// Far rows have zeros in terms, scale and rows and a bit in far.
+/// Rows begin … begin + count − 1 of the piece, and whether they are the last of their group.
+struct stage_span {
+  std::size_t begin;
+  unsigned count;
+  bool last;
+};
+
+/// The responsibilities of a stage whose rows are in x, `Rows` a thread: terms holds exp(ln p − greatest) and scale
+/// what they are to be multiplied by. Far rows have zeros in terms, scale and rows and a bit in far. Leaves in x the
+/// rows that come `next`.
+template <class Shape, int Rows>
+__device__ void expectation_stage(const team_arguments& a, const float* records, const team_stage<Shape>& stage,
+                                  const stage_span& present, stage_cursor<Shape>& next,
+                                  float (&x)[Shape::rows][Shape::columns], row_sums& head) {
+  constexpr int Columns = Shape::columns, Threads = Shape::expectation_threads;
+  bool wide[Rows];  // beyond the range of float32's squares
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    float extent = 0;
+    float padded[Shape::planes * 4] = {};
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      extent = fmaxf(extent, fabsf(x[r][i]));
+      padded[i] = x[r][i];
+    }
+    wide[r] = !(extent <= most_extent);
+#pragma unroll
+    for (int i = 0; i < Shape::planes; ++i) {
+      stage.rows[i * Shape::stage_rows + threadIdx.x + r * Threads] = reinterpret_cast<const float4*>(padded)[i];
+    }
+  }
+
+  float best[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) best[r] = -INFINITY;
+  float* terms = stage.terms + threadIdx.x;
+  const float* record = records;
+#pragma unroll 1
+  for (unsigned k = 0; k < a.components; ++k, terms += a.term_stride, record += Shape::record) {
+    float term[Rows];
+    team_densities<Shape, Rows>(record, x, term);
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      best[r] = fmaxf(best[r], term[r]);
+      terms[r * Threads] = term[r];
+    }
+  }
+
+  // The next rows are on their way while these are normalised.
+  next.next();
+  if (next.valid()) load_rows<Shape>(a, next, x);
+
+  bool far[Rows];
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    far[r] =
+        wide[r] || (may_be_far(best[r]) && is_far(a, stage.terms + threadIdx.x + r * Threads, a.term_stride, best[r]));
+  }
+  float sum[Rows] = {};
+  terms = stage.terms + threadIdx.x;
+#pragma unroll 2
+  for (unsigned k = 0; k < a.components; ++k, terms += a.term_stride) {
+#pragma unroll
+    for (int r = 0; r < Rows; ++r) {
+      const float term = exponential_of_two(terms[r * Threads] - best[r]);
+      terms[r * Threads] = term;
+      sum[r] += term;
+    }
+  }
+#pragma unroll
+  for (int r = 0; r < Rows; ++r) {
+    const unsigned row = threadIdx.x + r * Threads;
+    const bool inside = row < present.count;
+    const float weight = a.weights == nullptr ? 1.0F : a.weights[present.begin + (inside ? row : 0)];
+    float scale = quotient(weight, sum[r]);
+    far[r] = inside && (far[r] || !(sum[r] <= static_cast<float>(a.components)));
+    if (far[r]) {
+      scale = 0;
+      for (unsigned k = 0; k < a.components; ++k) stage.terms[k * a.term_stride + row] = 0;
+      for (int i = 0; i < Shape::planes; ++i) stage.rows[i * Shape::stage_rows + row] = float4{};
+    } else if (inside) {
+      const double log_density = static_cast<double>(best[r]) + static_cast<double>(logarithm_of_two(sum[r]));
+      head.log_likelihood += static_cast<double>(weight) * log_density;
+      head.weight += static_cast<double>(weight);
+    }
+    stage.scale[row] = scale;
+    const unsigned bits = __ballot_sync(~0U, far[r]);
+    if (threadIdx.x % 32 == 0) stage.far[row / 32] = bits;
+  }
+  if (present.last) {
+    head.log_likelihood = sum_of_warp(head.log_likelihood);
+    head.weight = sum_of_warp(head.weight);
+    if (threadIdx.x % 32 == 0) stage.head[threadIdx.x / 32] = head;
+    head = {};
+  }
+}
+
+/// Responsibilities, stage after stage.
 template <class Shape>
-__device__ void expectation_team(const team_arguments& a, const float* records, unsigned char* stages) {
-  constexpr int Columns = Shape::columns, Rows = Shape::rows, Threads = Shape::expectation_threads;
+__device__ void expectation_team(const team_arguments& a, const float* records, unsigned char* stages,
+                                 team_barriers& barriers) {
+  constexpr int half = Shape::rows / 2;
   stage_cursor<Shape> next(a);
-  float x[Rows][Columns];
+  float x[Shape::rows][Shape::columns];
   if (next.valid()) load_rows<Shape>(a, next, x);
   row_sums head;
-  unsigned turn = 0;
-  for (; next.valid(); ++turn) {
+  for (unsigned turn = 0; next.valid(); ++turn) {
     const team_stage<Shape> stage(stages, turn % 2, a.stage_bytes);
-    const std::size_t begin = next.begin;
-    const unsigned count = next.count();
-    const bool last = next.last_of_group();
-    if (turn >= 2) wait_at<Shape::threads>(empty_barrier + turn % 2);
-
-    bool wide[Rows];  // beyond the range of float32's squares
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      float extent = 0;
-      float padded[Shape::planes * 4] = {};
-#pragma unroll
-      for (int i = 0; i < Columns; ++i) {
-        extent = fmaxf(extent, fabsf(x[r][i]));
-        padded[i] = x[r][i];
-      }
-      wide[r] = !(extent <= most_extent);
-#pragma unroll
-      for (int i = 0; i < Shape::planes; ++i) {
-        stage.rows[i * Shape::stage_rows + threadIdx.x + r * Threads] = reinterpret_cast<const float4*>(padded)[i];
-      }
+    const stage_span present{next.begin, next.count(), next.last_of_group()};
+    if (turn >= 2) barriers.empty[turn % 2].wait(turn / 2 % 2 ^ 1);
+    if (present.count <= half * Shape::expectation_threads) {
+      expectation_stage<Shape, half>(a, records, stage, present, next, x, head);
+    } else {
+      expectation_stage<Shape, Shape::rows>(a, records, stage, present, next, x, head);
     }
-
-    float best[Rows];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) best[r] = -INFINITY;
-    float* terms = stage.terms + threadIdx.x;
-    const float* record = records;
-#pragma unroll 1
-    for (unsigned k = 0; k < a.components; ++k, terms += a.term_stride, record += Shape::record) {
-      float term[Rows];
-      team_densities<Shape>(record, x, term);
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        best[r] = fmaxf(best[r], term[r]);
-        terms[r * Threads] = term[r];
-      }
-    }
-
-    // The next rows are on their way while these are normalised.
-    next.next();
-    if (next.valid()) load_rows<Shape>(a, next, x);
-
-    bool far[Rows];
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      far[r] = wide[r] ||
-               (may_be_far(best[r]) && is_far(a, stage.terms + threadIdx.x + r * Threads, a.term_stride, best[r]));
-    }
-    float sum[Rows] = {};
-    terms = stage.terms + threadIdx.x;
-#pragma unroll 2
-    for (unsigned k = 0; k < a.components; ++k, terms += a.term_stride) {
-#pragma unroll
-      for (int r = 0; r < Rows; ++r) {
-        const float term = exponential_of_two(terms[r * Threads] - best[r]);
-        terms[r * Threads] = term;
-        sum[r] += term;
-      }
-    }
-#pragma unroll
-    for (int r = 0; r < Rows; ++r) {
-      const unsigned row = threadIdx.x + r * Threads;
-      const bool inside = row < count;
-      const float weight = a.weights == nullptr ? 1.0F : a.weights[begin + (inside ? row : 0)];
-      float scale = quotient(weight, sum[r]);
-      far[r] = inside && (far[r] || !(sum[r] <= static_cast<float>(a.components)));
-      if (far[r]) {
-        scale = 0;
-        for (unsigned k = 0; k < a.components; ++k) stage.terms[k * a.term_stride + row] = 0;
-        for (int i = 0; i < Shape::planes; ++i) stage.rows[i * Shape::stage_rows + row] = float4{};
-      } else if (inside) {
-        const double log_density = static_cast<double>(best[r]) + static_cast<double>(logarithm_of_two(sum[r]));
-        head.log_likelihood += static_cast<double>(weight) * log_density;
-        head.weight += static_cast<double>(weight);
-      }
-      stage.scale[row] = scale;
-      const unsigned bits = __ballot_sync(~0U, far[r]);
-      if (threadIdx.x % 32 == 0) stage.far[row / 32] = bits;
-    }
-    if (last) {
-      head.log_likelihood = sum_of_warp(head.log_likelihood);
-      head.weight = sum_of_warp(head.weight);
-      if (threadIdx.x % 32 == 0) stage.head[threadIdx.x / 32] = head;
-      head = {};
-    }
-    arrive_at<Shape::threads>(full_barrier + turn % 2);
+    barriers.full[turn % 2].arrive();
   }
-  // The other team arrives once for every stage.
-  for (unsigned i = turn < 2 ? turn : 2; i > 0; --i) wait_at<Shape::threads>(empty_barrier + (turn - i) % 2);
 }
 
 /// Adds a stage's rows begin … end − 1 to the sums of some components.
@@ -410,22 +433,29 @@ template <class Shape>
 __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& team, float* buffer, unsigned slices,
                            const float (&sums)[Shape::components][Shape::sums], double* lane) {
   constexpr unsigned components = Shape::components, size = moments_team<Shape>::size;
+  constexpr unsigned stride = Shape::flush_stride;
+  const unsigned shares = (a.components + components - 1) / components;
 #pragma unroll
   for (int c = 0; c < Shape::components; ++c) {
 #pragma unroll
-    for (int i = 0; i < Shape::sums; ++i) buffer[(c * Shape::sums + i) * size + team.rank] = sums[c][i];
+    for (int i = 0; i < Shape::sums; ++i) buffer[(c * Shape::sums + i) * stride + team.rank] = sums[c][i];
   }
   team.sync();
-  const unsigned shares = (a.components + components - 1) / components;
   for (unsigned e = team.rank; e < Shape::sums * a.components; e += size) {
     const unsigned k = e % a.components;
     const unsigned sum = e / a.components;
     const bool tied = Shape::matrix && a.shared_triangle != 0;
-    const float* const values = buffer + (k % components * Shape::sums + sum) * size + k / components;
+    const float* const values = buffer + (k % components * Shape::sums + sum) * stride + k / components;
     double total = 0;
     if (a.single_precision_slices == 1) {
-#pragma unroll 8
-      for (unsigned slice = 0; slice < slices; ++slice) total += static_cast<double>(values[slice * shares]);
+      double other = 0;  // two chains of additions take half as long as one
+#pragma unroll 4
+      for (unsigned slice = 0; slice + 1 < slices; slice += 2) {
+        total += static_cast<double>(values[slice * shares]);
+        other += static_cast<double>(values[(slice + 1) * shares]);
+      }
+      if (slices % 2 != 0) total += static_cast<double>(values[(slices - 1) * shares]);
+      total += other;
     } else {
       for (unsigned slice = 0; slice < slices; slice += a.single_precision_slices) {
         const unsigned last = min(slices, slice + a.single_precision_slices);
@@ -449,7 +479,7 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
       if (j == Shape::columns) continue;
       double total = 0;
       for (unsigned t = team.rank % 32; t < slices * shares; t += 32) {
-        total += static_cast<double>(buffer[sum * size + t]);
+        total += static_cast<double>(buffer[sum * stride + t]);
       }
       total = sum_of_warp(total);
       if (team.rank % 32 == 0) lane[lane_place<Shape::columns, Shape::type>(a, 0, sum)] += total;
@@ -459,7 +489,8 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
 
 /// Sums moments, stage after stage, into a lane in shared memory.
 template <class Shape>
-__device__ void moment_team(const team_arguments& a, unsigned char* stages, float* buffer, double* lane) {
+__device__ void moment_team(const team_arguments& a, unsigned char* stages, team_barriers& barriers, float* buffer,
+                            double* lane) {
   const moments_team<Shape> team;
   const unsigned shares = (a.components + Shape::components - 1) / Shape::components;
   const unsigned slices = team.size / shares;
@@ -480,7 +511,7 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, floa
     const team_stage<Shape> stage(stages, turn % 2, a.stage_bytes);
     const unsigned count = cursor.count();
     const unsigned length = count == Shape::stage_rows ? a.slice_rows : (count + slices - 1) / slices;
-    wait_at<Shape::threads>(full_barrier + turn % 2);
+    barriers.full[turn % 2].wait(turn / 2 % 2);
     if (slice < slices) {
       team_moments<Shape>(a, stage, component, min(slice * length, count), min((slice + 1) * length, count), centre,
                           sums);
@@ -503,7 +534,7 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, floa
       lane[log_likelihood_place] += ln_2 * all.log_likelihood + all.weight * *a.parameters.packed.log_shift;
       lane[total_weight_place] += all.weight;
     }
-    arrive_at<Shape::threads>(empty_barrier + turn % 2);
+    barriers.empty[turn % 2].arrive();
     if (last) {
       team_flush<Shape>(a, team, buffer, slices, sums, lane);
 #pragma unroll
@@ -521,8 +552,13 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, floa
 template <class Shape>
 __global__ void __launch_bounds__(Shape::threads, 1) small_teams(const __grid_constant__ team_arguments a) {
   extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ small::team_barriers barriers;
+  if (threadIdx.x < 2) {
+    barriers.full[threadIdx.x].make(Shape::expectation_threads);
+    barriers.empty[threadIdx.x].make(Shape::moment_threads);
+  }
   cuda::wait_for_predecessor();
-  if (*a.parameters.stopped != 0) return;
+  const int stopped = *a.parameters.stopped;
   unsigned char* const stages = memory;
   double* const lane = reinterpret_cast<double*>(stages + 2 * a.stage_bytes);
   float* const records = reinterpret_cast<float*>(lane + (a.statistics + 1) / 2 * 2);
@@ -530,16 +566,16 @@ __global__ void __launch_bounds__(Shape::threads, 1) small_teams(const __grid_co
   double* const kept = a.lanes + blockIdx.x * a.statistics;
   for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane[i] = a.fresh ? 0 : kept[i];
   small::load_team_records<Shape>(a, records);
+  if (stopped != 0) return;
   __syncthreads();
   if (threadIdx.x < Shape::expectation_threads) {
-    small::give_up_registers<Shape::expectation_registers>();
-    small::expectation_team<Shape>(a, records, stages);
+    small::expectation_team<Shape>(a, records, stages, barriers);
   } else {
-    small::take_registers<Shape::moment_registers>();
-    small::moment_team<Shape>(a, stages, buffer, lane);
+    small::moment_team<Shape>(a, stages, barriers, buffer, lane);
+    const small::moments_team<Shape> team;
+    team.sync();
+    for (unsigned i = team.rank; i < a.statistics; i += team.size) kept[i] = lane[i];
   }
-  __syncthreads();
-  for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) kept[i] = lane[i];
 }
 
 template <covariance_type Type, int Columns>
@@ -549,6 +585,7 @@ team_kernel describe_team_kernel() {
   kernel.function = reinterpret_cast<const void*>(&small_teams<Shape>);
   kernel.threads = Shape::threads;
   kernel.moment_threads = Shape::moment_threads;
+  kernel.flush_stride = Shape::flush_stride;
   kernel.thread_components = Shape::components;
   kernel.sums = Shape::sums;
   kernel.record = Shape::record;

@@ -16,7 +16,7 @@ struct team_arguments {
   std::size_t shared_triangle = 0;  ///< where the triangle of tied components starts in a lane; 0 for other types
   std::size_t factor_stride = 0;    ///< elements of `factors` between components; 0 when they share one
   std::size_t count = 0;            ///< rows of the piece
-  std::size_t first_unit = 0;       ///< unit of the share that the piece begins with
+  unsigned first_unit = 0;          ///< unit of the share that the piece begins with
   unsigned statistics = 0;          ///< elements of a lane
   unsigned components = 0;
   unsigned stage_bytes = 0;  ///< of one of the two stages; a multiple of 16
@@ -33,6 +33,7 @@ struct team_kernel {
   const void* function = nullptr;  ///< __global__ void(team_arguments)
   unsigned threads = 0;            ///< of a block, in both teams
   unsigned moment_threads = 0;
+  unsigned flush_stride = 0;       ///< elements of shared memory for one sum of all these threads
   unsigned thread_components = 0;  ///< of a thread that sums moments
   unsigned sums = 0;               ///< of a component
   unsigned record = 0;             ///< elements of one component's parameters in shared memory

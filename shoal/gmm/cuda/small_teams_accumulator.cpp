@@ -1,6 +1,7 @@
 #include <shoal/gmm/cuda/small_teams_accumulator.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -47,6 +48,29 @@ team_kernel find_kernel(const statistics_layout& layout) {
   }
 }
 
+// Elements between the responsibilities of two components beyond the rows of a stage, such that the threads of a warp
+// that sum moments read them from as many banks as can be.
+std::size_t best_padding(const team_plan& plan, std::size_t shares) {
+  constexpr std::size_t banks = 32;
+  std::size_t best = 0;
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  for (std::size_t padding = 0; padding < banks; ++padding) {
+    std::size_t turns = 0;
+    for (std::size_t first = 0; first < plan.kernel.moment_threads; first += banks) {
+      std::array<std::size_t, banks> reads{};
+      for (std::size_t thread = first; thread < first + banks; ++thread) {
+        const std::size_t component = thread % shares * plan.kernel.thread_components;
+        ++reads[(component * padding + thread / shares * plan.slice_rows) % banks];
+      }
+      turns += *std::max_element(reads.begin(), reads.end());
+    }
+    if (turns >= least) continue;
+    least = turns;
+    best = padding;
+  }
+  return best;
+}
+
 // Rows of a group that a thread of the moments sums.
 std::size_t thread_rows(const team_plan& plan, std::size_t group_rows) {
   return group_rows / plan.kernel.stage_rows * plan.slice_rows +
@@ -62,8 +86,10 @@ bool plan_groups(const accumulator_shape& shape, team_plan& plan) {
     if (ceiling(cuda::piece_unit, rows) != groups || thread_rows(plan, rows) > most_lane_rows) continue;
     const std::size_t all =
         shape.share_rows / cuda::piece_unit * groups + ceiling(shape.share_rows % cuda::piece_unit, rows);
-    // A stage that is not full takes as long as one that is.
-    const double worked = static_cast<double>(ceiling(rows, plan.kernel.stage_rows) * plan.kernel.stage_rows);
+    // Responsibilities of half a stage take half as long, but not those of less; moments take as long as there are
+    // rows.
+    const std::size_t half = plan.kernel.stage_rows / 2;
+    const double worked = 0.5 * static_cast<double>(ceiling(rows, half) * half + rows);
     const double time = static_cast<double>(ceiling(all, shape.multiprocessors)) * (worked + group_cost_rows);
     if (time >= least) continue;
     least = time;
@@ -82,15 +108,14 @@ std::optional<team_plan> make_plan(const accumulator_shape& shape) {
   const std::size_t shares = ceiling(components, plan.kernel.thread_components);
   if (shares > plan.kernel.moment_threads) return std::nullopt;
   plan.slices = plan.kernel.moment_threads / shares;
-  plan.slice_rows = ceiling(plan.kernel.stage_rows, plan.slices);
-  // The threads of a warp that sum moments read as many rows of as many components as it has threads for: from
-  // different banks.
-  plan.term_stride = plan.kernel.stage_rows + std::max<std::size_t>(1, 32 / components);
+  // Slices of an even number of rows would read rows from the same banks.
+  plan.slice_rows = ceiling(plan.kernel.stage_rows, plan.slices) | 1;
+  plan.term_stride = plan.kernel.stage_rows + best_padding(plan, shares);
   plan.stage_bytes = ceiling(plan.kernel.stage_bytes + components * plan.term_stride * sizeof(float), 16) * 16;
-  plan.shared_bytes = 2 * plan.stage_bytes + ceiling(shape.layout.size(), 2) * 2 * sizeof(double) +
-                      (components * plan.kernel.record +
-                       plan.kernel.thread_components * plan.kernel.sums * plan.kernel.moment_threads) *
-                          sizeof(float);
+  plan.shared_bytes =
+      2 * plan.stage_bytes + ceiling(shape.layout.size(), 2) * 2 * sizeof(double) +
+      (components * plan.kernel.record + plan.kernel.thread_components * plan.kernel.sums * plan.kernel.flush_stride) *
+          sizeof(float);
   if (plan.shared_bytes > shape.shared_bytes || !plan_groups(shape, plan)) return std::nullopt;
   plan.single_precision_slices =
       std::max<std::size_t>(1, most_lane_rows / std::max<std::size_t>(1, thread_rows(plan, plan.group_rows)));
@@ -125,7 +150,7 @@ class team_accumulator final : public device_accumulator<float> {
     arguments.shared_triangle = layout_.type() == covariance_type::tied ? layout_.shared() : 0;
     arguments.factor_stride = layout_.type() == covariance_type::tied ? 0 : columns * columns;
     arguments.count = piece.count;
-    arguments.first_unit = piece.share_first / cuda::piece_unit;
+    arguments.first_unit = static_cast<unsigned>(piece.share_first / cuda::piece_unit);
     arguments.statistics = static_cast<unsigned>(layout_.size());
     arguments.components = static_cast<unsigned>(layout_.components());
     arguments.stage_bytes = static_cast<unsigned>(plan_.stage_bytes);
@@ -164,7 +189,8 @@ class team_accumulator final : public device_accumulator<float> {
 bool fits_team_accumulator(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
 
 bool takes_team_accumulator(const accumulator_shape& shape) {
-  return shape.share_rows >= shape.multiprocessors * least_team_rows && fits_team_accumulator(shape);
+  return shape.share_rows >= shape.multiprocessors * least_team_rows &&
+         shape.layout.components() >= least_team_components && fits_team_accumulator(shape);
 }
 
 std::unique_ptr<device_accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {

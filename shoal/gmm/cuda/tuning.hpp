@@ -52,18 +52,23 @@ struct team_sizes {
   int moment_threads;
   int components;
   int moment_unroll;  ///< rows that a thread of the moments has in hand
-  int expectation_registers = 0;
-  int moment_registers = 0;
 };
 
+/// The sums alone take, in float32 at 2²⁰ rows and 10 components, with these sizes and with one team
+/// (small_accumulate): 8 columns, full 0.072 and 0.087 ms, diagonal 0.044 and 0.058, spherical 0.041 and 0.058; full
+/// with 12 columns 0.136 and 0.217, with 16 columns 0.234 and 0.349. At 8 columns full covariances take 0.087 with 128
+/// + 256 threads and 0.091 with 256 + 128; 0.082 with two rows of a thread at a time.
 constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
   if (type != covariance_type::full) return {4, 256, 128, 2, 2};
-  if (columns <= 9) return {4, 256, 256, 1, 2};
+  if (columns <= 8) return {4, 256, 256, 1, 2};
   if (columns <= 12) return {4, 128, 256, 1, 2};
   return {4, 128, 128, 1, 1};
 }
 
-/// Rows for each multiprocessor from which two teams are faster than one.
-inline constexpr std::size_t least_team_rows = 1024;
+/// Two teams are faster from so many rows for each multiprocessor and so many components on: accumulate and merge take,
+/// with two and with one, 0.0171 and 0.0181 ms at (131,072, 8, 8), 0.0239 and 0.0267 at (200,000, 8, 10), but 0.0453
+/// and 0.0420 at (2²⁰, 8, 3), where a stage is soon done.
+inline constexpr std::size_t least_team_rows = 960;
+inline constexpr std::size_t least_team_components = 5;
 
 }  // namespace shoal::gmm

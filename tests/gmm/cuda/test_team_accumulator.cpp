@@ -83,10 +83,8 @@ TEST_F(TeamAccumulator, AwkwardNumbersOfRows) {
 
 TEST_F(TeamAccumulator, AnyNumberOfComponents) {
   for (const covariance_type type : checks::all_types) {
-    for (const std::size_t components : {1, 2, 3, 10, 17, 20}) {
-      check(type, 4097, 8, components, true);
-      check(type, 5003, 3, components, false);
-    }
+    for (const std::size_t components : {1, 2, 3, 8, 10, 12}) check(type, 4097, 8, components, true);
+    for (const std::size_t components : {1, 5, 17, 20}) check(type, 5003, 3, components, false);
   }
 }
 
