@@ -32,17 +32,23 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/algebra/ring.hpp
   shoal/algebra/summary.hpp
   shoal/core/aligned_buffer.hpp
+  shoal/core/device_matrix_view.hpp
   shoal/core/error.hpp
   shoal/core/matrix_view.hpp
   shoal/core/progress.hpp
+  shoal/execution/automatic_device.hpp
   shoal/execution/device_choice.hpp
   shoal/execution/devices.hpp
+  shoal/execution/precision.hpp
   shoal/io/io.hpp
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp
+  shoal/kmeans/work.hpp
   shoal/random/normal_method.hpp
   shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
+  shoal/gmm/sample.hpp
+  shoal/gmm/work.hpp
 )
 # All of the algebra is public.
 file(GLOB_RECURSE algebra_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shoal/algebra/*.hpp)

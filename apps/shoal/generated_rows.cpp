@@ -7,13 +7,39 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/gmm/sample.hpp>
 
 #include "labels_output.hpp"
 
 namespace shoal::app {
 
+namespace {
+
+// Elements that devices draw between two looks at the clock.
+constexpr std::size_t device_elements = std::size_t{1} << 27;
+
+template <class Scalar>
+void draw_on_devices(const gmm::model& model, const drawing_plan& drawing, progress_line& line, std::stop_token stop) {
+  npy_output<Scalar> rows(drawing.output, drawing.rows, model.columns);
+  labels_output labels(drawing.labels, drawing.rows, false);
+  const std::size_t batch = std::max<std::size_t>(1, device_elements / model.columns);
+  for (std::size_t first = 0; first < drawing.rows; first += batch) {
+    if (stop.stop_requested()) throw interrupted("stopped on request");
+    const std::size_t count = std::min(batch, drawing.rows - first);
+    gmm::sample(model, drawing.seed, first,
+                matrix_view<Scalar>(rows.data() + first * model.columns, count, model.columns),
+                labels.wanted() ? labels.data() + first : nullptr, drawing.method, drawing.device);
+    line({"drawing rows", first + count, drawing.rows, std::numeric_limits<double>::quiet_NaN()});
+  }
+  rows.commit();
+  labels.commit();
+}
+
+}  // namespace
+
 template <class Scalar>
 void draw_rows(const gmm::model& model, const drawing_plan& drawing, progress_line& line, std::stop_token stop) {
+  if (!drawing.device.on_host()) return draw_on_devices<Scalar>(model, drawing, line, stop);
   constexpr std::size_t range = 16384;
   const std::size_t ranges = (drawing.rows + range - 1) / range;
   npy_output<Scalar> rows(drawing.output, drawing.rows, model.columns);

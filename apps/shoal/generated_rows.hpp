@@ -17,6 +17,7 @@ struct drawing_plan {
   std::uint64_t seed = 0;
   random::normal_method method = random::normal_method::ziggurat;
   std::size_t threads = 0;
+  device_choice device;
   std::string output;
   std::string labels;  ///< empty: none
 };

@@ -1,6 +1,8 @@
 // shoal gmm fit
 #include <memory>
 
+#include <shoal/gmm/work.hpp>
+
 #include "gmm_finish.hpp"
 #include "interruption.hpp"
 #include "verbs.hpp"
@@ -24,10 +26,13 @@ struct fit_command {
 };
 
 template <class Scalar>
-void run(const gmm_options& options, gmm_outcome& outcome) {
+void run(gmm_options& options, gmm_outcome& outcome) {
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
   const std::stop_token stop = interruptions().token();
-  say_device(options.run, outcome.library.threads);
+  settle_device(options.run,
+                gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), outcome.library),
+                outcome.library.threads);
+  outcome.library.device = options.run.device;
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
@@ -37,7 +42,7 @@ void run(const gmm_options& options, gmm_outcome& outcome) {
 }
 
 void run(const fit_command& command) {
-  const gmm_options& options = command.options;
+  gmm_options options = command.options;
   check_fit_outputs(options.fit);
   gmm_outcome outcome;
   outcome.begin = std::chrono::steady_clock::now();

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/work.hpp>
+
 #include "gmm_words.hpp"
 #include "interruption.hpp"
 #include "labels_output.hpp"
@@ -31,13 +33,14 @@ struct predict_command {
 };
 
 template <class Scalar>
-void run(const predict_command& command, const gmm::model& model, scalar scalar) {
+void run(predict_command& command, const gmm::model& model, scalar scalar) {
   const auto begin = std::chrono::steady_clock::now();
   const data_set<Scalar> data =
       open_data_for<Scalar>({command.model, model.columns, model.column_names}, command.data, command.run);
   const std::stop_token stop = interruptions().token();
   const std::size_t rows = data.rows().rows();
   const std::size_t threads = resolved_threads(command.run);
+  settle_device(command.run, gmm::work_of_prediction(data.rows().rows(), sizeof(Scalar), model), threads);
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
 

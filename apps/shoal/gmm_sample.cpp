@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/work.hpp>
+
 #include "generated_rows.hpp"
 #include "gmm_words.hpp"
 #include "interruption.hpp"
@@ -16,7 +18,8 @@ constexpr const char* examples = R"(Examples:
   shoal gmm sample model.json --rows 1000 --output rows.npy
   shoal gmm sample model.json --rows 1000 --seed 7 --output rows.npy --labels components.npy
 
-Row i is the same for any number of rows and threads.)";
+Row i is the same for any number of rows and threads. GPUs draw the same components, and the same rows but for the last
+bit of a few elements.)";
 
 struct sample_command {
   std::string model;
@@ -25,13 +28,16 @@ struct sample_command {
   run_options run;
 };
 
-void run(const sample_command& command) {
+void run(sample_command& command) {
   check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}});
   const auto begin = std::chrono::steady_clock::now();
   const gmm::model model = gmm::load_model(command.model);
   drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
+  settle_device(command.run, gmm::work_of_sample(drawing.rows, scalar == scalar::float32 ? 4 : 8, model),
+                drawing.threads);
+  drawing.device = command.run.device;
   const std::stop_token stop = interruptions().token();
   progress_line line(!command.run.quiet);
   with_scalar(scalar, [&]<class Scalar>(Scalar) { draw_rows<Scalar>(model, drawing, line, stop); });
@@ -65,6 +71,7 @@ void add_gmm_sample(CLI::App& noun, verb& selected) {
   add_scalar_option(app, command->scalar, "float64");
   add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
   add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
+  add_device_options(app, command->run, false);
   add_run_options(app, command->run, false);
 }
 

@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/work.hpp>
+
 #include "gmm_words.hpp"
 #include "interruption.hpp"
 #include "progress_line.hpp"
@@ -27,12 +29,13 @@ struct score_command {
 };
 
 template <class Scalar>
-void run(const score_command& command, const gmm::model& model, scalar scalar) {
+void run(score_command& command, const gmm::model& model, scalar scalar) {
   const auto begin = std::chrono::steady_clock::now();
   const data_set<Scalar> data =
       open_data_for<Scalar>({command.model, model.columns, model.column_names}, command.data, command.run);
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(command.run);
+  settle_device(command.run, gmm::work_of_prediction(data.rows().rows(), sizeof(Scalar), model), threads);
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const double mean = gmm::predict(model, data.rows(), gmm::prediction<Scalar>{}, threads, command.run.memory_limit,

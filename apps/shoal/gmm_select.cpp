@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/work.hpp>
+
 #include "gmm_finish.hpp"
 #include "interruption.hpp"
 #include "verbs.hpp"
@@ -25,13 +27,18 @@ struct select_command {
 };
 
 template <class Scalar>
-void run(const select_command& command, gmm_outcome& outcome) {
-  const gmm_options& options = command.options;
+void run(select_command& command, gmm_outcome& outcome) {
+  gmm_options& options = command.options;
   const bool bic = command.criterion == selection_criterion::bic;
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(options.run);
-  say_device(options.run, threads);
+  estimated_work work;
+  for (const std::size_t components : command.components) {
+    work += gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar),
+                             library_options(options, components, threads));
+  }
+  settle_device(options.run, work, threads);
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
@@ -72,7 +79,7 @@ void run(const select_command& command, gmm_outcome& outcome) {
   finish(outcome, rows.data(), line, control);
 }
 
-void run(const select_command& command) {
+void run(select_command command) {
   const gmm_options& options = command.options;
   check_fit_outputs(options.fit);
   if (chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model) ==

@@ -1,6 +1,8 @@
 // shoal kmeans fit
 #include <memory>
 
+#include <shoal/kmeans/work.hpp>
+
 #include "interruption.hpp"
 #include "kmeans_finish.hpp"
 #include "verbs.hpp"
@@ -24,10 +26,13 @@ struct fit_command {
 };
 
 template <class Scalar>
-void run(const kmeans_options& options, const kmeans_request& request, kmeans_outcome& outcome) {
+void run(kmeans_options& options, kmeans_request& request, kmeans_outcome& outcome) {
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
   const std::stop_token stop = interruptions().token();
-  say_device(options.run, request.library.threads);
+  settle_device(options.run,
+                kmeans::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), request.library),
+                request.library.threads);
+  request.library.device = outcome.library.device = options.run.device;
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
@@ -37,12 +42,12 @@ void run(const kmeans_options& options, const kmeans_request& request, kmeans_ou
 }
 
 void run(const fit_command& command) {
-  const kmeans_options& options = command.options;
+  kmeans_options options = command.options;
   check_fit_outputs(options.fit);
   kmeans_outcome outcome;
   outcome.begin = std::chrono::steady_clock::now();
   outcome.options = &options;
-  const kmeans_request request = library_options(options, command.clusters, resolved_threads(options.run));
+  kmeans_request request = library_options(options, command.clusters, resolved_threads(options.run));
   outcome.library = request.library;
   outcome.scalar = options.data.chosen_scalar();
   naming_data(options.data, options.fit.checkpoint, [&] {

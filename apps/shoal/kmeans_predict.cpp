@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/kmeans/work.hpp>
+
 #include "interruption.hpp"
 #include "kmeans_words.hpp"
 #include "labels_output.hpp"
@@ -29,7 +31,7 @@ struct predict_command {
 };
 
 template <class Scalar>
-void run(const predict_command& command, const kmeans_file& file, scalar scalar) {
+void run(predict_command& command, const kmeans_file& file, scalar scalar) {
   const auto begin = std::chrono::steady_clock::now();
   const kmeans::model& model = file.model;
   const data_set<Scalar> data =
@@ -37,6 +39,7 @@ void run(const predict_command& command, const kmeans_file& file, scalar scalar)
   const std::stop_token stop = interruptions().token();
   const std::size_t rows = data.rows().rows();
   const std::size_t threads = resolved_threads(command.run);
+  settle_device(command.run, kmeans::work_of_prediction(data.rows().rows(), sizeof(Scalar), model), threads);
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   labels_output labels(command.output, rows, true);

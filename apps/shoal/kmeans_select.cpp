@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/kmeans/work.hpp>
+
 #include "interruption.hpp"
 #include "kmeans_finish.hpp"
 #include "verbs.hpp"
@@ -26,12 +28,17 @@ struct select_command {
 };
 
 template <class Scalar>
-void run(const select_command& command, kmeans_outcome& outcome) {
-  const kmeans_options& options = command.options;
+void run(select_command& command, kmeans_outcome& outcome) {
+  kmeans_options& options = command.options;
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(options.run);
-  say_device(options.run, threads);
+  estimated_work work;
+  for (const std::size_t clusters : command.clusters) {
+    work += kmeans::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar),
+                                library_options(options, clusters, threads).library);
+  }
+  settle_device(options.run, work, threads);
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
@@ -55,7 +62,7 @@ void run(const select_command& command, kmeans_outcome& outcome) {
   finish(outcome, rows, line, control);
 }
 
-void run(const select_command& command) {
+void run(select_command command) {
   const kmeans_options& options = command.options;
   check_fit_outputs(options.fit);
   if (chosen_init(options.fit, seeding_choices(), kmeans::seeding::centroids) == kmeans::seeding::centroids) {

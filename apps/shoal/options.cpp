@@ -65,6 +65,12 @@ const choices<shoal::scalar>& scalar_choices() {
   return known;
 }
 
+const choices<precision>& precision_choices() {
+  static const choices<precision> known = {
+      {"float32", precision::float32}, {"tf32", precision::tf32}, {"bf16", precision::bf16}};
+  return known;
+}
+
 const choices<selection_criterion>& criterion_choices() {
   static const choices<selection_criterion> known = {{"bic", selection_criterion::bic},
                                                      {"aic", selection_criterion::aic}};
@@ -93,26 +99,29 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
   add_scalar_option(app, options.scalar, "float64 unless the file is float32");
 }
 
-void add_device_options(CLI::App& app, run_options& options) {
-  options.device = choose_device(options.device_word);
+void add_device_options(CLI::App& app, run_options& options, bool products) {
+  options.device_word = "auto";
   add_option(app, "--device", "NAME",
-             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU",
+             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU "
+             "and the work is worth it",
              "auto", [&options](const std::string& text) {
-               const std::size_t memory = options.device.memory;
                try {
-                 options.device = choose_device(text);
+                 options.device.cuda = text == "auto" ? std::vector<int>() : choose_device(text).cuda;
                } catch (const bad_argument& failure) {
                  throw bad_argument(fmt::format("--device: {}", failure.what()));
                } catch (const not_built& failure) {
                  throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
                }
                options.device_word = text;
-               options.device.memory = memory;
              });
   add_option(app, "--device-memory", "BYTES",
              "Most memory of each GPU for rows (64MiB, 2GiB); more rows are streamed, with the same result",
              "four fifths of what is free",
              [&options](const std::string& text) { options.device.memory = parse_bytes("--device-memory", text); });
+  if (!products) return;
+  add_choice(app, "--precision", options.device.precision, precision_choices(),
+             "Products of float32 rows on a GPU; tf32 and bf16 round factors, and are faster where matrix products are",
+             "float32");
 }
 
 void add_run_options(CLI::App& app, run_options& options, bool memory) {

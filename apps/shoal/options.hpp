@@ -39,8 +39,8 @@ struct data_options {
 struct run_options {
   std::size_t threads = 0;  ///< 0: all that the process may use
   std::size_t memory_limit = std::size_t{2} << 30;
-  std::string device_word = "auto";  ///< as it was asked for
-  device_choice device;              ///< what that means here
+  std::string device_word = "cpu";  ///< as it was asked for
+  device_choice device;             ///< what that means here; of "auto", after settle_device()
   bool json = false;
   bool quiet = false;
 };
@@ -127,6 +127,8 @@ void add_choice(CLI::App& app, const std::string& name, Target& target, const ch
 
 const choices<shoal::scalar>& scalar_choices();
 
+const choices<precision>& precision_choices();
+
 /// What `select` makes least.
 enum class selection_criterion { bic, aic };
 const choices<selection_criterion>& criterion_choices();
@@ -135,8 +137,9 @@ const choices<selection_criterion>& criterion_choices();
 void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values, const std::string& help);
 
 void add_data_options(CLI::App& app, data_options& options, bool weights = true);
-/// For verbs that run on GPUs too; the others run on the host.
-void add_device_options(CLI::App& app, run_options& options);
+/// For verbs that run on GPUs too; the others run on the host. `products`: matrix products are part of it, and their
+/// precision may be chosen.
+void add_device_options(CLI::App& app, run_options& options, bool products = true);
 void add_run_options(CLI::App& app, run_options& options, bool memory = true);
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default);
 void add_fit_options(CLI::App& app, fit_options& options);

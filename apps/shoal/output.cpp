@@ -8,7 +8,6 @@
 
 #include <fmt/format.h>
 
-#include <shoal/execution/devices.hpp>
 #include <shoal/execution/executor.hpp>
 
 namespace shoal::app {
@@ -136,29 +135,17 @@ void add_files(json& object, const std::vector<std::pair<std::string, std::strin
   }
 }
 
-void say_device(const run_options& run, std::size_t threads) {
+void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
   if (run.device_word != "auto") return;
-  std::string why;
-  if (!run.device.on_host()) {
-    why = cuda_devices()[0].name;
-  } else {
-    try {
-      cuda_devices();
-      why = "no CUDA device";
-    } catch (const not_built&) {
-      why = "CUDA support was not built";
-    } catch (const error& failure) {
-      why = failure.what();
-    }
-  }
-  const std::string where = run.device.on_host() ? fmt::format("cpu with {} thread{}", threads, threads == 1 ? "" : "s")
-                                                 : device_name(run.device);
-  say(run, fmt::format("device auto: {} ({})", where, why));
+  automatic_device chosen = choose_automatically(work, threads, run.device.memory);
+  run.device.cuda = std::move(chosen.choice.cuda);
+  say(run, fmt::format("device auto: {} ({})", device_name(run.device), chosen.reason));
 }
 
 void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,
                  const std::string& hardware) {
   object["device"] = device_name(run.device);
+  if (!run.device.on_host()) object["precision"] = precision_name(run.device.precision);
   object["threads"] = threads;
   object["scalar"] = word_for(scalar_choices(), scalar);
   if (!hardware.empty()) object["hardware"] = hardware;

@@ -7,6 +7,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include <shoal/execution/automatic_device.hpp>
+
 #include "options.hpp"
 
 namespace shoal::app {
@@ -54,8 +56,8 @@ void add_timing(json& object, const std::vector<double>& history, double seconds
 /// The files that were written; empty names are left out.
 void add_files(json& object, const std::vector<std::pair<std::string, std::string>>& files);
 
-/// Says on standard error what `--device auto` chose.
-void say_device(const run_options& run, std::size_t threads);
+/// Decides where to run when that was left to us (`--device auto`), and says so on standard error.
+void settle_device(run_options& run, const estimated_work& work, std::size_t threads);
 
 /// The keys that every answer of a computation ends with.
 void add_machine(json& object, const run_options& run, std::size_t threads, shoal::scalar scalar,

@@ -53,8 +53,9 @@ report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::st
   data.given_names = given_names;
   data.column_names = column_names;
   data.agreement = agreement;
-  for (const char* const key : {"init", "max_iterations", "tolerance", "stop_rule", "regularization", "restarts",
-                                "seed", "standardize", "weights_file", "device", "threads", "scalar", "hardware"}) {
+  for (const char* const key :
+       {"init", "max_iterations", "tolerance", "stop_rule", "regularization", "restarts", "seed", "standardize",
+        "weights_file", "device", "precision", "threads", "scalar", "hardware"}) {
     if (!answer.contains(key)) continue;
     const json& value = answer[key];
     std::string name = key;

@@ -1,10 +1,12 @@
 #include <shoal/estimation/host_seeding.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include <shoal/algebra/instances/sums.hpp>
 #include <shoal/estimation/nearest.hpp>
+#include <shoal/estimation/race.hpp>
 
 namespace shoal {
 namespace {
@@ -21,6 +23,27 @@ struct pass_scratch {
   aligned_buffer<Work> least;
 };
 
+struct race_body {
+  struct scratch {};
+  const race_monoid* race;
+  std::uint64_t seed;
+  std::uint64_t stream;
+
+  template <class Scalar>
+  void operator()(const row_block<Scalar>& piece, const team_member& member, scratch&,
+                  race_monoid::value_type& into) const {
+    if (member.rank() != 0) return;
+    for (std::size_t i = 0; i < piece.rows.rows(); ++i) {
+      const double weight = piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[i]);
+      if (!(weight > 0)) continue;
+      const double u = random::uniform_at(seed, stream, piece.first + i);
+      // −ln u ≥ 1 − u: most rows need no logarithm to lose.
+      if (race->refuses(into, {(1 - u) / weight, piece.first + i})) continue;
+      race->insert(into, {-std::log(u) / weight, piece.first + i});
+    }
+  }
+};
+
 // Distances are computed in Work; sums of them in float64.
 template <class Scalar, class Work>
 class host_passes final : public seeding_passes {
@@ -30,24 +53,19 @@ class host_passes final : public seeding_passes {
         data_(data),
         units_(data.rows->rows(), data.rows->columns(), sizeof(Scalar)),
         draw_by_weight_(context, data),
-        remembered_(data.rows->rows() <= seeding_cache_bytes / (sizeof(Work) + sizeof(std::int32_t))) {
-    if (!remembered_) return;
-    least_.grow(data.rows->rows());
-    owner_.grow(data.rows->rows());
-    std::fill_n(least_.data(), data.rows->rows(), std::numeric_limits<Work>::infinity());
-    std::fill_n(owner_.data(), data.rows->rows(), 0);
-  }
+        remembered_(data.rows->rows() <= seeding_cache_bytes / (sizeof(Work) + sizeof(std::int32_t))) {}
 
   std::size_t columns() const override { return data_.rows->columns(); }
   const row_units& units() const override { return units_; }
-  void append_row(std::size_t row, std::vector<double>& points) override {
-    shoal::append_row(*data_.rows, row, points);
+  void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) override {
+    for (const std::size_t row : rows) append_row(*data_.rows, row, points);
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
   void add(std::span<const double> points) override {
     const std::size_t count = points.size() / columns();
     if (count == 0) return;
+    begin();
     const bool goes_along = count == 1 && batches_.size() > applied_ && batches_.back().index.clusters() == 0 &&
                             batches_.back().count < points_at_once;
     if (!goes_along) batches_.push_back({points_, 0, {}, {}});
@@ -67,6 +85,7 @@ class host_passes final : public seeding_passes {
   }
 
   std::vector<double> trial_masses_by_unit(std::span<const double> trials) override {
+    begin();
     const std::size_t count = trials.size() / columns();
     const std::vector<Work> points(trials.begin(), trials.end());
     std::vector<double> sums(units_.count() * count);
@@ -82,24 +101,16 @@ class host_passes final : public seeding_passes {
     return sums;
   }
 
-  void masses(std::size_t first, std::size_t count, double* out) override {
-    const row_block<Scalar> piece = reader_.read(first, count);
-    // The pass that follows applies the points that wait again; putting the old values back keeps one writer for each.
-    Work least[block_rows];
-    std::int32_t owner[block_rows];
-    if (remembered_) {
-      std::copy_n(least_.data() + first, count, least);
-      std::copy_n(owner_.data() + first, count, owner);
+  std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
+    std::vector<double> all;
+    for (const std::size_t unit : wanted) {
+      for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
+        const std::size_t count = std::min(block_rows, units_.end_row(unit) - first);
+        all.resize(all.size() + count);
+        masses(first, count, all.data() + all.size() - count);
+      }
     }
-    const block rows = brought_up_to_date(piece, 0, count, draw_scratch_);
-    for (std::size_t i = 0; i < count; ++i) {
-      const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
-      out[i] = weight > 0 ? weight * static_cast<double>(rows.least[i]) : 0.0;
-    }
-    if (remembered_) {
-      std::copy_n(least, count, least_.data() + first);
-      std::copy_n(owner, count, owner_.data() + first);
-    }
+    return all;
   }
 
   std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) override {
@@ -117,6 +128,15 @@ class host_passes final : public seeding_passes {
     std::vector<std::size_t> all;
     for (const auto& lane : kept) all.insert(all.end(), lane.begin(), lane.end());
     return all;
+  }
+
+  std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
+    const race_monoid order(count);
+    std::vector<std::size_t> rows;
+    for (const runner& one : order.sorted(fold<Scalar>(context_, data_, order, race_body{&order, seed, stream}))) {
+      rows.push_back(one.row);
+    }
+    return rows;
   }
 
   std::vector<double> weights_by_point() override {
@@ -168,6 +188,38 @@ class host_passes final : public seeding_passes {
       return in_scalar<Work>(piece->rows.middle_rows(begin, count), scratch->rows);
     }
   };
+
+  // What rows remember, before there is a point to remember.
+  void begin() {
+    if (begun_ || !remembered_) return;
+    begun_ = true;
+    const std::size_t rows = data_.rows->rows();
+    least_.grow(rows);
+    owner_.grow(rows);
+    std::fill_n(least_.data(), rows, std::numeric_limits<Work>::infinity());
+    std::fill_n(owner_.data(), rows, 0);
+  }
+
+  // Masses of rows of one block.
+  void masses(std::size_t first, std::size_t count, double* out) {
+    const row_block<Scalar> piece = reader_.read(first, count);
+    // The pass that follows applies the points that wait again; putting the old values back keeps one writer for each.
+    Work least[block_rows];
+    std::int32_t owner[block_rows];
+    if (remembered_) {
+      std::copy_n(least_.data() + first, count, least);
+      std::copy_n(owner_.data() + first, count, owner);
+    }
+    const block rows = brought_up_to_date(piece, 0, count, draw_scratch_);
+    for (std::size_t i = 0; i < count; ++i) {
+      const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[i]);
+      out[i] = weight > 0 ? weight * static_cast<double>(rows.least[i]) : 0.0;
+    }
+    if (remembered_) {
+      std::copy_n(least, count, least_.data() + first);
+      std::copy_n(owner, count, owner_.data() + first);
+    }
+  }
 
   block brought_up_to_date(const row_block<Scalar>& piece, std::size_t begin, std::size_t count,
                            pass_scratch<Work>& memory) {
@@ -242,6 +294,7 @@ class host_passes final : public seeding_passes {
   row_units units_;
   weight_draw<Scalar> draw_by_weight_;
   bool remembered_;
+  bool begun_ = false;
   aligned_buffer<Work> least_;          // [rows] least squared distance to the batches before applied_
   aligned_buffer<std::int32_t> owner_;  // [rows] the point at that distance
   std::vector<batch> batches_;

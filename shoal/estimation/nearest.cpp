@@ -1,6 +1,7 @@
 #include <shoal/estimation/nearest.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -16,6 +17,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <shoal/estimation/coarse_search-inl.hpp>
 #include <shoal/estimation/row_panel-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -28,6 +30,10 @@ constexpr std::size_t group_size = 64;
 constexpr std::size_t panels_in_group = group_size / centroid_index<float>::panel;
 // What those bits may add to or take from a score, relative to it, for the coarser of the scalars, twice.
 constexpr double truncation = 0x1p-16;
+
+// When it leaves more than one row in coarse_hopeless_share in doubt, it is not tried in so many calls.
+constexpr std::size_t coarse_hopeless_share = 2;
+constexpr std::size_t coarse_hopeless_calls = 15;
 
 // What is taken off lower bounds of distances, relative to them, for their own roundings.
 constexpr double slack = 1e-6;
@@ -298,6 +304,62 @@ HWY_INLINE void turn_panel(D d, matrix_view<const T> rows, std::size_t first, co
   turn_rows(d, padded, columns, columns, origin, panel);
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// Decides up to a panel of the rows that the coarse search left in doubt, which are taken off the list.
+template <class D>
+HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matrix_view<const float> rows,
+                                  std::int32_t* labels, nearest_scratch<float>& scratch, float* others) {
+  constexpr std::size_t most_rows = panel_vectors * hn::MaxLanes(hn::ScalableTag<float>());
+  const std::size_t columns = index.columns();
+  const std::size_t count = std::min(panel_vectors * hn::Lanes(d), scratch.doubtful.size());
+  const std::size_t* const list = scratch.doubtful.data() + scratch.doubtful.size() - count;
+  const matrix_view<const float> listed(scratch.doubtful_rows.data(), count, columns);
+  for (std::size_t i = 0; i < count; ++i) {
+    std::copy_n(rows.row(list[i]), columns, scratch.doubtful_rows.data() + i * columns);
+  }
+  std::int32_t found[most_rows];
+  float bounds[most_rows];
+  turn_panel(d, listed, 0, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
+  label_panel(d, index, scratch.panel.data(), listed.data(), columns, count, found, scratch.exact.data(),
+              others == nullptr ? nullptr : bounds);
+  for (std::size_t i = 0; i < count; ++i) {
+    labels[list[i]] = found[i];
+    if (others != nullptr) others[list[i]] = bounds[i];
+  }
+  scratch.doubtful.resize(scratch.doubtful.size() - count);
+}
+
+// Returns false, with nothing done, when the coarse search is not worth trying.
+inline bool find_nearest_coarsely(const centroid_index<float>& index, matrix_view<const float> rows,
+                                  std::int32_t* labels, nearest_scratch<float>& scratch, float* others) {
+  if (!index.has_coarse()) return false;
+  if (scratch.without_coarse > 0) {
+    --scratch.without_coarse;
+    return false;
+  }
+  const hn::ScalableTag<float> d;
+  const std::size_t width = panel_vectors * hn::Lanes(d);
+  scratch.coarse_rows.grow(width * ((index.columns() + 1) / 2));
+  scratch.coarse_half_norms.grow(index.panels() * centroid_index<float>::panel + hn::Lanes(d));
+  scratch.doubtful_rows.grow(width * index.columns());
+  scratch.doubtful.clear();
+  std::size_t doubts = 0;
+  for (std::size_t first = 0; first < rows.rows(); first += width) {
+    const std::size_t count = std::min(width, rows.rows() - first);
+    turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
+    std::uint64_t doubtful = label_panel_coarsely(d, index, scratch.panel.data(), count, labels + first,
+                                                  others == nullptr ? nullptr : others + first, scratch);
+    for (; doubtful != 0; doubtful &= doubtful - 1, ++doubts) {
+      scratch.doubtful.push_back(first + static_cast<std::size_t>(std::countr_zero(doubtful)));
+    }
+    while (scratch.doubtful.size() >= width) decide_doubtful(d, index, rows, labels, scratch, others);
+  }
+  if (!scratch.doubtful.empty()) decide_doubtful(d, index, rows, labels, scratch, others);
+  if (doubts * coarse_hopeless_share > rows.rows()) scratch.without_coarse = coarse_hopeless_calls;
+  return true;
+}
+#endif
+
 template <class T>
 void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
                        nearest_scratch<T>& scratch, T* others) {
@@ -307,6 +369,11 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
   scratch.padded_rows.grow(width * index.columns());
   scratch.exact.grow((index.clusters() + centroid_index<T>::exact_panel - 1) / centroid_index<T>::exact_panel *
                      centroid_index<T>::exact_panel);
+#if HWY_TARGET != HWY_SCALAR
+  if constexpr (sizeof(T) == 4) {
+    if (find_nearest_coarsely(index, rows, labels, scratch, others)) return;
+  }
+#endif
   for (std::size_t first = 0; first < rows.rows(); first += width) {
     turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
     label_panel(d, index, scratch.panel.data(), rows.row(first), rows.row_stride(),
@@ -552,6 +619,41 @@ void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t 
   const double roundings = static_cast<double>(sizeof(Scalar) == 4 ? columns + 8 : 2 * columns + 12);
   const double factor = 1.05 * roundings * unit;
   error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
+  set_coarse();
+}
+
+template <class Scalar>
+void centroid_index<Scalar>::set_coarse() {
+  // Fewer columns or clusters: rounding a row costs as much as it saves.
+  constexpr std::size_t least_columns = 5, most_columns = 1 << 16, least_clusters = 16;
+  coarse_step_ = 0;
+  if (sizeof(Scalar) != 4 || clusters_ < least_clusters || columns_ < least_columns || columns_ > most_columns ||
+      !(largest_norm_ > 1e-24F) || !(largest_norm_ < 1e24F)) {
+    return;
+  }
+  const double step = std::sqrt(static_cast<double>(largest_norm_)) / static_cast<double>(coarse_range);
+  const std::size_t pairs = (columns_ + 1) / 2;
+  coarse_.grow(panels_ * pairs * panel);
+  double largest = 0;
+  for (std::size_t k = 0; k < panels_ * panel; ++k) {
+    const Scalar* from = negated_.data() + k / panel * columns_ * panel + k % panel;
+    std::int32_t* to = coarse_.data() + k / panel * pairs * panel + k % panel;
+    double error = 0;
+    const auto rounded = [&](std::size_t j) {
+      if (j >= columns_) return std::uint32_t{0};
+      const auto value = static_cast<double>(from[j * panel]);
+      const double steps = std::round(value / step);
+      error += (value - steps * step) * (value - steps * step);
+      return static_cast<std::uint32_t>(static_cast<std::int32_t>(steps));
+    };
+    for (std::size_t p = 0; p < pairs; ++p) {
+      const std::uint32_t even = rounded(2 * p), odd = rounded(2 * p + 1);
+      to[p * panel] = static_cast<std::int32_t>(odd << 16 | (even & 0xffff));
+    }
+    largest = std::max(largest, error);
+  }
+  coarse_step_ = static_cast<float>(step);
+  coarse_error_ = static_cast<float>(std::sqrt(largest) * 1.0001);
 }
 
 template class centroid_index<float>;

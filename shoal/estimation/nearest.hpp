@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/matrix_view.hpp>
@@ -22,6 +23,7 @@ class centroid_index {
  public:
   static constexpr std::size_t panel = 4;         ///< centroids in one register tile
   static constexpr std::size_t exact_panel = 16;  ///< centroids in one panel of the float64 decision
+  static constexpr float coarse_range = 30000;    ///< the largest norm in coarse steps, of rows and of centroids
 
   centroid_index() = default;
   /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite.
@@ -40,7 +42,15 @@ class centroid_index {
   Scalar largest_norm() const { return largest_norm_; }            ///< largest ‖c′‖²
   Scalar error_factor() const { return error_factor_; }
 
+  /// True when rows are first compared with centroids that are rounded to 16 bits (coarse_search-inl.hpp).
+  bool has_coarse() const { return coarse_step_ > 0; }
+  const std::int32_t* coarse() const { return coarse_.data(); }  ///< [panels][pairs of columns][panel], −c′/coarse_step
+  float coarse_step() const { return coarse_step_; }             ///< largest ‖c′‖ / coarse_range
+  float coarse_error() const { return coarse_error_; }           ///< largest ‖c′ − its rounded value‖
+
  private:
+  void set_coarse();
+
   std::size_t clusters_ = 0;
   std::size_t columns_ = 0;
   std::size_t panels_ = 0;
@@ -50,6 +60,9 @@ class centroid_index {
   aligned_buffer<Scalar> negated_;
   aligned_buffer<Scalar> half_norms_;
   aligned_buffer<double> exact_;
+  float coarse_step_ = 0;
+  float coarse_error_ = 0;
+  aligned_buffer<std::int32_t> coarse_;
 };
 
 /// Memory that find_nearest and squared_distances keep between calls; one for each thread.
@@ -58,6 +71,12 @@ struct nearest_scratch {
   aligned_buffer<Scalar> panel;
   aligned_buffer<Scalar> padded_rows;
   aligned_buffer<double> exact;
+
+  aligned_buffer<std::int32_t> coarse_rows;
+  aligned_buffer<std::int32_t> coarse_half_norms;
+  std::vector<std::size_t> doubtful;     ///< rows that the coarse search leaves undecided
+  aligned_buffer<Scalar> doubtful_rows;  ///< one panel of them
+  std::size_t without_coarse = 0;        ///< calls to go before the coarse search is tried again
 };
 
 /// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;

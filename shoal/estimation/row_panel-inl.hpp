@@ -92,9 +92,13 @@ HWY_INLINE void turn_rows(D d, const hn::TFromD<D>* rows, std::size_t stride, st
     return;
   }
   constexpr std::size_t piece = 16 / sizeof(hn::TFromD<D>);
-  for (; j + piece <= columns; j += piece) {
-    for (std::size_t i = 0; i < width; i += lanes) {
-      turn_columns(d, rows + i * stride + j, stride, origin + j, panel + j * width + i, width);
+  // Not unrolled: the addresses of one vector's rows are as many as there are registers.
+#pragma GCC unroll 1
+  for (std::size_t i = 0; i < width; i += lanes) {
+    const hn::TFromD<D>* HWY_RESTRICT const from = rows + i * stride;
+#pragma GCC unroll 1
+    for (j = 0; j + piece <= columns; j += piece) {
+      turn_columns(d, from + j, stride, origin + j, panel + j * width + i, width);
     }
   }
 #endif

@@ -18,6 +18,34 @@ double total_of(std::span<const double> sums, std::size_t stride) {
   return total;
 }
 
+unit_draw draw_unit(const row_units& units, std::span<const double> sums, double u) {
+  const double total = total_of(sums);
+  if (!(total > 0) || !(total * 0 == 0)) return {};
+  unit_draw draw;
+  draw.target = u * total;
+  double through = 0;
+  for (std::size_t i = 0; i < units.count() && through <= draw.target; ++i) {
+    if (!(sums[i] > 0)) continue;
+    draw.unit = i;
+    draw.before = through;
+    through += sums[i];
+  }
+  return draw;
+}
+
+std::size_t row_of_draw(const row_units& units, const unit_draw& draw, std::span<const double> masses) {
+  // Rounding may leave the target beyond the unit's last row: then that row, if it has mass, is meant.
+  std::size_t row = no_row;
+  double reached = draw.before;
+  for (std::size_t i = 0; i < masses.size(); ++i) {
+    if (!(masses[i] > 0)) continue;
+    row = units.first_row(draw.unit) + i;
+    reached += masses[i];
+    if (reached > draw.target) break;
+  }
+  return row;
+}
+
 template <class Scalar>
 weight_draw<Scalar>::weight_draw(const fold_context& context, const weighted_rows<Scalar>& data)
     : context_(context), data_(data), units_(data.rows->rows(), 1, sizeof(Scalar)) {}
@@ -37,11 +65,13 @@ std::size_t weight_draw<Scalar>::operator()(double u) {
                              }
                            });
   }
+  const unit_draw draw = draw_unit(units_, sums_, u);
   aligned_buffer<Scalar> buffer;
-  return draw_row(units_, sums_, 1, u, [&](std::size_t first, std::size_t count, double* out) {
-    const auto weights = data_.weights->read(first, count, buffer);
-    for (std::size_t i = 0; i < count; ++i) out[i] = static_cast<double>(weights(i, 0));
-  });
+  const std::size_t first = units_.first_row(draw.unit), count = units_.end_row(draw.unit) - first;
+  const auto weights = data_.weights->read(first, count, buffer);
+  std::vector<double> masses(count);
+  for (std::size_t i = 0; i < count; ++i) masses[i] = static_cast<double>(weights(i, 0));
+  return row_of_draw(units_, draw, masses);
 }
 
 template <class Scalar>

@@ -49,38 +49,21 @@ class row_units {
 /// Σ over units of sums[unit · stride], in order.
 double total_of(std::span<const double> sums, std::size_t stride = 1);
 
-/// The row where the cumulated mass passes u · total, for u in (0, 1); no_row when the total is zero or not finite.
-/// `masses_of(first, count, out)` writes the masses of at most block_rows rows. A row of mass zero is never returned.
-template <class MassesOf>
-std::size_t draw_row(const row_units& units, std::span<const double> sums, std::size_t stride, double u,
-                     const MassesOf& masses_of) {
-  const double total = total_of(sums, stride);
-  if (!(total > 0) || !(total * 0 == 0)) return no_row;
-  const double target = u * total;
-  double before = 0, through = 0;
-  std::size_t unit = 0;
-  for (std::size_t i = 0; i < units.count() && through <= target; ++i) {
-    if (!(sums[i * stride] > 0)) continue;
-    unit = i;
-    before = through;
-    through += sums[i * stride];
-  }
-  // Rounding may leave the target beyond the unit's last row: then that row, if it has mass, is meant.
-  std::size_t row = no_row;
-  double masses[block_rows];
-  double reached = before;
-  for (std::size_t first = units.first_row(unit); first < units.end_row(unit); first += block_rows) {
-    const std::size_t count = std::min(block_rows, units.end_row(unit) - first);
-    masses_of(first, count, masses);
-    for (std::size_t i = 0; i < count; ++i) {
-      if (!(masses[i] > 0)) continue;
-      row = first + i;
-      reached += masses[i];
-      if (reached > target) return row;
-    }
-  }
-  return row;
-}
+inline constexpr std::size_t no_unit = static_cast<std::size_t>(-1);
+
+/// A draw on its way to a row.
+struct unit_draw {
+  std::size_t unit = no_unit;  ///< the row's; no_unit when no row can be drawn
+  double before = 0;           ///< mass of the units before it
+  double target = 0;           ///< mass that the row's own must pass, with all that comes before it
+};
+
+/// The unit where the cumulated mass passes u · total, for u in (0, 1); no_unit when the total is zero or not finite.
+unit_draw draw_unit(const row_units& units, std::span<const double> sums, double u);
+
+/// The row of that unit whose mass passes the target, given the masses of all its rows; a row of mass zero is never
+/// returned, no_row when all are.
+std::size_t row_of_draw(const row_units& units, const unit_draw& draw, std::span<const double> masses);
 
 /// A row drawn in proportion to the weights alone; remembers the sums of the weights between draws.
 template <class Scalar>

@@ -7,7 +7,8 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t rounds = 5;
-constexpr double oversampling = 2;  // rows kept a round, as a multiple of K
+constexpr std::size_t parallel_elements = std::size_t{1} << 17;  // of candidates that are worth several threads
+constexpr double oversampling = 2;                               // rows kept a round, as a multiple of K
 
 // Rows that were kept because they are far from all kept before.
 std::vector<double> choose_candidates(seeding_passes& passes, const seeding_request& request) {
@@ -16,9 +17,9 @@ std::vector<double> choose_candidates(seeding_passes& passes, const seeding_requ
     passes.add(kept);
     points.insert(points.end(), kept.begin(), kept.end());
   };
-  passes.append_row(
-      passes.draw_by_weight(random::uniform_at(request.seed, seeding_stream(request, seeding_use::first_row), 0)),
-      kept);
+  const std::size_t first =
+      passes.draw_by_weight(random::uniform_at(request.seed, seeding_stream(request, seeding_use::first_row), 0));
+  passes.append_rows({&first, 1}, kept);
   for (std::size_t round = 0; round < rounds; ++round) {
     add();
     const double total = total_of(passes.masses_by_unit());
@@ -26,7 +27,7 @@ std::vector<double> choose_candidates(seeding_passes& passes, const seeding_requ
     if (!(total > 0) || !(total * 0 == 0)) break;
     const double rate = oversampling * static_cast<double>(request.clusters) / total;
     const std::uint64_t stream = seeding_stream(request, seeding_use::oversample, round);
-    for (const std::size_t row : passes.sample(request.seed, stream, rate)) passes.append_row(row, kept);
+    passes.append_rows(passes.sample(request.seed, stream, rate), kept);
   }
   add();
   return points;
@@ -49,7 +50,11 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
       seeding_request among = request;
       among.stream = seeding_stream(request, seeding_use::candidates);
       const weighted_rows<double> weighted{&rows, &row_weights, 1};
-      plus_plus_result chosen = run_plus_plus(*make_host_passes(context, weighted, summary), among);
+      // Few candidates are measured sooner than threads wake, and the result is the same for any number of them.
+      const std::unique_ptr<executor> alone = make_sequential();
+      fold_context small = context;
+      if (candidates.size() < parallel_elements) small.workers = alone.get();
+      plus_plus_result chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among);
       if (!chosen.ran_out) return std::move(chosen.points);
     }
   }

@@ -18,25 +18,16 @@ class plus_plus {
 
   plus_plus_result run() {
     std::vector<double> trials;
-    passes_.append_row(passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0)), trials);
+    append_by_weight(uniform(seeding_use::first_row, 0, 0), trials);
     keep_best(trials);
     const std::size_t trial_count = 2 + static_cast<std::size_t>(std::log(static_cast<double>(request_.clusters)));
     for (std::size_t step = 1; step < request_.clusters; ++step) {
       trials.clear();
-      for (std::size_t t = 0; t < trial_count; ++t) {
-        const double u = uniform(seeding_use::trial, step, t);
-        std::size_t row =
-            draw_row(passes_.units(), sums_, 1, u,
-                     [&](std::size_t first, std::size_t count, double* out) { passes_.masses(first, count, out); });
-        if (row == no_row) {
-          ran_out_ = true;
-          row = passes_.draw_by_weight(u);
-        }
-        passes_.append_row(row, trials);
-        if (ran_out_) break;  // all rows are as good: one trial will do
-      }
-      if (ran_out_) {
-        chosen_.insert(chosen_.end(), trials.begin(), trials.end());
+      if (!ran_out_) passes_.append_rows(draw_rows(step, trial_count), trials);
+      if (trials.empty()) {
+        // All rows are as good, and one trial will do.
+        ran_out_ = true;
+        append_by_weight(uniform(seeding_use::trial, step, 0), chosen_);
       } else {
         keep_best(trials);
       }
@@ -47,6 +38,34 @@ class plus_plus {
  private:
   double uniform(seeding_use use, std::size_t step, std::size_t index) const {
     return random::uniform_at(request_.seed, seeding_stream(request_, use, step), index);
+  }
+
+  void append_by_weight(double u, std::vector<double>& points) {
+    const std::size_t row = passes_.draw_by_weight(u);
+    passes_.append_rows({&row, 1}, points);
+  }
+
+  // Rows drawn in proportion to their masses; none when no row has any.
+  std::vector<std::size_t> draw_rows(std::size_t step, std::size_t count) {
+    const row_units& units = passes_.units();
+    std::vector<unit_draw> draws;
+    std::vector<std::size_t> drawn;
+    for (std::size_t t = 0; t < count; ++t) {
+      draws.push_back(draw_unit(units, sums_, uniform(seeding_use::trial, step, t)));
+      drawn.push_back(draws.back().unit);
+    }
+    if (drawn.front() == no_unit) return {};
+    const std::vector<double> masses = passes_.masses_of_units(drawn);
+    std::vector<std::size_t> rows;
+    std::span<const double> rest = masses;
+    for (const unit_draw& draw : draws) {
+      const std::size_t size = units.end_row(draw.unit) - units.first_row(draw.unit);
+      const std::size_t row = row_of_draw(units, draw, rest.first(size));
+      if (row == no_row) return {};
+      rows.push_back(row);
+      rest = rest.subspan(size);
+    }
+    return rows;
   }
 
   void keep_best(const std::vector<double>& trials) {

@@ -24,10 +24,11 @@ using make_passes = std::function<std::unique_ptr<seeding_passes>()>;
 /// reading the rows throws.
 
 /// Distinct rows, drawn one after another in proportion to their weights: the K first in an exponential race
-/// (Efraimidis & Spirakis 2006). It looks at weights alone, and runs on the host.
+/// (Efraimidis & Spirakis 2006).
 template <class Scalar>
 std::vector<double> seed_random_rows(const fold_context& context, const weighted_rows<Scalar>& data,
-                                     const data_summary& summary, const seeding_request& request);
+                                     const data_summary& summary, const seeding_request& request,
+                                     const make_passes& passes = {});
 
 /// Greedy k-means++ (Arthur & Vassilvitskii 2007, section 6): each step draws 2 + floor(ln K) rows in proportion to
 /// weight · squared distance to the nearest row chosen so far and keeps the one that leaves the least sum of them.
@@ -44,9 +45,9 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
                                   const make_passes& passes = {});
 
 extern template std::vector<double> seed_random_rows(const fold_context&, const weighted_rows<float>&,
-                                                     const data_summary&, const seeding_request&);
+                                                     const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_random_rows(const fold_context&, const weighted_rows<double>&,
-                                                     const data_summary&, const seeding_request&);
+                                                     const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<float>&,
                                                    const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<double>&,

@@ -1,4 +1,4 @@
-// The passes over all rows that k-means++ and k-means‖ are made of, on whichever executor holds the rows.
+// The passes over all rows that seeding is made of, on whichever executor holds the rows.
 #pragma once
 
 #include <cstddef>
@@ -10,8 +10,8 @@
 
 namespace shoal {
 
-/// Measures rows against a growing set of points. A row's mass is its weight times the square of its distance to the
-/// nearest point added so far.
+/// Draws rows, and measures them against a growing set of points. A row's mass is its weight times the square of its
+/// distance to the nearest point added so far.
 class seeding_passes {
  public:
   virtual ~seeding_passes() = default;
@@ -24,18 +24,22 @@ class seeding_passes {
   virtual std::vector<double> masses_by_unit() = 0;
   /// [units][trials] what Σ mass would be if that trial [trials][columns] were added too.
   virtual std::vector<double> trial_masses_by_unit(std::span<const double> trials) = 0;
-  /// Masses of rows [first, first + count), at most block_rows of one block.
-  virtual void masses(std::size_t first, std::size_t count, double* out) = 0;
+  /// The masses of all rows of these units, one unit after the other.
+  virtual std::vector<double> masses_of_units(std::span<const std::size_t> wanted) = 0;
   /// The rows whose own uniform, of philox4x32 with (seed, stream), four rows to a block, is below rate · mass; in
   /// order.
   virtual std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) = 0;
   /// [points] Σ weight of the rows nearest to each point; the lowest index on a tie.
   virtual std::vector<double> weights_by_point() = 0;
 
+  /// The first `count` rows to arrive in an exponential race, in order: a row of positive weight arrives at −ln u /
+  /// weight, where u = random::uniform_at(seed, stream, row); fewer when fewer have positive weight.
+  virtual std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) = 0;
+
   /// What else the algorithms ask of the rows.
   virtual std::size_t columns() const = 0;
-  /// Row `row` in float64, appended.
-  virtual void append_row(std::size_t row, std::vector<double>& points) = 0;
+  /// These rows in float64, appended in this order.
+  virtual void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) = 0;
   /// A row drawn in proportion to the weights alone.
   virtual std::size_t draw_by_weight(double u) = 0;
 };

@@ -48,7 +48,7 @@ std::vector<int> all_numbers(const std::vector<device>& devices) {
 // Whatever keeps this build or this machine from CUDA means the host.
 device_choice automatic_choice() {
   try {
-    if (!cuda_devices().empty()) return {{0}, 0};
+    if (!cuda_devices().empty()) return {{0}};
   } catch (const error&) {
   }
   return {};
@@ -64,13 +64,39 @@ device_choice choose_device(std::string_view name) {
   const std::vector<int> wanted = list == "all" ? std::vector<int>() : listed_devices(list, name);
   const std::vector<device> present = cuda_devices();
   if (present.empty()) throw error(fmt::format("'{}' was asked for, and this machine has no CUDA device", name));
-  if (list == "all") return {all_numbers(present), 0};
+  if (list == "all") return {all_numbers(present)};
   for (const int number : wanted) {
     if (static_cast<std::size_t>(number) < present.size()) continue;
     throw bad_argument(
         fmt::format("there is no CUDA device {}: this machine has {}, numbered from 0", number, present.size()));
   }
-  return {wanted, 0};
+  return {wanted};
+}
+
+std::string_view precision_name(precision precision) {
+  switch (precision) {
+    case precision::float32:
+      return "float32";
+    case precision::tf32:
+      return "tf32";
+    case precision::bf16:
+      return "bf16";
+  }
+  throw bad_argument("a precision that is not float32, tf32 or bf16");
+}
+
+void check_precision(const device_choice& choice, bool rows_are_float64) {
+  if (choice.precision == precision::float32) return;
+  const std::string_view name = precision_name(choice.precision);
+  if (choice.on_host()) {
+    throw bad_argument(fmt::format(
+        "precision {} is one of CUDA devices, and this runs on the cpu: choose a CUDA device or precision float32",
+        name));
+  }
+  if (rows_are_float64) {
+    throw bad_argument(fmt::format(
+        "precision {} is for float32 rows, and these are float64: choose float32 rows or precision float32", name));
+  }
 }
 
 std::string device_name(const device_choice& choice) {

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <shoal/execution/precision.hpp>
+
 namespace shoal {
 
 /// The host's processor unless CUDA devices are listed.
@@ -13,6 +15,7 @@ struct device_choice {
   std::vector<int> cuda;   ///< numbers that CUDA gives the devices; empty: the host's processor
   std::size_t memory = 0;  ///< bytes on each device that rows may take, beyond which they are streamed; 0: four fifths
                            ///< of what is free
+  shoal::precision precision = shoal::precision::float32;  ///< of products of float32 rows, on CUDA devices
 
   bool on_host() const { return cuda.empty(); }
 };
@@ -23,7 +26,11 @@ struct device_choice {
 /// CUDA device is named and none can be used.
 device_choice choose_device(std::string_view name);
 
-/// The name that choose_device takes for this choice, its memory left out: "cpu", "cuda:0", "cuda:0,1".
+/// Throws bad_argument when a precision other than float32 is chosen where there is none: on the host's processor, or
+/// for float64 rows.
+void check_precision(const device_choice& choice, bool rows_are_float64);
+
+/// The name that choose_device takes for this choice, its memory and precision left out: "cpu", "cuda:0", "cuda:0,1".
 std::string device_name(const device_choice& choice);
 
 }  // namespace shoal

@@ -138,6 +138,13 @@ void accumulate_piece(const parameters<Scalar>& components, const responsibiliti
     const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
     const row_block<Scalar> block{piece.rows.middle_rows(first, count),
                                   piece.weights == nullptr ? nullptr : piece.weights + first, piece.first + first};
+    if (member.rank() == 0) {
+      const std::size_t columns = piece.rows.columns();
+      const std::size_t left = std::min(block_rows, piece.rows.rows() - first - count);
+      const bool ahead = left > 0 && piece.rows.row_stride() == columns;
+      memory.own.next_rows = ahead ? reinterpret_cast<const char*>(piece.rows.row(first + count)) : nullptr;
+      memory.own.next_bytes = ahead ? left * columns * sizeof(Scalar) : 0;
+    }
     accumulate_block(components, given, block, member, memory, into);
   }
 }

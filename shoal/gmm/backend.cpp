@@ -40,6 +40,7 @@ class host_backend final : public backend<Scalar> {
 
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
+  check_precision(device, sizeof(Scalar) == 8);
   if (device.on_host()) return std::make_unique<host_backend<Scalar>>(rows);
   return make_cuda_backend<Scalar>(device, rows);
 }

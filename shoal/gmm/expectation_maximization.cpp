@@ -9,6 +9,7 @@
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
+#include <shoal/gmm/worst_rows.hpp>
 
 namespace shoal::gmm {
 
@@ -43,7 +44,9 @@ std::vector<step_record> expectation_maximization<Scalar>::advance(std::size_t) 
   model next = model_;
   const std::vector<std::size_t> empty =
       maximise(sums, prepared.centres, options_.regularization, next, context_.workers);
-  if (!empty.empty()) reseed(context_, data_, summary_, options_.regularization, prepared, empty, next);
+  if (!empty.empty()) {
+    reseed(worst_rows(context_, data_, prepared, empty.size()), summary_, options_.regularization, empty, next);
+  }
   model_ = std::move(next);
   reseeded_ += empty.size();
   return {{sums.log_likelihood() / sums.total_weight(), 0.0, false}};

@@ -44,6 +44,14 @@ void check_row_count(const data_summary& summary, std::size_t components) {
                              components, summary.positive_rows));
 }
 
+std::string start_of(const options& options) {
+  if (options.init != initialization::model) return "none";
+  const std::string model = fmt::format("{:016x}", fingerprint(options.start));
+  return std::isnan(options.previous_log_likelihood)
+             ? model
+             : fmt::format("{} after {}", model, options.previous_log_likelihood);
+}
+
 template <class Scalar>
 fit_identity identity_of(const data_summary& summary, const options& options, const std::string& hardware) {
   return {
@@ -54,13 +62,14 @@ fit_identity identity_of(const data_summary& summary, const options& options, co
       {"components", fmt::to_string(options.components)},
       {"covariance type", fmt::to_string(static_cast<int>(options.covariance_type))},
       {"initialization", fmt::to_string(static_cast<int>(options.init))},
-      {"start", options.init == initialization::model ? fmt::format("{:016x}", fingerprint(options.start)) : "none"},
+      {"start", start_of(options)},
       {"max iterations", fmt::to_string(options.max_iterations)},
       {"tolerance", fmt::to_string(options.tolerance)},
       {"regularization", fmt::to_string(options.regularization)},
       {"restarts", fmt::to_string(options.restarts)},
       {"seed", fmt::to_string(options.seed)},
       {"hardware", hardware},
+      {"precision", std::string(precision_name(options.device.precision))},
   };
 }
 
@@ -73,22 +82,33 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   const fold_context context{workers.get(), options.memory_limit, control.stop};
   const std::unique_ptr<backend<Scalar>> on =
       make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
-  const data_summary& summary = on->summary();
+  fit_result result = fit(*on, options, control);
+  result.seconds = seconds_since(start);
+  return result;
+}
+
+}  // namespace
+
+template <class Scalar>
+fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
+  const clock::time_point start = clock::now();
+  const data_summary& summary = on.summary();
   check_span<Scalar>(summary);
   check_row_count(summary, options.components);
 
-  const std::unique_ptr<mixture_stepper> steps = on->fit(options);
+  const std::unique_ptr<mixture_stepper> steps = on.fit(options);
   loop_options loop;
   loop.phase = "gmm";
   loop.max_iterations = options.max_iterations;
   loop.restarts = options.restarts;
-  loop.stop = [tolerance = options.tolerance](std::span<const step_record> done) {
-    if (done.size() < 2 || tolerance == 0) return false;
-    return std::abs(done.back().objective - done[done.size() - 2].objective) < tolerance;
+  loop.stop = [&options](std::span<const step_record> done) {
+    if (options.tolerance == 0) return false;
+    const double before = done.size() < 2 ? options.previous_log_likelihood : done[done.size() - 2].objective;
+    return std::abs(done.back().objective - before) < options.tolerance;  // false where there is none before
   };
   loop.checkpoint = options.checkpoint;
   loop.checkpoint_seconds = options.checkpoint_seconds;
-  if (!options.checkpoint.empty()) loop.identity = identity_of<Scalar>(summary, options, on->hardware());
+  if (!options.checkpoint.empty()) loop.identity = identity_of<Scalar>(summary, options, on.hardware());
   const loop_result ended = run_fit(*steps, loop, control);
 
   fit_result result;
@@ -102,16 +122,16 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   result.total_weight = summary.total_weight;
   result.loop_seconds = ended.loop_seconds;
   result.loop_iterations = ended.loop_iterations;
-  result.hardware = on->hardware();
-  const double parameters = free_parameters(options.covariance_type, options.components, rows.columns());
+  result.hardware = on.hardware();
+  const double parameters = free_parameters(options.covariance_type, options.components, summary.columns);
   const double deviance = -2 * result.mean_log_likelihood * result.total_weight;
   result.bic = deviance + parameters * std::log(result.total_weight);
   result.aic = deviance + 2 * parameters;
   result.seconds = seconds_since(start);
   return result;
 }
-
-}  // namespace
+template fit_result fit(backend<float>&, const options&, const control&);
+template fit_result fit(backend<double>&, const options&, const control&);
 
 fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
                const control& control) {

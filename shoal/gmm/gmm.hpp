@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,7 +53,10 @@ struct options {
   initialization init = initialization::kmeans;
   model start;  ///< for initialization::model
   std::size_t max_iterations = 100;
-  double tolerance = 1e-3;       ///< stop when |Δ mean log-likelihood| < tolerance; 0: exactly max_iterations
+  double tolerance = 1e-3;  ///< stop when |Δ mean log-likelihood| < tolerance; 0: exactly max_iterations
+  /// What the mean log-likelihood was one iteration before `start`, so that a fit that goes on from an earlier one
+  /// stops where one long fit would have stopped. Not-a-number: not known, and the first iteration never stops.
+  double previous_log_likelihood = std::numeric_limits<double>::quiet_NaN();
   double regularization = 1e-6;  ///< added to the diagonal of every covariance, in the data's units squared
   std::size_t restarts = 1;      ///< the fit with the greatest log-likelihood is kept
   std::uint64_t seed = 0;
@@ -92,7 +96,8 @@ fit_result fit(const row_source<double>& rows, const options& options, const row
 fit_result fit(matrix_view<const float> rows, const options& options);
 fit_result fit(matrix_view<const double> rows, const options& options);
 
-/// What predict() writes for each row; a null pointer leaves that output out.
+/// What predict() writes for each row; a null pointer leaves that output out. On CUDA devices each may point to memory
+/// of the host or of any CUDA device; it has been written when predict() returns.
 template <class Scalar>
 struct prediction {
   std::int32_t* labels = nullptr;   ///< [rows], the component with the greatest responsibility
@@ -108,6 +113,23 @@ double predict(const model& model, const row_source<float>& rows, const predicti
 double predict(const model& model, const row_source<double>& rows, const prediction<double>& out,
                std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
                const control& control = {}, const device_choice& device = {});
+
+struct update_options {
+  double step_size = 1;          ///< η of (0, 1]: the share of these rows in what the model rests on afterwards
+  double regularization = 1e-6;  ///< the one that the model was made with; as options::regularization
+  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
+};
+
+/// One step of stepwise EM (Cappé & Moulines 2009, equation 15), for rows that come in batches: with s the expected
+/// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
+/// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
+/// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
+/// model that came. Runs on the host. Throws what fit() throws, and leaves the model as it was when it does.
+double update(model& model, const row_source<float>& rows, const update_options& options,
+              const row_source<float>* weights = nullptr, const control& control = {});
+double update(model& model, const row_source<double>& rows, const update_options& options,
+              const row_source<double>* weights = nullptr, const control& control = {});
 
 /// Draws rows [first, first + count) of the endless sequence that (model, seed, method) defines, so that row i is the
 /// same whoever draws it, in whatever pieces: component k with probability weights[k], then μ_k + L_k·η with L_k the

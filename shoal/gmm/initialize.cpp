@@ -69,9 +69,17 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
 
 template <class Scalar>
 model from_random_responsibilities(const fold_context& context, const weighted_rows<Scalar>& data,
-                                   const data_summary& summary, const options& options, std::size_t restart) {
+                                   const data_summary& summary, const options& options, std::size_t restart,
+                                   const first_model_steps& on) {
   const std::size_t components = options.components;
   const std::uint64_t id = random::mix(responsibilities_stream, restart);
+  std::vector<double> means;
+  for (std::size_t k = 0; k < components; ++k) means.insert(means.end(), summary.mean.begin(), summary.mean.end());
+  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), means);
+  const statistics_layout layout(options.covariance_type, components, data.rows->columns());
+  if (on.random) {
+    return maximised(context, summary, options, on.random(layout, centres.centres, options.seed, id), centres.centres);
+  }
   const responsibilities_function<Scalar> random_ones = [&](const row_block<Scalar>& block, Scalar* responsibilities,
                                                             std::size_t stride) {
     const std::size_t words = (components + 1) / 2;  // a block of the generator gives two uniforms
@@ -86,10 +94,6 @@ model from_random_responsibilities(const fold_context& context, const weighted_r
       for (std::size_t k = 0; k < components; ++k) responsibilities[k * stride + i] /= static_cast<Scalar>(sum);
     }
   };
-  std::vector<double> means;
-  for (std::size_t k = 0; k < components; ++k) means.insert(means.end(), summary.mean.begin(), summary.mean.end());
-  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), means);
-  const statistics_layout layout(options.covariance_type, components, data.rows->columns());
   return maximised(context, summary, options, sums_of(context, data, layout, centres, random_ones), centres.centres);
 }
 
@@ -141,9 +145,9 @@ model initial_model(const fold_context& context, const weighted_rows<Scalar>& da
     case initialization::parallel:
       return spread(seed_parallel(context, data, summary, request, on.seeding));
     case initialization::random_rows:
-      return spread(seed_random_rows(context, data, summary, request));
+      return spread(seed_random_rows(context, data, summary, request, on.seeding));
     case initialization::random_responsibilities:
-      return from_random_responsibilities(context, data, summary, options, restart);
+      return from_random_responsibilities(context, data, summary, options, restart, on);
     case initialization::model:
       return options.start;
   }

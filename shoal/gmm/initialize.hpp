@@ -28,6 +28,11 @@ struct first_model_steps {
   std::function<statistics(const statistics_layout& layout, std::span<const double> centres,
                            const std::vector<double>& centroids)>
       labelled;
+  /// Statistics about `centres` [K][d] in which row i has the uniforms of random::stream(seed, id, i · ⌈K / 2⌉), over
+  /// their sum, as responsibilities.
+  std::function<statistics(const statistics_layout& layout, std::span<const double> centres, std::uint64_t seed,
+                           std::uint64_t id)>
+      random;
 };
 
 /// The first model of restart `restart` by `options.init`. Draws depend on options.seed and restart alone.

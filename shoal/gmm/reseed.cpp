@@ -3,20 +3,16 @@
 #include <algorithm>
 
 #include <shoal/gmm/initialize.hpp>
-#include <shoal/gmm/worst_rows.hpp>
 
 namespace shoal::gmm {
 
-template <class Scalar>
-void reseed(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
-            double regularization, const parameters<Scalar>& present, const std::vector<std::size_t>& empty,
-            model& next) {
+void reseed(const std::vector<std::vector<double>>& worst, const data_summary& summary, double regularization,
+            const std::vector<std::size_t>& empty, model& next) {
   const std::size_t columns = next.columns;
-  const std::vector<std::vector<double>> rows = worst_rows(context, data, present, empty.size());
   const model fresh = pooled_model(next.covariance_type, std::vector<double>(columns, 0.0), summary, regularization);
   for (std::size_t i = 0; i < empty.size(); ++i) {
     const std::size_t k = empty[i];
-    std::copy(rows[i % rows.size()].begin(), rows[i % rows.size()].end(),
+    std::copy(worst[i % worst.size()].begin(), worst[i % worst.size()].end(),
               next.means.begin() + static_cast<std::ptrdiff_t>(k * columns));
     if (next.covariance_type != covariance_type::tied) {
       std::copy(fresh.covariances.begin(), fresh.covariances.end(),
@@ -28,10 +24,5 @@ void reseed(const fold_context& context, const weighted_rows<Scalar>& data, cons
   for (const double weight : next.weights) sum += weight;
   for (double& weight : next.weights) weight /= sum;
 }
-
-template void reseed(const fold_context&, const weighted_rows<float>&, const data_summary&, double,
-                     const parameters<float>&, const std::vector<std::size_t>&, model&);
-template void reseed(const fold_context&, const weighted_rows<double>&, const data_summary&, double,
-                     const parameters<double>&, const std::vector<std::size_t>&, model&);
 
 }  // namespace shoal::gmm

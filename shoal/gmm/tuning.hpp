@@ -25,6 +25,13 @@ constexpr std::size_t packed_tile_start(std::size_t column) { return column * (c
 /// is negligible even there and not computed.
 inline constexpr std::size_t expectation_vectors = 3;
 
+/// Up to so many columns x − c is subtracted in each tile rather than stored once.
+inline constexpr std::size_t most_subtracted_columns = 4 * factor_tile;
+
+/// Up to so many columns (one for Σ r among them) a component's triangle of second moments is summed over the lanes all
+/// at once; tile by tile that takes as long as the products of 512 rows.
+inline constexpr std::size_t most_small_order = 12;
+
 /// Sums of at most so many rows stay in one SIMD lane of the data's scalar; then they go on in float64.
 inline constexpr std::size_t most_lane_rows = 128;
 

@@ -27,6 +27,15 @@ struct block_input {
   const Scalar* weights;  // null: all one
 };
 
+// What rounding may have done to a row's bound and distance: a row's label is certain when
+// distance · factor < (bound · less − taken)².
+template <class Scalar>
+struct bound_margins {
+  Scalar taken;
+  Scalar factor;
+  Scalar less;
+};
+
 }  // namespace shoal::kmeans
 #endif
 
@@ -44,6 +53,34 @@ HWY_INLINE hn::Vec<D> load_promoted(D d, const float* from) {
 template <class D>
 HWY_INLINE hn::Vec<D> load_promoted(D d, const double* from) {
   return hn::LoadU(d, from);
+}
+
+// Labels in as many bits as the lanes of a scalar.
+template <class DI>
+HWY_INLINE hn::Vec<DI> load_labels(DI di, const std::int32_t* from) {
+  if constexpr (sizeof(hn::TFromD<DI>) == 4) {
+    return hn::LoadU(di, from);
+  } else {
+    return hn::PromoteTo(di, hn::LoadU(hn::Rebind<std::int32_t, DI>(), from));
+  }
+}
+
+// Appends first + lane to `list` for every lane of the mask; returns how many. May write a whole vector.
+template <class DI, class M>
+HWY_INLINE std::size_t append_lanes(DI di, M mask, std::size_t first, std::int32_t* list) {
+  if constexpr (sizeof(hn::TFromD<DI>) == 4) {
+    hn::StoreU(hn::Compress(hn::Iota(di, static_cast<std::int32_t>(first)), mask), di, list);
+    return hn::CountTrue(di, mask);
+  } else {
+    std::uint8_t bits[8] = {};
+    hn::StoreMaskBits(di, mask, bits);
+    std::size_t count = 0;
+    for (std::size_t lane = 0; lane < hn::Lanes(di); ++lane) {
+      list[count] = static_cast<std::int32_t>(first + lane);
+      count += bits[0] >> lane & 1;
+    }
+    return count;
+  }
 }
 
 template <class D>
@@ -118,6 +155,43 @@ HWY_INLINE std::uint64_t hash_labels_with(const std::int32_t* labels, std::size_
     high_sum += words[i] * table[block_rows + i];
   }
   return static_cast<std::uint64_t>(high_sum) << 32 | low_sum;
+}
+
+// Brings the bounds of rows whose label is certain up to date, and lists the other rows. A vector more than the rows
+// may be written to the list.
+template <class T>
+HWY_INLINE std::size_t list_doubtful_with(const row_memory<T>& remembered, const bound_margins<T>& margins,
+                                          const std::int32_t* labels, const T* distances, std::size_t rows, T* others,
+                                          std::int32_t* list) {
+  const hn::ScalableTag<T> d;
+  const hn::RebindToSigned<decltype(d)> di;
+  using I = hn::TFromD<decltype(di)>;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto runner = hn::Set(di, static_cast<I>(remembered.runner));
+  std::size_t count = 0, i = 0;
+  for (; i + lanes <= rows; i += lanes) {
+    const auto runs = hn::RebindMask(d, hn::Eq(load_labels(di, labels + i), runner));
+    const auto drift = hn::IfThenElse(runs, hn::Set(d, remembered.second), hn::Set(d, remembered.farthest));
+    const auto before = hn::LoadU(d, others + i);
+    const auto bound = hn::Mul(hn::Sub(before, drift), hn::Set(d, margins.less));
+    const auto room = hn::Max(hn::Sub(bound, hn::Set(d, margins.taken)), hn::Zero(d));
+    const auto distance = hn::Mul(hn::LoadU(d, distances + i), hn::Set(d, margins.factor));
+    const auto certain = hn::Lt(distance, hn::Mul(room, room));
+    hn::StoreU(hn::IfThenElse(certain, bound, before), d, others + i);
+    const auto doubtful = hn::Not(hn::RebindMask(di, certain));
+    count += append_lanes(di, doubtful, i, list + count);
+  }
+  for (; i < rows; ++i) {
+    const T drift = labels[i] == remembered.runner ? remembered.second : remembered.farthest;
+    const T bound = (others[i] - drift) * margins.less;
+    const T room = bound - margins.taken;
+    if (room > 0 && distances[i] * margins.factor < room * room) {
+      others[i] = bound;
+    } else {
+      list[count++] = static_cast<std::int32_t>(i);
+    }
+  }
+  return count;
 }
 
 // Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
@@ -332,6 +406,16 @@ void add_rows_double(const block_input<double>& block, const std::int32_t* label
                      double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
   add_rows_with(block, labels, centroids, weights, sums, distances, rank, members);
 }
+std::size_t list_doubtful_float(const row_memory<float>& remembered, const bound_margins<float>& margins,
+                                const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
+                                std::int32_t* list) {
+  return list_doubtful_with(remembered, margins, labels, distances, rows, others, list);
+}
+std::size_t list_doubtful_double(const row_memory<double>& remembered, const bound_margins<double>& margins,
+                                 const std::int32_t* labels, const double* distances, std::size_t rows, double* others,
+                                 std::int32_t* list) {
+  return list_doubtful_with(remembered, margins, labels, distances, rows, others, list);
+}
 double weighted_sum_float(const double* values, const float* weights, std::size_t count) {
   return weighted_sum_with(values, weights, count);
 }
@@ -360,6 +444,8 @@ namespace {
 
 HWY_EXPORT(add_rows_float);
 HWY_EXPORT(add_rows_double);
+HWY_EXPORT(list_doubtful_float);
+HWY_EXPORT(list_doubtful_double);
 HWY_EXPORT(weighted_sum_float);
 HWY_EXPORT(weighted_sum_double);
 HWY_EXPORT(add_fused_float);
@@ -392,6 +478,16 @@ void add_rows(const block_input<double>& block, const std::int32_t* labels, cons
               double* distances, const team_member& member) {
   HWY_DYNAMIC_DISPATCH(add_rows_double)
   (block, labels, centroids, into.weights.data(), into.sums.data(), distances, member.rank(), member.size());
+}
+std::size_t list_doubtful(const row_memory<float>& remembered, const bound_margins<float>& margins,
+                          const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
+                          std::int32_t* list) {
+  return HWY_DYNAMIC_DISPATCH(list_doubtful_float)(remembered, margins, labels, distances, rows, others, list);
+}
+std::size_t list_doubtful(const row_memory<double>& remembered, const bound_margins<double>& margins,
+                          const std::int32_t* labels, const double* distances, std::size_t rows, double* others,
+                          std::int32_t* list) {
+  return HWY_DYNAMIC_DISPATCH(list_doubtful_double)(remembered, margins, labels, distances, rows, others, list);
 }
 double weighted_sum(const double* values, const float* weights, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(weighted_sum_float)(values, weights, count);
@@ -485,9 +581,9 @@ namespace {
 // become; the others are compared with all centroids.
 template <class Scalar>
 void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows,
-                       std::int32_t* labels, Scalar* others, const std::vector<Scalar>& drifts,
+                       std::int32_t* labels, Scalar* others, const row_memory<Scalar>& remembered,
                        typename accumulate_body<Scalar>::member_scratch& memory) {
-  if (drifts.empty() || memory.hopeless > 0) {
+  if (!remembered.known || memory.hopeless > 0) {
     memory.hopeless -= memory.hopeless > 0;
     return find_nearest(centroids.index(), rows, labels, memory.nearest, others);
   }
@@ -500,35 +596,29 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
   // norm; squares may have been lost below the normal numbers) or multiplied onto the distance.
   const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
   const auto d = static_cast<double>(columns);
-  const auto taken =
-      static_cast<Scalar>(1.01 * (unit * centroids.largest_norm() +
-                                  std::sqrt(d * static_cast<double>(std::numeric_limits<Scalar>::min()))));
-  const auto factor = static_cast<Scalar>(1 + 1e-5 + 4 * (d + 8) * unit);
-  const auto less = static_cast<Scalar>(1 - 4 * unit);
-  memory.doubtful.clear();
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const Scalar bound = (others[i] - drifts[static_cast<std::size_t>(labels[i])]) * less;
-    const Scalar room = bound - taken;
-    if (room > 0 && memory.distances[i] * factor < room * room) {
-      others[i] = bound;
-    } else {
-      memory.doubtful.push_back(i);
-    }
-  }
-  const std::size_t count = memory.doubtful.size();
-  if (count > rows.rows() - rows.rows() / hopeless_share) memory.hopeless = hopeless_slabs;
+  bound_margins<Scalar> margins;
+  margins.taken = static_cast<Scalar>(1.01 * (unit * centroids.largest_norm() +
+                                              std::sqrt(d * static_cast<double>(std::numeric_limits<Scalar>::min()))));
+  margins.factor = static_cast<Scalar>(1 + 1e-5 + 4 * (d + 8) * unit);
+  margins.less = static_cast<Scalar>(1 - 4 * unit);
+  memory.doubtful.grow(rows.rows() + label_slack);
+  const std::size_t count =
+      list_doubtful(remembered, margins, labels, memory.distances.data(), rows.rows(), others, memory.doubtful.data());
+  const std::int32_t* const doubtful = memory.doubtful.data();
+  const double kept = static_cast<double>(rows.rows() - count) / static_cast<double>(rows.rows());
+  if (kept < worthwhile_share(centroids.clusters(), columns)) memory.hopeless = hopeless_slabs;
   if (count == 0) return;
   memory.packed.grow(count * columns);
   memory.others.grow(count);
   memory.labels.grow(count);
   for (std::size_t i = 0; i < count; ++i) {
-    std::copy_n(rows.row(memory.doubtful[i]), columns, memory.packed.data() + i * columns);
+    std::copy_n(rows.row(static_cast<std::size_t>(doubtful[i])), columns, memory.packed.data() + i * columns);
   }
   find_nearest<Scalar>(centroids.index(), {memory.packed.data(), count, columns}, memory.labels.data(), memory.nearest,
                        memory.others.data());
   for (std::size_t i = 0; i < count; ++i) {
-    labels[memory.doubtful[i]] = memory.labels[i];
-    others[memory.doubtful[i]] = memory.others[i];
+    labels[doubtful[i]] = memory.labels[i];
+    others[doubtful[i]] = memory.others[i];
   }
 }
 
@@ -557,7 +647,7 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     std::int32_t* slab_labels = known ? remembered->labels.data() + piece.first + start : memory.labels.data();
     if (known) {
       assign_remembered(*centroids, share, slab_labels + begin, remembered->others.data() + piece.first + start + begin,
-                        remembered->drifts, mine);
+                        *remembered, mine);
     } else {
       find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest);
     }

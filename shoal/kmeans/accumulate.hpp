@@ -50,7 +50,10 @@ struct row_memory {
   std::size_t rows = 0;  ///< the first so many rows are remembered
   aligned_buffer<std::int32_t> labels;
   aligned_buffer<Scalar> others;  ///< lower bounds of the distances to every centroid but the row's own
-  std::vector<Scalar> drifts;     ///< [clusters] how far any other centroid has moved since; empty: nothing is known
+  bool known = false;             ///< false: labels and others say nothing yet
+  Scalar farthest = 0;            ///< how far any centroid has moved since
+  Scalar second = 0;              ///< how far any has but `runner`
+  std::int32_t runner = 0;        ///< the centroid that moved farthest
 };
 
 /// The body of the fold of Lloyd's algorithm (see folder).
@@ -63,7 +66,7 @@ struct accumulate_body {
     aligned_buffer<Scalar> packed;  ///< rows without gaps between them
     aligned_buffer<Scalar> others;
     aligned_buffer<std::int32_t> labels;
-    std::vector<std::size_t> doubtful;
+    aligned_buffer<std::int32_t> doubtful;
     std::size_t hopeless = 0;  ///< slabs to go before the remembered bounds are tried again
   };
   struct scratch {

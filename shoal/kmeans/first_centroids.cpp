@@ -13,7 +13,7 @@ std::vector<double> first_centroids(const fold_context& context, const weighted_
     case seeding::parallel:
       return seed_parallel(context, data, summary, request, passes);
     case seeding::random_rows:
-      return seed_random_rows(context, data, summary, request);
+      return seed_random_rows(context, data, summary, request, passes);
     case seeding::centroids:
       break;
   }

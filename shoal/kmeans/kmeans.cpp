@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <memory>
 
 #include <fmt/format.h>
@@ -14,22 +13,11 @@
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/choosing.hpp>
 #include <shoal/kmeans/first_centroids.hpp>
+#include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 namespace {
-
-constexpr std::size_t most_clusters = std::numeric_limits<std::int32_t>::max();
-
-void check_options(const options& options) {
-  if (options.clusters == 0) throw bad_argument("clusters must be at least 1; got 0");
-  if (options.clusters > most_clusters) {
-    throw bad_argument(fmt::format("clusters must be at most {}; got {}", most_clusters, options.clusters));
-  }
-  if (options.restarts == 0) throw bad_argument("restarts must be at least 1; got 0");
-  if (!(options.tolerance >= 0) || !std::isfinite(options.tolerance)) {
-    throw bad_argument(fmt::format("tolerance must be finite and not negative; got {}", options.tolerance));
-  }
-}
 
 void check_centroids(const options& options, std::size_t columns) {
   const std::size_t expected = options.clusters * columns;
@@ -41,24 +29,6 @@ void check_centroids(const options& options, std::size_t columns) {
     if (std::isfinite(options.centroids[i])) continue;
     throw bad_argument(fmt::format("first centroid {}, column {} (counting from 0) is {}; it must be finite",
                                    i / columns, i % columns, options.centroids[i]));
-  }
-}
-
-void check_model(const model& model, std::size_t columns) {
-  if (model.clusters == 0 || model.clusters > most_clusters ||
-      model.centroids.size() != model.clusters * model.columns) {
-    throw bad_argument(fmt::format("the model has {} centroid values for {} clusters x {} columns",
-                                   model.centroids.size(), model.clusters, model.columns));
-  }
-  if (model.columns != columns) {
-    throw bad_argument(
-        fmt::format("the model has {} columns and the data have {}; choose the columns that the model was fitted to",
-                    model.columns, columns));
-  }
-  for (std::size_t i = 0; i < model.centroids.size(); ++i) {
-    if (std::isfinite(model.centroids[i])) continue;
-    throw bad_argument(fmt::format("the model's centroid {}, column {} (counting from 0) is {}", i / columns,
-                                   i % columns, model.centroids[i]));
   }
 }
 
@@ -79,7 +49,8 @@ fit_identity identity_of(const options& options, const data_summary& summary, st
           {"stop rule", fmt::format("{}", static_cast<int>(options.stop))},
           {"restarts", fmt::format("{}", options.restarts)},
           {"seed", fmt::format("{}", options.seed)},
-          {"hardware", hardware}};
+          {"hardware", hardware},
+          {"precision", std::string(precision_name(options.device.precision))}};
 }
 
 bool stops(std::span<const step_record> steps, const options& options, double mean_variance) {
@@ -148,7 +119,8 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.relocated = steps->relocated();
   result.rows = summary.rows;
   result.total_weight = summary.total_weight;
-  const criteria chosen = information_criteria(steps->cluster_weights(), summary.columns, result.inertia);
+  result.cluster_weights = steps->cluster_weights();
+  const criteria chosen = information_criteria(result.cluster_weights, summary.columns, result.inertia);
   result.bic = chosen.bic;
   result.aic = chosen.aic;
   result.hardware = on.hardware();

@@ -59,7 +59,8 @@ struct fit_result {
   std::vector<double> history;  ///< inertia of the centroids that each iteration started from
   std::size_t iterations = 0;   ///< of the fit that was kept
   bool converged = false;
-  std::size_t relocated = 0;  ///< empty clusters that were given the farthest row
+  std::size_t relocated = 0;            ///< empty clusters that were given the farthest row
+  std::vector<double> cluster_weights;  ///< [K] Σ w of the rows nearest to each of the returned centroids
   std::size_t rows = 0;
   double total_weight = 0;  ///< Σ w; the number of rows without weights
   double seconds = 0;       ///< seeding, loop and final labels
@@ -81,13 +82,33 @@ fit_result fit(const row_source<double>& rows, const options& options, const row
 fit_result fit(matrix_view<const float> rows, const options& options);
 fit_result fit(matrix_view<const double> rows, const options& options);
 
-/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖².
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖². On CUDA
+/// devices `labels` may point to memory of the host or of any CUDA device; it has been written when predict() returns.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
                std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
                const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads = 0,
                std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {},
                const device_choice& device = {});
+
+/// The distance ‖x − c‖ of each row to every centroid, in distances[rows][clusters], each from the differences
+/// themselves in float64, rounded once. Runs on the host.
+void distances(const model& model, const row_source<float>& rows, float* distances, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const control& control = {});
+void distances(const model& model, const row_source<double>& rows, double* distances, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const control& control = {});
+
+/// One step of k-means on rows that come in batches (Sculley 2010, a batch at a time): each centroid becomes the
+/// weighted mean of all the rows that it was ever given. `seen` is [clusters], the weight given to each so far, and
+/// grows by that of `rows`; labels[rows] takes the nearest of the centroids that came, unless it is null. Returns the
+/// inertia about the centroids that came. Runs on the host. Throws what predict() throws, and leaves the model and
+/// `seen` as they were when it does.
+double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
+              std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
+              const control& control = {});
+double update(model& model, std::vector<double>& seen, const row_source<double>& rows, std::int32_t* labels,
+              std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
+              const control& control = {});
 
 /// Reads and writes {"format":"shoal/kmeans","version":1,…}. Throws io_error, bad_data with file and position.
 model load_model(const std::string& path);

@@ -19,7 +19,7 @@ lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& d
       seed_(std::move(seed)),
       folder_(data, statistics_monoid{clusters, columns_}),
       statistics_(statistics_monoid{clusters, columns_}.identity()) {
-  if (clusters * columns_ < least_remembered_work) return;
+  if (worthwhile_share(clusters, columns_) > most_worthwhile_share) return;
   rows_.rows = std::min(data.rows->rows(), memory / (sizeof(std::int32_t) + sizeof(Scalar)));
   rows_.labels.grow(rows_.rows);
   rows_.others.grow(rows_.rows);
@@ -50,10 +50,10 @@ const statistics& lloyd<Scalar>::fold_rows() {
 // How far each centroid's rivals may have come nearer since the rows were last folded.
 template <class Scalar>
 void lloyd<Scalar>::measure_drifts() {
-  rows_.drifts.clear();
-  if (rows_.rows == 0 || rows_about_.empty()) return;
+  rows_.known = rows_.rows > 0 && !rows_about_.empty();
+  if (!rows_.known) return;
   double farthest = 0, second = 0;
-  std::size_t runner = 0;
+  rows_.runner = 0;
   for (std::size_t k = 0; k < clusters_; ++k) {
     double squared = 0;
     for (std::size_t j = 0; j < columns_; ++j) {
@@ -64,15 +64,15 @@ void lloyd<Scalar>::measure_drifts() {
     if (moved > farthest) {
       second = farthest;
       farthest = moved;
-      runner = k;
+      rows_.runner = static_cast<std::int32_t>(k);
     } else {
       second = std::max(second, moved);
     }
   }
   // Rounded up: a little too much drift is safe, and covers squares that were lost below the normal numbers.
   const auto up = [](double drift) { return static_cast<Scalar>(drift * (1 + 1e-6) + 1e-150); };
-  rows_.drifts.assign(clusters_, up(farthest));
-  rows_.drifts[runner] = up(second);
+  rows_.farthest = up(farthest);
+  rows_.second = up(second);
 }
 
 template <class Scalar>
@@ -82,7 +82,9 @@ std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
   record.objective = statistics_.inertia * data_.weight_scale;
   record.settled = labelled_ && statistics_.fingerprint == fingerprint_;
   if (record.settled) return {record};
-  moved_centroids moved = move_centroids(context_, data_, prepared_, statistics_);
+  moved_centroids moved = move_centroids(centroids_, statistics_, *data_.rows, [this](std::size_t count) {
+    return farthest_rows(context_, data_, prepared_, count);
+  });
   record.change = moved.change;
   centroids_ = std::move(moved.centroids);
   relocated_ += moved.relocated;

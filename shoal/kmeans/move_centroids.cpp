@@ -3,29 +3,28 @@
 #include <algorithm>
 
 #include <shoal/estimation/seed_draw.hpp>
-#include <shoal/kmeans/relocate.hpp>
 
 namespace shoal::kmeans {
 
 template <class Scalar>
-moved_centroids move_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
-                               const prepared_centroids<Scalar>& centroids, const statistics& folded) {
-  const std::size_t clusters = centroids.clusters(), columns = centroids.columns();
-  const double* present = centroids.values();
+moved_centroids move_centroids(const std::vector<double>& centroids, const statistics& folded,
+                               const row_source<Scalar>& rows, const find_farthest& farthest) {
+  const std::size_t clusters = folded.weights.size(), columns = rows.columns();
+  const double* present = centroids.data();
   statistics moved = folded;
   moved_centroids result;
   std::vector<double>& next = result.centroids;
-  next.assign(present, present + clusters * columns);
+  next = centroids;
   std::vector<std::size_t> empty;
   for (std::size_t k = 0; k < clusters; ++k) {
     if (!(moved.weights[k] > 0)) empty.push_back(k);
   }
   if (!empty.empty()) {
-    for (const far_row& far : farthest_rows(context, data, centroids, empty.size())) {
+    for (const far_row& far : farthest(empty.size())) {
       // A row that is all of its cluster would only swap one empty cluster for another.
       if (!(moved.weights[far.label] > far.weight)) continue;
       std::vector<double> row;
-      append_row(*data.rows, far.row, row);
+      append_row(rows, far.row, row);
       for (std::size_t j = 0; j < columns; ++j) {
         moved.sums[far.label * columns + j] -= far.weight * (row[j] - present[far.label * columns + j]);
       }
@@ -42,9 +41,9 @@ moved_centroids move_centroids(const fold_context& context, const weighted_rows<
   return result;
 }
 
-template moved_centroids move_centroids(const fold_context&, const weighted_rows<float>&,
-                                        const prepared_centroids<float>&, const statistics&);
-template moved_centroids move_centroids(const fold_context&, const weighted_rows<double>&,
-                                        const prepared_centroids<double>&, const statistics&);
+template moved_centroids move_centroids(const std::vector<double>&, const statistics&, const row_source<float>&,
+                                        const find_farthest&);
+template moved_centroids move_centroids(const std::vector<double>&, const statistics&, const row_source<double>&,
+                                        const find_farthest&);
 
 }  // namespace shoal::kmeans

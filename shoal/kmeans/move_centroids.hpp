@@ -2,10 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
-#include <shoal/execution/fold.hpp>
-#include <shoal/kmeans/accumulate.hpp>
+#include <shoal/io/row_source.hpp>
+#include <shoal/kmeans/relocate.hpp>
 #include <shoal/kmeans/statistics.hpp>
 
 namespace shoal::kmeans {
@@ -16,14 +17,17 @@ struct moved_centroids {
   std::size_t relocated = 0;      ///< empty clusters that took a far row
 };
 
-/// Centroids to the means of their rows, and those of empty clusters to the farthest rows. `folded` is what the rows
-/// gave about `centroids`. Looks for far rows, one fold, only when a cluster is empty.
+/// The `count` rows that farthest_rows() finds, on whichever executor holds the rows.
+using find_farthest = std::function<std::vector<far_row>(std::size_t count)>;
+
+/// Centroids [clusters][columns] to the means of their rows, and those of empty clusters to the farthest rows. `folded`
+/// is what `rows` gave about `centroids`. Looks for far rows only when a cluster is empty.
 template <class Scalar>
-moved_centroids move_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
-                               const prepared_centroids<Scalar>& centroids, const statistics& folded);
-extern template moved_centroids move_centroids(const fold_context&, const weighted_rows<float>&,
-                                               const prepared_centroids<float>&, const statistics&);
-extern template moved_centroids move_centroids(const fold_context&, const weighted_rows<double>&,
-                                               const prepared_centroids<double>&, const statistics&);
+moved_centroids move_centroids(const std::vector<double>& centroids, const statistics& folded,
+                               const row_source<Scalar>& rows, const find_farthest& farthest);
+extern template moved_centroids move_centroids(const std::vector<double>&, const statistics&, const row_source<float>&,
+                                               const find_farthest&);
+extern template moved_centroids move_centroids(const std::vector<double>&, const statistics&, const row_source<double>&,
+                                               const find_farthest&);
 
 }  // namespace shoal::kmeans

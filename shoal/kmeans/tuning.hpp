@@ -19,11 +19,17 @@ inline constexpr std::size_t slab_rows = 3 * block_rows;
 /// in every iteration.
 inline constexpr std::size_t remembered_bytes = std::size_t{64} << 20;
 
-/// Columns × clusters below which comparing a row with all centroids is as cheap as looking whether it must be.
-inline constexpr std::size_t least_remembered_work = 512;
+/// The share of rows that must keep their label by a remembered bound before looking at the bounds pays, by cycles of a
+/// Zen 4: a row's look takes about 12 + d/4, its comparison with all centroids K·(d + 8)/32.
+constexpr double worthwhile_share(std::size_t clusters, std::size_t columns) {
+  const auto d = static_cast<double>(columns);
+  return 8 * (48 + d) / (static_cast<double>(clusters) * (d + 8));
+}
 
-/// When fewer than one row in hopeless_share of a slab keeps its label by its bound, so many slabs are not tried.
-inline constexpr std::size_t hopeless_share = 6;
-inline constexpr std::size_t hopeless_slabs = 7;
+/// A fit whose share would have to be larger remembers nothing.
+inline constexpr double most_worthwhile_share = 0.8;
+
+/// After a slab where the share was not reached so many slabs are not tried.
+inline constexpr std::size_t hopeless_slabs = 15;
 
 }  // namespace shoal::kmeans

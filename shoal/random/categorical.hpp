@@ -29,6 +29,11 @@ class categorical {
     return index;
   }
 
+  // What at() goes by, for those that draw elsewhere.
+  std::span<const double> cumulative() const { return cumulative_; }
+  std::span<const std::size_t> guide() const { return guide_; }
+  std::size_t last() const { return last_; }
+
  private:
   std::vector<double> cumulative_;
   std::vector<std::size_t> guide_;  // the index at the start of each of as many equal intervals of the uniform

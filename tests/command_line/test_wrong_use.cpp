@@ -89,6 +89,8 @@ TEST_F(wrong_use, values_that_cannot_be) {
   refuse(with({"--memory-limit", "lots"}), 2, "--memory-limit");
   refuse(with({"--scalar", "float16"}), 2, "--scalar");
   refuse(with({"--device", "tpu"}), 2, "--device");
+  refuse(with({"--precision", "half"}), 2, "float32, tf32, bf16");
+  refuse(with({"--device", "cpu", "--precision", "tf32"}), 2, "precision tf32 is one of CUDA devices");
   refuse(with({"--device", "cuda"}), 1, "CUDA support was not built; configure with -DSHOAL_CUDA=ON");
   refuse(with({"--device", "cuda:0"}), 1, "CUDA support was not built");
   refuse(with({"--columns", "a,c"}), 2, "c");

@@ -151,4 +151,17 @@ TYPED_TEST(DataCheck, ScalesExtremeWeightsByAPowerOfTwo) {
   EXPECT_LT(largest, 2.0);
 }
 
+TYPED_TEST(DataCheck, RefusesRowsInTheMemoryOfADevice) {
+  TypeParam never_read = 0;
+  const shoal::device_source<TypeParam> source({&never_read, 1, 1, 3});
+  const auto pool = shoal::make_threads(2);
+  try {
+    shoal::check_data<TypeParam>({pool.get(), 0, {}}, source, nullptr);
+    FAIL() << "rows on a device were read";
+  } catch (const shoal::bad_argument& failure) {
+    EXPECT_NE(std::string(failure.what()).find("the memory of CUDA device 3"), std::string::npos) << failure.what();
+    EXPECT_NE(std::string(failure.what()).find("cuda:3"), std::string::npos) << failure.what();
+  }
+}
+
 }  // namespace

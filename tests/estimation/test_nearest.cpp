@@ -66,6 +66,36 @@ TYPED_TEST(Nearest, IsExactAtAwkwardSizes) {
   });
 }
 
+TYPED_TEST(Nearest, IsExactForMoreCentroidsThanOneSearchNumbers) {
+  on_every_target([](const std::string& target) {
+    for (const std::size_t columns : {2, 6, 7}) {
+      const auto data = clouds<TypeParam>(131, columns, 5, 1.5, 0, columns);
+      expect_exact(data.view(), clouds<double>(2100, columns, 5, 1.5, 0, 78).values, target);
+    }
+  });
+}
+
+// Pairs of centroids a millionth apart: no rounding to 16 bits tells them from each other. One scratch for all calls,
+// so that what a hopeless call leaves behind meets rows that are easy, and the other way round.
+TYPED_TEST(Nearest, IsExactWhereCoarseRoundingIsHopelessAndAfterwards) {
+  on_every_target([](const std::string& target) {
+    const auto data = clouds<TypeParam>(150, 6, 5, 1.5, 0, 4);
+    const auto easy = clouds<double>(20, 6, 5, 1.5, 0, 79).values;
+    std::vector<double> hard = easy;
+    for (const double value : easy) hard.push_back(value + 1e-6);
+    const shoal::centroid_index<TypeParam> easy_index(easy, 20, 6), hard_index(hard, 40, 6);
+    const auto easy_labels = kmeans_reference::nearest(data.view(), easy);
+    const auto hard_labels = kmeans_reference::nearest(data.view(), hard);
+    shoal::nearest_scratch<TypeParam> scratch;
+    for (int call = 0; call < 40; ++call) {
+      std::vector<std::int32_t> labels(150, -1);
+      const bool is_hard = call % 20 == 1;
+      shoal::find_nearest(is_hard ? hard_index : easy_index, data.view(), labels.data(), scratch);
+      EXPECT_EQ(labels, is_hard ? hard_labels : easy_labels) << target << " call " << call;
+    }
+  });
+}
+
 TYPED_TEST(Nearest, BoundsTheDistanceToEveryOtherCentroid) {
   on_every_target([](const std::string& target) {
     for (const double offset : {0.0, 1e5}) {
@@ -145,7 +175,14 @@ TYPED_TEST(Nearest, IsExactForValuesAtTheEndsOfTheRange) {
     auto data = clouds<TypeParam>(200, 4, 3, 1, 0, 8);
     for (auto& value : data.values) value = static_cast<TypeParam>(static_cast<double>(value) * scale);
     expect_exact(data.view(), kmeans_reference::spread_rows(data.view(), 7), std::to_string(scale));
+    auto wide = clouds<TypeParam>(200, 6, 3, 1, 0, 8);
+    for (auto& value : wide.values) value = static_cast<TypeParam>(static_cast<double>(value) * scale);
+    expect_exact(wide.view(), kmeans_reference::spread_rows(wide.view(), 20), std::to_string(scale));
   }
+  // One row far beyond its neighbours, which share its steps.
+  auto one_apart = clouds<TypeParam>(200, 6, 3, 1, 0, 8);
+  one_apart.values[60] = 1000;
+  expect_exact(one_apart.view(), kmeans_reference::spread_rows(one_apart.view(), 20), "one apart");
   const auto ordinary = clouds<TypeParam>(50, 2, 3, 1);
   expect_exact(ordinary.view(), {1e300, -1e300, 0, 0, 1e200, 5}, "centroids beyond float32");
 }

@@ -179,19 +179,22 @@ TEST(Seeding, DrawsInProportionToMass) {
   std::vector<double> masses(rows), sums(3);
   for (const std::size_t row : {3, 700, 701, 1400}) masses[row] = static_cast<double>(row);
   for (std::size_t i = 0; i < rows; ++i) sums[units.unit_of(i)] += masses[i];
-  const auto masses_of = [&](std::size_t first, std::size_t count, double* out) {
-    std::copy_n(masses.begin() + static_cast<std::ptrdiff_t>(first), count, out);
+  const auto draw = [&](double u) {
+    const shoal::unit_draw drawn = shoal::draw_unit(units, sums, u);
+    if (drawn.unit == shoal::no_unit) return shoal::no_row;
+    const std::size_t first = units.first_row(drawn.unit);
+    return shoal::row_of_draw(units, drawn, std::span(masses).subspan(first, units.end_row(drawn.unit) - first));
   };
   std::map<std::size_t, double> shares;
   constexpr int draws = 28040;
-  for (int i = 0; i < draws; ++i) ++shares[shoal::draw_row(units, sums, 1, (i + 0.5) / draws, masses_of)];
+  for (int i = 0; i < draws; ++i) ++shares[draw((i + 0.5) / draws)];
   EXPECT_EQ(shares.size(), 4u);
   for (const std::size_t row : {3, 700, 701, 1400}) {
     EXPECT_NEAR(shares[row] / draws, static_cast<double>(row) / 2804, 1.0 / draws);
   }
-  EXPECT_EQ(shoal::draw_row(units, sums, 1, 1 - 1e-16, masses_of), 1400u);
+  EXPECT_EQ(draw(1 - 1e-16), 1400u);
   std::fill(sums.begin(), sums.end(), 0.0);
-  EXPECT_EQ(shoal::draw_row(units, sums, 1, 0.5, masses_of), shoal::no_row);
+  EXPECT_EQ(draw(0.5), shoal::no_row);
 }
 
 // Two trials, as for K = 2: both are drawn in proportion to weight · squared distance, and the better is kept. Which of

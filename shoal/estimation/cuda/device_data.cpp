@@ -78,10 +78,12 @@ template <class Scalar>
 device_data<Scalar>::device_data(const fold_context& context, const device_choice& device,
                                  const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint)
     : context_(context),
-      group_(device.cuda),
-      rows_(group_, context, checked_shapes(rows, weights), device.memory),
+      group_(device.cuda, device.precision),
+      readable_(&rows),
+      readable_weights_(weights),
+      rows_(group_, context, checked_shapes(*readable_.get(), readable_weights_.get()), device.memory),
       summary_(check_on_devices(rows_, fingerprint)),
-      scaled_(rows, weights, summary_) {
+      scaled_(*readable_.get(), readable_weights_.get(), summary_) {
   const double scale = scaled_.data().weight_scale;
   if (scale != 1) rows_.scale_weights(scaled_.data(), static_cast<Scalar>(1 / scale));
 }

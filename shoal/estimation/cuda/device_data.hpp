@@ -5,6 +5,7 @@
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/readable_rows.hpp>
 #include <shoal/execution/device_choice.hpp>
 
 namespace shoal {
@@ -28,6 +29,8 @@ class device_data {
  private:
   fold_context context_;
   cuda::device_group group_;
+  cuda::readable_rows<Scalar> readable_;
+  cuda::readable_rows<Scalar> readable_weights_;
   cuda::device_rows<Scalar> rows_;
   data_summary summary_;
   scaled_rows<Scalar> scaled_;

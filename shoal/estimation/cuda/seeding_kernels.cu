@@ -2,13 +2,42 @@
 
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/execution/plan.hpp>
-#include <shoal/random/philox.hpp>
+#include <shoal/random/stream.hpp>
 
 namespace shoal {
 namespace {
 
 // One thread for each row of a block of rows.
 constexpr unsigned threads = block_rows;
+
+// So many scalars are read at once where rows are made of whole ones.
+template <class Scalar>
+struct alignas(16) neighbours {
+  static constexpr int count = 16 / sizeof(Scalar);
+  Scalar values[count];
+};
+
+// Columns [from, from + column_tile) of a row; zero beyond the last. Neighbouring threads read rows far apart, so that
+// fewer and longer reads are what counts.
+template <int column_tile, class Scalar, class Work>
+__device__ void load_columns(const Scalar* row, std::size_t columns, std::size_t from, bool inside,
+                             Work (&own)[column_tile]) {
+  constexpr int together = neighbours<Scalar>::count;
+  if (columns % together == 0) {
+#pragma unroll
+    for (int j = 0; j < column_tile; j += together) {
+      neighbours<Scalar> read{};
+      if (inside && from + j < columns) read = *reinterpret_cast<const neighbours<Scalar>*>(row + from + j);
+#pragma unroll
+      for (int l = 0; l < together; ++l) own[j + l] = static_cast<Work>(read.values[l]);
+    }
+    return;
+  }
+#pragma unroll
+  for (int j = 0; j < column_tile; ++j) {
+    own[j] = inside && from + j < columns ? static_cast<Work>(row[from + j]) : Work{0};
+  }
+}
 
 // Rows and points meet in tiles: so many columns of a row in registers against as many of so many points in shared
 // memory, which all threads of a warp read at the same address.
@@ -25,10 +54,7 @@ __device__ void measure_distances(const Work* points, std::size_t count, std::si
     }
     __syncthreads();
     Work own[column_tile];
-#pragma unroll
-    for (int j = 0; j < column_tile; ++j) {
-      own[j] = inside && from + j < columns ? static_cast<Work>(row[from + j]) : Work{0};
-    }
+    load_columns<column_tile>(row, columns, from, inside, own);
 #pragma unroll
     for (int p = 0; p < point_tile; ++p) {
 #pragma unroll
@@ -96,22 +122,70 @@ __global__ void mass_kernel(const Scalar* weights, std::size_t row_count, const 
 
 template <int point_tile, int column_tile, class Scalar, class Work>
 __global__ void trial_kernel(const Scalar* rows, const Scalar* weights, std::size_t row_count, std::size_t columns,
-                             const Work* points, std::size_t trials, const Work* least, double* sums) {
+                             const Work* points, unsigned added, unsigned trials, std::int32_t first, Work* least,
+                             std::int32_t* owner, double* sums) {
   __shared__ Work shared[point_tile][column_tile];
   __shared__ double warps[threads / 32];
   const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const bool inside = i < row_count;
   Work distances[point_tile];
-  measure_distances<Work, point_tile, column_tile>(points, trials, columns, rows + i * columns, inside, distances,
-                                                   shared);
+  measure_distances<Work, point_tile, column_tile>(points, added + trials, columns, rows + i * columns, inside,
+                                                   distances, shared);
   const double weight = inside ? weight_of(weights, i) : 0;
-  const Work own = inside ? least[i] : Work{0};
+  Work own = inside ? least[i] : Work{0};
+  std::int32_t nearest = -1;
 #pragma unroll
-  for (int t = 0; t < point_tile; ++t) {
-    if (t >= trials) break;
-    const Work smaller = distances[t] < own ? distances[t] : own;
+  for (int p = 0; p < point_tile; ++p) {
+    if (p < added && distances[p] < own) {
+      own = distances[p];
+      nearest = first + p;
+    }
+  }
+  if (inside && nearest >= 0) {
+    least[i] = own;
+    owner[i] = nearest;
+  }
+#pragma unroll
+  for (int p = 0; p < point_tile; ++p) {
+    if (p < added) continue;
+    if (p >= added + trials) break;
+    const Work smaller = distances[p] < own ? distances[p] : own;
     const double sum = sum_over_block(weight > 0 ? weight * static_cast<double>(smaller) : 0.0, warps);
-    if (threadIdx.x == 0) sums[blockIdx.x * trials + t] = sum;
+    if (threadIdx.x == 0) sums[blockIdx.x * trials + (p - added)] = sum;
+  }
+}
+
+template <int column_tile, class Scalar, class Work>
+__global__ void block_masses_kernel(const row_masses<Scalar, Work>* of, std::size_t columns, const Work* points,
+                                    std::size_t count, double* masses) {
+  __shared__ Work shared[1][column_tile];
+  const row_masses<Scalar, Work> block = of[blockIdx.x];
+  const unsigned i = threadIdx.x;
+  const bool inside = i < block.count;
+  Work least = inside ? block.least[i] : Work{0};
+  for (std::size_t p = 0; p < count; ++p) {
+    Work distance[1];
+    measure_distances<Work, 1, column_tile>(points + p * columns, 1, columns, block.rows + i * columns, inside,
+                                            distance, shared);
+    if (distance[0] < least) least = distance[0];
+  }
+  const double weight = inside ? weight_of(block.weights, i) : 0;
+  masses[std::size_t{blockIdx.x} * threads + i] = weight > 0 ? weight * static_cast<double>(least) : 0;
+}
+
+template <class Work>
+__global__ void begin_kernel(Work* least, std::int32_t* owner, std::size_t rows) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= rows) return;
+  least[i] = static_cast<Work>(__builtin_huge_val());
+  owner[i] = 0;
+}
+
+template <class Scalar>
+__global__ void gather_kernel(const Scalar* rows, std::size_t columns, const unsigned long long* wanted,
+                              double* points) {
+  for (std::size_t j = threadIdx.x; j < columns; j += blockDim.x) {
+    points[blockIdx.x * columns + j] = static_cast<double>(rows[wanted[blockIdx.x] * columns + j]);
   }
 }
 
@@ -130,6 +204,20 @@ __global__ void sample_kernel(const Scalar* weights, std::size_t first, std::siz
     const unsigned long long place = atomicAdd(count, 1ULL);
     if (place < capacity) kept[place] = first + i;
   }
+}
+
+template <class Scalar>
+__global__ void arrival_kernel(const Scalar* weights, std::size_t first, std::size_t row_count, double latest,
+                               std::uint64_t seed, std::uint64_t random_stream, unsigned long long* kept,
+                               double* kept_weights, std::size_t capacity, unsigned long long* count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i >= row_count) return;
+  const double weight = weight_of(weights, i);
+  if (!(weight > 0) || !(-log(random::uniform_at(seed, random_stream, first + i)) <= latest * weight)) return;
+  const unsigned long long place = atomicAdd(count, 1ULL);
+  if (place >= capacity) return;
+  kept[place] = first + i;
+  kept_weights[place] = weight;
 }
 
 template <class Scalar>
@@ -175,21 +263,53 @@ void sum_masses(const cuda::device_piece<Scalar>& piece, const Work* least, doub
 }
 
 template <class Scalar, class Work>
-void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t trials,
-                const Work* least, double* sums, cudaStream_t stream) {
+void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t added,
+                std::size_t trials, std::int32_t first, Work* least, std::int32_t* owner, double* sums,
+                cudaStream_t stream) {
   const auto launch = [&](auto kernel) {
     kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.weights, piece.count, columns, points,
-                                                           trials, least, sums);
+                                                           static_cast<unsigned>(added), static_cast<unsigned>(trials),
+                                                           first, least, owner, sums);
     cuda::check_launch("sum_trials");
   };
-  if (trials == 1) {
+  if (added + trials == 1) {
     launch(columns <= 4 ? trial_kernel<1, 4, Scalar, Work> : trial_kernel<1, 16, Scalar, Work>);
-  } else if (trials <= 8) {
+  } else if (added + trials <= 8) {
     launch(columns <= 4 ? trial_kernel<8, 4, Scalar, Work> : trial_kernel<8, 16, Scalar, Work>);
   } else {
     launch(columns <= 4 ? trial_kernel<most_trials, 4, Scalar, Work> : trial_kernel<most_trials, 16, Scalar, Work>);
   }
 }
+
+template <class Scalar, class Work>
+void measure_masses(const row_masses<Scalar, Work>* of, std::size_t blocks, std::size_t columns, const Work* points,
+                    std::size_t point_count, double* masses, cudaStream_t stream) {
+  if (blocks == 0) return;
+  const auto kernel = columns <= 4 ? block_masses_kernel<4, Scalar, Work> : block_masses_kernel<16, Scalar, Work>;
+  kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(of, columns, points, point_count, masses);
+  cuda::check_launch("measure_masses");
+}
+
+template <class Work>
+void begin_least(Work* least, std::int32_t* owner, std::size_t rows, cudaStream_t stream) {
+  if (rows == 0) return;
+  begin_kernel<<<blocks_of(rows), threads, 0, stream>>>(least, owner, rows);
+  cuda::check_launch("begin_least");
+}
+template void begin_least(float*, std::int32_t*, std::size_t, cudaStream_t);
+template void begin_least(double*, std::int32_t*, std::size_t, cudaStream_t);
+
+template <class Scalar>
+void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const unsigned long long* wanted,
+                   std::size_t count, double* points, cudaStream_t stream) {
+  if (count == 0) return;
+  gather_kernel<<<static_cast<unsigned>(count), 128, 0, stream>>>(piece.rows, columns, wanted, points);
+  cuda::check_launch("gather_points");
+}
+template void gather_points(const cuda::device_piece<float>&, std::size_t, const unsigned long long*, std::size_t,
+                            double*, cudaStream_t);
+template void gather_points(const cuda::device_piece<double>&, std::size_t, const unsigned long long*, std::size_t,
+                            double*, cudaStream_t);
 
 template <class Scalar, class Work>
 void sample_rows(const cuda::device_piece<Scalar>& piece, const Work* least, double rate, std::uint64_t seed,
@@ -199,6 +319,19 @@ void sample_rows(const cuda::device_piece<Scalar>& piece, const Work* least, dou
       piece.weights, piece.first, piece.count, least, rate, seed, random_stream, kept, capacity, count);
   cuda::check_launch("sample_rows");
 }
+
+template <class Scalar>
+void keep_arrivals(const cuda::device_piece<Scalar>& piece, double latest, std::uint64_t seed,
+                   std::uint64_t random_stream, unsigned long long* kept, double* kept_weights, std::size_t capacity,
+                   unsigned long long* count, cudaStream_t stream) {
+  arrival_kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.weights, piece.first, piece.count, latest, seed,
+                                                                 random_stream, kept, kept_weights, capacity, count);
+  cuda::check_launch("keep_arrivals");
+}
+template void keep_arrivals(const cuda::device_piece<float>&, double, std::uint64_t, std::uint64_t, unsigned long long*,
+                            double*, std::size_t, unsigned long long*, cudaStream_t);
+template void keep_arrivals(const cuda::device_piece<double>&, double, std::uint64_t, std::uint64_t,
+                            unsigned long long*, double*, std::size_t, unsigned long long*, cudaStream_t);
 
 template <class Scalar>
 void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32_t* owner, int exponent,
@@ -211,8 +344,10 @@ void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32
   template void apply_points(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::int32_t, \
                              Work*, std::int32_t*, cudaStream_t);                                                    \
   template void sum_masses(const cuda::device_piece<Scalar>&, const Work*, double*, cudaStream_t);                   \
-  template void sum_trials(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, const Work*,    \
-                           double*, cudaStream_t);                                                                   \
+  template void sum_trials(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::size_t,    \
+                           std::int32_t, Work*, std::int32_t*, double*, cudaStream_t);                               \
+  template void measure_masses(const row_masses<Scalar, Work>*, std::size_t, std::size_t, const Work*, std::size_t,  \
+                               double*, cudaStream_t);                                                               \
   template void sample_rows(const cuda::device_piece<Scalar>&, const Work*, double, std::uint64_t, std::uint64_t,    \
                             unsigned long long*, std::size_t, unsigned long long*, cudaStream_t);
 SHOAL_INSTANTIATE(float, float)

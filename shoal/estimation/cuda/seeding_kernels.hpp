@@ -23,11 +23,37 @@ void apply_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, 
 template <class Scalar, class Work>
 void sum_masses(const cuda::device_piece<Scalar>& piece, const Work* least, double* sums, cudaStream_t stream);
 
-/// sums[block · trials + t] = Σ w · min(least, ‖x − trial t‖²) over each block of block_rows rows, in float64. At most
-/// most_trials trials.
+/// Applies the first `added` points as apply_points() does, then sums[block · trials + t] = Σ w · min(least, ‖x − trial
+/// t‖²) over each block of block_rows rows, in float64, of the `trials` points after them. At most most_trials points
+/// in all.
 template <class Scalar, class Work>
-void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t trials,
-                const Work* least, double* sums, cudaStream_t stream);
+void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t added,
+                std::size_t trials, std::int32_t first, Work* least, std::int32_t* owner, double* sums,
+                cudaStream_t stream);
+
+/// Consecutive rows of one block, wherever they are in the memory of a device.
+template <class Scalar, class Work>
+struct row_masses {
+  const Scalar* rows;
+  const Scalar* weights;  ///< null: all one
+  const Work* least;
+  std::size_t count;  ///< at most block_rows
+};
+
+/// masses[b][i] = w · min(least, ‖x − p‖²) over the `points` [point_count][columns] for the rows of each block b;
+/// [blocks][block_rows], zero beyond a block's last row. `of` is memory of the device.
+template <class Scalar, class Work>
+void measure_masses(const row_masses<Scalar, Work>* of, std::size_t blocks, std::size_t columns, const Work* points,
+                    std::size_t point_count, double* masses, cudaStream_t stream);
+
+/// No points yet: least[i] is infinite and owner[i] zero for i < rows.
+template <class Work>
+void begin_least(Work* least, std::int32_t* owner, std::size_t rows, cudaStream_t stream);
+
+/// points[i] = row `wanted[i]` of the piece, in float64, for i < count.
+template <class Scalar>
+void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const unsigned long long* wanted,
+                   std::size_t count, double* points, cudaStream_t stream);
 
 /// Appends the index in the whole data of each row with uniform(row) < rate · w · least to `kept`, in any order, and
 /// counts them in *count, which may pass `capacity` (the rows beyond are not written). The uniforms are those of
@@ -36,6 +62,13 @@ template <class Scalar, class Work>
 void sample_rows(const cuda::device_piece<Scalar>& piece, const Work* least, double rate, std::uint64_t seed,
                  std::uint64_t random_stream, unsigned long long* kept, std::size_t capacity, unsigned long long* count,
                  cudaStream_t stream);
+
+/// Appends the index in the whole data and the weight of each row of positive weight with −ln u <= latest · w, where u
+/// = random::uniform_at(seed, stream, row), as sample_rows() does.
+template <class Scalar>
+void keep_arrivals(const cuda::device_piece<Scalar>& piece, double latest, std::uint64_t seed,
+                   std::uint64_t random_stream, unsigned long long* kept, double* kept_weights, std::size_t capacity,
+                   unsigned long long* count, cudaStream_t stream);
 
 /// totals[owner] += w · 2^exponent, rounded to an integer, so that no order of the additions shows.
 template <class Scalar>

@@ -1,6 +1,8 @@
 #include <shoal/execution/cuda/device_group.hpp>
 
 #include <algorithm>
+#include <mutex>
+#include <set>
 #include <utility>
 
 #include <fmt/format.h>
@@ -11,22 +13,28 @@
 namespace shoal::cuda {
 namespace {
 
-// Copies between the devices go over their own link where there is one, and through the host elsewhere.
+// Copies between the devices go over their own link where there is one, and through the host elsewhere. A connection
+// lasts as long as the process, and CUDA cannot be asked for it, so those that were made here are remembered.
 void connect(int from, int to) {
+  static std::mutex one_at_a_time;
+  static std::set<std::pair<int, int>> connected;
+  const std::lock_guard lock(one_at_a_time);
+  if (connected.contains({from, to})) return;
   int possible = 0;
   check(cudaDeviceCanAccessPeer(&possible, from, to), "ask how devices are connected");
   if (possible == 0) return;
   const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
-    cudaGetLastError();
-    return;
+    cudaGetLastError();  // by the rest of the program
+  } else {
+    check(status, "connect two devices");
   }
-  check(status, "connect two devices");
+  connected.emplace(from, to);
 }
 
 }  // namespace
 
-device_group::device_group(std::span<const int> devices) {
+device_group::device_group(std::span<const int> devices, shoal::precision precision) : precision_(precision) {
   int present = 0;
   check(cudaGetDeviceCount(&present), "count the devices");
   if (devices.empty()) throw bad_argument("at least one CUDA device must be named");

@@ -8,6 +8,7 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/stream.hpp>
+#include <shoal/execution/precision.hpp>
 
 namespace shoal::cuda {
 
@@ -25,11 +26,13 @@ struct gpu {
 class device_group {
  public:
   /// Throws bad_argument when a device does not exist or is named twice, error when it cannot be used.
-  explicit device_group(std::span<const int> devices);
+  explicit device_group(std::span<const int> devices, shoal::precision precision = shoal::precision::float32);
 
   std::size_t size() const { return gpus_.size(); }
   gpu& operator[](std::size_t index) { return gpus_[index]; }
   const gpu& operator[](std::size_t index) const { return gpus_[index]; }
+  /// In which kernels multiply float32 rows.
+  shoal::precision precision() const { return precision_; }
   /// "2 x NVIDIA H200", for people and for files that record where bits came from.
   std::string description() const;
   /// Waits for every stream.
@@ -44,6 +47,7 @@ class device_group {
   void broadcast(const void* from, std::span<void* const> to, std::size_t bytes);
 
  private:
+  shoal::precision precision_;
   std::vector<gpu> gpus_;
   device_buffer<double> gathered_;
   std::vector<event> ready_;

@@ -1,10 +1,12 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 
+#include <cstdint>
 #include <cstring>
 
 #include <fmt/format.h>
 
 #include <shoal/execution/cuda/elementwise.hpp>
+#include <shoal/execution/cuda/gather_rows.hpp>
 
 namespace shoal::cuda {
 namespace {
@@ -34,12 +36,14 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
     const std::size_t mine = units / shares_.size() + (g < units % shares_.size() ? 1 : 0);
     shares_[g].first = next;
     shares_[g].count = std::min(rows() - next, mine * piece_unit);
+    shares_[g].in_place = rows_in_place(shares_[g], group[g].device);
     next += shares_[g].count;
   }
   std::size_t memory = memory_for_rows(group[0], device_memory);
   for (std::size_t g = 1; g < group.size(); ++g) memory = std::min(memory, memory_for_rows(group[g], device_memory));
 
-  resident_ = largest_share() * row_bytes <= memory;
+  resident_ =
+      std::all_of(shares_.begin(), shares_.end(), [&](const share& mine) { return resident_bytes(mine) <= memory; });
   const std::size_t buffers = std::min(memory / 2, most_piece_bytes) / (row_bytes * piece_unit);
   if (!resident_ && buffers == 0) {
     throw out_of_memory(fmt::format(
@@ -55,11 +59,11 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
     if (mine.count == 0) continue;
     for (slot& place : mine.slots) {
       if (resident_) continue;
-      place.rows.grow(staged_rows_ * columns());
+      if (mine.in_place == nullptr) place.rows.grow(staged_rows_ * columns());
       if (weighted()) place.weights.grow(staged_rows_);
     }
     if (resident_) {
-      mine.slots[0].rows.grow(mine.count * columns());
+      if (mine.in_place == nullptr) mine.slots[0].rows.grow(mine.count * columns());
       if (weighted()) mine.slots[0].weights.grow(mine.count);
     }
   }
@@ -71,7 +75,7 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
       if (begin >= mine.count) continue;
       const device_scope scope(group[g].device);
       copy_in(g, mine.slots[mine.turn], mine.first + begin, std::min(piece_rows_, mine.count - begin),
-              mine.slots[0].rows.data() + begin * columns(),
+              mine.in_place == nullptr ? mine.slots[0].rows.data() + begin * columns() : nullptr,
               weighted() ? mine.slots[0].weights.data() + begin : nullptr);
       mine.turn ^= 1;
     }
@@ -83,27 +87,58 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
   }
 }
 
-// Copies rows of the source to the device in the order of the copy stream: straight from where they are when that is
-// page-locked, else through the slot's page-locked memory.
+// The share's rows where the caller has them, when kernels can read them there.
+template <class Scalar>
+const Scalar* device_rows<Scalar>::rows_in_place(const share& mine, int device) const {
+  const device_matrix_view<const Scalar>* const view = data_.rows->on_device();
+  if (view == nullptr || mine.count == 0 || view->device() != device || !view->contiguous()) return nullptr;
+  const Scalar* const first = view->data() + mine.first * columns();
+  return reinterpret_cast<std::uintptr_t>(first) % row_alignment == 0 ? first : nullptr;
+}
+
+// What it takes to keep the share on its device.
+template <class Scalar>
+std::size_t device_rows<Scalar>::resident_bytes(const share& mine) const {
+  return mine.count * ((mine.in_place == nullptr ? columns() : 0) + (weighted() ? 1 : 0)) * sizeof(Scalar);
+}
+
+// Copies rows of the source to the device in the order of the copy stream; null: those are not wanted.
 template <class Scalar>
 void device_rows<Scalar>::copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows,
                                   Scalar* weights) {
   if (context_.stop.stop_requested()) throw interrupted("stopped on request");
   const stream& copy = (*group_)[gpu].copy;
-  const Scalar* from = page_locked(first, count);
+  if (rows != nullptr && data_.rows->on_device() != nullptr) {
+    gather_rows(data_.rows->on_device()->middle_rows(first, count), rows, copy);
+    rows = nullptr;
+  }
+  if (weights != nullptr && data_.weights->on_device() != nullptr) {
+    gather_rows(data_.weights->on_device()->middle_rows(first, count), weights, copy);
+    weights = nullptr;
+  }
+  if (rows != nullptr || weights != nullptr) copy_from_host(through, first, count, rows, weights, copy);
+  through.copied.record(copy);
+}
+
+// Straight from where the rows are when that is page-locked, else through the slot's page-locked memory.
+template <class Scalar>
+void device_rows<Scalar>::copy_from_host(slot& through, std::size_t first, std::size_t count, Scalar* rows,
+                                         Scalar* weights, const stream& copy) {
+  const Scalar* from = rows == nullptr ? nullptr : page_locked(first, count);
+  const bool staged = rows != nullptr && from == nullptr;
   through.copied.synchronize();
-  if (from == nullptr) through.host.grow(staged_rows_ * (columns() + (weighted() ? 1 : 0)));
-  if (from != nullptr && weighted()) through.host.grow(staged_rows_);
-  Scalar* const staged_weights = through.host.data() + (from == nullptr ? count * columns() : 0);
-  fill(first, count, from == nullptr ? through.host.data() : nullptr, weighted() ? staged_weights : nullptr);
-  if (from == nullptr) from = through.host.data();
-  check(cudaMemcpyAsync(rows, from, count * columns() * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
-        "copy rows to the device");
-  if (weighted()) {
+  through.host.grow(staged_rows_ * ((staged ? columns() : 0) + (weights != nullptr ? 1 : 0)));
+  Scalar* const staged_weights = through.host.data() + (staged ? count * columns() : 0);
+  fill(first, count, staged ? through.host.data() : nullptr, weights != nullptr ? staged_weights : nullptr);
+  if (staged) from = through.host.data();
+  if (rows != nullptr) {
+    check(cudaMemcpyAsync(rows, from, count * columns() * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
+          "copy rows to the device");
+  }
+  if (weights != nullptr) {
     check(cudaMemcpyAsync(weights, staged_weights, count * sizeof(Scalar), cudaMemcpyHostToDevice, copy),
           "copy weights to the device");
   }
-  through.copied.record(copy);
 }
 
 template <class Scalar>
@@ -167,7 +202,8 @@ device_piece<Scalar> device_rows<Scalar>::present(std::size_t gpu, std::size_t b
     copy_in(gpu, place, mine.first + begin, count, place.rows.data(), place.weights.data());
     place.copied.hold(one.compute);
   }
-  return {place.rows.data(), weighted() ? place.weights.data() : nullptr, mine.first + begin, begin, count};
+  const Scalar* const rows = mine.in_place != nullptr ? mine.in_place + begin * columns() : place.rows.data();
+  return {rows, weighted() ? place.weights.data() : nullptr, mine.first + begin, begin, count};
 }
 
 template <class Scalar>

@@ -20,6 +20,9 @@ inline constexpr std::size_t piece_unit = 4096;
 /// costs.
 inline constexpr std::size_t most_piece_bytes = std::size_t{64} << 20;
 
+/// Rows of a piece begin at a multiple of so many bytes.
+inline constexpr std::size_t row_alignment = 16;
+
 /// Consecutive rows in the memory of one GPU. Everything is contiguous: row i starts at rows + i · columns.
 template <class Scalar>
 struct device_piece {
@@ -33,12 +36,14 @@ struct device_piece {
 /// The rows of a fit, dealt to the GPUs of a group in equal shares. A share that fits into the memory given is copied
 /// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before. Rows in
 /// page-locked memory are copied from there, others through page-locked buffers that all of the host's threads fill.
-/// Borrows the group, the sources and the context's workers.
+/// Rows that lie on a device already (device_source) are used there where they are when they are contiguous and
+/// aligned, else copied from there. Borrows the group, the sources and the context's workers.
 template <class Scalar>
 class device_rows {
  public:
   /// `device_memory` bytes on each GPU may hold rows; 0 means four fifths of what is free. Copies resident shares now.
-  /// Throws out_of_memory when not even two buffers of piece_unit rows fit, interrupted, and what reading throws.
+  /// Rows on a device must be readable too (readable_rows). Throws out_of_memory when not even two buffers of
+  /// piece_unit rows fit, interrupted, and what reading throws.
   device_rows(device_group& group, const fold_context& context, const weighted_rows<Scalar>& data,
               std::size_t device_memory = 0);
 
@@ -85,14 +90,19 @@ class device_rows {
   struct share {
     std::size_t first = 0;
     std::size_t count = 0;
+    const Scalar* in_place = nullptr;  // the caller's rows, when they are used where they are
     slot slots[2];
     std::size_t turn = 0;
   };
 
   std::size_t largest_share() const { return shares_.front().count; }
+  const Scalar* rows_in_place(const share& mine, int device) const;
+  std::size_t resident_bytes(const share& mine) const;
   device_piece<Scalar> present(std::size_t gpu, std::size_t begin, std::size_t count);
   void release(std::size_t gpu);
   void copy_in(std::size_t gpu, slot& through, std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
+  void copy_from_host(slot& through, std::size_t first, std::size_t count, Scalar* rows, Scalar* weights,
+                      const stream& copy);
   const Scalar* page_locked(std::size_t first, std::size_t count);
   void fill(std::size_t first, std::size_t count, Scalar* rows, Scalar* weights);
 

@@ -6,10 +6,11 @@
 
 #include <shoal/estimation/cuda/device_data.hpp>
 #include <shoal/gmm/cuda/device_expectation_maximization.hpp>
-#include <shoal/gmm/cuda/labelled_moments.hpp>
+#include <shoal/gmm/cuda/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/kmeans/cuda/device_backend.hpp>
+#include <shoal/kmeans/cuda/device_lloyd.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -46,9 +47,19 @@ class cuda_backend final : public backend<Scalar> {
     };
     steps.labelled = [this](const statistics_layout& layout, std::span<const double> centres,
                             const std::vector<double>& centroids) {
-      std::vector<std::int32_t> labels(summary().rows);
-      kmeans::make_cuda_backend(data_)->predict({layout.components(), layout.columns(), centroids, {}}, labels.data());
-      return labelled_statistics(data_->rows(), layout, centres, labels.data());
+      given_moments<Scalar> moments(data_->rows(), layout, centres);
+      kmeans::label_on_device<Scalar>(data_->rows(), {layout.components(), layout.columns(), centroids, {}},
+                                      [&](const cuda::device_piece<Scalar>& piece, const std::int32_t* labels,
+                                          cudaStream_t) { moments.add(piece, labels); });
+      return moments.total();
+    };
+    steps.random = [this](const statistics_layout& layout, std::span<const double> centres, std::uint64_t seed,
+                          std::uint64_t id) {
+      given_moments<Scalar> moments(data_->rows(), layout, centres);
+      data_->rows().for_each_piece([&](std::size_t, const cuda::device_piece<Scalar>& piece) {
+        moments.add(piece, random_responsibilities{seed, id});
+      });
+      return moments.total();
     };
     return steps;
   }

@@ -9,8 +9,10 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
+#include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
 
 namespace shoal::gmm {
@@ -213,7 +215,7 @@ class device_expectation_maximization final : public mixture_stepper {
     model next = start;
     const std::vector<std::size_t> empty =
         gmm::maximise(sums, prepared.centres, options_.regularization, next, context_.workers);
-    reseed(context_, data_, summary_, options_.regularization, prepared, empty, next);
+    reseed(worst_rows_on_devices(rows_, parts_, layout_, empty.size()), summary_, options_.regularization, empty, next);
     begin(std::move(next), reseeded_ + empty.size());
   }
 

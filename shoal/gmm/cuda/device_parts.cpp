@@ -66,6 +66,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   model_.grow(model_size(layout));
   work_.grow(work_size(device_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
+  state_.fill_with_zeros(group[0].compute);  // the host reads all of it back, whatever the steps wrote
   host_state_.grow(1);
   host_reason_.grow(1);
 }

@@ -85,8 +85,8 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
       double values[Rows];
 #pragma unroll
       for (unsigned r = 0; r < Rows; ++r) {
-        const unsigned i = min(first + r * grid.rows, columns - 1);
-        values[r] = inside ? 0 : matrix[std::size_t{i} * stride + column];
+        const unsigned i = first + r * grid.rows;
+        values[r] = inside || i >= columns ? 0 : matrix[std::size_t{i} * stride + column];
       }
 #pragma unroll
       for (unsigned r = 0; r < Rows; ++r) {
@@ -232,8 +232,8 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
       double values[Rows];
 #pragma unroll
       for (unsigned r = 0; r < Rows; ++r) {
-        const unsigned i = min(first + r * grid.rows, columns - 1);
-        values[r] = inside ? 0 : matrix[std::size_t{i} * stride + column];
+        const unsigned i = first + r * grid.rows;
+        values[r] = inside || i >= columns ? 0 : matrix[std::size_t{i} * stride + column];
       }
 #pragma unroll
       for (unsigned s = 0; s < panel; ++s) {

@@ -18,7 +18,7 @@ template <class Element>
 void copy_out(const cuda::device_buffer<Element>& from, Element* to, std::size_t first, std::size_t count,
               cudaStream_t stream) {
   if (to == nullptr) return;
-  cuda::check(cudaMemcpyAsync(to + first, from.data(), count * sizeof(Element), cudaMemcpyDeviceToHost, stream),
+  cuda::check(cudaMemcpyAsync(to + first, from.data(), count * sizeof(Element), cudaMemcpyDefault, stream),
               "copy predictions from the device");
 }
 

@@ -39,6 +39,8 @@ template <class T>
 void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>& memory) {
   const hn::ScalableTag<T> d;
   memory.panel.grow(mixture.columns * panel_stride);
+  memory.blank.grow(mixture.columns);
+  std::fill_n(memory.blank.data(), mixture.columns, T{0});
   memory.terms.grow(mixture.components * panel_stride);
   for (aligned_buffer<T>* vector : {&memory.weights, &memory.extent, &memory.greatest, &memory.best_norm, &memory.sum,
                                     &memory.log_sum, &memory.scale, &memory.guess}) {
@@ -50,6 +52,7 @@ void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>
     member.responsibility.grow(panel_stride);
     member.rows.grow(panel_stride);
     member.group.grow(mixture.columns * expectation_vectors * hn::Lanes(d));
+    member.sums.grow((most_small_order * (most_small_order + 1) / 2 + 3) * hn::Lanes(d));
   }
 }
 
@@ -62,7 +65,7 @@ template <class T>
 void load_block(const block_view<T>& block, block_memory<T>& memory) {
   const std::size_t rows = block.rows.rows();
   const std::size_t padded = padded_rows<T>(rows);
-  transpose<T>(block.rows, nullptr, rows, padded, memory.panel.data());
+  transpose<T>(block.rows, nullptr, rows, memory.blank.data(), memory.panel.data());
   if (block.weights == nullptr) {
     std::fill_n(memory.weights.data(), rows, T{1});
   } else {
@@ -98,6 +101,7 @@ void posterior(const mixture_view<T>& mixture, const block_view<T>& block, doubl
   } else {
     for (std::size_t k = member.rank(); k < mixture.components; k += member.size()) {
       component_norms(mixture, k, rows, memory, own);
+      prefetch_next(memory, k, mixture.components);
     }
   }
   member.wait();
@@ -192,7 +196,7 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
   if (rows == 0) return;
   const T* panel = memory.panel.data();
   if (compact) {
-    transpose<T>(block.rows, own.rows.data(), rows, padded_rows<T>(rows), own.centred.data());
+    transpose<T>(block.rows, own.rows.data(), rows, memory.blank.data(), own.centred.data());
     panel = own.centred.data();
   }
   double* const values = into.values().data();
@@ -202,7 +206,10 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
     return;
   }
   centre_rows(panel, rows, mixture.columns, centre, own.responsibility.data(), own.centred.data());
-  if (mixture.covariance_type == covariance_type::full) {
+  if (mixture.covariance_type == covariance_type::full && mixture.columns < most_small_order) {
+    small_triangle_moments(own.centred.data(), rows, mixture.columns + 1, own.sums.data(),
+                           values + layout.component(k));
+  } else if (mixture.covariance_type == covariance_type::full) {
     const triangle_sink sink{values + layout.component(k), mixture.columns + 1, nullptr};
     triangle_moments(own.centred.data(), rows, mixture.columns + 1, 0, 1, sink);
   } else {

@@ -51,6 +51,32 @@ HWY_INLINE void store_rows(D d, const row_vectors<V, D>& rows, T* HWY_RESTRICT t
   if constexpr (V > 2) hn::Store(rows.c, d, to + 2 * hn::Lanes(d));
 }
 
+// x − c of V vectors of rows, column by column: from a group that holds them as [column][V vectors] …
+template <std::size_t V, class T>
+struct stored_columns {
+  const T* HWY_RESTRICT group;
+  template <class D>
+  HWY_INLINE row_vectors<V, D> operator()(D d, std::size_t column) const {
+    return load_rows<V>(d, group + column * V * hn::Lanes(d));
+  }
+};
+
+// … or by subtracting anew, which is faster than storing them when a column is needed at most twice.
+template <std::size_t V, class T>
+struct subtracted_columns {
+  const T* HWY_RESTRICT panel;
+  const T* HWY_RESTRICT centre;
+  template <class D>
+  HWY_INLINE row_vectors<V, D> operator()(D d, std::size_t column) const {
+    auto x = load_rows<V>(d, panel + column * panel_stride);
+    const auto c = hn::Set(d, centre[column]);
+    x.a = hn::Sub(x.a, c);
+    if constexpr (V > 1) x.b = hn::Sub(x.b, c);
+    if constexpr (V > 2) x.c = hn::Sub(x.c, c);
+    return x;
+  }
+};
+
 template <std::size_t V, class D>
 HWY_INLINE row_vectors<V, D> set_rows(hn::Vec<D> value) {
   return {value, value, value};
@@ -72,11 +98,10 @@ HWY_INLINE void add_squares(const row_vectors<V, D>& y, row_vectors<V, D>& sum) 
 }
 
 // y_j = b_j + Σ_{i≤j} U_ij (x − c)_i for W neighbouring columns and V vectors of rows, and its squares onto `norm`.
-// `group` holds x − c as [column][V vectors]; `factor` is the packed tile of U whose first column is `first`.
-template <std::size_t W, std::size_t V, class D, class T = hn::TFromD<D>>
-HWY_INLINE void tile_norms(D d, const T* HWY_RESTRICT group, std::size_t first, const T* HWY_RESTRICT factor,
+// `column(d, i)` is x − c; `factor` is the packed tile of U whose first column is `first`.
+template <std::size_t W, std::size_t V, class D, class Column, class T = hn::TFromD<D>>
+HWY_INLINE void tile_norms(D d, const Column& column, std::size_t first, const T* HWY_RESTRICT factor,
                            const T* HWY_RESTRICT offset, row_vectors<V, D>& norm) {
-  const std::size_t step = V * hn::Lanes(d);
   const auto zero = hn::Zero(d);
   offset += first;
   auto y0 = set_rows<V, D>(hn::Set(d, offset[0]));
@@ -84,31 +109,30 @@ HWY_INLINE void tile_norms(D d, const T* HWY_RESTRICT group, std::size_t first, 
   auto y2 = set_rows<V, D>(W > 2 ? hn::Set(d, offset[2]) : zero);
   auto y3 = set_rows<V, D>(W > 3 ? hn::Set(d, offset[3]) : zero);
   for (std::size_t i = 0; i < first; ++i) {
-    const auto x = load_rows<V>(d, group);
+    const auto x = column(d, i);
     multiply_add<V, D>(hn::Set(d, factor[0]), x, y0);
     if constexpr (W > 1) multiply_add<V, D>(hn::Set(d, factor[1]), x, y1);
     if constexpr (W > 2) multiply_add<V, D>(hn::Set(d, factor[2]), x, y2);
     if constexpr (W > 3) multiply_add<V, D>(hn::Set(d, factor[3]), x, y3);
-    group += step;
     factor += factor_tile;
   }
   // The triangle on the diagonal.
-  const auto x0 = load_rows<V>(d, group);
+  const auto x0 = column(d, first);
   multiply_add<V, D>(hn::Set(d, factor[0]), x0, y0);
   if constexpr (W > 1) {
     multiply_add<V, D>(hn::Set(d, factor[1]), x0, y1);
-    const auto x1 = load_rows<V>(d, group + step);
+    const auto x1 = column(d, first + 1);
     multiply_add<V, D>(hn::Set(d, factor[5]), x1, y1);
     if constexpr (W > 2) {
       multiply_add<V, D>(hn::Set(d, factor[2]), x0, y2);
       multiply_add<V, D>(hn::Set(d, factor[6]), x1, y2);
-      const auto x2 = load_rows<V>(d, group + 2 * step);
+      const auto x2 = column(d, first + 2);
       multiply_add<V, D>(hn::Set(d, factor[10]), x2, y2);
       if constexpr (W > 3) {
         multiply_add<V, D>(hn::Set(d, factor[3]), x0, y3);
         multiply_add<V, D>(hn::Set(d, factor[7]), x1, y3);
         multiply_add<V, D>(hn::Set(d, factor[11]), x2, y3);
-        multiply_add<V, D>(hn::Set(d, factor[15]), load_rows<V>(d, group + 3 * step), y3);
+        multiply_add<V, D>(hn::Set(d, factor[15]), column(d, first + 3), y3);
       }
     }
   }
@@ -118,37 +142,48 @@ HWY_INLINE void tile_norms(D d, const T* HWY_RESTRICT group, std::size_t first, 
   if constexpr (W > 3) add_squares<V, D>(y3, norm);
 }
 
-// Adds the squares of y's columns [first, last) to `norms` for V vectors of rows; both ends are multiples of
-// factor_tile, or the end of the columns.
-template <std::size_t V, class D, class T = hn::TFromD<D>>
-HWY_INLINE void group_norms(D d, const T* HWY_RESTRICT panel, const component_view<T>& component, std::size_t first,
-                            std::size_t last, T* HWY_RESTRICT group, T* HWY_RESTRICT norms) {
-  const std::size_t lanes = hn::Lanes(d);
-  for (std::size_t j = 0; j < last; ++j) {
-    const auto centre = hn::Set(d, component.centre[j]);
-    for (std::size_t v = 0; v < V; ++v) {
-      hn::Store(hn::Sub(hn::Load(d, panel + j * panel_stride + v * lanes), centre), d, group + (j * V + v) * lanes);
-    }
-  }
-  row_vectors<V, D> norm = first == 0 ? set_rows<V, D>(hn::Zero(d)) : load_rows<V>(d, norms);
+// The squares of y's columns [first, last) onto `norm`; both ends are multiples of factor_tile, or the end of the
+// columns.
+template <std::size_t V, class D, class Column, class T = hn::TFromD<D>>
+HWY_INLINE void tiles_norms(D d, const Column& column, const component_view<T>& component, std::size_t first,
+                            std::size_t last, row_vectors<V, D>& norm) {
   const T* factor = component.factor + packed_tile_start(first);
   std::size_t j = first;
   for (; j + factor_tile <= last; j += factor_tile) {
-    tile_norms<4, V>(d, group, j, factor, component.offset, norm);
+    tile_norms<4, V>(d, column, j, factor, component.offset, norm);
     factor += factor_tile * (j + factor_tile);
   }
   switch (last - j) {
     case 1:
-      tile_norms<1, V>(d, group, j, factor, component.offset, norm);
+      tile_norms<1, V>(d, column, j, factor, component.offset, norm);
       break;
     case 2:
-      tile_norms<2, V>(d, group, j, factor, component.offset, norm);
+      tile_norms<2, V>(d, column, j, factor, component.offset, norm);
       break;
     case 3:
-      tile_norms<3, V>(d, group, j, factor, component.offset, norm);
+      tile_norms<3, V>(d, column, j, factor, component.offset, norm);
       break;
     default:
       break;
+  }
+}
+
+// Adds the squares of y's columns [first, last) to `norms` for V vectors of rows. `group` is memory for their x − c.
+template <std::size_t V, class D, class T = hn::TFromD<D>>
+HWY_INLINE void group_norms(D d, const T* HWY_RESTRICT panel, const component_view<T>& component, std::size_t first,
+                            std::size_t last, T* HWY_RESTRICT group, T* HWY_RESTRICT norms) {
+  const std::size_t lanes = hn::Lanes(d);
+  row_vectors<V, D> norm = first == 0 ? set_rows<V, D>(hn::Zero(d)) : load_rows<V>(d, norms);
+  if (last <= most_subtracted_columns) {
+    tiles_norms<V>(d, subtracted_columns<V, T>{panel, component.centre}, component, first, last, norm);
+  } else {
+    for (std::size_t j = 0; j < last; ++j) {
+      const auto centre = hn::Set(d, component.centre[j]);
+      for (std::size_t v = 0; v < V; ++v) {
+        hn::Store(hn::Sub(hn::Load(d, panel + j * panel_stride + v * lanes), centre), d, group + (j * V + v) * lanes);
+      }
+    }
+    tiles_norms<V>(d, stored_columns<V, T>{group}, component, first, last, norm);
   }
   store_rows<V>(d, norm, norms);
 }

@@ -20,6 +20,7 @@ struct member_memory {
   aligned_buffer<Arithmetic> centred;         ///< [d + 1][panel_stride], x − c times the root of the responsibility
   aligned_buffer<Arithmetic> responsibility;  ///< [panel_stride], of one component, or its root
   aligned_buffer<Arithmetic> group;           ///< [d][lanes of one group], x − c
+  aligned_buffer<Arithmetic> sums;            ///< a vector for each element of a small triangle
   aligned_buffer<row_index> rows;             ///< [panel_stride], the rows that a component holds
 };
 
@@ -27,6 +28,7 @@ struct member_memory {
 template <class Arithmetic>
 struct block_memory {
   aligned_buffer<Arithmetic> panel;      ///< [d][panel_stride], the rows as columns
+  aligned_buffer<Arithmetic> blank;      ///< [d] zeros: a row beyond the block's
   aligned_buffer<Arithmetic> terms;      ///< [K][panel_stride], ‖y‖², then exp(ln p − greatest)
   aligned_buffer<Arithmetic> weights;    ///< sample weights
   aligned_buffer<Arithmetic> extent;     ///< max |x|
@@ -38,6 +40,8 @@ struct block_memory {
   aligned_buffer<Arithmetic> guess;      ///< the component that a row seems to belong to, by its first columns
   std::vector<std::size_t> starts;       ///< [K + 1], rows sorted by guess
   std::vector<member_memory<Arithmetic>> members;
+  const char* next_rows = nullptr;  ///< the block that comes next, when it lies in memory without gaps
+  std::size_t next_bytes = 0;
 };
 
 template <class Scalar>

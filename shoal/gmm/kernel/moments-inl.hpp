@@ -108,8 +108,9 @@ struct tile_sums {
 };
 
 // Such a tile over the rows [from, to), where z are columns that start at `left` and at `right`. Twelve variables
-// rather than the structure, of which GCC would store a part in every step.
-template <std::size_t RI, std::size_t RJ, class D, class T = hn::TFromD<D>>
+// rather than the structure, of which GCC would store a part in every step. On the diagonal (left = right) the elements
+// below it stay zero.
+template <std::size_t RI, std::size_t RJ, bool OnDiagonal = false, class D, class T = hn::TFromD<D>>
 HWY_INLINE tile_sums<D> sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_RESTRICT right, std::size_t from,
                                  std::size_t to) {
   const auto zero = hn::Zero(d);
@@ -122,13 +123,13 @@ HWY_INLINE tile_sums<D> sum_tile(D d, const T* HWY_RESTRICT left, const T* HWY_R
     const auto a2 = RI > 2 ? hn::Load(d, left + 2 * panel_stride + r) : zero;
     const auto b0 = hn::Load(d, right + r);
     s00 = hn::MulAdd(a0, b0, s00);
-    if constexpr (RI > 1) s10 = hn::MulAdd(a1, b0, s10);
-    if constexpr (RI > 2) s20 = hn::MulAdd(a2, b0, s20);
+    if constexpr (RI > 1 && !OnDiagonal) s10 = hn::MulAdd(a1, b0, s10);
+    if constexpr (RI > 2 && !OnDiagonal) s20 = hn::MulAdd(a2, b0, s20);
     if constexpr (RJ > 1) {
       const auto b1 = hn::Load(d, right + panel_stride + r);
       s01 = hn::MulAdd(a0, b1, s01);
       if constexpr (RI > 1) s11 = hn::MulAdd(a1, b1, s11);
-      if constexpr (RI > 2) s21 = hn::MulAdd(a2, b1, s21);
+      if constexpr (RI > 2 && !OnDiagonal) s21 = hn::MulAdd(a2, b1, s21);
     }
     if constexpr (RJ > 2) {
       const auto b2 = hn::Load(d, right + 2 * panel_stride + r);
@@ -236,6 +237,60 @@ void triangle_moments(const T* centred, std::size_t rows, std::size_t order, std
       i0 += height;
     }
     j0 += width;
+  }
+}
+
+// Such a tile into `sums`, which holds a vector for each element of the packed triangle. On the diagonal (i0 = j0) what
+// lies below it is left out.
+template <std::size_t RI, std::size_t RJ, bool OnDiagonal, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_tile(D d, const T* HWY_RESTRICT centred, std::size_t from, std::size_t to, std::size_t order,
+                           std::size_t i0, std::size_t j0, T* HWY_RESTRICT sums) {
+  const auto tile = sum_tile<RI, RJ, OnDiagonal>(d, centred + i0 * panel_stride, centred + j0 * panel_stride, from, to);
+  const auto store = [&](const four_vectors<D>& row, std::size_t i) HWY_ATTR {
+    T* const at = sums + (statistics_layout::triangle_row(order, i0 + i) + j0) * hn::Lanes(d);
+    const std::size_t skip = OnDiagonal ? i : 0;
+    if (skip < 1) hn::Store(row.a, d, at);
+    if (RJ > 1 && skip < 2) hn::Store(row.b, d, at + hn::Lanes(d));
+    if (RJ > 2 && skip < 3) hn::Store(row.c, d, at + 2 * hn::Lanes(d));
+  };
+  store(tile.a, 0);
+  if constexpr (RI > 1) store(tile.b, 1);
+  if constexpr (RI > 2) store(tile.c, 2);
+}
+
+template <std::size_t RJ, class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_column_of_tiles(D d, const T* centred, std::size_t from, std::size_t to, std::size_t order,
+                                      std::size_t j0, T* sums) {
+  for (std::size_t i0 = 0; i0 < j0; i0 += 3) store_tile<3, RJ, false>(d, centred, from, to, order, i0, j0, sums);
+  store_tile<RJ, RJ, true>(d, centred, from, to, order, j0, j0, sums);
+}
+
+// The upper triangle of Σ z zᵀ of few columns onto the packed `triangle`. `sums` is memory for a vector for each
+// element.
+template <class T>
+void small_triangle_moments(const T* centred, std::size_t rows, std::size_t order, T* HWY_RESTRICT sums,
+                            double* HWY_RESTRICT triangle) {
+  using D = hn::ScalableTag<T>;
+  const D d;
+  const std::size_t lanes = hn::Lanes(d);
+  const std::size_t elements = order * (order + 1) / 2;
+  for (std::size_t from = 0; from < rows; from += rows_between_flushes(d)) {
+    const std::size_t to = std::min(rows, from + rows_between_flushes(d));
+    std::size_t j0 = 0;
+    for (; j0 + 3 <= order; j0 += 3) store_column_of_tiles<3>(d, centred, from, to, order, j0, sums);
+    if (order - j0 == 2) store_column_of_tiles<2>(d, centred, from, to, order, j0, sums);
+    if (order - j0 == 1) store_column_of_tiles<1>(d, centred, from, to, order, j0, sums);
+    const auto four_from = [&](std::size_t e) HWY_ATTR {
+      const T* const at = sums + e * lanes;
+      return four_vectors<D>{hn::Load(d, at), hn::Load(d, at + lanes), hn::Load(d, at + 2 * lanes),
+                             hn::Load(d, at + 3 * lanes)};
+    };
+    std::size_t e = 0;
+    for (; e + 4 <= elements; e += 4) add_lanes(d, four_from(e), triangle + e);
+    if (e == elements) continue;
+    double totals[4];
+    lane_totals(d, four_from(e), totals);
+    for (std::size_t i = 0; e + i < elements; ++i) triangle[e + i] += totals[i];
   }
 }
 

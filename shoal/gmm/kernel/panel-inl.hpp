@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <shoal/core/matrix_view.hpp>
@@ -21,77 +22,86 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 inline std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
-// Four rows become four neighbours in each column of the panel.
-template <class T>
-HWY_INLINE void transpose_plain(const T* const* rows, std::size_t count, std::size_t first, std::size_t columns,
-                                T* HWY_RESTRICT out) {
-  for (std::size_t j = first; j < columns; ++j) {
-    for (std::size_t r = 0; r < count; ++r) out[j * panel_stride + r] = rows[r][j];
+#if HWY_TARGET != HWY_SCALAR
+// 16 bytes of each of the rows first, first + step, …, as many as there are 16-byte blocks in a vector.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> load_blocks(D d, const T* const* rows, std::size_t column) {
+  constexpr std::size_t in_block = 16 / sizeof(T);
+  if constexpr (hn::MaxLanes(D()) == in_block) {
+    return hn::LoadU(d, rows[0] + column);
+  } else {
+    const hn::Half<D> half;
+    return hn::Combine(d, load_blocks(half, rows + hn::Lanes(d) / 2, column), load_blocks(half, rows, column));
   }
 }
 
-#if HWY_TARGET == HWY_SCALAR
-template <class T>
-HWY_INLINE void transpose_four(const T* const* rows, std::size_t columns, T* HWY_RESTRICT out) {
-  transpose_plain(rows, 4, 0, columns, out);
+// The columns in 16 bytes, from `column` on, of a vector of rows.
+template <class D>
+HWY_INLINE void transpose_columns(D d, const float* const* rows, std::size_t column, float* HWY_RESTRICT panel) {
+  const auto r0 = load_blocks(d, rows, column);
+  const auto r1 = load_blocks(d, rows + 1, column);
+  const auto r2 = load_blocks(d, rows + 2, column);
+  const auto r3 = load_blocks(d, rows + 3, column);
+  const auto even_lower = hn::InterleaveLower(d, r0, r2);
+  const auto odd_lower = hn::InterleaveLower(d, r1, r3);
+  const auto even_upper = hn::InterleaveUpper(d, r0, r2);
+  const auto odd_upper = hn::InterleaveUpper(d, r1, r3);
+  float* const out = panel + column * panel_stride;
+  hn::Store(hn::InterleaveLower(d, even_lower, odd_lower), d, out);
+  hn::Store(hn::InterleaveUpper(d, even_lower, odd_lower), d, out + panel_stride);
+  hn::Store(hn::InterleaveLower(d, even_upper, odd_upper), d, out + 2 * panel_stride);
+  hn::Store(hn::InterleaveUpper(d, even_upper, odd_upper), d, out + 3 * panel_stride);
 }
-#else
-HWY_INLINE void transpose_four(const float* const* rows, std::size_t columns, float* HWY_RESTRICT out) {
-  const hn::FixedTag<float, 4> d;
-  std::size_t j = 0;
-  for (; j + 4 <= columns; j += 4) {
-    const auto r0 = hn::LoadU(d, rows[0] + j);
-    const auto r1 = hn::LoadU(d, rows[1] + j);
-    const auto r2 = hn::LoadU(d, rows[2] + j);
-    const auto r3 = hn::LoadU(d, rows[3] + j);
-    const auto even_lower = hn::InterleaveLower(d, r0, r2);
-    const auto odd_lower = hn::InterleaveLower(d, r1, r3);
-    const auto even_upper = hn::InterleaveUpper(d, r0, r2);
-    const auto odd_upper = hn::InterleaveUpper(d, r1, r3);
-    hn::StoreU(hn::InterleaveLower(d, even_lower, odd_lower), d, out + (j + 0) * panel_stride);
-    hn::StoreU(hn::InterleaveUpper(d, even_lower, odd_lower), d, out + (j + 1) * panel_stride);
-    hn::StoreU(hn::InterleaveLower(d, even_upper, odd_upper), d, out + (j + 2) * panel_stride);
-    hn::StoreU(hn::InterleaveUpper(d, even_upper, odd_upper), d, out + (j + 3) * panel_stride);
-  }
-  transpose_plain(rows, 4, j, columns, out);
-}
-
-HWY_INLINE void transpose_four(const double* const* rows, std::size_t columns, double* HWY_RESTRICT out) {
-  const hn::FixedTag<double, 2> d;
-  std::size_t j = 0;
-  for (; j + 2 <= columns; j += 2) {
-    for (std::size_t pair = 0; pair < 4; pair += 2) {
-      const auto r0 = hn::LoadU(d, rows[pair] + j);
-      const auto r1 = hn::LoadU(d, rows[pair + 1] + j);
-      hn::StoreU(hn::InterleaveLower(d, r0, r1), d, out + j * panel_stride + pair);
-      hn::StoreU(hn::InterleaveUpper(d, r0, r1), d, out + (j + 1) * panel_stride + pair);
-    }
-  }
-  transpose_plain(rows, 4, j, columns, out);
+template <class D>
+HWY_INLINE void transpose_columns(D d, const double* const* rows, std::size_t column, double* HWY_RESTRICT panel) {
+  const auto r0 = load_blocks(d, rows, column);
+  const auto r1 = load_blocks(d, rows + 1, column);
+  hn::Store(hn::InterleaveLower(d, r0, r1), d, panel + column * panel_stride);
+  hn::Store(hn::InterleaveUpper(d, r0, r1), d, panel + (column + 1) * panel_stride);
 }
 #endif
 
-// The first `count` rows, or those that `list` names when it is not null. The panel is zero from there to `padded`,
-// which is `count` rounded up to whole vectors.
+// As many rows as a vector has lanes become neighbours in each column of the panel.
 template <class T>
-void transpose(matrix_view<const T> rows, const row_index* list, std::size_t count, std::size_t padded,
-               T* HWY_RESTRICT panel) {
-  const std::size_t columns = rows.columns();
-  if (count < padded) {
-    // Less than a vector of each column: clearing all of it first is one store, where a fill would be a call.
-    const hn::ScalableTag<T> d;
-    T* const last = panel + padded - hn::Lanes(d);
-    for (std::size_t j = 0; j < columns; ++j) hn::Store(hn::Zero(d), d, last + j * panel_stride);
+HWY_INLINE void transpose_vector(const T* const* rows, std::size_t columns, T* HWY_RESTRICT panel) {
+  const hn::ScalableTag<T> d;
+#if HWY_TARGET != HWY_SCALAR
+  constexpr std::size_t in_block = 16 / sizeof(T);
+  if (columns >= in_block) {
+    std::size_t j = 0;
+    for (; j + in_block <= columns; j += in_block) transpose_columns(d, rows, j, panel);
+    // The last columns overlap with some that are done.
+    if (j < columns) transpose_columns(d, rows, columns - in_block, panel);
+    return;
   }
-  const T* four[4];
-  for (std::size_t first = 0; first < count; first += 4) {
-    const std::size_t here = std::min<std::size_t>(4, count - first);
-    for (std::size_t r = 0; r < here; ++r) four[r] = rows.row(list == nullptr ? first + r : list[first + r]);
-    if (here == 4) {
-      transpose_four(four, columns, panel + first);
-    } else {
-      transpose_plain(four, here, 0, columns, panel + first);
-    }
+#endif
+  for (std::size_t j = 0; j < columns; ++j) {
+    for (std::size_t r = 0; r < hn::Lanes(d); ++r) panel[j * panel_stride + r] = rows[r][j];
+  }
+}
+
+// The first `count` rows, or those that `list` names when it is not null, and `blank` ones to the end of a vector.
+template <class T>
+void transpose(matrix_view<const T> rows, const row_index* list, std::size_t count, const T* blank,
+               T* HWY_RESTRICT panel) {
+  const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
+  const T* neighbours[hn::MaxLanes(hn::ScalableTag<T>())];
+  for (std::size_t first = 0; first < count; first += lanes) {
+    const std::size_t here = std::min(lanes, count - first);
+    for (std::size_t r = 0; r < here; ++r) neighbours[r] = rows.row(list == nullptr ? first + r : list[first + r]);
+    std::fill(neighbours + here, neighbours + lanes, blank);
+    transpose_vector(neighbours, rows.columns(), panel + first);
+  }
+}
+
+// Asks for the `part`th of `parts` of the rows that come next. A block is too short for the processor to see what comes
+// after it, and too much to ask for at once.
+template <class T>
+void prefetch_next(const block_memory<T>& memory, std::size_t part, std::size_t parts) {
+  constexpr std::size_t line = 64;
+  const std::size_t lines = memory.next_bytes / line;
+  for (std::size_t i = part * lines / parts; i < (part + 1) * lines / parts; ++i) {
+    hwy::Prefetch(memory.next_rows + i * line);
   }
 }
 

@@ -91,7 +91,7 @@ template <class T>
 void complete_norms(const mixture_view<T>& mixture, matrix_view<const T> rows, std::size_t k, std::size_t first,
                     const row_index* list, std::size_t count, block_memory<T>& memory, member_memory<T>& own) {
   if (count == 0) return;
-  transpose<T>(rows, list, count, round_up(count, hn::Lanes(hn::ScalableTag<T>())), own.centred.data());
+  transpose<T>(rows, list, count, memory.blank.data(), own.centred.data());
   T* const norms = memory.terms.data() + k * panel_stride;
   T* const listed = own.responsibility.data();
   for (std::size_t i = 0; i < count; ++i) listed[i] = norms[list[i]];
@@ -135,6 +135,7 @@ void pruned_norms(const mixture_view<T>& mixture, matrix_view<const T> rows, dou
   for (std::size_t k = 0; k < mixture.components; ++k) {
     matrix_norms(memory.panel.data(), count, mixture.component(k), 0, probe, own.group.data(),
                  memory.terms.data() + k * panel_stride);
+    prefetch_next(memory, k, mixture.components);
   }
   guess_components(mixture, count, memory);
 

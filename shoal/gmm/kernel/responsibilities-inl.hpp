@@ -12,6 +12,7 @@
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
+#include <shoal/gmm/kernel/exponential-inl.hpp>
 #include <shoal/gmm/kernel/memory.hpp>
 #include <shoal/gmm/kernel/panel-inl.hpp>
 
@@ -43,7 +44,7 @@ void normalise(const T* HWY_RESTRICT log_constants, std::size_t components, std:
       const auto norm = hn::Load(d, terms + k * panel_stride);
       const auto ratio = hn::Sub(hn::MulAdd(norm, minus_half, hn::Set(d, log_constants[k])), greatest);
       // Clamped, because the exponentials of what is dropped anyway would be denormal, which is slow.
-      const auto term = hn::IfThenElseZero(hn::Ge(ratio, least), hn::Exp(d, hn::Max(ratio, least)));
+      const auto term = hn::IfThenElseZero(hn::Ge(ratio, least), exponential(d, hn::Max(ratio, least)));
       hn::Store(term, d, terms + k * panel_stride);
       sum = hn::Add(sum, term);
     }

@@ -44,6 +44,8 @@ class device_fold {
 
   cuda::device_rows<Scalar>& rows() const { return *rows_; }
   cudaStream_t stream() const { return rows_->group()[0].compute; }
+  /// [clusters][columns] on GPU g of the group.
+  const double* centroids_on(std::size_t g) const { return places_[g].values.data(); }
   int first_device() const { return rows_->group()[0].device; }
 
  private:

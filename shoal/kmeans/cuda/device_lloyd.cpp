@@ -8,8 +8,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
-#include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/cuda/device_fold.hpp>
+#include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/move_centroids.hpp>
 
 namespace shoal::kmeans {
@@ -26,13 +26,13 @@ class device_lloyd final : public clustering_stepper {
   device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
                first_centroids_function seed, const stop_limits& limits)
       : context_(context),
-        clusters_(clusters),
         seed_(std::move(seed)),
         limits_(limits),
         fold_(rows, clusters),
         on_device_loop_(rows.resident() && rows.group().size() == 1) {
     const cuda::device_scope scope(fold_.first_device());
     records_.grow(most_batch);
+    records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
   }
 
   void seed(std::size_t restart) override {
@@ -144,9 +144,9 @@ class device_lloyd final : public clustering_stepper {
   // A step whose rows the device has folded, and which left a cluster empty.
   step_record step_of_host() {
     const statistics folded = fold_.read_statistics();
-    prepared_centroids<Scalar> prepared;
-    prepared.set(centroids(), clusters_, fold_.rows().columns());
-    moved_centroids moved = move_centroids(context_, fold_.rows().data(), prepared, folded);
+    moved_centroids moved = move_centroids(centroids(), folded, *fold_.rows().data().rows, [this](std::size_t count) {
+      return farthest_rows_on_devices(fold_, count);
+    });
     step_record record;
     record.objective = folded.inertia * scale();
     record.change = moved.change;
@@ -160,7 +160,6 @@ class device_lloyd final : public clustering_stepper {
   }
 
   fold_context context_;
-  std::size_t clusters_;
   first_centroids_function seed_;
   stop_limits limits_;
   device_fold<Scalar> fold_;
@@ -193,6 +192,18 @@ template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows
                                                                const stop_limits&);
 
 template <class Scalar>
+void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,
+                     const typename device_fold<Scalar>::labels_visitor& visit) {
+  device_fold<Scalar> fold(rows, model.clusters);
+  fold.upload(model.centroids);
+  fold.begin({});
+  fold.enqueue(visit);
+  rows.group().synchronize();
+}
+template void label_on_device(cuda::device_rows<float>&, const model&, const device_fold<float>::labels_visitor&);
+template void label_on_device(cuda::device_rows<double>&, const model&, const device_fold<double>::labels_visitor&);
+
+template <class Scalar>
 double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels) {
   device_fold<Scalar> fold(rows, model.clusters);
   fold.upload(model.centroids);
@@ -200,7 +211,7 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, st
   fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* from, cudaStream_t stream) {
     if (labels == nullptr) return;
     cuda::check(
-        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDeviceToHost, stream),
+        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
         "copy labels from the device");
   });
   const double inertia = fold.read_statistics().inertia;

@@ -9,6 +9,7 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/kmeans/clustering_stepper.hpp>
+#include <shoal/kmeans/cuda/device_fold.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
@@ -31,6 +32,16 @@ extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::devi
 extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
                                                                       std::size_t, first_centroids_function,
                                                                       const stop_limits&);
+
+/// Calls visit(piece, labels, stream) for every piece, with its GPU current: `labels` are the nearest centroids of the
+/// piece's rows in the memory of that GPU, ready in the order of its compute stream, which is `stream`.
+template <class Scalar>
+void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,
+                     const typename device_fold<Scalar>::labels_visitor& visit);
+extern template void label_on_device(cuda::device_rows<float>&, const model&,
+                                     const device_fold<float>::labels_visitor&);
+extern template void label_on_device(cuda::device_rows<double>&, const model&,
+                                     const device_fold<double>::labels_visitor&);
 
 /// The nearest centroid of each row (lowest index on a tie), as labels[rows]; null: none are wanted. Returns the
 /// inertia Σ w‖x − c‖², in the caller's weights.

@@ -138,6 +138,32 @@ TYPED_TEST(DeviceData, SeedsTheRowsThatTheHostSeeds) {
   }
 }
 
+// The race is decided on the host, to the last bit.
+TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
+  const std::size_t rows = 50'021;
+  const auto data = clouds<TypeParam>(rows, 2, 6, 4.0);
+  const shoal::view_source<TypeParam> source(data.view());
+  auto uneven = uneven_weights<TypeParam>(rows);
+  std::vector<TypeParam> few(rows, 0), steep(rows);
+  few[17] = few[4099] = few[50'020] = 1;
+  for (std::size_t i = 0; i < rows; ++i) steep[i] = static_cast<TypeParam>(std::exp2(-static_cast<double>(i % 100)));
+  for (const std::vector<TypeParam>* const values : {static_cast<decltype(&few)>(nullptr), &uneven, &few, &steep}) {
+    const shoal::view_source<TypeParam> weight_source(
+        {values == nullptr ? data.values.data() : values->data(), rows, 1});
+    const auto* const weights = values == nullptr ? nullptr : &weight_source;
+    for (const std::size_t memory : {0ul, 2 * 4096 * 3 * sizeof(TypeParam)}) {
+      auto device = this->on_device(source, weights, memory);
+      const shoal::weighted_rows<TypeParam>& held = device.rows().data();
+      for (const std::size_t clusters : {1ul, 5ul, 3000ul}) {
+        const shoal::seeding_request request{clusters, 5, clusters};
+        EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
+                  shoal::seed_random_rows(this->context_, held, device.summary(), request))
+            << clusters << " clusters";
+      }
+    }
+  }
+}
+
 TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {
   table<TypeParam> data{9000, 2, {}};
   for (std::size_t i = 0; i < 9000; ++i) {

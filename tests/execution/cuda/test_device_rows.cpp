@@ -3,6 +3,7 @@
 #include <numeric>
 #include <vector>
 
+#include <shoal/execution/automatic_device.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/device_choice.hpp>
 
@@ -132,6 +133,13 @@ TEST_F(DeviceRows, AnUnknownDeviceIsRefused) {
   EXPECT_EQ(shoal::device_name(shoal::choose_device("cuda")), "cuda:0");
   EXPECT_EQ(shoal::choose_device("cuda:all").cuda.size(), shoal::cuda_devices().size());
   EXPECT_EQ(shoal::device_name(shoal::choose_device("auto")), "cuda:0");
+}
+
+TEST_F(DeviceRows, AutoTakesTheFirstDeviceForMuchWork) {
+  const auto chosen = shoal::choose_automatically({1e14, 1e9, 100}, 16, 12345);
+  EXPECT_EQ(shoal::device_name(chosen.choice), "cuda:0");
+  EXPECT_EQ(chosen.choice.memory, 12345u);
+  EXPECT_NE(chosen.reason.find(shoal::cuda_devices()[0].name), std::string::npos) << chosen.reason;
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/cuda/labelled_moments.hpp>
+#include <shoal/gmm/cuda/given_moments.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/parameters.hpp>
 
@@ -168,7 +168,13 @@ TEST_F(CudaFit, LabelledStatisticsAreSumsOfTheRows) {
       }
       for (const std::size_t memory : {0ul, 2 * 4096 * (columns + 1) * sizeof(float)}) {
         shoal::cuda::device_rows<float> on(group, {workers.get(), 0, {}}, {&rows, &weight_rows, 1}, memory);
-        const gmm::statistics got = gmm::labelled_statistics<float>(on, layout, centres, labels.data());
+        gmm::given_moments<float> moments(on, layout, centres);
+        shoal::cuda::device_buffer<std::int32_t> labels_there;
+        on.for_each_piece([&](std::size_t, const shoal::cuda::device_piece<float>& piece) {
+          labels_there.upload({labels.data() + piece.first, piece.count}, group[0].compute);
+          moments.add(piece, labels_there.data());
+        });
+        const gmm::statistics got = moments.total();
         for (std::size_t i = 0; i < layout.size(); ++i) {
           ASSERT_NEAR(got.values()[i], expected.values()[i], 1e-10 * (1e4 + std::abs(expected.values()[i]))) << i;
         }

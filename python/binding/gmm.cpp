@@ -1,0 +1,256 @@
+// Mixtures for Python.
+#include <memory>
+#include <optional>
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
+
+#include "module.hpp"
+#include "rows.hpp"
+#include "running.hpp"
+
+namespace shoal::python {
+namespace {
+
+gmm::covariance_type type_named(const std::string& name) {
+  if (name == "full") return gmm::covariance_type::full;
+  if (name == "tied") return gmm::covariance_type::tied;
+  if (name == "diag") return gmm::covariance_type::diag;
+  if (name == "spherical") return gmm::covariance_type::spherical;
+  throw bad_argument("covariance_type must be full, tied, diag or spherical");
+}
+
+const char* name_of(gmm::covariance_type type) {
+  switch (type) {
+    case gmm::covariance_type::full:
+      return "full";
+    case gmm::covariance_type::tied:
+      return "tied";
+    case gmm::covariance_type::diag:
+      return "diag";
+    case gmm::covariance_type::spherical:
+      break;
+  }
+  return "spherical";
+}
+
+gmm::initialization initialization_named(const std::string& name) {
+  if (name == "kmeans") return gmm::initialization::kmeans;
+  if (name == "k-means++") return gmm::initialization::plus_plus;
+  if (name == "k-means||") return gmm::initialization::parallel;
+  if (name == "random_from_data") return gmm::initialization::random_rows;
+  if (name == "random") return gmm::initialization::random_responsibilities;
+  if (name == "model") return gmm::initialization::model;
+  throw bad_argument("init_params names no initialization");
+}
+
+// A mixture as Python holds it: (covariance_type, weights, means, covariances).
+gmm::model model_from(const std::string& type, const numbers& weights, const numbers& means,
+                      const numbers& covariances) {
+  if (weights.ndim() != 1 || means.ndim() != 2) throw bad_argument("weights must be 1-D and means 2-D");
+  gmm::model made;
+  made.covariance_type = type_named(type);
+  made.components = weights.shape(0);
+  made.columns = means.shape(1);
+  made.weights = copied(weights);
+  made.means = copied(means);
+  made.covariances = copied(covariances);
+  return made;
+}
+
+void put_model(nb::dict& into, const gmm::model& model) {
+  const std::size_t K = model.components, d = model.columns;
+  into["weights"] = array_of(model.weights, {K});
+  into["means"] = array_of(model.means, {K, d});
+  switch (model.covariance_type) {
+    case gmm::covariance_type::full:
+      into["covariances"] = array_of(model.covariances, {K, d, d});
+      break;
+    case gmm::covariance_type::tied:
+      into["covariances"] = array_of(model.covariances, {d, d});
+      break;
+    case gmm::covariance_type::diag:
+      into["covariances"] = array_of(model.covariances, {K, d});
+      break;
+    case gmm::covariance_type::spherical:
+      into["covariances"] = array_of(model.covariances, {K});
+      break;
+  }
+}
+
+using labels_out = nb::ndarray<std::int32_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+
+nb::dict fit(const rows& data, const gmm::options& options, const resources& where, const output& labels,
+             const nb::object& report) {
+  gmm::fit_result result;
+  std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
+  run_with_python(report, where.brief, [&](const control& control) {
+    result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+      gmm::validate_options(options, source.columns());
+      const std::unique_ptr<executor> workers = make_executor(options.threads);
+      const fold_context context{workers.get(), options.memory_limit, control.stop};
+      const auto on =
+          gmm::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
+      gmm::fit_result fitted = gmm::fit(*on, options, control);
+      // Labels of the same rows, which are there and checked already.
+      if (labels_at != nullptr) on->predict(fitted.model, {labels_at, nullptr, nullptr});
+      return fitted;
+    });
+  });
+  nb::dict made;
+  put_model(made, result.model);
+  made["mean_log_likelihood"] = result.mean_log_likelihood;
+  const std::size_t iterations = result.history.size();
+  made["history"] = array_of(std::move(result.history), {iterations});
+  made["iterations"] = result.iterations;
+  made["converged"] = result.converged;
+  made["reseeded"] = result.reseeded;
+  made["total_weight"] = result.total_weight;
+  made["bic"] = result.bic;
+  made["aic"] = result.aic;
+  made["hardware"] = result.hardware;
+  made["seconds"] = result.seconds;
+  return made;
+}
+
+double predict(const rows& data, const gmm::model& model, const resources& where, const output& labels,
+               const output& probabilities, const output& log_density, const nb::object& report) {
+  double mean = 0;
+  run_with_python(report, where.brief, [&](const control& control) {
+    mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+      gmm::prediction<Scalar> out;
+      out.labels = pointer_of<std::int32_t>(labels, source.rows());
+      out.probabilities = pointer_of<Scalar>(probabilities, source.rows() * model.components);
+      out.log_density = pointer_of<Scalar>(log_density, source.rows());
+      return gmm::predict(model, source, out, where.threads, where.memory_limit, weights, control, where.choice());
+    });
+  });
+  return mean;
+}
+
+}  // namespace
+
+void bind_gmm(nb::module_& module) {
+  module.def(
+      "gmm_fit",
+      [](const rows& data, std::size_t components, const std::string& covariance_type, const std::string& init,
+         nb::object start, std::size_t max_iterations, double tolerance, double regularization, std::size_t restarts,
+         std::uint64_t seed, std::optional<double> previous, const std::string& checkpoint, std::size_t threads,
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief, const output& labels, const nb::object& report) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
+        gmm::options options;
+        options.components = components;
+        options.covariance_type = type_named(covariance_type);
+        options.init = initialization_named(init);
+        if (!start.is_none()) {
+          options.start = model_from(covariance_type, nb::cast<numbers>(start[0]), nb::cast<numbers>(start[1]),
+                                     nb::cast<numbers>(start[2]));
+        }
+        options.max_iterations = max_iterations;
+        options.tolerance = tolerance;
+        options.regularization = regularization;
+        options.restarts = restarts;
+        options.seed = seed;
+        if (previous) options.previous_log_likelihood = *previous;
+        options.checkpoint = checkpoint;
+        options.threads = threads;
+        options.memory_limit = memory_limit;
+        options.device = where.choice();
+        return fit(data, options, where, labels, report);
+      },
+      nb::arg("rows"), nb::kw_only(), nb::arg("components"), nb::arg("covariance_type"), nb::arg("init"),
+      nb::arg("start").none(), nb::arg("max_iterations"), nb::arg("tolerance"), nb::arg("regularization"),
+      nb::arg("restarts"), nb::arg("seed"), nb::arg("previous_log_likelihood").none(), nb::arg("checkpoint"),
+      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
+      nb::arg("brief"), nb::arg("labels").none(), nb::arg("report").none(),
+      "Fits a mixture and writes the labels of the rows, unless None, into `labels` (int32).");
+
+  module.def(
+      "gmm_predict",
+      [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
+         const numbers& covariances, std::size_t threads, std::size_t memory_limit, const std::string& device,
+         std::size_t device_memory, const std::string& products, bool brief, const output& labels,
+         const output& probabilities, const output& log_density, const nb::object& report) {
+        return predict(data, model_from(type, weights, means, covariances),
+                       {threads, memory_limit, device, device_memory, products, brief}, labels, probabilities,
+                       log_density, report);
+      },
+      nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
+      nb::kw_only(), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"),
+      nb::arg("products"), nb::arg("brief"), nb::arg("labels") = nb::none(), nb::arg("probabilities") = nb::none(),
+      nb::arg("log_density") = nb::none(), nb::arg("report") = nb::none(),
+      "Writes labels (int32), responsibilities and log-densities (of the rows' scalar); returns the mean "
+      "log-likelihood.");
+
+  module.def(
+      "gmm_update",
+      [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
+         const numbers& covariances, double step_size, double regularization, std::size_t threads,
+         std::size_t memory_limit, bool brief) {
+        gmm::model model = model_from(type, weights, means, covariances);
+        const gmm::update_options options{step_size, regularization, threads, memory_limit};
+        double mean = 0;
+        run_with_python(nb::none(), brief, [&](const control& control) {
+          mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+            return gmm::update(model, source, options, weights, control);
+          });
+        });
+        nb::dict made;
+        put_model(made, model);
+        made["mean_log_likelihood"] = mean;
+        return made;
+      },
+      nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
+      nb::kw_only(), nb::arg("step_size"), nb::arg("regularization"), nb::arg("threads"), nb::arg("memory_limit"),
+      nb::arg("brief"), "One step of stepwise EM; returns the model that it leads to.");
+
+  module.def(
+      "gmm_sample",
+      [](const std::string& type, const numbers& weights, const numbers& means, const numbers& covariances,
+         std::uint64_t seed, std::size_t first, nb::ndarray<double, nb::ndim<2>, nb::c_contig, nb::device::cpu> out,
+         labels_out labels) {
+        const gmm::model model = model_from(type, weights, means, covariances);
+        if (labels.shape(0) != out.shape(0)) throw bad_argument("labels must have one element for each row");
+        const matrix_view<double> rows(out.data(), out.shape(0), out.shape(1));
+        const nb::gil_scoped_release unlocked;
+        gmm::sample(model, seed, first, rows, labels.data());
+      },
+      nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"), nb::kw_only(),
+      nb::arg("seed"), nb::arg("first"), nb::arg("out"), nb::arg("labels"),
+      "Draws rows [first, first + len(out)) of the sequence that the mixture and the seed define.");
+
+  module.def(
+      "gmm_generate",
+      [](std::size_t components, std::size_t columns, const std::string& type, std::optional<double> dirichlet_alpha,
+         double mean_scale, double wishart_degrees, bool divide_by_degrees, std::uint64_t seed) {
+        gmm::generator_options options;
+        options.components = components;
+        options.columns = columns;
+        options.covariance_type = type_named(type);
+        if (dirichlet_alpha) {
+          options.weights = gmm::weight_distribution::dirichlet;
+          options.dirichlet_alpha = *dirichlet_alpha;
+        }
+        options.mean_scale = mean_scale;
+        options.wishart_degrees = wishart_degrees;
+        options.divide_by_degrees = divide_by_degrees;
+        options.seed = seed;
+        const gmm::model model = gmm::generate_model(options);
+        nb::dict made;
+        put_model(made, model);
+        made["covariance_type"] = name_of(model.covariance_type);
+        return made;
+      },
+      nb::kw_only(), nb::arg("components"), nb::arg("columns"), nb::arg("covariance_type"),
+      nb::arg("dirichlet_alpha").none(), nb::arg("mean_scale"), nb::arg("wishart_degrees"),
+      nb::arg("divide_by_degrees"), nb::arg("seed"), "Draws a mixture.");
+}
+
+}  // namespace shoal::python

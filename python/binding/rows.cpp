@@ -1,0 +1,228 @@
+#include "rows.hpp"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <optional>
+
+#include <shoal/core/error.hpp>
+#include <shoal/io/element_type.hpp>
+
+namespace shoal::python {
+namespace {
+
+element_type element_of(const nb::ndarray<nb::ro>& array) {
+  const nb::dlpack::dtype type = array.dtype();
+  const auto kind = static_cast<nb::dlpack::dtype_code>(type.code);
+  if (type.lanes == 1) {
+    switch (kind) {
+      case nb::dlpack::dtype_code::Bool:
+        return element_type::boolean;
+      case nb::dlpack::dtype_code::Int:
+        if (type.bits == 8) return element_type::int8;
+        if (type.bits == 16) return element_type::int16;
+        if (type.bits == 32) return element_type::int32;
+        if (type.bits == 64) return element_type::int64;
+        break;
+      case nb::dlpack::dtype_code::UInt:
+        if (type.bits == 8) return element_type::uint8;
+        if (type.bits == 16) return element_type::uint16;
+        if (type.bits == 32) return element_type::uint32;
+        if (type.bits == 64) return element_type::uint64;
+        break;
+      case nb::dlpack::dtype_code::Float:
+        if (type.bits == 16) return element_type::float16;
+        if (type.bits == 32) return element_type::float32;
+        if (type.bits == 64) return element_type::float64;
+        break;
+      default:
+        break;
+    }
+  }
+  throw bad_argument("the elements of the array are not real numbers of 8 to 64 bits");
+}
+
+// Where the elements of an array lie. Strides are in bytes and may be negative or zero.
+struct layout {
+  const std::byte* data = nullptr;
+  element_type element = element_type::float64;
+  std::size_t rows = 0;
+  std::size_t columns = 1;
+  std::ptrdiff_t row_stride = 0;
+  std::ptrdiff_t column_stride = 0;
+
+  std::ptrdiff_t element_bytes() const { return static_cast<std::ptrdiff_t>(element_size(element)); }
+};
+
+layout layout_of(const nb::ndarray<nb::ro>& array, std::size_t dimensions) {
+  if (array.ndim() != dimensions) throw bad_argument("the array has not the expected number of dimensions");
+  layout made;
+  made.data = static_cast<const std::byte*>(array.data());
+  made.element = element_of(array);
+  made.rows = array.shape(0);
+  made.row_stride = array.stride(0) * made.element_bytes();
+  made.column_stride = made.element_bytes();
+  if (dimensions == 2) {
+    made.columns = array.shape(1);
+    made.column_stride = array.stride(1) * made.element_bytes();
+  }
+  return made;
+}
+
+template <class Scalar>
+constexpr element_type element_named = sizeof(Scalar) == 4 ? element_type::float32 : element_type::float64;
+
+// The rows themselves, when they lie as a matrix_view says: no gaps between columns, rows that do not overlap.
+template <class Scalar>
+std::optional<matrix_view<const Scalar>> view_of(const layout& at) {
+  constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(Scalar));
+  const auto width = static_cast<std::ptrdiff_t>(at.columns);
+  const bool one_row = at.rows <= 1;
+  if (at.element != element_named<Scalar> || reinterpret_cast<std::uintptr_t>(at.data) % sizeof(Scalar) != 0) return {};
+  if (width > 1 && at.column_stride != size) return {};
+  if (!one_row && (at.row_stride < width * size || at.row_stride % size != 0)) return {};
+  const std::size_t stride = one_row ? at.columns : static_cast<std::size_t>(at.row_stride / size);
+  return matrix_view<const Scalar>(reinterpret_cast<const Scalar*>(at.data), at.rows, at.columns, stride);
+}
+
+// Rows that are converted, or copied, whenever they are read.
+template <class Scalar>
+class converted_source final : public row_source<Scalar> {
+ public:
+  converted_source(const layout& at, bool mapped) : at_(at), mapped_(mapped) {}
+  std::size_t rows() const override { return at_.rows; }
+  std::size_t columns() const override { return at_.columns; }
+  bool resident() const override { return false; }
+
+  matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>& buffer) const override {
+    buffer.grow(count * at_.columns);
+    const std::byte* const start = at_.data + static_cast<std::ptrdiff_t>(first) * at_.row_stride;
+    if (at_.row_stride <= 0) {
+      // Rows that run backwards or repeat one are no records.
+      for (std::size_t i = 0; i < count; ++i) {
+        convert(start + static_cast<std::ptrdiff_t>(i) * at_.row_stride, 0, 1, buffer.data() + i * at_.columns);
+      }
+    } else {
+      convert(start, static_cast<std::size_t>(at_.row_stride), count, buffer.data());
+    }
+    if (mapped_ && count > 0) give_back(start, count);
+    return {buffer.data(), count, at_.columns};
+  }
+
+ private:
+  void convert(const std::byte* from, std::size_t record_bytes, std::size_t records, Scalar* out) const {
+    if (at_.column_stride == at_.element_bytes()) {
+      convert_records<Scalar>(at_.element, {from, record_bytes, records}, {0, at_.columns, {}}, out, at_.columns);
+      return;
+    }
+    for (std::size_t j = 0; j < at_.columns; ++j) {
+      const std::byte* const column = from + static_cast<std::ptrdiff_t>(j) * at_.column_stride;
+      convert_records<Scalar>(at_.element, {column, record_bytes, records}, {0, 1, {}}, out + j, at_.columns);
+    }
+  }
+
+  // The pages stay in the system's cache, and come back by a fault if they are needed again.
+  void give_back(const std::byte* start, std::size_t count) const {
+    const std::ptrdiff_t rows_span = static_cast<std::ptrdiff_t>(count - 1) * at_.row_stride;
+    const std::ptrdiff_t columns_span = static_cast<std::ptrdiff_t>(at_.columns - 1) * at_.column_stride;
+    // A column of its own for each where columns lie far apart, so that other rows' pages are left alone.
+    const bool by_column = std::abs(at_.column_stride) > std::abs(at_.row_stride);
+    const std::size_t runs = by_column ? at_.columns : 1;
+    for (std::size_t run = 0; run < runs; ++run) {
+      const std::byte* low = start + (by_column ? static_cast<std::ptrdiff_t>(run) * at_.column_stride : 0);
+      const std::byte* high = low;
+      for (const std::ptrdiff_t span : {rows_span, by_column ? 0 : columns_span}) (span < 0 ? low : high) += span;
+      drop_pages(low, high + at_.element_bytes());
+    }
+  }
+
+  static void drop_pages(const std::byte* begin, const std::byte* end) {
+    static const auto page = static_cast<std::uintptr_t>(::sysconf(_SC_PAGESIZE));
+    const auto first = reinterpret_cast<std::uintptr_t>(begin) / page * page;
+    const auto last = (reinterpret_cast<std::uintptr_t>(end) + page - 1) / page * page;
+    ::madvise(reinterpret_cast<void*>(first), last - first, MADV_DONTNEED);  // advice: a refusal changes no result
+  }
+
+  layout at_;
+  bool mapped_;
+};
+
+template <class Scalar>
+std::unique_ptr<row_source<Scalar>> open_array(const layout& at, bool mapped) {
+  if (const auto view = mapped ? std::nullopt : view_of<Scalar>(at)) {
+    return std::make_unique<view_source<Scalar>>(*view);
+  }
+  return std::make_unique<converted_source<Scalar>>(at, mapped);
+}
+
+template <class Scalar>
+std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& array, std::size_t dimensions,
+                                                   int device) {
+  const layout at = layout_of(array, dimensions);
+  if (at.element != element_named<Scalar>) {
+    throw bad_argument("arrays on CUDA devices must be float32 or float64, and the weights of the rows' type");
+  }
+  if (at.row_stride < 0 || at.column_stride < 0) {
+    throw bad_argument("arrays on CUDA devices must not have negative strides: copy the array first");
+  }
+  constexpr auto size = static_cast<std::ptrdiff_t>(sizeof(Scalar));
+  return std::make_unique<device_source<Scalar>>(device_matrix_view<const Scalar>(
+      reinterpret_cast<const Scalar*>(at.data), at.rows, at.columns, static_cast<std::size_t>(at.row_stride / size),
+      static_cast<std::size_t>(at.column_stride / size), device));
+}
+
+}  // namespace
+
+rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : array_(array) {
+  const layout at = layout_of(array_, 2);
+  std::optional<layout> weights_at;
+  if (!weights.is_none()) {
+    weights_ = nb::ndarray<nb::ro>(nb::cast<host_array>(weights));
+    weights_at = layout_of(weights_, 1);
+  }
+  const auto open = [&]<class Scalar>(Scalar) {
+    sources<Scalar> made;
+    made.rows = open_array<Scalar>(at, mapped);
+    if (weights_at) made.weights = open_array<Scalar>(*weights_at, false);
+    sources_ = std::move(made);
+  };
+  if (float32) {
+    open(float());
+  } else {
+    open(double());
+  }
+}
+
+rows::rows(device_array array, nb::object weights) : array_(array), device_(array.device_id()) {
+  if (!weights.is_none()) {
+    const auto given = nb::cast<device_array>(weights);
+    if (given.device_id() != device_) throw bad_argument("sample_weight lies on another CUDA device than the rows");
+    weights_ = nb::ndarray<nb::ro>(given);
+  }
+  const auto open = [&]<class Scalar>(Scalar) {
+    sources<Scalar> made;
+    made.rows = open_on_device<Scalar>(array_, 2, device_);
+    if (weights_.is_valid()) made.weights = open_on_device<Scalar>(weights_, 1, device_);
+    sources_ = std::move(made);
+  };
+  if (element_of(array_) == element_type::float32) {
+    open(float());
+  } else {
+    open(double());
+  }
+}
+
+std::size_t rows::count() const {
+  return visit([](const auto& source, const auto*) { return source.rows(); });
+}
+
+std::size_t rows::columns() const {
+  return visit([](const auto& source, const auto*) { return source.columns(); });
+}
+
+bool rows::in_place() const {
+  return visit([](const auto& source, const auto*) { return source.resident(); });
+}
+
+}  // namespace shoal::python

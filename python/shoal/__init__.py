@@ -1,0 +1,30 @@
+"""Gaussian mixtures and k-means on data of any size, with scikit-learn's interface."""
+
+from ._gaussian_mixture import GaussianMixture
+from ._generate import make_mixture
+from ._kmeans import KMeans, kmeans_plusplus
+from ._running import Progress, progress_bar, show_config
+from ._selection import Selection, select_components
+from ._shoal import version as __version__
+
+__all__ = [
+    "GaussianMixture",
+    "KMeans",
+    "Progress",
+    "Selection",
+    "__version__",
+    "kmeans_plusplus",
+    "make_mixture",
+    "progress_bar",
+    "select_components",
+    "show_config",
+]
+
+
+def __getattr__(name):
+    # shoal.plot needs matplotlib, which nobody has to install who draws nothing.
+    if name == "plot":
+        import importlib
+
+        return importlib.import_module("shoal.plot")
+    raise AttributeError(f"module 'shoal' has no attribute {name!r}")

@@ -1,0 +1,67 @@
+"""Arrays in the memory of CUDA devices, of whatever library: PyTorch, CuPy, JAX, anything with DLPack."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+# DLPack's numbers: memory that the host can read (its own, and pinned), and memory of CUDA devices (also managed).
+HOST_KINDS = (1, 3)
+CUDA_KINDS = (2, 13)
+
+
+def on_device(X) -> bool:
+    """Whether X is an array in the memory of a CUDA device."""
+    if isinstance(X, np.ndarray):
+        return False
+    if hasattr(X, "__dlpack_device__"):
+        return int(X.__dlpack_device__()[0]) in CUDA_KINDS
+    if hasattr(X, "__cuda_array_interface__"):
+        raise NotImplementedError(
+            f"X ({type(X).__module__}) lies on a CUDA device and has no __dlpack__; cupy.asarray(X) has, without a copy"
+        )
+    return False
+
+
+def dtype_of(X) -> str:
+    """'float32', ..., whatever the library calls its types."""
+    return str(X.dtype).rpartition(".")[2]
+
+
+def _library(X) -> str:
+    return type(X).__module__.partition(".")[0]
+
+
+def empty_like(X, shape, dtype):
+    """An array of X's library on X's device, not yet written."""
+    library, name = _library(X), np.dtype(dtype).name
+    if library == "torch":
+        import torch
+
+        return torch.empty(shape, dtype=getattr(torch, name), device=X.device)
+    import cupy
+
+    # Libraries whose arrays cannot be written to (JAX) get CuPy's, which they take by DLPack without a copy.
+    with cupy.cuda.Device(int(X.__dlpack_device__()[1])):
+        return cupy.empty(shape, dtype)
+
+
+def weights_like(X, sample_weight):
+    """Weights in X's type on X's device, copied there when they are not."""
+    library, name = _library(X), dtype_of(X)
+    rows = X.shape[0]
+    if isinstance(sample_weight, numbers.Number):
+        sample_weight = np.full(rows, sample_weight, dtype=name)
+    if library == "torch":
+        import torch
+
+        weights = torch.as_tensor(sample_weight, dtype=X.dtype, device=X.device)
+    else:
+        import cupy
+
+        with cupy.cuda.Device(int(X.__dlpack_device__()[1])):
+            weights = cupy.asarray(sample_weight, dtype=name)
+    if tuple(weights.shape) != (rows,):
+        raise ValueError(f"sample_weight.shape == {tuple(weights.shape)}, expected ({rows},)!")
+    return weights

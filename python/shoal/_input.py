@@ -1,0 +1,153 @@
+"""What users hand over, as rows that the library reads: in place wherever the layout allows it."""
+
+from __future__ import annotations
+
+import numbers
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import validate_data
+
+from . import _device_arrays as device_arrays
+from . import _shoal
+
+# Mapped files up to this size are read where they lie; larger ones piece by piece, so that they are never resident
+# as a whole.
+MAPPED_IN_PLACE_BYTES = 256 << 20
+
+
+@dataclass(slots=True)
+class Data:
+    """Checked rows on their way into the library."""
+
+    rows: Any  # _shoal.Rows
+    count: int
+    columns: int
+    dtype: type  # the scalar that the computation runs in, and that its results have
+    array: Any  # the array that the rows lie in
+    device: str = "cpu"  # where the rows lie: "cpu", "cuda:0", ...
+
+    def empty(self, shape, dtype):
+        """An array for results, where the rows lie and of their library."""
+        return np.empty(shape, dtype) if self.device == "cpu" else device_arrays.empty_like(self.array, shape, dtype)
+
+
+def read(estimator, X, *, reset: bool, sample_weight=None, least_rows: int = 1) -> Data:
+    """X as rows, after scikit-learn's checks of its shape and its feature names.
+
+    Values are not looked at here: the library refuses what is not finite, by row and column, while it reads them.
+    """
+    if _plain(X, least_rows) and (reset or _expected(estimator, X)):
+        array = X
+        if reset:
+            estimator.n_features_in_ = X.shape[1]
+            estimator.__dict__.pop("feature_names_in_", None)
+    elif device_arrays.on_device(X):
+        validate_data(estimator, X, reset=reset, skip_check_array=True)
+        return device_data(X, sample_weight, estimator.precision)
+    else:
+        array = validate_data(
+            estimator,
+            on_host(X),
+            reset=reset,
+            dtype="numeric",
+            order=None,
+            ensure_all_finite=False,
+            ensure_min_samples=least_rows,
+        )
+    return as_data(array, sample_weight, estimator.precision, estimator.memory_limit)
+
+
+def as_data(array: np.ndarray, sample_weight, precision: str, memory_limit: int | None) -> Data:
+    """A two-dimensional NumPy array as rows."""
+    array = readable(array)
+    if precision == "auto":
+        float32 = array.dtype in (np.float32, np.float16)
+    else:
+        float32 = precision != "float64"
+    weights = weights_for(sample_weight, array.shape[0])
+    mapped = _is_mapped(array) and array.nbytes > (memory_limit or MAPPED_IN_PLACE_BYTES)
+    rows = _shoal.Rows(array, weights, float32, mapped)
+    return Data(rows, array.shape[0], array.shape[1], np.float32 if float32 else np.float64, array)
+
+
+def device_data(X, sample_weight, precision: str) -> Data:
+    """A two-dimensional array on a CUDA device as rows."""
+    shape, dtype = tuple(X.shape), device_arrays.dtype_of(X)
+    if len(shape) != 2:
+        raise ValueError(f"Expected 2D array, got {len(shape)}D array instead. X is on a CUDA device.")
+    if shape[0] < 1 or shape[1] < 1:
+        raise ValueError(f"X has {shape[0]} rows and {shape[1]} columns; both must be at least 1")
+    if precision != "auto" and dtype != ("float64" if precision == "float64" else "float32"):
+        raise ValueError(f"precision={precision!r} needs other data than {dtype}: convert X on its device")
+    weights = None if sample_weight is None else device_arrays.weights_like(X, sample_weight)
+    rows = _shoal.Rows(X, weights)
+    return Data(rows, *shape, np.float32 if rows.float32 else np.float64, X, f"cuda:{rows.device}")
+
+
+def _plain(X, least_rows: int) -> bool:
+    """The common case, for which scikit-learn's checks would find nothing and cost more than a small fit."""
+    return (
+        type(X) is np.ndarray
+        and X.ndim == 2
+        and X.dtype.char in "fd"
+        and X.dtype.isnative
+        and X.shape[0] >= least_rows
+        and X.shape[1] >= 1
+    )
+
+
+def _expected(estimator, X) -> bool:
+    known = estimator.__dict__
+    return "feature_names_in_" not in known and known.get("n_features_in_") == X.shape[1]
+
+
+def on_host(X):
+    """Arrays of other libraries in the host's memory, as NumPy arrays of the same memory; anything else unchanged."""
+    if isinstance(X, np.ndarray):
+        return X
+    if hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"):
+        if int(X.__dlpack_device__()[0]) not in device_arrays.HOST_KINDS:
+            raise NotImplementedError(
+                f"X lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host"
+            )
+        return np.from_dlpack(X)
+    return X
+
+
+def readable(array: np.ndarray) -> np.ndarray:
+    """The array itself, or a float64 copy of elements that no source reads (wider than 64 bits, foreign byte order)."""
+    kind = array.dtype.kind
+    if kind not in "biuf":
+        raise ValueError(f"X must hold real numbers; its dtype is {array.dtype}")
+    if array.dtype.itemsize > 8 or not array.dtype.isnative:
+        array = array.astype(np.float64)
+    return array
+
+
+def weights_for(sample_weight, rows: int) -> np.ndarray | None:
+    """One weight for each row, or None for weights of one."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Number):
+        return np.full(rows, sample_weight, dtype=np.float64)
+    weights = np.asarray(on_host(sample_weight))
+    if weights.ndim != 1:
+        raise ValueError(f"Sample weights must be 1D array or scalar; sample_weight has {weights.ndim} dimensions")
+    if weights.shape[0] != rows:
+        raise ValueError(f"sample_weight.shape == {weights.shape}, expected ({rows},)!")
+    if weights.dtype.kind == "O":
+        weights = weights.astype(np.float64)
+    if weights.dtype.kind not in "biuf":
+        raise ValueError(f"sample_weight must hold real numbers; its dtype is {weights.dtype}")
+    return readable(weights)
+
+
+def _is_mapped(array: np.ndarray | None) -> bool:
+    """Whether the array's memory is that of a file mapped shared: then its pages can be given back and come again."""
+    while isinstance(array, np.ndarray):
+        if isinstance(array, np.memmap):
+            return getattr(array, "_mmap", None) is not None and array.mode != "c"
+        array = array.base
+    return False

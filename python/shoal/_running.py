@@ -1,0 +1,193 @@
+"""How a fit is run and what it tells its caller: resources, progress, seeds, and the library's errors."""
+
+from __future__ import annotations
+
+import contextlib
+import numbers
+from typing import Any, Callable, NamedTuple
+
+import numpy as np
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, StrOptions
+
+from . import _shoal
+
+# Below so many differences of an element and a centre in one pass, waking a second thread costs more than it saves.
+# Results do not depend on the number of threads.
+ONE_THREAD_WORK = 60_000
+# A fit of fewer operations ends before a key can be pressed, and needs no thread of its own to watch for that.
+BRIEF_WORK = 100_000_000
+
+# The sentence that users of scikit-learn match this error by.
+ILL_DEFINED = (
+    "Fitting the mixture model failed because some components have ill-defined empirical covariance (for instance "
+    "caused by singleton or collapsed samples). Try to decrease the number of components, increase reg_covar, or scale "
+    "the input data."
+)
+
+RUNNING_CONSTRAINTS: dict[str, list] = {
+    "device": [str, None],
+    "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],
+    "threads": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "memory_limit": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "checkpoint": [str, None],
+    "callback": [callable, None],
+}
+
+
+class Progress(NamedTuple):
+    """What a callback is told after each iteration.
+
+    Attributes
+    ----------
+    phase : str
+        ``"gmm"`` or ``"kmeans"``.
+    step : int
+        Iterations done; restart r begins at r * max_iter.
+    steps : int
+        The most iterations that there can be, of all restarts together.
+    objective : float
+        Mean log-likelihood, or inertia, of the parameters that the iteration started from.
+    """
+
+    phase: str
+    step: int
+    steps: int
+    objective: float
+
+
+def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, Any]:
+    """Where and how a computation over `data` runs, as the binding's keyword arguments."""
+    work = data.count * data.columns * groups
+    device = estimator.device or data.device
+    return {
+        "threads": estimator.threads or (1 if work < ONE_THREAD_WORK else 0),
+        "memory_limit": estimator.memory_limit or 0,
+        "device": device,
+        "device_memory": 0,
+        "products": estimator.precision if estimator.precision in ("tf32", "bf16") else "float32",
+        "brief": device == "cpu" and work * data.columns * iterations < BRIEF_WORK,
+    }
+
+
+def host_resources(estimator, data, groups: int) -> dict[str, Any]:
+    """The same for computations that exist on the host alone."""
+    if data.device != "cpu":
+        raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
+    if estimator.device not in (None, "cpu", "auto"):
+        raise NotImplementedError(f"this runs on the host alone, and device is {estimator.device!r}: set device='cpu'")
+    chosen = resources(estimator, data, groups)
+    return {name: chosen[name] for name in ("threads", "memory_limit", "brief")}
+
+
+def seed_of(random_state) -> int:
+    """A seed for the library's counter-based generators; an int is its own."""
+    if isinstance(random_state, numbers.Integral):
+        if random_state < 0:
+            raise ValueError(f"random_state must not be negative; got {random_state}")
+        return int(random_state)
+    return int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
+
+
+def nth_seed(seed: int, n: int) -> int:
+    """A seed for the n-th of several initializations, far from those that neighbouring seeds lead to."""
+    return (seed + n * 0x9E3779B97F4A7C15) % 2**64
+
+
+def reporter(callback: Callable[[Progress], Any] | None, verbose: int, every: int, objective: str):
+    """What is called after each iteration: the user's callback, and lines for verbose. None when neither is."""
+    if callback is None and not verbose:
+        return None
+
+    def report(phase: str, step: int, steps: int, value: float) -> None:
+        if verbose and (step % every == 0 or step == 1):
+            print(f"Iteration {step} of at most {steps}: {objective} {value:.6g}")
+        if callback is not None:
+            callback(Progress(phase, step, steps, value))
+
+    return report
+
+
+class progress_bar:
+    """A callback that shows a tqdm bar: ``GaussianMixture(callback=shoal.progress_bar())``.
+
+    Parameters
+    ----------
+    **options
+        Handed to ``tqdm.auto.tqdm``.
+    """
+
+    def __init__(self, **options):
+        self.options = options
+        self._bar = None
+
+    def __call__(self, progress: Progress) -> None:
+        from tqdm.auto import tqdm
+
+        if self._bar is None or progress.step <= self._bar.n:
+            self.close()
+            self._bar = tqdm(total=progress.steps, desc=progress.phase, **self.options)
+        self._bar.set_postfix(objective=f"{progress.objective:.6g}", refresh=False)
+        self._bar.update(progress.step - self._bar.n)
+
+    def close(self) -> None:
+        """Leaves the bar as it is; the next fit starts another."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None
+
+    def __getstate__(self):
+        return {"options": self.options, "_bar": None}
+
+    def __deepcopy__(self, memo):
+        return progress_bar(**self.options)
+
+
+@contextlib.contextmanager
+def named_errors(what: str = "X"):
+    """Puts the argument's name, and the words that scikit-learn's users know, before the library's message."""
+    try:
+        yield
+    except ValueError as error:
+        message = str(error)
+        if "ill-defined empirical covariance" in message and not message.startswith(ILL_DEFINED):
+            raise ValueError(f"{ILL_DEFINED}\n{message}") from None
+        if "the value is NaN" in message:
+            raise ValueError(f"Input {what} contains NaN.\n{message}") from None
+        if "infinite" in message and "the value is" in message:
+            raise ValueError(f"Input {what} contains infinity or a value too large for its dtype.\n{message}") from None
+        if message.startswith("the weight of row") or "weights are zero" in message or "of the weights" in message:
+            raise ValueError(f"sample_weight: {message}") from None
+        raise
+
+
+def show_config() -> dict[str, Any]:
+    """Prints and returns what this installation can do.
+
+    Returns
+    -------
+    dict
+        ``version``, ``instruction_set`` of the kernels on this processor, ``cuda`` (whether the package was built with
+        it) and ``devices``: the names that ``device=`` takes here, each with a description.
+    """
+    found: dict[str, Any] = {
+        "version": _shoal.version,
+        "instruction_set": _shoal.instruction_set(),
+        "cuda": _shoal.built_with_cuda,
+        "devices": {"cpu": "the host's processor"},
+    }
+    if _shoal.built_with_cuda:
+        try:
+            for device in _shoal.cuda_devices():
+                memory = device["memory_bytes"] / 2**30
+                found["devices"][f"cuda:{device['index']}"] = f"{device['name']}, {memory:.0f} GiB"
+        except RuntimeError as error:
+            found["cuda_error"] = str(error)
+    print(f"shoal {found['version']}")
+    print(f"  instruction set  {found['instruction_set']}")
+    print(f"  CUDA             {'built' if found['cuda'] else 'not built (configure with SHOAL_CUDA=ON)'}")
+    for name, description in found["devices"].items():
+        print(f"  {name:<16} {description}")
+    if "cuda_error" in found:
+        print(f"  CUDA devices     cannot be used: {found['cuda_error']}")
+    return found

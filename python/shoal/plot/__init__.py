@@ -1,0 +1,25 @@
+"""Pictures of fits, drawn with matplotlib.
+
+Every function takes ``ax=None``: the axes to draw on, or none to make a new figure. Every function returns the axes.
+They take fitted estimators of shoal and of scikit-learn alike, since the attributes have the same names.
+
+Two rules hold for all of them. **Large data are thinned out**: at most ``max_points`` rows are drawn, one from each of
+as many equal stretches of the data, at a place in the stretch that a hash of its number fixes, so that the same data
+give the same picture and no period in the rows shows; the picture says how many rows it shows. Only these rows are read,
+converted and given to the estimator, so a memory-mapped file or an array on a GPU stays where it is. **Colours** are
+those of Okabe and Ito (2008), which people with any common form of colour vision can tell apart. There are eight, and
+the ninth group takes the first again; the numbers at the centres tell them apart.
+"""
+
+try:
+    import matplotlib as _matplotlib  # noqa: F401
+except ImportError as error:
+    raise ImportError("shoal.plot needs matplotlib: pip install 'shoal[plot]'") from error
+
+from ._convergence import convergence
+from ._data import data
+from ._responsibilities import responsibilities
+from ._selection import selection
+from ._silhouette import silhouette
+
+__all__ = ["convergence", "data", "responsibilities", "selection", "silhouette"]

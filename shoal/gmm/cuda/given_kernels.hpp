@@ -1,0 +1,53 @@
+// The kernels of given_moments.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+
+namespace shoal::gmm {
+
+/// Sums of one component's rows, in each lane: the weight, d first moments, then second moments, all pairs (i, j) with
+/// i <= j row by row, or the squares alone.
+struct given_shape {
+  std::size_t components = 0;
+  std::size_t columns = 0;
+  bool pairs = false;  ///< all pairs of columns rather than the squares
+  std::size_t lanes = 0;
+
+  constexpr std::size_t second_size() const { return pairs ? columns * (columns + 1) / 2 : columns; }
+  constexpr std::size_t component_size() const { return 1 + columns + second_size(); }
+  constexpr std::size_t lane_size() const { return components * component_size(); }
+};
+
+/// The random stream of responsibilities: row i has the uniforms of random::stream(seed, id, i · ⌈K / 2⌉), in the order
+/// of the components.
+struct random_responsibilities {
+  std::uint64_t seed = 0;
+  std::uint64_t id = 0;
+};
+
+/// Adds a piece, whose rows each belong to the component labels[i] alone, to `lanes` [lanes][K][component_size]: unit u
+/// of cuda::piece_unit rows of the share to lane u mod lanes.
+template <class Scalar>
+void add_labelled(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels, const double* centres,
+                  const given_shape& shape, double* lanes, cudaStream_t stream);
+extern template void add_labelled(const cuda::device_piece<float>&, const std::int32_t*, const double*,
+                                  const given_shape&, double*, cudaStream_t);
+extern template void add_labelled(const cuda::device_piece<double>&, const std::int32_t*, const double*,
+                                  const given_shape&, double*, cudaStream_t);
+
+/// The same with a row's uniforms over their sum as its responsibilities, rounded to Scalar as on the host.
+/// `uniform_sums` is [piece.count] of scratch.
+template <class Scalar>
+void add_random(const cuda::device_piece<Scalar>& piece, const random_responsibilities& draw, const double* centres,
+                const given_shape& shape, Scalar* uniform_sums, double* lanes, cudaStream_t stream);
+extern template void add_random(const cuda::device_piece<float>&, const random_responsibilities&, const double*,
+                                const given_shape&, float*, double*, cudaStream_t);
+extern template void add_random(const cuda::device_piece<double>&, const random_responsibilities&, const double*,
+                                const given_shape&, double*, double*, cudaStream_t);
+
+}  // namespace shoal::gmm

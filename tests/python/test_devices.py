@@ -1,0 +1,162 @@
+"""Arrays on CUDA devices: used where they lie, with results beside them. Skipped where there is no device."""
+
+import os
+import signal
+import threading
+import time
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from shoal import GaussianMixture, KMeans, _device_arrays, _shoal, make_mixture
+
+
+def devices():
+    try:
+        return _shoal.cuda_devices()
+    except (NotImplementedError, RuntimeError):
+        return []
+
+
+needs_device = pytest.mark.skipif(not devices(), reason="this build or this machine has no CUDA device")
+
+
+def torch_array(X):
+    return pytest.importorskip("torch").as_tensor(X, device="cuda")
+
+
+def cupy_array(X):
+    return pytest.importorskip("cupy").asarray(X)
+
+
+def jax_array(X):
+    jax = pytest.importorskip("jax")
+    return jax.device_put(X, jax.devices("gpu")[0])
+
+
+def host(array):
+    return array.get() if hasattr(array, "get") else np.asarray(array.cpu())
+
+
+LIBRARIES = {"torch": torch_array, "cupy": cupy_array, "jax": jax_array}
+
+
+@pytest.fixture(scope="module")
+def rows():
+    return make_mixture(20_000, 5, 3, random_state=0, dtype=np.float32)[0]
+
+
+def start(X, K=3):
+    return {"weights_init": np.full(K, 1 / K), "means_init": X[:K], "precisions_init": np.tile(np.eye(X.shape[1]), (K, 1, 1))}
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_mixtures_fit_and_predict_where_the_rows_lie(rows, library):
+    X = LIBRARIES[library](rows)
+    options = dict(n_components=3, max_iter=15, **start(rows))
+    there, here = GaussianMixture(**options).fit(X), GaussianMixture(**options).fit(rows)
+    assert_allclose(there.means_, here.means_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.covariances_, here.covariances_, rtol=1e-3, atol=1e-3)
+    for name, tolerance in (("predict_proba", 1e-4), ("score_samples", 1e-3)):
+        result = getattr(there, name)(X)
+        assert type(result).__module__.split(".")[0] == ("torch" if library == "torch" else "cupy")
+        assert result.__dlpack_device__() == X.__dlpack_device__()
+        assert_allclose(host(result), getattr(here, name)(rows), rtol=tolerance, atol=tolerance)
+    labels = there.predict(X)
+    assert labels.__dlpack_device__() == X.__dlpack_device__() and _device_arrays.dtype_of(labels) == "int32"
+    assert (host(labels) == here.predict(rows)).mean() > 0.999
+    assert_allclose(there.score(X), here.score(rows), rtol=1e-5)
+    assert_array_equal(host(GaussianMixture(**options).fit_predict(X)), host(labels))
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_kmeans_fits_and_predicts_where_the_rows_lie(rows, library):
+    X = LIBRARIES[library](rows)
+    there, here = KMeans(6, init=rows[:6]).fit(X), KMeans(6, init=rows[:6]).fit(rows)
+    assert_allclose(there.cluster_centers_, here.cluster_centers_, rtol=1e-4, atol=1e-3)
+    assert there.labels_.__dlpack_device__() == X.__dlpack_device__()
+    assert_array_equal(host(there.labels_), host(there.predict(X)))
+    assert_allclose(there.inertia_, here.inertia_, rtol=1e-4)
+    assert_allclose(there.score(X), -there.inertia_, rtol=1e-6)
+
+
+@needs_device
+@pytest.mark.parametrize("library", ["torch", "cupy"])
+def test_layouts_and_weights(rows, library):
+    to_device = LIBRARIES[library]
+    weights = np.random.default_rng(0).uniform(0.5, 2, len(rows))
+    reference = GaussianMixture(3, max_iter=10, **start(rows)).fit(rows, sample_weight=weights)
+    wide, columns = to_device(np.hstack([rows, rows])), to_device(np.ascontiguousarray(rows.T))
+    for X in (wide[:, :5], columns.T, to_device(rows.astype(np.float64))):
+        for given in (weights, to_device(weights.astype(np.float32)), weights.tolist()):
+            mixture = GaussianMixture(3, max_iter=10, **start(rows)).fit(X, sample_weight=given)
+            assert_allclose(mixture.covariances_, reference.covariances_, rtol=2e-3, atol=2e-3)
+
+
+@needs_device
+def test_nothing_is_copied():
+    torch = pytest.importorskip("torch")
+    X = torch.randn((2**25, 8), device="cuda")  # 1 GiB
+    least = []
+    watch = lambda progress: least.append(torch.cuda.mem_get_info()[0])  # noqa: E731
+    first = X[:4].cpu().numpy()
+    GaussianMixture(4, max_iter=1, **start(first, 4)).fit(X[:1000])
+    before = torch.cuda.mem_get_info()[0]
+    GaussianMixture(4, max_iter=2, callback=watch, **start(first, 4)).fit(X)
+    KMeans(4, init=first, max_iter=2, callback=watch).fit(X)
+    assert before - min(least) < 2**29
+
+
+@needs_device
+def test_host_arrays_can_be_computed_on_a_device(rows):
+    options = dict(n_components=3, max_iter=10, **start(rows))
+    there, here = GaussianMixture(device="cuda", **options).fit(rows), GaussianMixture(**options).fit(rows)
+    assert_allclose(there.covariances_, here.covariances_, rtol=1e-3, atol=1e-3)
+    assert isinstance(there.predict(rows), np.ndarray)
+    rounded = GaussianMixture(device="cuda", precision="tf32", **options).fit(rows)
+    assert_allclose(rounded.means_, here.means_, rtol=0.02, atol=0.02)
+
+
+@needs_device
+def test_what_a_device_cannot_do_is_refused(rows):
+    X = torch_array(rows)
+    with pytest.raises(ValueError, match="CUDA device 0"):
+        GaussianMixture(2, device="cpu").fit(X)
+    with pytest.raises(NotImplementedError, match="move X to the host"):
+        GaussianMixture(2).partial_fit(X)
+    with pytest.raises(NotImplementedError, match="move X to the host"):
+        KMeans(2).fit(X).transform(X)
+    with pytest.raises(ValueError, match="float32 or float64"):
+        KMeans(2).fit(X.half())
+    with pytest.raises(ValueError, match="NaN"):
+        KMeans(2).fit(X * float("nan"))
+    with pytest.raises(ValueError, match="features"):
+        KMeans(2).fit(X).predict(X[:, :3])
+
+
+@needs_device
+def test_ctrl_c():
+    torch = pytest.importorskip("torch")
+    X = torch.randn((2**22, 32), device="cuda")
+    sent = []
+
+    def press():
+        time.sleep(1.5)
+        sent.append(time.perf_counter())
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press).start()
+    with pytest.raises(KeyboardInterrupt):
+        GaussianMixture(64, tol=0, max_iter=100_000, init_params="random_from_data", random_state=0).fit(X)
+    assert time.perf_counter() - sent[0] < 1
+    GaussianMixture(2, random_state=0).fit(X[:1000])
+
+
+def test_a_build_without_cuda_says_so(rows):
+    if _shoal.built_with_cuda:
+        pytest.skip("this build has CUDA")
+    with pytest.raises(NotImplementedError, match="SHOAL_CUDA"):
+        GaussianMixture(2, device="cuda").fit(rows)
