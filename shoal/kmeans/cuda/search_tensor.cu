@@ -22,13 +22,11 @@ namespace {
 constexpr int group_rows = 64;
 // Warpgroups of a block, each on rows of its own: as many as have registers for rows of so many chunks of 16 columns,
 // and for the next ones where these come early.
-#ifndef GROUPS_FOR
 constexpr int groups_for(int chunks, precision precision) {
   if (chunks == 1) return 5;
   return chunks <= (precision == precision::bf16 ? 6 : 4) ? 4 : 3;
 }
 constexpr bool comes_early(int chunks) { return chunks <= 2; }
-#endif
 constexpr int lag = 2;            // tiles before a block's first thread replaces one that all warpgroups have seen
 constexpr int positions = 16;     // scores of one row that a thread sees in a tile
 constexpr int segment_tiles = 4;  // tiles whose scores are told apart by their keys
