@@ -57,6 +57,15 @@ void diagonal_variances(const statistics& sums, std::size_t k, double weight, co
   }
 }
 
+// Only the sum of the second moments over the columns is looked at.
+double spherical_variance(const statistics& sums, std::size_t k, double weight, const double* delta,
+                          double regularization) {
+  const std::size_t d = sums.layout().columns();
+  double sum = 0;
+  for (std::size_t j = 0; j < d; ++j) sum += sums.second(k, j, j) / weight - delta[j] * delta[j];
+  return std::max(sum, 0.0) / static_cast<double>(d) + regularization;
+}
+
 }  // namespace
 
 std::vector<std::size_t> maximise(const statistics& statistics, std::span<const double> centres, double regularization,
@@ -95,11 +104,7 @@ std::vector<std::size_t> maximise(const statistics& statistics, std::span<const 
     } else if (layout.type() == covariance_type::diag) {
       diagonal_variances(statistics, k, weights[k], delta, regularization, into.covariances.data() + k * d);
     } else {
-      std::vector<double> variances(d);
-      diagonal_variances(statistics, k, weights[k], delta, regularization, variances.data());
-      double sum = 0;
-      for (const double variance : variances) sum += variance;
-      into.covariances[k] = sum / static_cast<double>(d);
+      into.covariances[k] = spherical_variance(statistics, k, weights[k], delta, regularization);
     }
   };
   const std::size_t elements = K * (layout.type() == covariance_type::full ? d * d : d);

@@ -58,7 +58,8 @@ class statistics_layout {
 /// (parameters::centres); values combine only about the same centres.
 ///
 /// Full covariances keep for each component the upper triangle of Σ w r (x−c, 1)(x−c, 1)ᵀ, whose last column is S and
-/// whose last element is W. Tied ones keep S, W for each component, diag and spherical ones W, S, Q.
+/// whose last element is W. Tied ones keep S, W for each component, diag and spherical ones W, S, Q; of a spherical Q
+/// only the sum over the columns means anything.
 class statistics {
  public:
   statistics() = default;

@@ -8,10 +8,12 @@
 #include <cstdlib>
 #include <cstring>
 #include <random>
+#include <type_traits>
 #include <vector>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/small_accumulator.hpp>
+#include <shoal/gmm/cuda/small_teams_accumulator.hpp>
 
 #include "../../../tests/gmm/cuda/device_mixture.hpp"
 #include "../../../tests/gmm/reference.hpp"
@@ -60,6 +62,26 @@ double median_time(cudaStream_t stream, const Enqueue& enqueue) {
 }
 
 template <class Scalar>
+void measure_one(const char* kernel, const char* type, shoal::gmm::device_accumulator<Scalar>& accumulator,
+                 const shoal::gmm::device_parameters<Scalar>& parameters, const shoal::gmm::statistics_layout& layout,
+                 const Scalar* values, std::size_t rows, const shoal::cuda::stream& stream) {
+  shoal::cuda::device_buffer<double> sums(layout.size());
+  const auto add = [&] {
+    accumulator.clear(parameters, stream);
+    accumulator.add({values, nullptr, 0, 0, rows}, parameters, stream);
+  };
+  const double added = median_time(stream, add);
+  const double both = median_time(stream, [&] {
+    add();
+    accumulator.merge(sums.data(), parameters, stream);
+  });
+  const auto got = sums.download(layout.size(), stream);
+  std::printf("%-9s %-6s %8zu %3zu %4zu  %-9s  add %.5f ms  add+merge %.5f ms  far %.0f  log-likelihood %.9g\n", type,
+              sizeof(Scalar) == 4 ? "float" : "double", rows, layout.columns(), layout.components(), kernel, added,
+              both, got[2], got[0] / got[1]);
+}
+
+template <class Scalar>
 void measure(const char* type, std::size_t rows, std::size_t columns, std::size_t components) {
   shoal::cuda::stream stream;
   const auto model = reference::random_model(type_of(type), components, columns, 1, 5);
@@ -68,22 +90,16 @@ void measure(const char* type, std::size_t rows, std::size_t columns, std::size_
   const checks::device_mixture<Scalar> mixture(shoal::gmm::prepare<Scalar>(model), stream);
   shoal::cuda::device_buffer<Scalar> values;
   values.upload(data, stream);
-  const auto accumulator = shoal::gmm::make_small_accumulator<Scalar>(checks::shape_of(layout, rows, false));
-  shoal::cuda::device_buffer<double> sums(layout.size());
-  const auto parameters = mixture.view();
-  const auto add = [&] {
-    accumulator->clear(parameters, stream);
-    accumulator->add({values.data(), nullptr, 0, 0, rows}, parameters, stream);
-  };
-  const double added = median_time(stream, add);
-  const double both = median_time(stream, [&] {
-    add();
-    accumulator->merge(sums.data(), parameters, stream);
-  });
-  const auto got = sums.download(layout.size(), stream);
-  std::printf("%-9s %-6s %8zu %3zu %4zu  add %.5f ms  add+merge %.5f ms  far %.0f  log-likelihood %.9g\n", type,
-              sizeof(Scalar) == 4 ? "float" : "double", rows, columns, components, added, both, got[2],
-              got[0] / got[1]);
+  const auto shape = checks::shape_of(layout, rows, false);
+  if (shoal::gmm::fits_small_accumulator<Scalar>(shape)) {
+    const auto accumulator = shoal::gmm::make_small_accumulator<Scalar>(shape);
+    measure_one<Scalar>("one team", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
+  }
+  if constexpr (std::is_same_v<Scalar, float>) {
+    if (!shoal::gmm::fits_team_accumulator(shape)) return;
+    const auto accumulator = shoal::gmm::make_team_accumulator(shape);
+    measure_one<float>("two teams", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
+  }
 }
 
 void measure(const char* type, const char* scalar, std::size_t rows, std::size_t columns, std::size_t components) {

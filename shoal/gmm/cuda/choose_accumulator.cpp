@@ -3,12 +3,16 @@
 #include <shoal/gmm/cuda/device_accumulator.hpp>
 #include <shoal/gmm/cuda/large_accumulator.hpp>
 #include <shoal/gmm/cuda/small_accumulator.hpp>
+#include <shoal/gmm/cuda/small_teams_accumulator.hpp>
 
 namespace shoal::gmm {
 
 // The first kernel that is made for the shape, the most special one first; the plain one is made for all.
 template <class Scalar>
 std::unique_ptr<device_accumulator<Scalar>> make_device_accumulator(const accumulator_shape& shape) {
+  if constexpr (std::is_same_v<Scalar, float>) {
+    if (takes_team_accumulator(shape)) return make_team_accumulator(shape);
+  }
   if (fits_small_accumulator<Scalar>(shape)) return make_small_accumulator<Scalar>(shape);
   if constexpr (std::is_same_v<Scalar, float>) {
     if (takes_large_accumulator(shape)) return make_large_accumulator(shape);

@@ -116,7 +116,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
   const double share = 1 / weight;
   const auto variance = [&](unsigned j) {
     const double delta = first[j] * share;
-    return fmax(second[j] * share - delta * delta, 0.0) + arguments.regularization;
+    return second[j] * share - delta * delta;
   };
   for (unsigned j = group.rank; j < d; j += group.size) {
     rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
@@ -127,7 +127,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
     prepare_diagonal(
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
-          const double value = variance(j);
+          const double value = fmax(variance(j), 0.0) + arguments.regularization;
           variances[j] = value;
           return value;
         },
@@ -135,7 +135,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
   } else {
     double sum = 0;
     for (unsigned j = group.rank; j < d; j += group.size) sum += variance(j);
-    const double mean = group.sum(sum) / d;
+    const double mean = fmax(group.sum(sum), 0.0) / d + arguments.regularization;
     if (group.rank == 0) arguments.model.covariances[k] = mean;
     prepare_diagonal(
         group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);

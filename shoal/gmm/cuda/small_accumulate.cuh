@@ -10,8 +10,8 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/small_kernel.hpp>
+#include <shoal/gmm/cuda/small_parts.cuh>
 #include <shoal/gmm/cuda/tuning.hpp>
-#include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm {
 namespace small {
@@ -33,7 +33,9 @@ template <class T, int Columns, bool Matrix>
 struct shape {
   static constexpr int vector = 16 / static_cast<int>(sizeof(T));
   static constexpr int planes = (Columns + vector - 1) / vector;
-  static constexpr int sums = Matrix ? (Columns + 1) * (Columns + 2) / 2 : 1 + 2 * Columns;
+  /// Without a matrix every column has its Q: what spherical covariances add up afterwards.
+  static constexpr covariance_type type = Matrix ? covariance_type::full : covariance_type::diag;
+  static constexpr int sums = sums_of<type>(Columns);
   static constexpr int factor = Matrix ? Columns * (Columns + 1) / 2 : Columns;
   /// c, then for each column its b and its factors, then the log-constant.
   static constexpr int record = (2 * Columns + factor + 1 + vector - 1) / vector * vector;
@@ -41,27 +43,6 @@ struct shape {
   static constexpr int flushed_sums = (sums + flushes - 1) / flushes;
   static constexpr small_registers registers = registers_for(sums * static_cast<int>(sizeof(T)) / 4);
 };
-
-__device__ inline float exponential_of_two(float x) {
-  float result;
-  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-__device__ inline double exponential_of_two(double x) { return exp2(x); }
-/// Off by at most 2⁻²² for the sums of at least 1 that it is asked for.
-__device__ inline float logarithm_of_two(float x) { return __log2f(x); }
-__device__ inline double logarithm_of_two(double x) { return log2(x); }
-__device__ inline float quotient(float a, float b) { return __fdividef(a, b); }
-__device__ inline double quotient(double a, double b) { return a / b; }
-
-inline constexpr double log2_e = 1.4426950408889634;
-inline constexpr double ln_2 = 0.6931471805599453;
-
-// The head of a lane.
-inline constexpr std::size_t log_likelihood_place = statistics_layout::log_likelihood();
-inline constexpr std::size_t total_weight_place = statistics_layout::total_weight();
-inline constexpr std::size_t far_rows_place = statistics_layout::far_rows();
-inline constexpr std::size_t head_size = 4;
 
 /// Places in the dynamic shared memory of a block.
 template <class T>
@@ -149,26 +130,6 @@ __device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&
   for (int r = 0; r < Rows; ++r) result[r] = value[next] + static_cast<T>(-0.5 * log2_e) * norm[r];
 }
 
-/// Whether a row's best log-density, as a power of two, is so low that its ‖y‖² may be beyond far_norm. Log-constants
-/// are at most zero, so that nothing else can be.
-__device__ inline bool may_be_far(float best) { return !(best >= static_cast<float>(-0.5 * log2_e) * far_norm); }
-
-/// Whether the component that attains `best` is far.
-__device__ inline bool is_far(const small_arguments<float>& a, const float* terms, float best) {
-  for (unsigned k = 0; k < a.components; ++k) {
-    if (terms[k] != best) continue;
-    const double constant = static_cast<double>(a.parameters.packed.log_constants[k]) * log2_e;
-    return !((constant - static_cast<double>(best)) * (2 * ln_2) <= static_cast<double>(far_norm));
-  }
-  return true;
-}
-
-/// Σ w log2 p and Σ w of a thread's near rows.
-struct row_sums {
-  double log_likelihood = 0;
-  double weight = 0;
-};
-
 /// Responsibilities of the stage's rows: terms holds exp(ln p − greatest) and scale what they are to be multiplied by.
 /// Returns whether this thread saw a far row; those have zeros in terms, scale and rows and a bit in far.
 template <class Shape, int Columns, bool Matrix, int Rows, class T>
@@ -236,7 +197,7 @@ __device__ bool expectation(const small_arguments<T>& a, const places<T>& p, con
         float extent = 0;
 #pragma unroll
         for (int i = 0; i < Columns; ++i) extent = fmaxf(extent, fabsf(x[r][i]));
-        far = !(extent <= most_extent) || (may_be_far(best[r]) && is_far(a, terms, best[r]));
+        far = !(extent <= most_extent) || (may_be_far(best[r]) && is_far(a, terms, 1, best[r]));
       }
 #pragma unroll 4
       for (unsigned k = 0; k < a.components; ++k) {
@@ -316,92 +277,12 @@ __device__ void moments(const small_arguments<T>& a, const places<T>& p, unsigne
   }
 }
 
-/// Element (i, j) of a triangle of `order` columns, i <= j, from its place in it.
-__device__ inline void triangle_element(unsigned order, unsigned place, unsigned& i, unsigned& j) {
-  i = 0;
-  while (place >= order - i) place -= order - i++;
-  j = i + place;
-}
-
-/// Where sum `sum` of component k lies in a lane.
-template <int Columns, bool Matrix, class T>
-__device__ std::size_t lane_place(const small_arguments<T>& a, unsigned k, unsigned sum) {
-  constexpr unsigned sums = Matrix ? (Columns + 1) * (Columns + 2) / 2 : 1 + 2 * Columns;
-  if (!Matrix || a.shared_triangle == 0) return head_size + std::size_t{k} * sums + sum;
-  unsigned i = 0, j = 0;
-  triangle_element(Columns + 1, sum, i, j);
-  if (j == Columns) return head_size + std::size_t{k} * (Columns + 1) + i;
-  return a.shared_triangle + std::size_t{i} * Columns - std::size_t{i} * (i + 1) / 2 + j;
-}
-
-/// Does the far rows of a stage in float64, one after another, all threads on each.
-template <int Columns, bool Matrix>
-__device__ void far_rows(const small_arguments<float>& a, const places<float>& p, const float* from,
-                         const float* weights, unsigned count, double* lane) {
-  const device_components<double>& c = a.parameters.in_double;
-  // A stage has room: 64 bytes of terms, rows and scale for each of at least 32 rows, and terms for all components.
-  double* const terms = reinterpret_cast<double*>(p.rows);
-  for (unsigned word = 0; word * 32 < count; ++word) {
-    for (unsigned bits = p.far[word]; bits != 0; bits &= bits - 1) {
-      const unsigned row = word * 32 + static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
-      const float* const x = from + static_cast<std::size_t>(row) * Columns;
-      const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[row]);
-      for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) {
-        double norm = 0;
-        for (int j = 0; j < Columns; ++j) {
-          double y = c.offsets[k * Columns + j];
-          for (int i = Matrix ? 0 : j; i <= j; ++i) {
-            const double z = static_cast<double>(x[i]) - c.centres[k * Columns + i];
-            y += (Matrix ? c.factors[k * a.factor_stride + i * Columns + j] : c.factors[k * Columns + j]) * z;
-          }
-          norm += y * y;
-        }
-        terms[k] = c.log_constants[k] - 0.5 * norm;
-      }
-      __syncthreads();
-      double best = -INFINITY;
-      for (unsigned k = 0; k < a.components; ++k) best = fmax(best, terms[k]);
-      __syncthreads();
-      for (unsigned k = threadIdx.x; k < a.components; k += blockDim.x) terms[k] = exp(terms[k] - best);
-      __syncthreads();
-      double sum = 0;
-      for (unsigned k = 0; k < a.components; ++k) sum += terms[k];
-      constexpr unsigned sums = Matrix ? (Columns + 1) * (Columns + 2) / 2 : 1 + 2 * Columns;
-      const bool tied = Matrix && a.shared_triangle != 0;
-      for (unsigned e = threadIdx.x; e < a.components * sums; e += blockDim.x) {
-        const unsigned k = e / sums;
-        unsigned i = Columns, j = Columns;
-        if constexpr (Matrix) {
-          triangle_element(Columns + 1, e % sums, i, j);
-        } else if (e % sums > 0) {
-          i = (e % sums - 1) % Columns;
-          if (e % sums > Columns) j = i;
-        }
-        const bool common = tied && j < Columns;
-        if (common && k > 0) continue;
-        double added = 0;
-        for (unsigned each = k; each < (common ? a.components : k + 1); ++each) {
-          const double* const centre = c.centres + each * Columns;
-          const double left = i < Columns ? static_cast<double>(x[i]) - centre[i] : 1.0;
-          const double right = j < Columns ? static_cast<double>(x[j]) - centre[j] : 1.0;
-          added += weight * terms[each] / sum * left * right;
-        }
-        lane[lane_place<Columns, Matrix>(a, k, e % sums)] += added;
-      }
-      if (threadIdx.x == 0) {
-        lane[log_likelihood_place] += weight * (best + log(sum) + *c.log_shift);
-        lane[total_weight_place] += weight;
-        lane[far_rows_place] += 1;
-      }
-      __syncthreads();
-    }
-  }
-}
-
-__device__ inline double sum_of_warp(double value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0U, value, step);
-  return value;
-}
+/// All threads of the block.
+struct block_team {
+  unsigned rank = threadIdx.x;
+  unsigned size = blockDim.x;
+  __device__ void sync() const { __syncthreads(); }
+};
 
 /// A lane, and whether what it holds counts.
 struct lane_sums {
@@ -443,7 +324,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
         for (unsigned s = slice + 1; s < last; ++s) part += values[s * components];
         total += static_cast<double>(part);
       }
-      lane.add(lane_place<Columns, Matrix>(a, first + k, sum), total);
+      lane.add(lane_place<Columns, Shape::type>(a, first + k, sum), total);
     }
     if (tied) {
       for (int i = static_cast<int>(threadIdx.x / 32); i < some; i += static_cast<int>(threads / 32)) {
@@ -457,7 +338,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
         total = sum_of_warp(total);
         // Rounds of components after the first add to what it left.
         const lane_sums into{lane.values, lane.empty && first == 0};
-        if (threadIdx.x % 32 == 0) into.add(lane_place<Columns, Matrix>(a, 0, begin + i), total);
+        if (threadIdx.x % 32 == 0) into.add(lane_place<Columns, Shape::type>(a, 0, begin + i), total);
       }
     }
     __syncthreads();
@@ -522,7 +403,10 @@ __device__ void group(const small_arguments<T>& a, const places<T>& p, std::size
             lane.empty = false;
             __syncthreads();
           }
-          far_rows<Columns, Matrix>(a, p, from, weights, count, lane.values);
+          // A stage has room: 64 bytes of terms, rows and scale for each of at least 32 rows, and terms for all
+          // components.
+          far_rows<Columns, Shape::type>(a, block_team(), p.far, reinterpret_cast<double*>(p.rows), from, weights,
+                                         count, lane.values);
         }
       }
     }

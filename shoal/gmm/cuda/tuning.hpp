@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <shoal/gmm/gmm.hpp>
+
 namespace shoal::gmm {
 
 // ---- few columns (small_*) ----
@@ -41,5 +43,32 @@ inline constexpr double group_cost_rows = 48;
 /// How much longer a group takes, for its rows, when there are fewer of them than blocks that a multiprocessor could
 /// run at once: float64 diagonal (2¹⁸, 8, 10) takes 0.0375 ms with one for each multiprocessor and 0.0338 with two.
 inline constexpr double lone_block = 1.05;
+
+/// How a block of two teams is cut: threads that compute responsibilities, of `rows` rows at a time, and threads that
+/// sum the moments of `components` components.
+struct team_sizes {
+  int rows;
+  int expectation_threads;
+  int moment_threads;
+  int components;
+  int moment_unroll;  ///< rows that a thread of the moments has in hand
+};
+
+/// The sums alone take, in float32 at 2²⁰ rows and 10 components, with these sizes and with one team
+/// (small_accumulate): 8 columns, full 0.072 and 0.087 ms, diagonal 0.044 and 0.058, spherical 0.041 and 0.058; full
+/// with 12 columns 0.136 and 0.217, with 16 columns 0.234 and 0.349. At 8 columns full covariances take 0.087 with 128
+/// + 256 threads and 0.091 with 256 + 128; 0.082 with two rows of a thread at a time.
+constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
+  if (type != covariance_type::full) return {4, 256, 128, 2, 2};
+  if (columns <= 8) return {4, 256, 256, 1, 2};
+  if (columns <= 12) return {4, 128, 256, 1, 2};
+  return {4, 128, 128, 1, 1};
+}
+
+/// Two teams are faster from so many rows for each multiprocessor and so many components on: accumulate and merge take,
+/// with two and with one, 0.0171 and 0.0181 ms at (131,072, 8, 8), 0.0239 and 0.0267 at (200,000, 8, 10), but 0.0453
+/// and 0.0420 at (2²⁰, 8, 3), where a stage is soon done.
+inline constexpr std::size_t least_team_rows = 960;
+inline constexpr std::size_t least_team_components = 5;
 
 }  // namespace shoal::gmm
