@@ -198,8 +198,8 @@ void bind_gmm(nb::module_& module) {
         const gmm::update_options options{step_size, regularization, threads, memory_limit};
         double mean = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
-            return gmm::update(model, source, options, weights, control);
+          mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+            return gmm::update(model, source, options, held, control);
           });
         });
         nb::dict made;
