@@ -435,6 +435,7 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
   constexpr unsigned components = Shape::components, size = moments_team<Shape>::size;
   constexpr unsigned stride = Shape::flush_stride;
   const unsigned shares = (a.components + components - 1) / components;
+  team.sync();  // what the group before left in the buffer has been read: only the other team keeps warps together
 #pragma unroll
   for (int c = 0; c < Shape::components; ++c) {
 #pragma unroll
