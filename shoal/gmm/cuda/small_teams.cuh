@@ -82,7 +82,10 @@ template <class Shape>
 struct moments_team {
   unsigned rank = threadIdx.x - Shape::expectation_threads;
   static constexpr unsigned size = Shape::moment_threads;
-  __device__ void sync() const { asm volatile("bar.sync %0, %1;" ::"n"(moments_barrier), "n"(size) : "memory"); }
+  __device__ void sync() const {
+    __syncwarp();
+    asm volatile("bar.sync %0, %1;" ::"n"(moments_barrier), "n"(size) : "memory");
+  }
 };
 
 /// What one team leaves for the other: one of two stages in shared memory.
