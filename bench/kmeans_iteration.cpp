@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -60,7 +61,7 @@ void run(const problem& p, std::size_t threads, double multiply_add) {
   });
   fit.seed(0);
   fit.advance(1);
-  constexpr int steps = 10;
+  constexpr int steps = 20;
   double wall = 1e300, processor = 1e300, mean = 0;
   for (int i = 0; i < steps; ++i) {
     const double before = processor_seconds();
@@ -82,14 +83,17 @@ void run(const problem& p, std::size_t threads, double multiply_add) {
 
 }  // namespace
 
-int main() {
+// Argument: a part of the shape, such as "x2x128"; none runs all.
+int main(int argument_count, char** arguments) {
+  const std::string only = argument_count > 1 ? arguments[1] : "";
   fmt::print("{}\n", shoal::simd_target());
   for (const std::size_t threads : {1, 2}) {
     const double multiply_add = bench::multiply_add_peak(threads, true);
     fmt::print("{} threads: the machine's peak is {:.1f} GFMA/s\n", threads, multiply_add);
     for (const problem& p :
          {problem{1 << 22, 2, 2}, problem{100000, 2, 128}, problem{1 << 20, 16, 64}, problem{1 << 17, 128, 256}}) {
-      run(p, threads, multiply_add);
+      const std::string shape = fmt::format("{}x{}x{}", p.rows, p.columns, p.clusters);
+      if (shape.find(only) != std::string::npos) run(p, threads, multiply_add);
     }
   }
 }

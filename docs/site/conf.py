@@ -1,5 +1,6 @@
 """The documentation site. script/docs builds it; every warning is an error there."""
 
+import inspect
 import pathlib
 import re
 import sys
@@ -32,7 +33,6 @@ source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 extensions = [
     "sphinx.ext.autodoc",
     "sphinx.ext.autosummary",
-    "sphinx.ext.mathjax",
     "numpydoc",
     "myst_parser",
     "sphinx_copybutton",
@@ -41,12 +41,12 @@ extensions = [
 ]
 
 # Markdown: the guide, and the documents of docs/ that it shares with the repository.
-myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # docs/performance.md has levels of headings that are its script's.
 suppress_warnings = ["myst.header"]
 
-# The reference. Methods that scikit-learn's base classes give are named on the page and documented there.
+# The reference: what shoal's classes add or say anew; what scikit-learn's base classes give is documented there.
 autosummary_generate = True
 autodoc_typehints = "none"
 autodoc_member_order = "bysource"
@@ -96,10 +96,11 @@ html_theme_options = {
 }
 
 
-def leave_out_inherited(app, what, name, member, skip, options):
-    """Methods of scikit-learn's base classes refer to its own pages, which are not here."""
-    module = getattr(member, "__module__", None) or ""
-    return True if module.startswith("sklearn") else None
+def leave_out(app, what, name, member, skip, options):
+    """What scikit-learn puts into the classes refers to its own pages; fields of named tuples are told as attributes."""
+    borrowed = (getattr(member, "__module__", None) or "").startswith("sklearn")
+    field = inspect.isdatadescriptor(member) and "Alias for field" in (member.__doc__ or "")
+    return True if borrowed or field else None
 
 
 def unlink_what_is_not_here(app, relative_path, parent_docname, content):
@@ -110,4 +111,4 @@ def unlink_what_is_not_here(app, relative_path, parent_docname, content):
 def setup(app):
     warnings.filterwarnings("error", module="shoal")
     app.connect("include-read", unlink_what_is_not_here)
-    app.connect("autodoc-skip-member", leave_out_inherited)
+    app.connect("autodoc-skip-member", leave_out)

@@ -213,6 +213,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Returns
         -------
         self : GaussianMixture
+
+        Raises
+        ------
+        ValueError
+            When a parameter is out of its range, when there are fewer rows than components, for values or weights that
+            cannot be used (with the first row that has one), and when a covariance collapses (with its component).
+        NotImplementedError
+            When ``device`` names a GPU and the package was built without CUDA.
         """
         self._fit(X, sample_weight, None)
         return self
@@ -221,9 +229,22 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def fit_predict(self, X, y=None, sample_weight=None):
         """Fits the mixture and returns the component of each row; the same as ``fit(X).predict(X)``.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, at least as many as components.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            Weights, not negative. A weight of two is the same as the row twice.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        ValueError, NotImplementedError
+            As :meth:`fit`.
         """
         return self._fit(X, sample_weight, np.int32)
 
@@ -414,9 +435,21 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def predict(self, X):
         """The component of each row: the one with the greatest responsibility.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         data = self._read_fitted(X)
         labels = data.empty(data.count, np.int32)
@@ -426,10 +459,22 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def predict_proba(self, X):
         """The responsibilities of the components for each row.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
         Returns
         -------
         responsibilities : ndarray of shape (n_samples, n_components)
             Rows sum to one; float32 for float32 data.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         data = self._read_fitted(X)
         probabilities = data.empty((data.count, len(self.weights_)), data.dtype)
@@ -439,9 +484,21 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def score_samples(self, X):
         """The log-density of each row.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
         Returns
         -------
         log_density : ndarray of shape (n_samples,)
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         data = self._read_fitted(X)
         density = data.empty(data.count, data.dtype)
@@ -451,9 +508,24 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def score(self, X, y=None, sample_weight=None):
         """The mean log-density of the rows, per unit of weight.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            Weights of the rows.
+
         Returns
         -------
         score : float
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         return self._predict_into(self._read_fitted(X, sample_weight))
 
@@ -497,12 +569,48 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         return X[order], y[order]
 
     def bic(self, X):
-        """The Bayesian information criterion on rows: -2 log-likelihood + parameters * ln(rows). Less is better."""
+        """The Bayesian information criterion on rows: -2 log-likelihood + parameters * ln(rows). Less is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
+        Returns
+        -------
+        bic : float
+            Each row counts once. :func:`shoal.select_components` counts weights.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
+        """
         data = self._read_fitted(X)
         return -2 * self._predict_into(data) * data.count + self._n_parameters() * math.log(data.count)
 
     def aic(self, X):
-        """Akaike's information criterion on rows: -2 log-likelihood + 2 parameters. Less is better."""
+        """Akaike's information criterion on rows: -2 log-likelihood + 2 parameters. Less is better.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
+        Returns
+        -------
+        aic : float
+            Each row counts once. :func:`shoal.select_components` counts weights.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
+        """
         data = self._read_fitted(X)
         return -2 * self._predict_into(data) * data.count + 2 * self._n_parameters()
 

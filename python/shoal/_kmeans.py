@@ -166,6 +166,14 @@ default='k-means++'
         Returns
         -------
         self : KMeans
+
+        Raises
+        ------
+        ValueError
+            When a parameter is out of its range, when there are fewer rows than clusters, for values or weights that
+            cannot be used (with the first row that has one).
+        NotImplementedError
+            When ``device`` names a GPU and the package was built without CUDA.
         """
         data = read(self, X, reset=True, sample_weight=sample_weight)
         self._check_count(data)
@@ -318,11 +326,48 @@ default='k-means++'
         return self._checked(self.init, data)
 
     def fit_predict(self, X, y=None, sample_weight=None):
-        """Fits the centroids and returns ``labels_``."""
+        """Fits the centroids and returns ``labels_``.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, at least as many as clusters.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            Weights, not negative. A weight of two is the same as the row twice.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        ValueError, NotImplementedError
+            As :meth:`fit`.
+        """
         return self.fit(X, sample_weight=sample_weight).labels_
 
     def fit_transform(self, X, y=None, sample_weight=None):
-        """Fits the centroids and returns the rows' distances to them."""
+        """Fits the centroids and returns the rows' distances to them.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, at least as many as clusters.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            Weights, not negative. A weight of two is the same as the row twice.
+
+        Returns
+        -------
+        distances : ndarray of shape (n_samples, n_clusters)
+            In the data's units.
+
+        Raises
+        ------
+        ValueError, NotImplementedError
+            As :meth:`fit`.
+        """
         return self.fit(X, sample_weight=sample_weight).transform(X)
 
     # Using the model
@@ -330,9 +375,21 @@ default='k-means++'
     def predict(self, X):
         """The nearest centroid of each row, the lowest index on a tie.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
         Returns
         -------
         labels : ndarray of shape (n_samples,), int32
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         data = self._read_fitted(X)
         labels = data.empty(data.count, np.int32)
@@ -342,10 +399,22 @@ default='k-means++'
     def transform(self, X):
         """The distance of each row to every centroid.
 
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+
         Returns
         -------
         distances : ndarray of shape (n_samples, n_clusters)
             In the data's units; float32 for float32 data.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
         """
         data = self._read_fitted(X)
         centroids = _numbers(self.cluster_centers_)
@@ -355,7 +424,28 @@ default='k-means++'
         return distances
 
     def score(self, X, y=None, sample_weight=None):
-        """Minus the inertia of the rows."""
+        """Minus the inertia of the rows.
+
+        Parameters
+        ----------
+        X : array-like of shape (n_samples, n_features)
+            Rows, with the columns of the fit.
+        y : Ignored
+        sample_weight : array-like of shape (n_samples,), float or None, default=None
+            Weights of the rows.
+
+        Returns
+        -------
+        score : float
+            In squared units of the data, at most 0.
+
+        Raises
+        ------
+        sklearn.exceptions.NotFittedError
+            When there is no model yet.
+        ValueError
+            When X has other columns than the fit, or a value that is not finite.
+        """
         return -self._predict_into(self._read_fitted(X, sample_weight), None)
 
     def _read_fitted(self, X, sample_weight=None) -> Data:

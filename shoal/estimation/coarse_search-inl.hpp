@@ -20,6 +20,7 @@
 #include <cstdint>
 #include <limits>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <shoal/estimation/nearest.hpp>
@@ -129,8 +130,8 @@ HWY_INLINE hn::Vec<DI> pair_columns(D, hn::Vec<D> even, hn::Vec<D> odd, hn::Vec<
 // those in doubt, whose are wrong, are returned.
 template <class D>
 HWY_INLINE std::uint64_t label_panel_coarsely(D d, const centroid_index<float>& index, const float* HWY_RESTRICT panel,
-                                              std::size_t count, std::int32_t* labels, float* others,
-                                              nearest_scratch<float>& scratch) {
+                                              std::size_t count, const float* next, const float* next_end,
+                                              std::int32_t* labels, float* others, nearest_scratch<float>& scratch) {
   using V = hn::Vec<D>;
   using DI = hn::RebindToSigned<D>;
   using VI = hn::Vec<DI>;
@@ -180,12 +181,15 @@ HWY_INLINE std::uint64_t label_panel_coarsely(D d, const centroid_index<float>& 
   const VI most = hn::Set(di, std::numeric_limits<std::int32_t>::max());
   coarse_least<VI> all0{most, most, hn::Zero(di)}, all1 = all0, all2 = all0;
   constexpr std::size_t panels_in_group = coarse_group / width;
+  constexpr std::size_t line = 64 / sizeof(float);
+  const std::size_t lines_each = static_cast<std::size_t>(next_end - next) / (line * index.panels()) + 1;
   for (std::size_t first = 0; first < index.panels(); first += panels_in_group) {
     coarse_least<VI> least0{most, most, most}, least1 = least0, least2 = least0;
     const std::size_t end = std::min(index.panels(), first + panels_in_group);
     for (std::size_t p = first; p < end; ++p) {
       coarse_scores(di, rows, index.coarse() + p * pairs * width, pairs, half_norms + p * width,
                     hn::Set(di, static_cast<std::int32_t>((p - first) * width)), least0, least1, least2);
+      for (std::size_t i = 0; i < lines_each && next < next_end; ++i, next += line) hwy::Prefetch(next);
     }
     merge_coarse(di, least0, first * width, all0);
     merge_coarse(di, least1, first * width, all1);

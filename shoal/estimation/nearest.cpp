@@ -347,7 +347,11 @@ inline bool find_nearest_coarsely(const centroid_index<float>& index, matrix_vie
   for (std::size_t first = 0; first < rows.rows(); first += width) {
     const std::size_t count = std::min(width, rows.rows() - first);
     turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
-    std::uint64_t doubtful = label_panel_coarsely(d, index, scratch.panel.data(), count, labels + first,
+    // The rows that come next, when they lie there without gaps: between two panels memory would idle.
+    const float* const next = rows.row(first) + count * rows.row_stride();
+    const std::size_t ahead = std::min(width, rows.rows() - first - count) * rows.columns();
+    const float* const next_end = rows.row_stride() == rows.columns() ? next + ahead : next;
+    std::uint64_t doubtful = label_panel_coarsely(d, index, scratch.panel.data(), count, next, next_end, labels + first,
                                                   others == nullptr ? nullptr : others + first, scratch);
     for (; doubtful != 0; doubtful &= doubtful - 1, ++doubts) {
       scratch.doubtful.push_back(first + static_cast<std::size_t>(std::countr_zero(doubtful)));

@@ -121,7 +121,7 @@ struct update_options {
   std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
 };
 
-/// One step of stepwise EM (Cappé & Moulines 2009, equation 15), for rows that come in batches: with s the expected
+/// One step of stepwise EM (Cappé & Moulines 2009), for rows that come in batches: with s the expected
 /// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
 /// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
 /// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the

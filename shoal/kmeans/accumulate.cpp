@@ -248,9 +248,28 @@ HWY_NOINLINE std::int32_t nearest_in_float64(const T* row, const double* centroi
   return nearest;
 }
 
+// Σ of the lanes in float64.
+template <class D>
+HWY_INLINE double sum_lanes_in_double(D d, hn::Vec<D> v) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)d;
+  return static_cast<double>(hn::GetLane(v));
+#else
+  if constexpr (sizeof(hn::TFromD<D>) == 8) {
+    return sum_lanes(d, v);
+  } else {
+    const hn::Half<D> half;
+    const hn::Rebind<double, hn::Half<D>> wide;
+    return sum_lanes(wide,
+                     hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, v))));
+  }
+#endif
+}
+
 // One block whose rows have no gaps between them. Every lane sums at most 128 rows in Scalar before float64. Returns
-// false when a sum left the range of Scalar; the labels are right then, and nothing was added.
-template <std::size_t Columns, class T>
+// false when a sum left the range of Scalar; the labels are right then, and nothing was added. When Clusters is not
+// zero it is their number, and the sums stay in registers.
+template <std::size_t Columns, std::size_t Clusters, class T>
 HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_input<T>& block, std::int32_t* labels,
                           statistics& into) {
   const hn::ScalableTag<T> d;
@@ -259,8 +278,8 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
   constexpr std::size_t terms = 1 + Columns;  // of each cluster: Σ w, Σ w(x − c)
   const std::size_t lanes = hn::Lanes(d);
   const std::size_t count = block.rows.rows();
-  const std::size_t clusters = centroids.clusters();
-  const T* rounded = centroids.rounded();
+  const std::size_t clusters = Clusters > 0 ? Clusters : centroids.clusters();
+  const T* HWY_RESTRICT const rounded = centroids.rounded();
 
   // The labels are those of the float64 definition when the gap between the two least distances exceeds what rounding
   // can do to both: (d + 3) roundings of a distance D, and 2√D·η + η² for centroids moved by η ≤ unit·‖c‖, where
@@ -278,10 +297,34 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
   for (std::size_t begin = 0; begin < count; begin += run) {
     const std::size_t end = std::min(count, begin + run);
     HWY_ALIGN T partial[most_fused_clusters * terms * most_lanes_here];
-    std::fill_n(partial, clusters * terms * lanes, T{0});
+    std::array<V, std::max<std::size_t>(Clusters, 1) * terms> held;
+    if constexpr (Clusters > 0) {
+      unrolled<Clusters * terms>([&](auto i) HWY_ATTR { held[i] = hn::Zero(d); });
+    } else {
+      std::fill_n(partial, clusters * terms * lanes, T{0});
+    }
     V partial_inertia = hn::Zero(d);
 
-    const auto add = [&](const T* rows, V weight, std::int32_t* out) HWY_ATTR {
+    HWY_ALIGN T last_rows[Columns * most_lanes_here];
+    HWY_ALIGN T last_weights[most_lanes_here] = {};
+    std::array<std::int32_t, most_lanes_here> last_labels;
+    for (std::size_t i = begin; i < end; i += lanes) {
+      const T* rows = block.rows.row(i);
+      V weight = hn::Set(d, T{1});
+      std::int32_t* out = labels + i;
+      const bool whole = i + lanes <= end;
+      if (HWY_UNLIKELY(!whole)) {
+        for (std::size_t lane = 0; lane < lanes; ++lane) {  // lanes beyond the end repeat its last row with weight 0
+          std::copy_n(block.rows.row(std::min(i + lane, end - 1)), Columns, last_rows + lane * Columns);
+          if (i + lane < end) last_weights[lane] = block.weights == nullptr ? T{1} : block.weights[i + lane];
+        }
+        rows = last_rows;
+        weight = hn::Load(d, last_weights);
+        out = last_labels.data();
+      } else if (block.weights != nullptr) {
+        weight = hn::LoadU(d, block.weights + i);
+      }
+
       std::array<V, Columns> x;
       load_columns<Columns>(d, rows, x);
       V best = hn::Zero(d), second = hn::Set(d, std::numeric_limits<T>::max() / 16), label = hn::Zero(d);
@@ -320,41 +363,40 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
         label = hn::Load(d, exact);
       }
       partial_inertia = hn::MulAdd(weight, best, partial_inertia);
-      T* sum = partial;
-      for (std::size_t k = 0; k < clusters; ++k, sum += terms * lanes) {
-        const V mine = hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<T>(k))), weight);
-        hn::Store(hn::Add(hn::Load(d, sum), mine), d, sum);
-        unrolled<Columns>([&](auto j) HWY_ATTR {
-          T* at = sum + (1 + j) * lanes;
-          const V difference = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
-          hn::Store(hn::MulAdd(mine, difference, hn::Load(d, at)), d, at);
+      const auto weight_in = [&](std::size_t k) HWY_ATTR {
+        return hn::IfThenElseZero(hn::Eq(label, hn::Set(d, static_cast<T>(k))), weight);
+      };
+      if constexpr (Clusters > 0) {
+        unrolled<Clusters>([&](auto k) HWY_ATTR {
+          const V mine = weight_in(k);
+          held[k * terms] = hn::Add(held[k * terms], mine);
+          unrolled<Columns>([&](auto j) HWY_ATTR {
+            const V difference = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
+            held[k * terms + 1 + j] = hn::MulAdd(mine, difference, held[k * terms + 1 + j]);
+          });
         });
+      } else {
+        T* sum = partial;
+        for (std::size_t k = 0; k < clusters; ++k, sum += terms * lanes) {
+          const V mine = weight_in(k);
+          hn::Store(hn::Add(hn::Load(d, sum), mine), d, sum);
+          unrolled<Columns>([&](auto j) HWY_ATTR {
+            T* at = sum + (1 + j) * lanes;
+            const V difference = hn::Sub(x[j], hn::Set(d, rounded[k * Columns + j]));
+            hn::Store(hn::MulAdd(mine, difference, hn::Load(d, at)), d, at);
+          });
+        }
       }
-    };
+      if (HWY_UNLIKELY(!whole)) std::copy_n(last_labels.begin(), end - i, labels + i);
+    }
 
-    std::size_t i = begin;
-    if (block.weights == nullptr) {
-      for (; i + lanes <= end; i += lanes) add(block.rows.row(i), hn::Set(d, T{1}), labels + i);
+    inertia += sum_lanes_in_double(d, partial_inertia);
+    if constexpr (Clusters > 0) {
+      unrolled<Clusters * terms>([&](auto term) HWY_ATTR { sums[term] += sum_lanes_in_double(d, held[term]); });
     } else {
-      for (; i + lanes <= end; i += lanes) add(block.rows.row(i), hn::LoadU(d, block.weights + i), labels + i);
-    }
-    if (i < end) {
-      HWY_ALIGN T rows[Columns * most_lanes_here];
-      HWY_ALIGN T weight[most_lanes_here] = {};
-      std::array<std::int32_t, most_lanes_here> out;
-      for (std::size_t lane = 0; lane < lanes; ++lane) {  // lanes beyond the end repeat its last row with weight 0
-        std::copy_n(block.rows.row(std::min(i + lane, end - 1)), Columns, rows + lane * Columns);
-        if (i + lane < end) weight[lane] = block.weights == nullptr ? T{1} : block.weights[i + lane];
+      for (std::size_t term = 0; term < clusters * terms; ++term) {
+        sums[term] += sum_lanes_in_double(d, hn::Load(d, partial + term * lanes));
       }
-      add(rows, hn::Load(d, weight), out.data());
-      std::copy_n(out.begin(), end - i, labels + i);
-    }
-
-    HWY_ALIGN T inertias[most_lanes_here];
-    hn::Store(partial_inertia, d, inertias);
-    for (std::size_t lane = 0; lane < lanes; ++lane) inertia += static_cast<double>(inertias[lane]);
-    for (std::size_t term = 0; term < clusters * terms; ++term) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) sums[term] += static_cast<double>(partial[term * lanes + lane]);
     }
   }
 
@@ -381,18 +423,35 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
   return true;
 }
 
+// So many sums fit into registers beside the rest (AVX2 keeps some in memory).
+constexpr std::size_t most_held_sums = 12;
+
+template <std::size_t Columns, class T>
+HWY_INLINE bool add_fused_columns(const prepared_centroids<T>& centroids, const block_input<T>& block,
+                                  std::int32_t* labels, statistics& into) {
+  constexpr std::size_t most_clusters = most_held_sums / (1 + Columns);
+  if (centroids.clusters() == 2) return add_fused<Columns, 2>(centroids, block, labels, into);
+  if constexpr (most_clusters >= 3) {
+    if (centroids.clusters() == 3) return add_fused<Columns, 3>(centroids, block, labels, into);
+  }
+  if constexpr (most_clusters >= 4) {
+    if (centroids.clusters() == 4) return add_fused<Columns, 4>(centroids, block, labels, into);
+  }
+  return add_fused<Columns, 0>(centroids, block, labels, into);
+}
+
 template <class T>
 HWY_INLINE bool add_fused_with(const prepared_centroids<T>& centroids, const block_input<T>& block,
                                std::int32_t* labels, statistics& into) {
   switch (centroids.columns()) {
     case 1:
-      return add_fused<1>(centroids, block, labels, into);
+      return add_fused_columns<1>(centroids, block, labels, into);
     case 2:
-      return add_fused<2>(centroids, block, labels, into);
+      return add_fused_columns<2>(centroids, block, labels, into);
     case 3:
-      return add_fused<3>(centroids, block, labels, into);
+      return add_fused_columns<3>(centroids, block, labels, into);
     default:
-      return add_fused<4>(centroids, block, labels, into);
+      return add_fused_columns<4>(centroids, block, labels, into);
   }
 }
 

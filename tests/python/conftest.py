@@ -4,6 +4,10 @@ import re
 
 import numpy as np
 import pytest
+import sklearn
+
+# Other releases of scikit-learn lack some of the tests that the exclusions name.
+EXCLUSIONS_WRITTEN_FOR = "1.9."
 
 
 @pytest.fixture
@@ -17,7 +21,7 @@ def global_dtype(request):
 
 
 def pytest_collection_modifyitems(config, items):
-    """Leaves out what a module's EXCLUDED = {pattern: reason} names; a pattern that names nothing is an error."""
+    """Leaves out what a module's EXCLUDED = {pattern: reason} names; one that names nothing is an error."""
     kept, left_out, used = [], [], set()
     modules = {}
     for item in items:
@@ -33,7 +37,8 @@ def pytest_collection_modifyitems(config, items):
         if (name, pattern) not in used
     ]
     # A run of chosen tests (-k, file::name) sees only part of a module.
-    if stale and not config.option.keyword and not any("::" in argument for argument in config.args):
+    current = sklearn.__version__.startswith(EXCLUSIONS_WRITTEN_FOR)
+    if stale and current and not config.option.keyword and not any("::" in argument for argument in config.args):
         raise pytest.UsageError(f"EXCLUDED names tests that are not there: {stale}")
     if left_out:
         config.hook.pytest_deselected(items=left_out)

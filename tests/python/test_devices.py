@@ -48,7 +48,8 @@ def rows():
 
 
 def start(X, K=3):
-    return {"weights_init": np.full(K, 1 / K), "means_init": X[:K], "precisions_init": np.tile(np.eye(X.shape[1]), (K, 1, 1))}
+    precisions = np.tile(np.eye(X.shape[1]), (K, 1, 1))
+    return {"weights_init": np.full(K, 1 / K), "means_init": X[:K], "precisions_init": precisions}
 
 
 @needs_device
@@ -107,7 +108,7 @@ def test_nothing_is_copied():
     before = torch.cuda.mem_get_info()[0]
     GaussianMixture(4, max_iter=2, callback=watch, **start(first, 4)).fit(X)
     KMeans(4, init=first, max_iter=2, callback=watch).fit(X)
-    assert before - min(least) < 2**29
+    assert before - min(least) < 2**29 + 2**28  # labels and what the fit keeps for each row; a copy is 2**30
 
 
 @needs_device

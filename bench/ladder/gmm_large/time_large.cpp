@@ -5,12 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 #include <random>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
-#include <shoal/gmm/cuda/large_accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/kernel_checks.hpp"
 #include "../../../tests/gmm/reference.hpp"
 
 namespace {
@@ -63,7 +65,8 @@ std::vector<float> rows_of(const shoal::gmm::model& mixture, std::size_t count) 
   return rows;
 }
 
-void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread) {
+void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread,
+                shoal::precision precision = shoal::precision::float32) {
   const auto mixture = reference::random_model(type, components, columns, spread, 1);
   const shoal::cuda::stream stream;
   const checks::device_mixture<float> device(shoal::gmm::prepare<float>(mixture), stream);
@@ -74,7 +77,8 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
   shape.share_rows = count;
   shape.multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
   shape.shared_bytes = properties.sharedMemPerBlockOptin;
-  const auto accumulator = shoal::gmm::make_large_accumulator(shape);
+  shape.precision = precision;
+  const auto accumulator = shoal::gmm::make_device_accumulator<float>(shape);
   shoal::cuda::device_buffer<float> rows;
   rows.upload(rows_of(mixture, count), stream);
   shoal::cuda::device_buffer<double> sums(shape.layout.size());
@@ -89,19 +93,41 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
       stream, [&] { accumulator->merge(sums.data(), device.view(), stream); }, 10);
   const double whole = time_graph(stream, all, 20);
   const double again = time_graph(stream, all, 20);
-  std::printf("%-5s %8zu x %3zu K=%3zu spread %4.1f: whole %8.4f ms (again %8.4f), clear %7.4f, merge %7.4f, W0 %.3f\n",
-              type == covariance_type::full ? "full" : "tied", count, columns, components, spread, whole, again, clear,
-              merge, sums.download(shape.layout.size(), stream)[shape.layout.weight(0)]);
+  std::printf(
+      "%-9s %-7s %8zu x %3zu K=%3zu spread %4.1f: whole %8.4f ms (again %8.4f), clear %7.4f, merge %7.4f, W0 %.3f\n",
+      checks::name(type).c_str(), precision_name(precision).data(), count, columns, components, spread, whole, again,
+      clear, merge, sums.download(shape.layout.size(), stream)[shape.layout.weight(0)]);
   std::fflush(stdout);
+}
+
+covariance_type type_of(const std::string& name) {
+  for (const covariance_type type : checks::all_types) {
+    if (checks::name(type) == name) return type;
+  }
+  throw std::invalid_argument("no such covariance type: " + name);
 }
 
 }  // namespace
 
-int main() {
+// All shapes of the ladder, or one: TYPE ROWS COLUMNS COMPONENTS SPREAD, and perhaps tf32.
+int main(int count, char** arguments) {
+  if (count >= 6) {
+    const bool coarse = count == 7 && std::string(arguments[6]) == "tf32";
+    time_shape(type_of(arguments[1]), std::stoul(arguments[2]), std::stoul(arguments[3]), std::stoul(arguments[4]),
+               std::stod(arguments[5]), coarse ? shoal::precision::tf32 : shoal::precision::float32);
+    return 0;
+  }
   for (const double spread : {0.3, 3.0}) {
-    time_shape(covariance_type::full, 581012, 54, 7, spread);
-    time_shape(covariance_type::full, 1048576, 32, 64, spread);
-    time_shape(covariance_type::full, 1048576, 128, 32, spread);
+    for (const shoal::precision precision : {shoal::precision::float32, shoal::precision::tf32}) {
+      for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+        time_shape(type, 1000000, 128, 1024, spread, precision);
+        time_shape(type, 1000000, 64, 256, spread, precision);
+        time_shape(type, 1000000, 128, 16, spread, precision);
+      }
+      time_shape(covariance_type::full, 581012, 54, 7, spread, precision);
+      time_shape(covariance_type::full, 1048576, 32, 64, spread, precision);
+      time_shape(covariance_type::full, 1048576, 128, 32, spread, precision);
+    }
   }
   time_shape(covariance_type::full, 1048576, 16, 16, 0.3);
   time_shape(covariance_type::full, 1048576, 64, 16, 0.3);

@@ -1,9 +1,10 @@
-// One Lloyd iteration on a GPU, by shape: the whole step as a fit runs it, and its parts.
+// One Lloyd iteration on a GPU as a fit runs it, on uniform noise, by shape:
+// device_iteration [float32|tf32|bf16] [ROWS COLUMNS CLUSTERS]...
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <cstdio>
 #include <cstdlib>
+#include <string_view>
 #include <vector>
 
 #include <shoal/execution/cuda/device_rows.hpp>
@@ -11,17 +12,9 @@
 #include <shoal/io/row_source.hpp>
 #include <shoal/kmeans/cuda/device_lloyd.hpp>
 
+#include "made_rows.hpp"
+
 namespace {
-
-struct shape {
-  std::size_t rows, columns, clusters;
-};
-
-std::uint64_t state = 88172645463325252u;
-float uniform() {
-  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-  return static_cast<float>(state >> 40) * 0x1p-24f - 0.5f;
-}
 
 // Milliseconds of one step, the median of some batches.
 double time_steps(shoal::kmeans::clustering_stepper& stepper, std::size_t& steps) {
@@ -47,37 +40,32 @@ double time_steps(shoal::kmeans::clustering_stepper& stepper, std::size_t& steps
 int main(int count, char** arguments) {
   std::vector<shape> shapes{{10'000'000, 2, 2},  {100'000, 2, 128},  {100'000, 128, 2},
                             {1'000'000, 16, 64}, {1 << 22, 32, 256}, {1 << 20, 128, 1024}};
-  if (count == 4) {
-    shapes = {{std::strtoull(arguments[1], nullptr, 10), std::strtoull(arguments[2], nullptr, 10),
-               std::strtoull(arguments[3], nullptr, 10)}};
+  const std::string_view name = count > 1 ? arguments[1] : "float32";
+  auto products = shoal::precision::float32;
+  for (const auto one : {shoal::precision::tf32, shoal::precision::bf16}) {
+    if (shoal::precision_name(one) == name) products = one;
+  }
+  if (count > 4) shapes.clear();
+  for (int i = 2; i + 2 < count; i += 3) {
+    const auto number = [&](int at) { return static_cast<std::size_t>(std::strtoull(arguments[at], nullptr, 10)); };
+    shapes.push_back({number(i), number(i + 1), number(i + 2)});
   }
   const auto workers = shoal::make_threads(0);
   const shoal::fold_context context{workers.get(), 0, {}};
   const int device = 0;
-  shoal::cuda::device_group group(std::span(&device, 1));
-  std::printf("%s\n%10s %7s %8s %9s %10s %6s\n", group.description().c_str(), "rows", "columns", "clusters", "data",
-              "ms a step", "steps");
+  shoal::cuda::device_group group(std::span(&device, 1), products);
+  std::printf("%s, %s\n%10s %7s %8s %10s %6s\n", group.description().c_str(), shoal::precision_name(products).data(),
+              "rows", "columns", "clusters", "ms a step", "steps");
   for (const shape& s : shapes) {
-    for (const bool clustered : {false, true}) {
-      std::vector<float> centres(s.clusters * s.columns);
-      for (float& value : centres) value = 4 * uniform();
-      std::vector<float> values(s.rows * s.columns);
-      for (std::size_t i = 0; i < s.rows; ++i) {
-        const std::size_t centre = static_cast<std::size_t>((uniform() + 0.5f) * static_cast<float>(s.clusters));
-        for (std::size_t j = 0; j < s.columns; ++j) {
-          values[i * s.columns + j] = (clustered ? centres[centre * s.columns + j] : 0) + uniform();
-        }
-      }
-      const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));
-      shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
-      std::vector<double> first(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(s.clusters * s.columns));
-      const auto stepper =
-          shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
-      std::size_t steps = 0;
-      const double milliseconds = time_steps(*stepper, steps);
-      std::printf("%10zu %7zu %8zu %9s %10.4f %6zu\n", s.rows, s.columns, s.clusters,
-                  clustered ? "clustered" : "uniform", milliseconds, steps);
-      std::fflush(stdout);
-    }
+    const std::vector<float> values = make_rows(s, false);
+    const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));
+    shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
+    const std::vector<double> first = first_rows(s, values);
+    const auto stepper =
+        shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+    std::size_t steps = 0;
+    const double milliseconds = time_steps(*stepper, steps);
+    std::printf("%10zu %7zu %8zu %10.4f %6zu\n", s.rows, s.columns, s.clusters, milliseconds, steps);
+    std::fflush(stdout);
   }
 }

@@ -9,13 +9,9 @@
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
-namespace {
+#include "made_rows.hpp"
 
-std::uint64_t state = 88172645463325252u;
-float uniform() {
-  state ^= state << 13, state ^= state >> 7, state ^= state << 17;
-  return static_cast<float>(state >> 40) * 0x1p-24f - 0.5f;
-}
+namespace {
 
 namespace cuda = shoal::cuda;
 
@@ -27,9 +23,10 @@ void count_doubtful(cuda::device_rows<float>& rows, const std::vector<double>& c
   const cuda::gpu& gpu = rows.group()[0];
   cuda::device_buffer<double> values, turned(columns * padded);
   cuda::device_buffer<float> rounded(clusters * columns), origin, negated(columns * padded), half_norms(padded);
-  cuda::device_buffer<float> tensor(
+  cuda::device_buffer<unsigned char> tensor(
       static_cast<std::size_t>(padded) / 64 *
-      shoal::kmeans::tensor_tile(shoal::kmeans::tensor_columns(static_cast<int>(columns))));
+      shoal::kmeans::tensor_tile_bytes(shoal::kmeans::tensor_columns(static_cast<int>(columns)),
+                                       shoal::precision::float32));
   cuda::device_buffer<shoal::kmeans::search_bounds> bounds(1);
   cuda::device_buffer<std::int32_t> labels(rows.rows());
   cuda::device_buffer<unsigned> counts(3);
@@ -73,27 +70,16 @@ void count_doubtful(cuda::device_rows<float>& rows, const std::vector<double>& c
 }  // namespace
 
 int main() {
-  struct shape {
-    std::size_t rows, columns, clusters;
-  };
   const auto workers = shoal::make_threads(0);
   const shoal::fold_context context{workers.get(), 0, {}};
   const int device = 0;
   cuda::device_group group(std::span(&device, 1));
   for (const shape& s : {shape{100'000, 2, 128}, {1'000'000, 16, 64}, {1 << 20, 32, 256}, {1 << 18, 128, 1024}}) {
     for (const bool clustered : {false, true}) {
-      std::vector<float> centres(s.clusters * s.columns);
-      for (float& value : centres) value = 4 * uniform();
-      std::vector<float> values(s.rows * s.columns);
-      for (std::size_t i = 0; i < s.rows; ++i) {
-        const auto centre = static_cast<std::size_t>((uniform() + 0.5f) * static_cast<float>(s.clusters));
-        for (std::size_t j = 0; j < s.columns; ++j) {
-          values[i * s.columns + j] = (clustered ? centres[centre * s.columns + j] : 0) + uniform();
-        }
-      }
+      const std::vector<float> values = make_rows(s, clustered);
       const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));
       cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
-      std::vector<double> first(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(s.clusters * s.columns));
+      const std::vector<double> first = first_rows(s, values);
       count_doubtful(rows, first, s.clusters, clustered ? "clustered, first step" : "noise, first step");
       const auto stepper =
           shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});

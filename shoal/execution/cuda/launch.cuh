@@ -24,7 +24,7 @@ __device__ inline void wait_for_predecessor() {
 
 /// Launches a kernel that calls wait_for_predecessor(), so that its launch is under way while the work before it ends.
 template <class... Parameters, class... Arguments>
-void launch_in_turn(void (*kernel)(Parameters...), unsigned blocks, unsigned threads, std::size_t shared,
+void launch_in_turn(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
                     cudaStream_t stream, const Arguments&... arguments) {
   if (shared > ordinary_shared_bytes) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
@@ -32,8 +32,8 @@ void launch_in_turn(void (*kernel)(Parameters...), unsigned blocks, unsigned thr
   }
   cudaLaunchAttribute attribute{};
   cudaLaunchConfig_t config{};
-  config.gridDim = dim3(blocks);
-  config.blockDim = dim3(threads);
+  config.gridDim = blocks;
+  config.blockDim = threads;
   config.dynamicSmemBytes = shared;
   config.stream = stream;
   start_early(config, attribute);

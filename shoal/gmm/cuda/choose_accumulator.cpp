@@ -2,6 +2,7 @@
 
 #include <shoal/gmm/cuda/device_accumulator.hpp>
 #include <shoal/gmm/cuda/large_accumulator.hpp>
+#include <shoal/gmm/cuda/large_diagonal_accumulator.hpp>
 #include <shoal/gmm/cuda/small_accumulator.hpp>
 #include <shoal/gmm/cuda/small_teams_accumulator.hpp>
 
@@ -16,6 +17,7 @@ std::unique_ptr<device_accumulator<Scalar>> make_device_accumulator(const accumu
   if (fits_small_accumulator<Scalar>(shape)) return make_small_accumulator<Scalar>(shape);
   if constexpr (std::is_same_v<Scalar, float>) {
     if (takes_large_accumulator(shape)) return make_large_accumulator(shape);
+    if (takes_large_diagonal_accumulator(shape)) return make_large_diagonal_accumulator(shape);
   }
   return make_plain_accumulator<Scalar>(shape);
 }

@@ -7,6 +7,7 @@
 #include <memory>
 
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/precision.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {
@@ -55,6 +56,7 @@ struct accumulator_shape {
   std::size_t multiprocessors = 0;  ///< of this GPU
   std::size_t shared_bytes = 0;     ///< most shared memory of a block
   bool weighted = false;
+  shoal::precision precision = shoal::precision::float32;  ///< the least that products of float32 rows must keep
 };
 
 /// The fastest kernel for that shape (tuning.hpp says what was measured).

@@ -48,8 +48,9 @@ class device_expectation_maximization final : public mixture_stepper {
     cuda::device_group& group = rows.group();
     for (std::size_t g = 0; g < group.size(); ++g) {
       const cuda::device_scope scope(group[g].device);
-      accumulators_.push_back(make_device_accumulator<Scalar>(
-          {layout_, rows.share_rows(g), group[g].multiprocessors, group[g].shared_bytes, rows.weighted()}));
+      accumulators_.push_back(
+          make_device_accumulator<Scalar>({layout_, rows.share_rows(g), group[g].multiprocessors, group[g].shared_bytes,
+                                           rows.weighted(), group.precision()}));
       statistics_.emplace_back(layout_.size());
     }
     const cuda::device_scope scope(group[0].device);

@@ -8,16 +8,13 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
+#include <shoal/gmm/cuda/large_tuning.hpp>
 
 namespace shoal::gmm {
 namespace {
 
-// Responsibilities of so many rows and components are kept at a time: 128 MiB, so that kernels are long beside the gaps
-// between them.
-constexpr std::size_t chunk_terms = std::size_t{1} << 25;
 // Elements of a chunk are counted in 32 bits.
 constexpr std::size_t most_chunk_rows = std::size_t{1} << 22;
-constexpr std::size_t most_lane_bytes = std::size_t{256} << 20;
 
 constexpr std::size_t up_to(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
@@ -36,21 +33,23 @@ class large_accumulator final : public device_accumulator<float> {
     problem_.components = static_cast<int>(components);
     problem_.groups = large::compiled_groups(layout_.columns());
     problem_.width = large::vector_width(problem_.groups, layout_.columns());
+    problem_.products = shape.precision == precision::float32 ? 3 : 1;
     problem_.tied = layout_.type() == covariance_type::tied;
     const int groups = problem_.groups;
     const auto sums = static_cast<std::size_t>(large::sums_size(groups));
 
     const std::size_t share = up_to(std::max<std::size_t>(shape.share_rows, 1), cuda::piece_unit);
-    problem_.chunk_rows =
-        std::min({share, std::max(chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit,
-                  most_chunk_rows});
+    problem_.chunk_rows = std::min(
+        {share, std::max(large::chunk_terms / components / cuda::piece_unit, std::size_t{1}) * cuda::piece_unit,
+         most_chunk_rows});
     // As many lanes as fill the processors once, but for small shares and large statistics.
     const large::moments_plan plan = plan_of(layout_);
     const std::size_t groups_of_components = (components + static_cast<std::size_t>(plan.block_components) - 1) /
                                              static_cast<std::size_t>(plan.block_components);
     const std::size_t blocks = shape.multiprocessors * static_cast<std::size_t>(plan.blocks);
     const std::size_t sections = share / large::section_rows;
-    const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
+    const std::size_t by_memory =
+        std::max<std::size_t>(1, large::most_lane_bytes / (2 * components * sums * sizeof(double)));
     problem_.lanes =
         static_cast<int>(std::min({std::max<std::size_t>(1, blocks / groups_of_components), sections, by_memory}));
 

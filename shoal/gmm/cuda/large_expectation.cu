@@ -5,24 +5,18 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/large_groups.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
+#include <shoal/gmm/cuda/large_tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large {
 namespace {
 
-// How a kernel for so many groups of columns is cut: tiles of 16 rows that pass the components together in a warp,
-// warps of a block, and blocks that fit on a multiprocessor by their registers.
-constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
-constexpr int block_warps(int groups) { return groups <= 4 ? 8 : (groups <= 8 ? 6 : 12); }
-constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
-
 // Components in shared memory at a time; while they are used, the next ones arrive.
 constexpr int stage_components(int groups) {
-  // Few columns leave room for more than two blocks, if their stages do: 0.439 ms at (2²⁰, 16, 16), and 0.466 with 40.
-  const int most = (groups <= 3 ? 20 : 40) << 10;
-  const int some = most / (record_size(groups) * 16);
+  const int some = stage_bytes(groups) / (record_size(groups) * 16);
   return some < 1 ? 1 : some;
 }
 constexpr int stage_size(int groups) { return stage_components(groups) * record_size(groups); }
@@ -117,7 +111,7 @@ struct split_rows {
 
 // ‖y‖² of rows g and g + 8 of each tile; a thread has the part of its columns. `Rows` is the rows as they are, which
 // are centred and split here, or split_rows.
-template <int Groups, int Tiles, class Rows>
+template <int Groups, int Products, int Tiles, class Rows>
 __device__ void partial_norms(const uint4* record, const Rows& rows, float (&norms)[Tiles][2]) {
   constexpr int steps = steps_of(Groups);
   constexpr bool split_before = std::is_same_v<Rows, split_rows<steps>[Tiles]>;
@@ -162,7 +156,7 @@ __device__ void partial_norms(const uint4* record, const Rows& rows, float (&nor
         if (n + i < Groups) u[i] = factor[tile_index(Groups, step, n + i) * 32];
       }
 #pragma unroll
-      for (int product = 0; product < 3; ++product) {
+      for (int product = 3 - Products; product < 3; ++product) {
 #pragma unroll
         for (int i = 0; i < most; ++i) {
           if (n + i >= Groups) continue;
@@ -215,7 +209,7 @@ __device__ double warp_sum(double value) {
 }
 
 // Two kernels are launched, for components that are apart and for those that share a frame, and one of them works.
-template <int Groups, bool Apart>
+template <int Groups, int Products, bool Apart>
 __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
     expectation_kernel(const problem mixture, const chunk rows) {
   if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.apart != 0) != Apart) return;
@@ -260,9 +254,9 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       for (int i = 0; i < some; ++i) {
         float norms[tiles][2];
         if constexpr (Apart) {
-          partial_norms<Groups, tiles>(record, x, norms);
+          partial_norms<Groups, Products, tiles>(record, x, norms);
         } else {
-          partial_norms<Groups, tiles>(record, split_x, norms);
+          partial_norms<Groups, Products, tiles>(record, split_x, norms);
         }
         const float norm = owned_norm(norms);
         const float term = fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups)));
@@ -299,12 +293,12 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
   }
 }
 
-template <int Groups>
+template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int warps = block_warps(Groups);
   constexpr int bytes = 2 * stage_size(Groups) * 16;
   const int words = (rows.count + word_rows - 1) / word_rows;
-  for (const auto kernel : {expectation_kernel<Groups, false>, expectation_kernel<Groups, true>}) {
+  for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
                 "reserve shared memory");
     kernel<<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
@@ -314,34 +308,11 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
 }  // namespace
 
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  switch (mixture.groups) {
-    case 2:
-      launch<2>(mixture, rows, stream);
-      break;
-    case 3:
-      launch<3>(mixture, rows, stream);
-      break;
-    case 4:
-      launch<4>(mixture, rows, stream);
-      break;
-    case 5:
-      launch<5>(mixture, rows, stream);
-      break;
-    case 6:
-      launch<6>(mixture, rows, stream);
-      break;
-    case 7:
-      launch<7>(mixture, rows, stream);
-      break;
-    case 8:
-      launch<8>(mixture, rows, stream);
-      break;
-    case 12:
-      launch<12>(mixture, rows, stream);
-      break;
-    default:
-      launch<16>(mixture, rows, stream);
-  }
+  with_compiled_products(mixture.products, [&](auto products) {
+    const auto call = [&](auto groups) { launch<groups(), products()>(mixture, rows, stream); };
+    with_compiled_groups(warp_groups(), mixture.groups, call);
+    with_compiled_groups(team_groups(), mixture.groups, call);
+  });
   cuda::check_launch("expectation");
 }
 

@@ -89,6 +89,7 @@ struct problem {
   int groups = 0;
   int width = 0;
   int lanes = 0;
+  int products = 3;  ///< of float16 terms for one of float32 grade; 1: of the first terms, 11 bits, alone
   bool tied = false;
 
   const float* centres = nullptr;  ///< device_components<float>

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
+#include <type_traits>
 
 #include <shoal/gmm/cuda/large_layout.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
@@ -54,22 +55,48 @@ __device__ inline void step_entries(const listed_row* list, int t, listed_row (&
   entry[3] = {__uint_as_float(next.z), next.w};
 }
 
-/// One of the three products of float32 grade of a tile. Terms of 8 columns and 16 rows are the second operand as they
-/// are (high 0, high 1, low 0, low 1), those of two groups together the first. A product waits for the one before it in
-/// the same sum, so callers pass over many tiles for each of the three.
+/// Terms of 8 columns and 16 rows as a thread holds them: high 0, high 1, and low 0, low 1 where there are two terms.
+template <int Products>
+using column_terms = std::conditional_t<Products == 3, uint4, uint2>;
+
+template <int Products>
+__device__ inline column_terms<Products> split_four(const float (&v)[4]) {
+  column_terms<Products> terms;
+  if constexpr (Products == 3) {
+    split(v[0], v[1], terms.x, terms.z);
+    split(v[2], v[3], terms.y, terms.w);
+  } else {
+    terms.x = bits_of(__floats2half2_rn(v[0], v[1]));
+    terms.y = bits_of(__floats2half2_rn(v[2], v[3]));
+  }
+  return terms;
+}
+
+/// One of the products of a tile: of three, the last one is of the high terms. Terms of 8 columns and 16 rows are the
+/// second operand as they are, those of two groups together the first. A product waits for the one before it in the
+/// same sum, so callers pass over many tiles for each.
+template <int Products>
 struct first_operand {
   std::uint32_t high[4];
   std::uint32_t low[4];
 
   // An operand's registers are neighbours, and a term is in both operands. `nothing` is zero, which the compiler cannot
   // know: so it keeps one copy for each operand, where it otherwise moves terms to and fro between the products.
-  __device__ first_operand(const uint4& a0, const uint4& a1, unsigned nothing)
-      : high{a0.x ^ nothing, a1.x ^ nothing, a0.y ^ nothing, a1.y ^ nothing},
-        low{a0.z ^ nothing, a1.z ^ nothing, a0.w ^ nothing, a1.w ^ nothing} {}
+  __device__ first_operand(const column_terms<Products>& a0, const column_terms<Products>& a1, unsigned nothing)
+      : high{a0.x ^ nothing, a1.x ^ nothing, a0.y ^ nothing, a1.y ^ nothing} {
+    if constexpr (Products == 3) {
+      low[0] = a0.z ^ nothing;
+      low[1] = a1.z ^ nothing;
+      low[2] = a0.w ^ nothing;
+      low[3] = a1.w ^ nothing;
+    }
+  }
 
-  __device__ void multiply(int product, float (&sum)[4], const uint4& b) const {
-    if (product == 0) multiply_add(sum, low, b.x, b.y);
-    if (product == 1) multiply_add(sum, high, b.z, b.w);
+  __device__ void multiply(int product, float (&sum)[4], const column_terms<Products>& b) const {
+    if constexpr (Products == 3) {
+      if (product == 0) multiply_add(sum, low, b.x, b.y);
+      if (product == 1) multiply_add(sum, high, b.z, b.w);
+    }
     if (product == 2) multiply_add(sum, high, b.x, b.y);
   }
 };

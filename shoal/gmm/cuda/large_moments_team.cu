@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/large_groups.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_moments.cuh>
 
@@ -20,7 +21,10 @@ constexpr int sums_bytes(int groups) { return (sums_size(groups) * 8 + 15) / 16 
 // Two steps more than a section has, so that the loop over steps may look ahead.
 constexpr int list_bytes = (section_rows + 2 * step_rows) * static_cast<int>(sizeof(listed_row));
 constexpr int split_size(int groups) { return groups * 32; }
-constexpr int team_bytes(int groups) { return sums_bytes(groups) + list_bytes + 2 * split_size(groups) * 16; }
+template <int Products>
+constexpr int team_bytes(int groups) {
+  return sums_bytes(groups) + list_bytes + 2 * split_size(groups) * static_cast<int>(sizeof(column_terms<Products>));
+}
 
 __device__ void team_wait(int team) { asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(32 * warps) : "memory"); }
 
@@ -36,9 +40,10 @@ struct block_of_tiles {
 };
 
 // One warp's part of a component's sums. It makes the terms of groups 4 · number … and multiplies its block of tiles.
-template <int Groups, int Width, bool Diagonal>
+template <int Groups, int Width, int Products, bool Diagonal>
 struct part {
   using block = block_of_tiles<Groups, Diagonal>;
+  using operand = column_terms<Products>;
   static constexpr int own_groups = 4;
 
   int number;  // of the warp in the team: the triangles are 0 and 1, the halves 2 and 3
@@ -55,7 +60,7 @@ struct part {
   int made_row;
   double* sums;
   listed_row* list;
-  uint4* shared_terms;
+  operand* shared_terms;
 
   float2 scale[own_groups];
   const float* column[own_groups];  // of the chunk's first row; used where a read begins
@@ -74,7 +79,7 @@ struct part {
     made_row = thread / 8;
     sums = reinterpret_cast<double*>(memory);
     list = reinterpret_cast<listed_row*>(memory + sums_bytes(Groups));
-    shared_terms = reinterpret_cast<uint4*>(reinterpret_cast<unsigned char*>(list) + list_bytes);
+    shared_terms = reinterpret_cast<operand*>(reinterpret_cast<unsigned char*>(list) + list_bytes);
     if (makes) {
 #pragma unroll
       for (int q = 0; q < own_groups; ++q) {
@@ -128,7 +133,7 @@ struct part {
   static __device__ int term_place(int member, int row) { return 8 * row + (member ^ (2 * row)); }
 
   // Scales, weighs and splits one step: v = √r z.
-  __device__ void make_terms(const listed_row (&entry)[4], const float (&x)[4][own_groups], float factor, uint4* to) {
+  __device__ void make_terms(const listed_row (&entry)[4], const float (&x)[4][own_groups], float factor, operand* to) {
     if (!makes) return;
     float root[4];
 #pragma unroll
@@ -144,25 +149,22 @@ struct part {
         v[i] = root[i] * fmaf(x[i][q], scale[q].x, scale[q].y);
         first[q] = fmaf(root[i], v[i], first[q]);
       }
-      uint4 terms;
-      split(v[0], v[1], terms.x, terms.z);
-      split(v[2], v[3], terms.y, terms.w);
-      to[(first_group + q) * 32 + term_place(made_member, made_row)] = terms;
+      to[(first_group + q) * 32 + term_place(made_member, made_row)] = split_four<Products>(v);
     }
   }
 
-  __device__ void multiply(const uint4* terms, unsigned nothing) {
-    const uint4* const own = terms + term_place(thread / 4, thread % 4);
-    uint4 b[block::width];
+  __device__ void multiply(const operand* terms, unsigned nothing) {
+    const operand* const own = terms + term_place(thread / 4, thread % 4);
+    operand b[block::width];
 #pragma unroll
     for (int n = 0; n < block::width; ++n) b[n] = own[(first_n + n) * 32];
 #pragma unroll
     for (int m = 0; m < block::height; ++m) {
-      const uint4* const pair = own + 2 * (first_m + m) * 32;
-      const first_operand a =
-          Diagonal ? first_operand(b[2 * m], b[2 * m + 1], nothing) : first_operand(pair[0], pair[32], nothing);
+      const operand* const pair = own + 2 * (first_m + m) * 32;
+      const first_operand<Products> a = Diagonal ? first_operand<Products>(b[2 * m], b[2 * m + 1], nothing)
+                                                 : first_operand<Products>(pair[0], pair[32], nothing);
 #pragma unroll
-      for (int product = 0; product < 3; ++product) {
+      for (int product = 3 - Products; product < 3; ++product) {
 #pragma unroll
         for (int n = 0; n < block::width; ++n) {
           if (block::has(m, n)) a.multiply(product, sum[m][n], b[n]);
@@ -273,10 +275,10 @@ struct part {
   }
 };
 
-template <int Groups, int Width, bool Diagonal>
+template <int Groups, int Width, int Products, bool Diagonal>
 __device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k,
                          unsigned char* memory) {
-  part<Groups, Width, Diagonal> own(mixture, rows, team, number, k, memory);
+  part<Groups, Width, Products, Diagonal> own(mixture, rows, team, number, k, memory);
   const int lane = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x) % (32 * warps);
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.components + k) * sums_size(Groups);
@@ -292,7 +294,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
   for (int i = thread; i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];
 }
 
-template <int Groups, int Width>
+template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   extern __shared__ uint4 memory[];
@@ -301,34 +303,35 @@ __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(con
   const int team = warp / warps;
   const int k = static_cast<int>(blockIdx.x) * teams + team;
   if (k >= mixture.components) return;
-  unsigned char* const own = reinterpret_cast<unsigned char*>(memory) + team * team_bytes(Groups);
+  unsigned char* const own = reinterpret_cast<unsigned char*>(memory) + team * team_bytes<Products>(Groups);
   // Parts differ in work; the second team takes them the other way round, so that the processors' shares even out.
   const int number = (warp + 2 * team) % warps;
   if (number < 2) {
-    run_part<Groups, Width, true>(mixture, rows, team, number, k, own);
+    run_part<Groups, Width, Products, true>(mixture, rows, team, number, k, own);
   } else {
-    run_part<Groups, Width, false>(mixture, rows, team, number, k, own);
+    run_part<Groups, Width, Products, false>(mixture, rows, team, number, k, own);
   }
 }
 
 int block_teams(int components) { return std::min(most_teams, components); }
 
-template <int Groups, int Width>
+template <int Groups, int Width, int Products>
 void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int teams = block_teams(mixture.components);
-  const int bytes = teams * team_bytes(Groups);
-  cuda::check(cudaFuncSetAttribute(moments_kernel<Groups, Width>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
+  const int bytes = teams * team_bytes<Products>(Groups);
+  cuda::check(
+      cudaFuncSetAttribute(moments_kernel<Groups, Width, Products>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "reserve shared memory");
   const dim3 grid(static_cast<unsigned>((mixture.components + teams - 1) / teams),
                   static_cast<unsigned>(mixture.lanes));
-  moments_kernel<Groups, Width><<<grid, 32 * warps * teams, bytes, stream>>>(mixture, rows);
+  moments_kernel<Groups, Width, Products><<<grid, 32 * warps * teams, bytes, stream>>>(mixture, rows);
 }
 
-template <int Groups>
+template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  if (mixture.width == 4) return launch_width<Groups, 4>(mixture, rows, stream);
-  if (mixture.width == 2) return launch_width<Groups, 2>(mixture, rows, stream);
-  launch_width<Groups, 1>(mixture, rows, stream);
+  if (mixture.width == 4) return launch_width<Groups, 4, Products>(mixture, rows, stream);
+  if (mixture.width == 2) return launch_width<Groups, 2, Products>(mixture, rows, stream);
+  launch_width<Groups, 1, Products>(mixture, rows, stream);
 }
 
 }  // namespace
@@ -336,17 +339,16 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
 moments_plan plan_moments_team(int groups, int components) {
   moments_plan plan;
   plan.block_components = block_teams(components);
-  plan.shared_bytes = static_cast<std::size_t>(plan.block_components * team_bytes(groups));
+  plan.shared_bytes = static_cast<std::size_t>(plan.block_components * team_bytes<3>(groups));
   plan.blocks = 1;
   return plan;
 }
 
 void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  if (mixture.groups == 12) {
-    launch<12>(mixture, rows, stream);
-  } else {
-    launch<16>(mixture, rows, stream);
-  }
+  with_compiled_products(mixture.products, [&](auto products) {
+    with_compiled_groups(team_groups(), mixture.groups,
+                         [&](auto groups) { launch<groups(), products()>(mixture, rows, stream); });
+  });
   cuda::check_launch("moments");
 }
 

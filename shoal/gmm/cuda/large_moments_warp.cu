@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/large_groups.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_moments.cuh>
 
@@ -30,7 +31,7 @@ __device__ void copy_async(float* to, const float* from) {
 }
 
 // One warp's component.
-template <int Groups, int Width>
+template <int Groups, int Width, int Products>
 struct component_sums {
   static constexpr int tiles = tile_count(Groups);
 
@@ -110,7 +111,7 @@ struct component_sums {
   __device__ void add_step(const float* tile, const listed_row* rows, float factor, unsigned nothing) {
     listed_row entry[4];
     step_entries(rows, thread % 4, entry);
-    uint4 terms[Groups];
+    column_terms<Products> terms[Groups];
     float root[4];
     const float* from[4];
 #pragma unroll
@@ -149,15 +150,15 @@ struct component_sums {
           v[i] = root[i] * fmaf(x[i][q], scale[c + q].x, scale[c + q].y);
           first[c + q] = fmaf(root[i], v[i], first[c + q]);
         }
-        split(v[0], v[1], terms[c + q].x, terms[c + q].z);
-        split(v[2], v[3], terms[c + q].y, terms[c + q].w);
+        terms[c + q] = split_four<Products>(v);
       }
     }
 #pragma unroll
     for (int m = 0; m < steps_of(Groups); ++m) {
-      const first_operand a(terms[2 * m], 2 * m + 1 < Groups ? terms[2 * m + 1] : make_uint4(0, 0, 0, 0), nothing);
+      const first_operand<Products> a(terms[2 * m], 2 * m + 1 < Groups ? terms[2 * m + 1] : column_terms<Products>{},
+                                      nothing);
 #pragma unroll
-      for (int product = 0; product < 3; ++product) {
+      for (int product = 3 - Products; product < 3; ++product) {
 #pragma unroll
         for (int n = 2 * m; n < Groups; ++n) a.multiply(product, sum[tile_index(Groups, m, n)], terms[n]);
       }
@@ -182,7 +183,7 @@ struct component_sums {
   }
 };
 
-template <int Groups, int Width>
+template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   extern __shared__ uint4 memory[];
@@ -199,7 +200,7 @@ __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(con
   const int k = static_cast<int>(blockIdx.x) * warps + warp;
   const bool works = k < mixture.components;
   const int own_k = works ? k : 0;
-  component_sums<Groups, Width> own(
+  component_sums<Groups, Width, Products> own(
       mixture.moment_scales + own_k * group_columns * Groups,
       reinterpret_cast<unsigned char*>(memory) + 2 * tile_bytes(Groups) + warp * warp_bytes(Groups));
   const int lane = static_cast<int>(blockIdx.y);
@@ -280,24 +281,25 @@ int block_bytes(int groups, int components) {
   return 2 * tile_bytes(groups) + block_components(groups, components) * warp_bytes(groups);
 }
 
-template <int Groups, int Width>
+template <int Groups, int Width, int Products>
 void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int warps = block_components(Groups, mixture.components);
   const int bytes = block_bytes(Groups, mixture.components);
-  cuda::check(cudaFuncSetAttribute(moments_kernel<Groups, Width>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
+  cuda::check(
+      cudaFuncSetAttribute(moments_kernel<Groups, Width, Products>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+      "reserve shared memory");
   const dim3 grid(static_cast<unsigned>((mixture.components + warps - 1) / warps),
                   static_cast<unsigned>(mixture.lanes));
-  moments_kernel<Groups, Width><<<grid, 32 * warps, bytes, stream>>>(mixture, rows);
+  moments_kernel<Groups, Width, Products><<<grid, 32 * warps, bytes, stream>>>(mixture, rows);
 }
 
-template <int Groups>
+template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   if constexpr (Groups % 4 == 0) {
-    if (mixture.width == 4) return launch_width<Groups, 4>(mixture, rows, stream);
+    if (mixture.width == 4) return launch_width<Groups, 4, Products>(mixture, rows, stream);
   }
-  if (mixture.width == 2) return launch_width<Groups, 2>(mixture, rows, stream);
-  launch_width<Groups, 1>(mixture, rows, stream);
+  if (mixture.width == 2) return launch_width<Groups, 2, Products>(mixture, rows, stream);
+  launch_width<Groups, 1, Products>(mixture, rows, stream);
 }
 
 }  // namespace
@@ -311,28 +313,10 @@ moments_plan plan_moments_warp(int groups, int components) {
 }
 
 void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  switch (mixture.groups) {
-    case 2:
-      launch<2>(mixture, rows, stream);
-      break;
-    case 3:
-      launch<3>(mixture, rows, stream);
-      break;
-    case 4:
-      launch<4>(mixture, rows, stream);
-      break;
-    case 5:
-      launch<5>(mixture, rows, stream);
-      break;
-    case 6:
-      launch<6>(mixture, rows, stream);
-      break;
-    case 7:
-      launch<7>(mixture, rows, stream);
-      break;
-    default:
-      launch<8>(mixture, rows, stream);
-  }
+  with_compiled_products(mixture.products, [&](auto products) {
+    with_compiled_groups(warp_groups(), mixture.groups,
+                         [&](auto groups) { launch<groups(), products()>(mixture, rows, stream); });
+  });
   cuda::check_launch("moments");
 }
 

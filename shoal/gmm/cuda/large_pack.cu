@@ -6,6 +6,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
+#include <shoal/gmm/cuda/large_tuning.hpp>
 
 namespace shoal::gmm::large {
 namespace {
@@ -16,10 +17,6 @@ constexpr int threads = 4 * most_columns;
 // What float16 holds with all its digits, and how far the rows may be scaled up to let the factor in.
 constexpr int factor_exponent = 15;
 constexpr int most_shift = 8;
-
-// Deviations that a component's centre may be from the centre that all share: 22 bits of a distance of 16 leave an
-// error of 4e-6 in y.
-constexpr float most_frame_distance = 16;
 
 // Exponents of the deviations of the columns: Σ = LLᵀ with L = U⁻ᵀ, so that column i's variance is Σ_c L_ic².
 // In units of its deviation σ a column of z is at most ‖y‖, so a row whose z is beyond float16's range is farther from
@@ -140,7 +137,8 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
       const std::size_t at = static_cast<std::size_t>(k) * columns + column;
       const int own = mixture.exponents[at];
       const float distance = ldexpf(fabsf(mixture.centres[at] - centre), -own);
-      if (!(distance <= most_frame_distance) || mixture.peaks[k] + exponent - own >= factor_exponent) apart = 1;
+      if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
+        apart = 1;
     }
     const float scale = ldexpf(1.0F, -exponent);
     if (!(fabsf(centre * scale) <= 1e30F)) apart = 1;

@@ -1,16 +1,19 @@
 // Doubtful rows, by the definition: Σ (x − c)² in float64 from the first column to the last, the lowest index on ties.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <limits>
+
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 
 namespace shoal::kmeans {
 namespace {
 
 constexpr int threads = 256;
-constexpr int blocks = 528;
+constexpr int blocks = 264;      // two for each multiprocessor of an H200
+constexpr int pair_threads = 8;  // of a pair
 constexpr int staged_columns = 512;
-constexpr int together = 4;  // open rows that a block compares with a centroid at a time
+constexpr int together = 8;  // open rows that a block compares with a centroid at a time
 
 // Nothing is contracted: the sum has the bits of the host's.
 __device__ double add_square(double sum, double x, double c) {
@@ -18,9 +21,17 @@ __device__ double add_square(double sum, double x, double c) {
   return __dadd_rn(sum, __dmul_rn(difference, difference));
 }
 
+template <class Scalar>
+__device__ double exact_distance(const Scalar* row, const double* centroid, int columns) {
+  double sum = 0;
+#pragma unroll 8
+  for (int j = 0; j < columns; ++j) sum = add_square(sum, static_cast<double>(row[j]), centroid[j]);
+  return sum;
+}
+
 struct candidate {
-  double distance;
-  int cluster;
+  double distance = static_cast<double>(INFINITY);
+  int cluster = 0x7fffffff;
   __device__ void take(double other_distance, int other_cluster) {
     if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
       distance = other_distance;
@@ -29,97 +40,186 @@ struct candidate {
   }
 };
 
-// A warp for each pair. Sums in another order than the definition's decide unless they are so close that rounding,
-// (columns + 2) units of each at most, could have turned them; then two threads add as the definition says.
+// Some neighbouring threads for each pair. Sums in another order than the definition's decide unless they are so close
+// that rounding, (columns + 2) units of each at most, could have turned them; then two threads add as the definition
+// says. Every thread of the warp comes here.
 template <class Scalar>
 __device__ void decide_pair(const Scalar* row, const device_centroids<Scalar>& centroids, int second,
-                            std::int32_t& label) {
-  const int lane = threadIdx.x % 32, first = label, columns = centroids.columns;
+                            std::int32_t* label) {
+  const int lane = threadIdx.x % pair_threads, first = *label, columns = centroids.columns;
   const double* a = centroids.values + std::size_t(first) * columns;
   const double* b = centroids.values + std::size_t(second) * columns;
   double to_a = 0, to_b = 0;
-  for (int j = lane; j < columns; j += 32) {
+#pragma unroll 4
+  for (int j = lane; j < columns; j += pair_threads) {
     const double x = static_cast<double>(row[j]);
     to_a = add_square(to_a, x, a[j]);
     to_b = add_square(to_b, x, b[j]);
   }
-  for (int step = 16; step > 0; step /= 2) {
+  for (int step = pair_threads / 2; step > 0; step /= 2) {
     to_a += __shfl_xor_sync(~0u, to_a, step);
     to_b += __shfl_xor_sync(~0u, to_b, step);
   }
-  if (!(fabs(to_a - to_b) > 2.0 * (columns + 4) * 0x1p-53 * (to_a + to_b) + 0x1p-1000)) {
-    const double* mine = lane == 0 ? a : b;
+  const bool close = !(fabs(to_a - to_b) > 2.0 * (columns + 4) * 0x1p-53 * (to_a + to_b) + 0x1p-1000);
+  if (__any_sync(~0u, close)) {
     double sum = 0;
-    if (lane < 2) {
-      for (int j = 0; j < columns; ++j) sum = add_square(sum, static_cast<double>(row[j]), mine[j]);
-    }
-    to_a = __shfl_sync(~0u, sum, 0);
-    to_b = __shfl_sync(~0u, sum, 1);
+    if (close && lane < 2) sum = exact_distance(row, lane == 0 ? a : b, columns);
+    const double exact_a = __shfl_sync(~0u, sum, 0, pair_threads), exact_b = __shfl_sync(~0u, sum, 1, pair_threads);
+    if (close) to_a = exact_a, to_b = exact_b;
   }
-  if (lane == 0 && (to_b < to_a || (to_b == to_a && second < first))) label = second;
+  if (lane == 0 && (to_b < to_a || (to_b == to_a && second < first))) *label = second;
+}
+
+// What a block knows of the open rows that it decides.
+template <class Scalar>
+struct open_rows {
+  const Scalar* rows[together];
+  Scalar staged[sizeof(Scalar) == 4 ? staged_columns : 1][together];  // x − origin
+  Scalar least[together];                                             // of the distances in Scalar
+  float norms[together];
+  candidate of_warp[together][threads / 32];
+};
+
+// The least two of a thread's distances, and the centroid of the first.
+template <class Scalar>
+struct least_two {
+  Scalar first = static_cast<Scalar>(INFINITY), second = static_cast<Scalar>(INFINITY);
+  int cluster = 0;
+  __device__ void take(Scalar distance, int k) {
+    second = distance < first ? first : distance < second ? distance : second;
+    cluster = distance < first ? k : cluster;
+    first = distance < first ? distance : first;
+  }
+};
+
+// A float32 number that orders like its bits, for atomicMin: distances are not negative.
+__device__ void take_least(float* least, float value) {
+  atomicMin(reinterpret_cast<int*>(least), __float_as_int(value));
+}
+
+// Distances in float32 of some rows to all centroids leave few candidates, which the definition decides.
+__device__ void compare_in_float32(open_rows<float>& open, const device_centroids<float>& centroids,
+                                   candidate (&best)[together]) {
+  const int columns = centroids.columns;
+  least_two<float> least[together];
+  for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
+    float distances[together] = {};
+#pragma unroll 8
+    for (int j = 0; j < columns; ++j) {
+      const float c = centroids.negated[std::size_t(j) * centroids.padded + k];
+#pragma unroll
+      for (int r = 0; r < together; ++r) {
+        const float difference = open.staged[j][r] + c;
+        distances[r] = fmaf(difference, difference, distances[r]);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < together; ++r) least[r].take(distances[r], k);
+  }
+#pragma unroll
+  for (int r = 0; r < together; ++r) take_least(&open.least[r], least[r].first);
+  __syncthreads();
+  const float largest =
+      static_cast<float>(__longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm)) * 1.0001);
+  for (int r = 0; r < together; ++r) {
+    // The bound of search_few_columns.cu, for distances up to four times the least one: with an error of at most half
+    // of that distance it holds for every candidate.
+    constexpr float unit = 0x1p-24f * 1.05f;
+    const float distance = 4 * open.least[r], moved = unit * (sqrtf(open.norms[r]) + sqrtf(largest));
+    const float error = static_cast<float>(columns + 4) * unit * distance + 2.001f * sqrtf(distance) * moved +
+                        moved * moved + static_cast<float>(columns + 8) * 0x1p-126f;
+    const float bound = 2 * error < open.least[r] ? open.least[r] + 2 * error : static_cast<float>(INFINITY);
+    if (!(least[r].first > bound)) {
+      const bool several = !(least[r].second > bound);
+      for (int k = several ? static_cast<int>(threadIdx.x) : least[r].cluster; k < centroids.clusters; k += threads) {
+        best[r].take(exact_distance(open.rows[r], centroids.values + std::size_t(k) * columns, columns), k);
+        if (!several) break;
+      }
+    }
+  }
+}
+
+// The definition for some rows and all centroids.
+template <class Scalar>
+__device__ void compare_by_definition(open_rows<Scalar>& open, const device_centroids<Scalar>& centroids,
+                                      candidate (&best)[together]) {
+  for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
+    double distances[together] = {};
+#pragma unroll 4
+    for (int j = 0; j < centroids.columns; ++j) {
+      const double c = centroids.turned[std::size_t(j) * centroids.padded + k];
+#pragma unroll
+      for (int r = 0; r < together; ++r) {
+        distances[r] = add_square(distances[r], static_cast<double>(open.rows[r][j]), c);
+      }
+    }
+#pragma unroll
+    for (int r = 0; r < together; ++r) best[r].take(distances[r], k);
+  }
 }
 
 template <class Scalar>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 2)
     decide_kernel(cuda::device_piece<Scalar> piece, device_centroids<Scalar> centroids, std::int32_t* labels,
                   doubtful_rows doubtful, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped) return;
   const int columns = centroids.columns;
-  const unsigned pairs = doubtful.counts[0], open = doubtful.counts[1];
+  const unsigned pairs = doubtful.counts[0], open_count = doubtful.counts[1];
   __syncthreads();  // all of the block have read
-  for (unsigned i = (blockIdx.x * threads + threadIdx.x) / 32; i < pairs; i += gridDim.x * threads / 32) {
-    const int2 pair = doubtful.list[i];
-    decide_pair(piece.rows + std::size_t(pair.x) * columns, centroids, pair.y, labels[pair.x]);
+  constexpr unsigned at_once = 32 / pair_threads;
+  for (unsigned i = (blockIdx.x * threads + threadIdx.x) / 32 * at_once; i < pairs;
+       i += gridDim.x * (threads / pair_threads)) {
+    // The last warp's idle threads repeat its last pair.
+    const int2 pair = doubtful.list[min(i + threadIdx.x % 32 / pair_threads, pairs - 1)];
+    decide_pair(piece.rows + std::size_t(pair.x) * columns, centroids, pair.y, labels + pair.x);
   }
-  __shared__ candidate of_warp[together][threads / 32];
-  __shared__ double staged[together][staged_columns];
-  for (unsigned first = blockIdx.x * together; first < open; first += gridDim.x * together) {
-    __shared__ const Scalar* rows[together];
-    candidate best[together];
-    for (int r = 0; r < together; ++r) {
-      rows[r] = piece.rows + std::size_t(doubtful.list[doubtful.capacity - 1 - min(first + r, open - 1)].x) * columns;
-      best[r] = {static_cast<double>(INFINITY), 0x7fffffff};
-    }
-    // Rows of every thread, converted once.
-    const bool fits = columns <= staged_columns;
-    for (int i = threadIdx.x; fits && i < together * columns; i += threads) {
-      staged[i / columns][i % columns] = static_cast<double>(rows[i / columns][i % columns]);
+  __shared__ open_rows<Scalar> open;
+  for (unsigned first = blockIdx.x * together; first < open_count; first += gridDim.x * together) {
+    __syncthreads();  // the rows before are decided
+    if (threadIdx.x < together) {
+      const unsigned place = min(first + threadIdx.x, open_count - 1);
+      const Scalar* row = piece.rows + std::size_t(doubtful.list[doubtful.capacity - 1 - place].x) * columns;
+      open.rows[threadIdx.x] = row;
+      open.least[threadIdx.x] = std::numeric_limits<Scalar>::max();
     }
     __syncthreads();
-    const auto compare_all = [&](const auto& column) {
-      for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
-        double distances[together] = {};
-#pragma unroll 8
-        for (int j = 0; j < columns; ++j) {
-          const double c = centroids.turned[std::size_t(j) * centroids.padded + k];
-#pragma unroll
-          for (int r = 0; r < together; ++r) distances[r] = add_square(distances[r], column(r, j), c);
+    candidate best[together];
+    bool in_float32 = false;
+    if constexpr (sizeof(Scalar) == 4) {
+      in_float32 = columns <= staged_columns;
+      if (in_float32) {
+        const int warp = threadIdx.x / 32;
+        static_assert(together == threads / 32);
+        float norm = 0;
+        for (int j = threadIdx.x % 32; j < columns; j += 32) {
+          const float x = open.rows[warp][j] - centroids.origin[j];
+          open.staged[j][warp] = x;
+          norm = fmaf(x, x, norm);
         }
-#pragma unroll
-        for (int r = 0; r < together; ++r) best[r].take(distances[r], k);
+        for (int step = 16; step > 0; step /= 2) norm += __shfl_xor_sync(~0u, norm, step);
+        if (threadIdx.x % 32 == 0) open.norms[warp] = norm;
+        __syncthreads();
+        compare_in_float32(open, centroids, best);
       }
-    };
-    if (fits) {
-      compare_all([&](int r, int j) { return staged[r][j]; });
-    } else {
-      compare_all([&](int r, int j) { return static_cast<double>(rows[r][j]); });
     }
+    if (!in_float32) compare_by_definition(open, centroids, best);
     for (int r = 0; r < together; ++r) {
       for (int step = 16; step > 0; step /= 2) {
         const double distance = __shfl_xor_sync(~0u, best[r].distance, step);
         const int cluster = __shfl_xor_sync(~0u, best[r].cluster, step);
         best[r].take(distance, cluster);
       }
-      if (threadIdx.x % 32 == 0) of_warp[r][threadIdx.x / 32] = best[r];
+      if (threadIdx.x % 32 == 0) open.of_warp[r][threadIdx.x / 32] = best[r];
     }
     __syncthreads();
-    if (threadIdx.x < together && first + threadIdx.x < open) {
-      candidate all = of_warp[threadIdx.x][0];
-      for (int w = 1; w < threads / 32; ++w)
-        all.take(of_warp[threadIdx.x][w].distance, of_warp[threadIdx.x][w].cluster);
+    if (threadIdx.x < together && first + threadIdx.x < open_count) {
+      candidate all = open.of_warp[threadIdx.x][0];
+      for (int w = 1; w < threads / 32; ++w) {
+        all.take(open.of_warp[threadIdx.x][w].distance, open.of_warp[threadIdx.x][w].cluster);
+      }
       labels[doubtful.list[doubtful.capacity - 1 - first - threadIdx.x].x] = all.cluster;
     }
-    __syncthreads();
   }
   // The last block leaves empty lists to the next search; every block has read the counts by then.
   if (threadIdx.x != 0 || atomicAdd(doubtful.counts + 2, 1u) + 1 != gridDim.x) return;
@@ -131,8 +231,7 @@ __global__ void __launch_bounds__(threads)
 template <class Scalar>
 void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
                      std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream) {
-  decide_kernel<<<blocks, threads, 0, stream>>>(piece, centroids, labels, doubtful, stopped);
-  cuda::check_launch("decide_doubtful");
+  cuda::launch_in_turn(decide_kernel<Scalar>, blocks, threads, 0, stream, piece, centroids, labels, doubtful, stopped);
 }
 template void decide_doubtful(const cuda::device_piece<float>&, const device_centroids<float>&, std::int32_t*,
                               const doubtful_rows&, const int*, cudaStream_t);

@@ -16,10 +16,11 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
   fused_ = sizeof(Scalar) == 4 && clusters <= most_fused_clusters_on_device &&
            rows.columns() <= most_fused_columns_on_device;
+  wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
   few_columns_ =
       !fused_ && sizeof(Scalar) == 4 && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
   on_tensor_cores_ =
-      !fused_ && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+      !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(rows.group()[g].device);
   }
@@ -36,8 +37,9 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const cuda::gpu& gpu = rows.group()[g];
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
-    here.plan = fused_ ? make_fused_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
-                       : make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
+    here.plan = fused_  ? make_fused_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
+                : wide_ ? make_wide_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
+                        : make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
     here.turned.grow(columns * padded);
     here.rounded.grow(clusters * columns);
@@ -64,7 +66,9 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     here.centroids.half_norms = here.half_norms.data();
     here.centroids.bounds = here.bounds.data();
     if (on_tensor_cores_) {
-      here.tensor.grow(padded / cluster_tile * tensor_tile(tensor_columns(static_cast<int>(columns))));
+      here.centroids.products = rows.group().precision();
+      here.tensor.grow(padded / cluster_tile *
+                       tensor_tile_bytes(tensor_columns(static_cast<int>(columns)), here.centroids.products));
       here.tensor.fill_with_zeros(gpu.compute);
       here.centroids.tensor = here.tensor.data();
     }
@@ -140,6 +144,7 @@ void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place&
     if (on_tensor_cores_) {
       search_tensor(piece, here.centroids, labels, here.doubtful, gpu.multiprocessors, gpu.shared_bytes, here.stopped(),
                     gpu.compute);
+      if (here.centroids.products != precision::float32) return;
     }
   }
   if (!on_tensor_cores_) {
@@ -149,15 +154,13 @@ void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place&
 }
 
 template <class Scalar>
-bool device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu,
+void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu,
                                            bool labels) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (fused_) {
-      fold_fused(here.plan, piece, rows_->share_rows(gpu), here.centroids, labels ? here.labels.data() : nullptr,
-                 here.lanes.data(), &here.state.data()->fingerprint, here.stopped(), rows_->group()[gpu].compute);
-    }
+    const auto fold = wide_ ? fold_wide : fold_fused;
+    fold(here.plan, piece, rows_->share_rows(gpu), here.centroids, labels ? here.labels.data() : nullptr,
+         here.lanes.data(), &here.state.data()->fingerprint, here.stopped(), rows_->group()[gpu].compute);
   }
-  return fused_;
 }
 
 template <class Scalar>
@@ -168,7 +171,7 @@ void device_fold<Scalar>::enqueue(const labels_visitor& visit) {
 
 template <class Scalar>
 void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
-  for (std::size_t g = 0; g < places_.size() && !fused_; ++g) {
+  for (std::size_t g = 0; g < places_.size() && !in_one_pass(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
     prepare_centroids(places_[g].centroids, places_[g].stopped(), gpu.compute);
@@ -176,7 +179,9 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
     const cudaStream_t stream = rows_->group()[g].compute;
-    if (!fold_in_one_pass(piece, here, g, static_cast<bool>(visit))) {
+    if (in_one_pass()) {
+      fold_in_one_pass(piece, here, g, static_cast<bool>(visit));
+    } else {
       search(piece, here, rows_->group()[g]);
       sum_by_label(here.plan, piece, rows_->share_rows(g), here.centroids, here.labels.data(), here.lanes.data(),
                    &here.state.data()->fingerprint, here.stopped(), stream);

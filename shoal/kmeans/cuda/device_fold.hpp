@@ -56,7 +56,7 @@ class device_fold {
     doubtful_rows doubtful;
     cuda::device_buffer<double> values, turned, lanes, statistics, partial;
     cuda::device_buffer<Scalar> rounded, origin, negated, half_norms;
-    cuda::device_buffer<float> tensor;
+    cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
@@ -67,14 +67,16 @@ class device_fold {
 
   void enqueue_rows(const labels_visitor& visit);
   void enqueue_merge();
-  bool fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu, bool labels);
+  bool in_one_pass() const { return fused_ || wide_; }
+  void fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu, bool labels);
   void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
   std::size_t clusters_;
   statistics_layout layout_;
   bool few_columns_ = false;  // rows are searched by search_few_columns
-  bool fused_ = false;        // rows are labelled and summed in one pass
+  bool fused_ = false;        // rows are labelled and summed in one pass, a thread a row
+  bool wide_ = false;         // in one pass, a warp a row
   bool on_tensor_cores_ = false;
   std::vector<place> places_;
 };

@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
 constexpr double batch_seconds = 0.05;    // and about as long at most, so that it may stop and report
-constexpr std::size_t saved_words = 4;    // of save() beside the centroids
+// Steps of one graph: between the kernels of one graph there is hardly a gap, between graphs there are microseconds.
+constexpr std::size_t graph_steps = 8;
+constexpr std::size_t saved_words = 4;  // of save() beside the centroids
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -128,8 +130,14 @@ class device_lloyd final : public clustering_stepper {
   void run(std::size_t steps) {
     if (!on_device_loop_) return enqueue_step();
     const cuda::device_scope scope(fold_.first_device());
-    if (!step_) step_ = cuda::graph::record(fold_.stream(), [&] { enqueue_step(); });
-    for (std::size_t i = 0; i < steps; ++i) step_.launch(fold_.stream());
+    if (!step_) {
+      step_ = cuda::graph::record(fold_.stream(), [&] { enqueue_step(); });
+      some_steps_ = cuda::graph::record(fold_.stream(), [&] {
+        for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
+      });
+    }
+    for (std::size_t i = 0; i < steps / graph_steps; ++i) some_steps_.launch(fold_.stream());
+    for (std::size_t i = 0; i < steps % graph_steps; ++i) step_.launch(fold_.stream());
   }
 
   statistics fold_rows() {
@@ -165,7 +173,7 @@ class device_lloyd final : public clustering_stepper {
   device_fold<Scalar> fold_;
   bool on_device_loop_;
   cuda::device_buffer<device_record> records_;
-  cuda::graph step_;
+  cuda::graph step_, some_steps_;
   std::size_t batch_ = 1;
   mutable std::vector<double> centroids_;
   mutable bool known_ = false;  // centroids_ is what the device has

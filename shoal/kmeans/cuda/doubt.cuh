@@ -4,14 +4,13 @@
 #include <cstdint>
 
 #include <shoal/kmeans/cuda/kernels.hpp>
-#include <shoal/kmeans/cuda/least_three.cuh>
 
 namespace shoal::kmeans {
 
 /// `gap` is what two scores must differ by at least to be in the right order; not a number or infinite: nothing is
-/// proved.
-template <class Scalar>
-__device__ void settle_row(const least_three<Scalar>& least, Scalar gap, int row, std::int32_t* labels,
+/// proved. `least`: the three least scores and the centroids of the first two.
+template <class Least, class Scalar>
+__device__ void settle_row(const Least& least, Scalar gap, int row, std::int32_t* labels,
                            const doubtful_rows& doubtful) {
   labels[row] = least.first_cluster;
   if (least.second - least.first > gap) return;

@@ -5,7 +5,7 @@
 #include <limits>
 #include <type_traits>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -16,7 +16,8 @@ constexpr int threads = 256;
 constexpr int warps = threads / 32;
 constexpr int tile_rows = warps * hashed_rows;  // a warp takes the 512 rows of a block
 static_assert(cuda::piece_unit % tile_rows == 0);
-constexpr int each = hashed_rows / 32;  // rows of a thread in a tile; they are summed in float32
+constexpr int each = 8;               // rows of a thread at a time; they are summed in float32
+constexpr int part_rows = 32 * each;  // of a warp at a time
 constexpr int most_clusters = static_cast<int>(most_fused_clusters_on_device);
 
 struct fused_arguments {
@@ -102,7 +103,8 @@ __device__ int nearest_in_float64(const fused_centroids<Columns>& c, int cluster
 }
 
 template <int Columns, int Clusters, bool Weighted>
-__global__ void __launch_bounds__(threads) fused_kernel(fused_arguments in) {
+__global__ void __launch_bounds__(threads, Columns <= 2 && Clusters <= 4 ? 2 : 1) fused_kernel(fused_arguments in) {
+  cuda::wait_for_predecessor();
   if (*in.stopped) return;
   constexpr int terms = Clusters * (Columns + 1) + 1;                // [k][d] sums, [k] weights, inertia
   constexpr int together = Columns == 2 ? 2 : Columns == 4 ? 1 : 4;  // consecutive rows of a thread
@@ -138,149 +140,168 @@ __global__ void __launch_bounds__(threads) fused_kernel(fused_arguments in) {
     sums[t] = begin == lane_begin ? 0.0 : state[reduced + t * threads + threadIdx.x];
   }
   unsigned long long fingerprint = 0;
+  // Rows of the next tile are on their way while those of this one are added up, where there are registers for both.
+  constexpr bool early = Columns <= 2;
+  float4 read[each / together * vectors];
+  const auto read_full_part = [&](std::size_t local) {
+    const auto* from = reinterpret_cast<const float4*>(in.piece.rows + local * Columns);
+#pragma unroll
+    for (int i = 0; i < each / together; ++i) {
+#pragma unroll
+      for (int v = 0; v < vectors; ++v) read[i * vectors + v] = from[(i * 32 + thread) * vectors + v];
+    }
+  };
+  const std::size_t past = end - in.piece.share_first;
+  const auto is_full = [&](std::size_t at) { return at + part_rows <= past; };
+  const std::size_t warp_begin = begin - in.piece.share_first + warp * hashed_rows;
+  if (early && is_full(warp_begin)) read_full_part(warp_begin);
 
-  for (std::size_t tile = begin; tile < end; tile += tile_rows) {
-    const std::size_t local = tile - in.piece.share_first + warp * hashed_rows;  // the warp's first row
-    const std::size_t past = end - in.piece.share_first;
-    if (local >= past) break;
-    const int count = static_cast<int>(min(std::size_t{hashed_rows}, past - local));
-    float partial[terms] = {};
+  for (std::size_t local = warp_begin; local < past; local += tile_rows) {
     unsigned low = 0, high = 0;
-    const auto row_of = [&](int i) { return (i / together * 32 + thread) * together + i % together; };
-    const auto add_tile = [&](auto is_full) {
-      constexpr bool full = is_full.value;
-      float x[each][Columns];
-      if constexpr (full) {
-        const auto* from = reinterpret_cast<const float4*>(in.piece.rows + local * Columns);
+#pragma unroll 1
+    for (int first = 0; first < hashed_rows && local + first < past; first += part_rows) {
+      const std::size_t at = local + first;
+      const std::size_t next = first + part_rows < hashed_rows ? at + part_rows : local + tile_rows;
+      const int count = static_cast<int>(min(std::size_t{part_rows}, past - at));
+      float partial[terms] = {};
+      const auto row_of = [&](int i) { return (i / together * 32 + thread) * together + i % together; };
+      const auto add_tile = [&](auto wholly) {
+        constexpr bool full = wholly.value;
+        float x[each][Columns];
+        if constexpr (full) {
+          if (!early) read_full_part(at);
 #pragma unroll
-        for (int i = 0; i < each / together; ++i) {
-          float values[4 * vectors];
+          for (int i = 0; i < each / together; ++i) {
+            float values[4 * vectors];
 #pragma unroll
-          for (int v = 0; v < vectors; ++v) {
-            const float4 four = from[(i * 32 + thread) * vectors + v];
-            values[4 * v] = four.x, values[4 * v + 1] = four.y, values[4 * v + 2] = four.z, values[4 * v + 3] = four.w;
+            for (int v = 0; v < vectors; ++v) {
+              const float4 four = read[i * vectors + v];
+              values[4 * v] = four.x, values[4 * v + 1] = four.y, values[4 * v + 2] = four.z,
+                         values[4 * v + 3] = four.w;
+            }
+#pragma unroll
+            for (int r = 0; r < together; ++r) {
+#pragma unroll
+              for (int j = 0; j < Columns; ++j) x[i * together + r][j] = values[r * Columns + j];
+            }
           }
+          if (early && is_full(next)) read_full_part(next);
+        } else {
 #pragma unroll
-          for (int r = 0; r < together; ++r) {
+          for (int i = 0; i < each; ++i) {
 #pragma unroll
-            for (int j = 0; j < Columns; ++j) x[i * together + r][j] = values[r * Columns + j];
+            for (int j = 0; j < Columns; ++j) x[i][j] = in.piece.rows[(at + min(row_of(i), count - 1)) * Columns + j];
           }
         }
-      } else {
+
+        float distances[each];
+        int labels[each];
+        unsigned doubtful = 0;
 #pragma unroll
         for (int i = 0; i < each; ++i) {
+          float best = 0, second = std::numeric_limits<float>::max() / 16;
+          int label = 0;
 #pragma unroll
-          for (int j = 0; j < Columns; ++j) x[i][j] = in.piece.rows[(local + min(row_of(i), count - 1)) * Columns + j];
+          for (int k = 0; k < Clusters; ++k) {
+            if (Clusters > 2 && k >= in.clusters) continue;
+            float distance = 0;
+#pragma unroll
+            for (int j = 0; j < Columns; ++j) distance = fmaf(x[i][j] - c[k][j], x[i][j] - c[k][j], distance);
+            if (k == 0) {
+              best = distance;
+            } else {
+              label = distance < best ? k : label;
+              second = fminf(second, fmaxf(best, distance));
+              best = fminf(best, distance);
+            }
+          }
+          distances[i] = best;
+          labels[i] = label;
+          doubtful |= second - best > fmaf(relative, second, absolute) ? 0u : 1u << i;
         }
-      }
-
-      float distances[each];
-      int labels[each];
-      unsigned doubtful = 0;
+        while (doubtful != 0) {
+          const int which = __ffs(doubtful) - 1;
+          doubtful &= doubtful - 1;
+          float again[Columns];
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        float best = 0, second = std::numeric_limits<float>::max() / 16;
-        int label = 0;
-#pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
-          if (Clusters > 2 && k >= in.clusters) continue;
+          for (int j = 0; j < Columns; ++j) {
+            again[j] = in.piece.rows[(at + min(row_of(which), count - 1)) * Columns + j];
+          }
+          const int label = nearest_in_float64(centroids, in.clusters, again);
           float distance = 0;
 #pragma unroll
-          for (int j = 0; j < Columns; ++j) distance = fmaf(x[i][j] - c[k][j], x[i][j] - c[k][j], distance);
-          if (k == 0) {
-            best = distance;
-          } else {
-            label = distance < best ? k : label;
-            second = fminf(second, fmaxf(best, distance));
-            best = fminf(best, distance);
+          for (int j = 0; j < Columns; ++j) {
+            const float difference = again[j] - centroids.rounded[label * Columns + j];
+            distance = fmaf(difference, difference, distance);
+          }
+#pragma unroll
+          for (int i = 0; i < each; ++i) {
+            if (i != which) continue;
+            labels[i] = label;
+            distances[i] = distance;
           }
         }
-        distances[i] = best;
-        labels[i] = label;
-        doubtful |= second - best > fmaf(relative, second, absolute) ? 0u : 1u << i;
-      }
-      while (doubtful != 0) {
-        const int which = __ffs(doubtful) - 1;
-        doubtful &= doubtful - 1;
-        float again[Columns];
-#pragma unroll
-        for (int j = 0; j < Columns; ++j) {
-          again[j] = in.piece.rows[(local + min(row_of(which), count - 1)) * Columns + j];
-        }
-        const int label = nearest_in_float64(centroids, in.clusters, again);
-        float distance = 0;
-#pragma unroll
-        for (int j = 0; j < Columns; ++j) {
-          const float difference = again[j] - centroids.rounded[label * Columns + j];
-          distance = fmaf(difference, difference, distance);
-        }
-#pragma unroll
-        for (int i = 0; i < each; ++i) {
-          if (i != which) continue;
-          labels[i] = label;
-          distances[i] = distance;
-        }
-      }
 
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        if (full || row_of(i) < count) {
-          const uint2 word = words[row_of(i)];
-          low += static_cast<unsigned>(labels[i]) * word.x;
-          high += static_cast<unsigned>(labels[i]) * word.y;
-        }
-        float weight = 1;
-        if constexpr (Weighted) weight = full || row_of(i) < count ? in.piece.weights[local + row_of(i)] : 0.0f;
-        if constexpr (!full && !Weighted) weight = row_of(i) < count ? 1.0f : 0.0f;
-        partial[terms - 1] = fmaf(weight, distances[i], partial[terms - 1]);
+        for (int i = 0; i < each; ++i) {
+          if (full || row_of(i) < count) {
+            const uint2 word = words[first + row_of(i)];
+            low += static_cast<unsigned>(labels[i]) * word.x;
+            high += static_cast<unsigned>(labels[i]) * word.y;
+          }
+          float weight = 1;
+          if constexpr (Weighted) weight = full || row_of(i) < count ? in.piece.weights[at + row_of(i)] : 0.0f;
+          if constexpr (!full && !Weighted) weight = row_of(i) < count ? 1.0f : 0.0f;
+          partial[terms - 1] = fmaf(weight, distances[i], partial[terms - 1]);
 #pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
-          const float mine = labels[i] == k ? weight : 0.0f;
-          partial[Clusters * Columns + k] += mine;
+          for (int k = 0; k < Clusters; ++k) {
+            const float mine = labels[i] == k ? weight : 0.0f;
+            partial[Clusters * Columns + k] += mine;
 #pragma unroll
-          for (int j = 0; j < Columns; ++j) {
-            partial[k * Columns + j] = fmaf(mine, x[i][j] - c[k][j], partial[k * Columns + j]);
+            for (int j = 0; j < Columns; ++j) {
+              partial[k * Columns + j] = fmaf(mine, x[i][j] - c[k][j], partial[k * Columns + j]);
+            }
           }
         }
-      }
-      if (in.labels != nullptr) {
+        if (in.labels != nullptr) {
 #pragma unroll
-        for (int i = 0; i < each; ++i) {
-          if (full || row_of(i) < count) in.labels[local + row_of(i)] = labels[i];
+          for (int i = 0; i < each; ++i) {
+            if (full || row_of(i) < count) in.labels[at + row_of(i)] = labels[i];
+          }
         }
+      };
+      if (count == part_rows) {
+        add_tile(std::true_type());
+      } else {
+        add_tile(std::false_type());
       }
-    };
-    if (count == hashed_rows) {
-      add_tile(std::true_type());
-    } else {
-      add_tile(std::false_type());
-    }
-    // Squares lost below the normal numbers, or that overflowed, are summed again in float64.
-    bool sound = isfinite(partial[terms - 1]) && partial[terms - 1] > std::numeric_limits<float>::min() * 0x1p60f;
+      // Squares lost below the normal numbers, or that overflowed, are summed again in float64.
+      bool sound = isfinite(partial[terms - 1]) && partial[terms - 1] > std::numeric_limits<float>::min() * 0x1p60f;
 #pragma unroll
-    for (int t = 0; t + 1 < terms; ++t) sound = sound && isfinite(partial[t]);
-    if (sound) {
+      for (int t = 0; t + 1 < terms; ++t) sound = sound && isfinite(partial[t]);
+      if (sound) {
 #pragma unroll
-      for (int t = 0; t < terms; ++t) sums[t] += static_cast<double>(partial[t]);
-    } else {
+        for (int t = 0; t < terms; ++t) sums[t] += static_cast<double>(partial[t]);
+      } else {
 #pragma unroll 1
-      for (int i = 0; i < each; ++i) {
-        const int row = row_of(i);
-        if (row >= count) continue;
-        float again[Columns];
-        const float weight = Weighted ? in.piece.weights[local + row] : 1.0f;
+        for (int i = 0; i < each; ++i) {
+          const int row = row_of(i);
+          if (row >= count) continue;
+          float again[Columns];
+          const float weight = Weighted ? in.piece.weights[at + row] : 1.0f;
 #pragma unroll
-        for (int j = 0; j < Columns; ++j) again[j] = in.piece.rows[(local + row) * Columns + j];
-        const int label = nearest_in_float64(centroids, in.clusters, again);
+          for (int j = 0; j < Columns; ++j) again[j] = in.piece.rows[(at + row) * Columns + j];
+          const int label = nearest_in_float64(centroids, in.clusters, again);
 #pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
-          if (k != label) continue;
-          sums[Clusters * Columns + k] += static_cast<double>(weight);
+          for (int k = 0; k < Clusters; ++k) {
+            if (k != label) continue;
+            sums[Clusters * Columns + k] += static_cast<double>(weight);
 #pragma unroll
-          for (int j = 0; j < Columns; ++j) {
-            const double difference = static_cast<double>(again[j]) - static_cast<double>(c[k][j]);
-            sums[k * Columns + j] += static_cast<double>(weight) * difference;
-            sums[terms - 1] += static_cast<double>(weight) * difference * difference;
+            for (int j = 0; j < Columns; ++j) {
+              const double difference = static_cast<double>(again[j]) - static_cast<double>(c[k][j]);
+              sums[k * Columns + j] += static_cast<double>(weight) * difference;
+              sums[terms - 1] += static_cast<double>(weight) * difference * difference;
+            }
           }
         }
       }
@@ -332,11 +353,10 @@ __global__ void __launch_bounds__(threads) fused_kernel(fused_arguments in) {
 template <int Columns, int Clusters>
 void launch(const fused_arguments& in, unsigned lanes, cudaStream_t stream) {
   if (in.piece.weights == nullptr) {
-    fused_kernel<Columns, Clusters, false><<<lanes, threads, 0, stream>>>(in);
+    cuda::launch_in_turn(fused_kernel<Columns, Clusters, false>, lanes, threads, 0, stream, in);
   } else {
-    fused_kernel<Columns, Clusters, true><<<lanes, threads, 0, stream>>>(in);
+    cuda::launch_in_turn(fused_kernel<Columns, Clusters, true>, lanes, threads, 0, stream, in);
   }
-  cuda::check_launch("fold_fused");
 }
 
 template <int Columns>

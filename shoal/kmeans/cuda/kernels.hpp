@@ -8,14 +8,16 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/precision.hpp>
 #include <shoal/kmeans/cuda/tuning.hpp>
 
 namespace shoal::kmeans {
 
 /// Upper bounds over all centroids that the search's proof needs, as bits so that a maximum may be atomic.
 struct search_bounds {
-  unsigned long long largest_norm = 0;      ///< of ‖c′‖², a float64
-  unsigned long long largest_residual = 0;  ///< of ‖c′ − ĉ′‖², a float64, where ĉ′ is c′ in TF32
+  unsigned long long largest_norm = 0;  ///< of ‖c′‖², a float64
+  unsigned long long largest_residual =
+      0;  ///< of ‖c′ − ĉ′‖², a float64, where ĉ′ is c′ in TF32 (of precision::float32)
 };
 
 /// Centroids in the memory of one GPU. c′ = c − origin.
@@ -30,7 +32,8 @@ struct device_centroids {
   Scalar* origin = nullptr;      ///< [columns]; anything near the centroids
   Scalar* negated = nullptr;     ///< [columns][padded] −c′; zero beyond the last cluster
   Scalar* half_norms = nullptr;  ///< [padded] ‖c′‖²/2; huge beyond the last cluster
-  float* tensor = nullptr;       ///< −c′ in TF32 as tensor_search.cu wants it; null where it is not used
+  void* tensor = nullptr;        ///< −c′ in TF32 or bf16 (tensor_layout.hpp); null where it is not used
+  precision products = precision::float32;
   search_bounds* bounds = nullptr;
 };
 
@@ -71,8 +74,8 @@ struct doubtful_rows {
   unsigned capacity = 0;
 };
 
-/// How rows are summed by label. Lanes are consecutive rows with sums of their own; each lane's rows are added in their
-/// order, in float64, so neither the cuts between pieces nor the order of blocks changes a bit.
+/// How rows are summed by label. Lanes are consecutive rows with sums of their own, added tile by tile in float64 in an
+/// order that depends on labels alone, so neither the cuts between pieces nor the order of blocks changes a bit.
 struct sum_plan {
   int lane_rows = 0;  ///< 512, 1024, 2048 or a multiple of cuda::piece_unit
   int lanes = 0;
@@ -120,8 +123,9 @@ template <class Scalar>
 void search_plain(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
                   std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
 
-/// The same on the tensor cores of GPUs of compute capability 9.0, in builds for 90a (has_tensor_search), in TF32, for
-/// at most most_tensor_columns columns; needs centroids.tensor. The scores are coarser, so more rows are doubtful.
+/// The same on the tensor cores of GPUs of compute capability 9.0, in builds for 90a (has_tensor_search), for at most
+/// most_tensor_columns columns; needs centroids.tensor. With precision::float32 products are in TF32, so that more rows
+/// are doubtful; in the other precisions the products of that precision decide, and no row is listed.
 bool has_tensor_search(int device);
 void search_tensor(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                    std::int32_t* labels, const doubtful_rows& doubtful, std::size_t multiprocessors,
@@ -150,6 +154,13 @@ sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size
 void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
                 const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
                 unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+
+/// The same for few clusters and many columns (tuning.hpp), where a warp takes a row.
+bool is_wide(std::size_t clusters, std::size_t columns);
+sum_plan make_wide_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors);
+void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
+               const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
+               unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
 
 /// Places of a step's statistics: [K] Σw, [K][d] Σw(x − c), inertia, and the two halves of the fingerprint as whole
 /// numbers, which float64 adds exactly.

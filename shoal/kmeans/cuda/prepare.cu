@@ -1,9 +1,10 @@
 // Centroids as the search wants them.
+#include <cuda_bf16.h>
 #include <cuda_runtime.h>
 
 #include <limits>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
@@ -15,6 +16,7 @@ constexpr int warps = 8;
 // A warp for each centroid. Largest values are kept as bits: float64 numbers that are not negative order like integers.
 template <class Scalar>
 __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped) return;
   const int k = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
   const int lane = threadIdx.x % 32;
@@ -31,8 +33,15 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
     norm += static_cast<double>(shifted) * static_cast<double>(shifted);
     if constexpr (sizeof(Scalar) == 4) {
       if (centroids.tensor != nullptr) {
+        const int padded_columns = tensor_columns(centroids.columns);
+        auto* const to =
+            static_cast<unsigned char*>(centroids.tensor) + tensor_place(k, j, padded_columns, centroids.products);
+        if (centroids.products == precision::bf16) {
+          *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(-shifted);
+          continue;
+        }
         const float rounded = round_to_tf32(shifted);
-        centroids.tensor[tensor_place(k, j, tensor_columns(centroids.columns))] = -rounded;
+        *reinterpret_cast<float*>(to) = -rounded;
         const double lost = static_cast<double>(shifted) - static_cast<double>(rounded);
         residual += lost * lost;
       }
@@ -47,7 +56,9 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
   centroids.half_norms[k] = half_norm;
   if constexpr (sizeof(Scalar) == 4) {
     if (centroids.tensor != nullptr) {
-      centroids.tensor[tensor_half_norm(k, tensor_columns(centroids.columns))] = half_norm;
+      auto* const to = static_cast<unsigned char*>(centroids.tensor) +
+                       tensor_half_norm(k, tensor_columns(centroids.columns), centroids.products);
+      *reinterpret_cast<float*>(to) = half_norm;
     }
   }
   if (!real) return;
@@ -59,8 +70,8 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
 
 template <class Scalar>
 void prepare_centroids(const device_centroids<Scalar>& centroids, const int* stopped, cudaStream_t stream) {
-  prepare_kernel<<<(centroids.padded + warps - 1) / warps, 32 * warps, 0, stream>>>(centroids, stopped);
-  cuda::check_launch("prepare_centroids");
+  cuda::launch_in_turn(prepare_kernel<Scalar>, (centroids.padded + warps - 1) / warps, 32 * warps, 0, stream, centroids,
+                       stopped);
 }
 template void prepare_centroids(const device_centroids<float>&, const int*, cudaStream_t);
 template void prepare_centroids(const device_centroids<double>&, const int*, cudaStream_t);

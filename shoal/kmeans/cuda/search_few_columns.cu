@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 
 namespace shoal::kmeans {
@@ -37,6 +37,7 @@ template <int Columns>
 __global__ void __launch_bounds__(threads)
     search_kernel(cuda::device_piece<float> piece, device_centroids<float> centroids, std::int32_t* labels,
                   const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped) return;
   extern __shared__ float4 negated[];  // −c′, zero beyond the last column
   for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
@@ -85,9 +86,9 @@ template <int Columns>
 void launch(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids, std::int32_t* labels,
             const int* stopped, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((piece.count + threads - 1) / threads);
-  search_kernel<Columns><<<blocks, threads, static_cast<std::size_t>(centroids.clusters) * sizeof(float4), stream>>>(
-      piece, centroids, labels, stopped);
-  cuda::check_launch("search_few_columns");
+  cuda::launch_in_turn(search_kernel<Columns>, blocks, threads,
+                       static_cast<std::size_t>(centroids.clusters) * sizeof(float4), stream, piece, centroids, labels,
+                       stopped);
 }
 
 }  // namespace

@@ -3,9 +3,10 @@
 
 #include <limits>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/least_three.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -19,6 +20,7 @@ template <class Scalar>
 __global__ void __launch_bounds__(threads)
     search_kernel(cuda::device_piece<Scalar> piece, device_centroids<Scalar> centroids, std::int32_t* labels,
                   doubtful_rows doubtful, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped) return;
   __shared__ Scalar rows[depth][tile_rows + 1];
   __shared__ Scalar tile[depth][cluster_tile];
@@ -102,8 +104,7 @@ template <class Scalar>
 void search_plain(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
                   std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((piece.count + tile_rows - 1) / tile_rows);
-  search_kernel<<<blocks, threads, 0, stream>>>(piece, centroids, labels, doubtful, stopped);
-  cuda::check_launch("search_plain");
+  cuda::launch_in_turn(search_kernel<Scalar>, blocks, threads, 0, stream, piece, centroids, labels, doubtful, stopped);
 }
 template void search_plain(const cuda::device_piece<float>&, const device_centroids<float>&, std::int32_t*,
                            const doubtful_rows&, const int*, cudaStream_t);

@@ -2,108 +2,121 @@
 // centroids stream through shared memory, and each thread keeps the least scores of its columns.
 //
 // Products are of TF32 numbers, so a score is only known to within a bound that is computed for each row from what
-// rounding to TF32 really lost; a row whose least scores are closer than that is left to the float64 definition.
+// rounding to TF32 really lost; a row whose least scores are closer than that is left to the float64 definition. In the
+// rougher precisions the least score decides.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <limits>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
+#include <shoal/kmeans/cuda/warpgroup.cuh>
 
 namespace shoal::kmeans {
 namespace {
 
-// Compiled for other GPUs, the kernel is empty; has_tensor_search() keeps it from them.
-#ifdef __CUDA_ARCH_FEAT_SM90_ALL
-constexpr bool has_warpgroup_products = true;
-#else
-constexpr bool has_warpgroup_products = false;
-#endif
-
 constexpr int group_rows = 64;
-// Warpgroups of a block that compute, each on rows of its own: as many as have registers for rows of so many chunks of
-// 16 columns.
-constexpr int groups_for(int chunks) { return chunks == 1 ? 6 : chunks == 2 ? 5 : chunks <= 4 ? 4 : 3; }
-constexpr int threads_for(int chunks) { return groups_for(chunks) * 128 + 32; }  // and a warp that fetches centroids
-constexpr int positions = 16;  // scores of one row that a thread sees in a tile; a power of two
+// Warpgroups of a block, each on rows of its own: as many as have registers for rows of so many chunks of 16 columns,
+// and for the next ones where these come early.
+constexpr int groups_for(int chunks, precision precision) {
+  if (chunks == 1) return 5;
+  return chunks <= (precision == precision::bf16 ? 6 : 4) ? 4 : 3;
+}
+constexpr bool comes_early(int chunks) { return chunks <= 2; }
+constexpr int lag = 2;            // tiles before a block's first thread replaces one that all warpgroups have seen
+constexpr int positions = 16;     // scores of one row that a thread sees in a tile
+constexpr int segment_tiles = 4;  // tiles whose scores are told apart by their keys
+constexpr int segment_positions = segment_tiles * positions;  // a power of two
 
-__device__ unsigned shared_address(const void* pointer) {
-  return static_cast<unsigned>(__cvta_generic_to_shared(pointer));
+// Scores become keys, whole numbers that order like them and carry their position, and the least of which one minimum
+// finds. To that end a row's scores are sums with a constant so large that they all have the same exponent; the
+// mantissa is then the score in units of its last bit. A key is the mantissa, less what overflows of the number's
+// upper bits (the same for all of a row's scores), and the position below it. The multiplier is a value that the
+// compiler cannot know: multiply-adds have units of their own, which shifts would take from the minima.
+__device__ unsigned key_of(float score, unsigned multiplier, unsigned position) {
+  return __float_as_uint(score) * multiplier + position;
 }
+constexpr unsigned beyond_all = 0xffffffffu;
 
-__device__ void make_barrier(unsigned long long* barrier, unsigned arrivals) {
-  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(arrivals) : "memory");
-}
-__device__ void wait(unsigned long long* barrier, unsigned phase) {
-  unsigned done = 0;
-  while (!done) {
-    asm volatile("{\n.reg .pred p;\nmbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2;\nselp.u32 %0, 1, 0, p;\n}"
-                 : "=r"(done)
-                 : "r"(shared_address(barrier)), "r"(phase)
-                 : "memory");
-  }
-}
-__device__ void arrive(unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(barrier)) : "memory");
-}
-__device__ void fetch(void* to, const void* from, unsigned bytes, unsigned long long* barrier) {
-  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(barrier)), "r"(bytes)
-               : "memory");
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-                   shared_address(to)),
-               "l"(from), "r"(bytes), "r"(shared_address(barrier))
-               : "memory");
-}
-
-// Core matrices without swizzling: neighbours along the columns are 128 bytes apart, along the centroids `stride`.
-__device__ unsigned long long describe(unsigned address, unsigned stride) {
-  return static_cast<unsigned long long>((address & 0x3ffff) >> 4) | static_cast<unsigned long long>(128 >> 4) << 16 |
-         static_cast<unsigned long long>(stride >> 4) << 32;
-}
-
-// scores[64 × 64] += rows[64 × 8] · (centroids[64 × 8])ᵀ
-__device__ void multiply(float (&d)[32], const unsigned (&a)[4], unsigned long long centroids) {
-  asm volatile(
-      "wgmma.mma_async.sync.aligned.m64n64k8.f32.tf32.tf32 "
-      "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, "
-      "%16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
-      "{%32, %33, %34, %35}, %36, 1, 1, 1;"
-      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
-        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
-        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
-        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(centroids));
-}
-
-// A score with its position among the thread's scores of the tile in its lowest bits: one minimum keeps both.
-// `mask` has those bits clear; it is a value that the compiler cannot know, so that the two operations become one.
-__device__ float with_position(float score, unsigned mask, unsigned position) {
-  unsigned key;
-  asm("lop3.b32 %0, %1, %2, %3, 0xEA;" : "=r"(key) : "r"(__float_as_uint(score)), "r"(mask), "r"(position));
-  return __uint_as_float(key);
-}
-
-// The three least keys of a row among a thread's columns, and the tiles of the first two.
+// The least keys of a row among a thread's columns in a segment. No key but the first two is below the third.
+template <precision Precision>
 struct least_keys {
-  float first = std::numeric_limits<float>::max() / 8;
-  float second = std::numeric_limits<float>::max() / 8;
-  float third = std::numeric_limits<float>::max() / 8;
-  int first_tile = 0;
-  int second_tile = 0;
+  unsigned first = beyond_all, second = beyond_all, third = beyond_all;
 
-  /// Takes in the two least keys of tile t. Its third is not known, but no less than its second.
-  __device__ void take(float best, float next, int t) {
-    const bool better = best < first;
-    const float loser = fmaxf(first, best), follower = better ? next : second, other = better ? second : next;
-    const int loser_tile = better ? first_tile : t, follower_tile = better ? t : second_tile;
-    first = fminf(first, best);
-    first_tile = better ? t : first_tile;
-    third = fminf(fminf(third, next), fminf(fmaxf(loser, follower), other));
-    second_tile = loser < follower ? loser_tile : follower_tile;
-    second = fminf(loser, follower);
+  // Takes in the thread's scores of a tile: those at 4i + 2·half and the place after.
+  __device__ void take(const float (&scores)[32], int half, unsigned multiplier, unsigned start) {
+    const auto key = [&](int p) { return key_of(scores[p / 2 * 4 + 2 * half + p % 2], multiplier, start + p); };
+    if constexpr (Precision == precision::float32) {
+      unsigned best = min(key(0), key(1)), next = max(key(0), key(1));
+#pragma unroll
+      for (int p = 2; p < positions; p += 2) {
+        const unsigned a = key(p), b = key(p + 1), less = min(a, b);
+        next = __vimin3_u32(next, max(a, b), max(best, less));
+        best = min(best, less);
+      }
+      // A tile's third key is not known, but it is no less than its second.
+      const unsigned loser = max(first, best);
+      first = min(first, best);
+      third = __vimin3_u32(third, next, max(second, loser));
+      second = __vimin3_u32(second, loser, next);
+    } else {
+#pragma unroll
+      for (int p = 0; p < positions; p += 2) first = __vimin3_u32(first, key(p), key(p + 1));
+    }
+  }
+};
+
+// The least keys of a row, and the centroids of the first two.
+struct least_scores {
+  unsigned first = beyond_all, second = beyond_all, third = beyond_all;
+  int first_cluster = 0, second_cluster = 0;
+
+  __device__ void take(const least_scores& other) {
+    const bool better = other.first < first;
+    const unsigned loser = max(first, other.first);
+    const unsigned follower = better ? other.second : second, last = better ? second : other.second;
+    const int loser_cluster = better ? first_cluster : other.first_cluster;
+    const int follower_cluster = better ? other.second_cluster : second_cluster;
+    first = min(first, other.first);
+    first_cluster = better ? other.first_cluster : first_cluster;
+    third = __vimin3_u32(third, other.third, min(last, max(loser, follower)));
+    second_cluster = loser < follower ? loser_cluster : follower_cluster;
+    second = min(loser, follower);
+  }
+  __device__ least_scores of_lane(int step) const {
+    return {__shfl_xor_sync(~0u, first, step), __shfl_xor_sync(~0u, second, step), __shfl_xor_sync(~0u, third, step),
+            __shfl_xor_sync(~0u, first_cluster, step), __shfl_xor_sync(~0u, second_cluster, step)};
+  }
+};
+
+// The same in whole units, for settle_row().
+struct least_units {
+  int first, second, third, first_cluster, second_cluster;
+
+  __device__ explicit least_units(const least_scores& keys)
+      : first(static_cast<int>(keys.first / segment_positions)),
+        second(static_cast<int>(keys.second / segment_positions)),
+        third(static_cast<int>(keys.third / segment_positions)),
+        first_cluster(keys.first_cluster),
+        second_cluster(keys.second_cluster) {}
+};
+
+// The numbers among which a row's scores lie. Scores are at most `magnitude`, up to what rounding adds.
+struct score_scale {
+  float offset;  // added to each score: magnitudes below 2ᴱ lie about it in [2ᴱ⁺¹, 2ᴱ⁺²)
+  float beyond;  // a score that no centroid has
+  float unit;    // of a key's mantissa, 2ᴱ⁻²²
+
+  __device__ explicit score_scale(float magnitude) {
+    // 2ᴱ⁻¹; products of rounded factors may exceed those of the factors by less than 2 %.
+    const float half = fmaxf(__uint_as_float(__float_as_uint(1.02f * magnitude) & 0x7f800000u), 0x1p-100f);
+    offset = 6 * half;
+    beyond = offset + 2 * half * (1 - 0x1p-16f);
+    unit = half * 0x1p-21f;
   }
 };
 
@@ -118,33 +131,111 @@ struct tensor_arguments {
   const int* stopped;
 };
 
-// Four columns of a row, less the origin; zero beyond the last column.
-__device__ float4 read_columns(const tensor_arguments& in, std::size_t row, int column) {
-  const int columns = in.centroids.columns;
-  const float* from = in.piece.rows + row * columns + column;
-  const float* origin = in.centroids.origin + column;
-  float4 x = make_float4(0, 0, 0, 0);
-  if (in.aligned) {
-    if (column < columns) {
-      x = __ldcs(reinterpret_cast<const float4*>(from));
-      x.x -= origin[0], x.y -= origin[1], x.z -= origin[2], x.w -= origin[3];
+// Of each 16 columns of two rows, four neighbours.
+template <int Chunks>
+using row_parts = float4[2][Chunks];
+
+// Whole: a row has 16·Chunks columns. Columns beyond the last are zero.
+template <int Chunks, bool Whole>
+__device__ void read_rows(const tensor_arguments& in, const std::size_t (&rows)[2], int column, row_parts<Chunks>& to) {
+  const int columns = Whole ? 16 * Chunks : in.centroids.columns;
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    const float* from = in.piece.rows + rows[half] * columns + column;
+#pragma unroll
+    for (int c = 0; c < Chunks; ++c) {
+      float4& x = to[half][c];
+      if constexpr (Whole) {
+        x = __ldcs(reinterpret_cast<const float4*>(from + 16 * c));
+        continue;
+      }
+      const int there = columns - column - 16 * c;
+      x = make_float4(0, 0, 0, 0);
+      if (in.aligned) {
+        if (there > 0) x = __ldcs(reinterpret_cast<const float4*>(from + 16 * c));
+      } else {
+        if (there > 0) x.x = from[16 * c];
+        if (there > 1) x.y = from[16 * c + 1];
+        if (there > 2) x.z = from[16 * c + 2];
+        if (there > 3) x.w = from[16 * c + 3];
+      }
     }
-    return x;
   }
-  if (column < columns) x.x = from[0] - origin[0];
-  if (column + 1 < columns) x.y = from[1] - origin[1];
-  if (column + 2 < columns) x.z = from[2] - origin[2];
-  if (column + 3 < columns) x.w = from[3] - origin[3];
-  return x;
+}
+
+// Rows as the products want them, and what the proof needs of them.
+template <int Chunks, precision Precision>
+struct row_operands {
+  static constexpr int steps = Precision == precision::bf16 ? Chunks : 2 * Chunks;
+  unsigned values[steps][4];
+  float norms[2], residuals[2];
+
+  __device__ void set(const row_parts<Chunks>& parts, const float4* origin) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      norms[half] = residuals[half] = 0;
+#pragma unroll
+      for (int c = 0; c < Chunks; ++c) {
+        const float4 x4 = parts[half][c], o = origin[4 * c];
+        const float x[4] = {x4.x - o.x, x4.y - o.y, x4.z - o.z, x4.w - o.w};
+#pragma unroll
+        for (int e = 0; e < 4; ++e) norms[half] = fmaf(x[e], x[e], norms[half]);
+        if constexpr (Precision == precision::bf16) {
+#pragma unroll
+          for (int pair = 0; pair < 2; ++pair) {
+            asm("cvt.rn.bf16x2.f32 %0, %1, %2;"
+                : "=r"(values[c][2 * pair + half])
+                : "f"(x[2 * pair + 1]), "f"(x[2 * pair]));
+          }
+        } else {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) {
+            const float rounded = round_to_tf32(x[e]);
+            values[2 * c + e / 2][e % 2 * 2 + half] = __float_as_uint(rounded);
+            if constexpr (Precision == precision::float32) {
+              residuals[half] = fmaf(x[e] - rounded, x[e] - rounded, residuals[half]);
+            }
+          }
+        }
+      }
+    }
+    // Products read them as they are now; left to itself the compiler rounds again for each tile.
+#pragma unroll
+    for (int i = 0; i < 4 * steps; ++i) asm volatile("" : "+r"(values[i / 4][i % 4]));
+  }
+};
+
+// A square root that is at most 0.01 % too small, once multiplied by what its users multiply it by.
+__device__ float quick_root(float value) {
+  float root;
+  asm("sqrt.approx.f32 %0, %1;" : "=f"(root) : "f"(value));
+  return root;
+}
+
+// Half a squared distance, less what is the same for every centroid, differs from its score by no more than
+//   ‖x′ − x̂‖ ‖c′‖ + ‖x̂‖ ‖c′ − ĉ‖      what rounding to TF32 lost,
+//   a · (‖x′‖ ‖c′‖ + ‖c′‖²/2)          8 roundings of float32 for the inputs and ‖c′‖²/2,
+//   b units of a key                   the sums of 8 products and what came before, each of 9 terms cut off at a unit,
+//                                      and the sum of ‖c′‖²/2 and the offset.
+template <int Chunks>
+__device__ float score_error(float magnitude, float x, float residual, float c, float largest_residual, float unit) {
+  constexpr float a = 1.05f * 8 * 0x1p-24f, b = 9.0f * (2 * Chunks) + 1;
+  const float lost = quick_root(residual) * 1.0001f * c + 1.001f * x * largest_residual;
+  // Magnitudes near the largest number make the gap infinite: nothing is proved there.
+  return lost + a / 16 * (16 * magnitude) + b * unit +
+         4 * static_cast<float>(16 * Chunks + 8) * std::numeric_limits<float>::min();
 }
 
 // Chunks: of 16 columns.
-template <int Chunks>
+template <int Chunks, bool Whole, precision Precision>
 __device__ void search_rows(const tensor_arguments& in) {
+  cuda::wait_for_predecessor();
   if (*in.stopped) return;
   extern __shared__ __align__(1024) unsigned char shared[];
-  constexpr int padded_columns = 16 * Chunks, groups = groups_for(Chunks);
-  constexpr unsigned tile_bytes = static_cast<unsigned>(tensor_tile(padded_columns) * sizeof(float));
+  __shared__ float4 origin[4 * Chunks];
+  constexpr int padded_columns = 16 * Chunks, groups = groups_for(Chunks, Precision);
+  constexpr unsigned tile_bytes = static_cast<unsigned>(tensor_tile_bytes(padded_columns, Precision));
+  constexpr unsigned centroid_bytes = padded_columns * tensor_element(Precision);
   auto* const full = reinterpret_cast<unsigned long long*>(shared + in.stages * tile_bytes);
   unsigned long long* const empty = full + in.stages;
   if (threadIdx.x == 0) {
@@ -154,25 +245,30 @@ __device__ void search_rows(const tensor_arguments& in) {
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
+  if (threadIdx.x < padded_columns) {
+    const int j = static_cast<int>(threadIdx.x);
+    reinterpret_cast<float*>(origin)[j] = j < in.centroids.columns ? in.centroids.origin[j] : 0.0f;
+  }
   __syncthreads();
   constexpr std::size_t block_rows_here = groups * group_rows;
   const auto row_tiles = static_cast<unsigned>((in.piece.count + block_rows_here - 1) / block_rows_here);
   const bool all_stay = in.stages == in.tiles;
 
-  if (threadIdx.x >= groups * 128) {
-    if (threadIdx.x != groups * 128) return;
-    int stage = 0;
-    unsigned round = 0;
-    for (unsigned row_tile = blockIdx.x; row_tile < row_tiles; row_tile += gridDim.x) {
-      for (int t = 0; t < in.tiles; ++t) {
-        if (round > 0) wait(empty + stage, (round - 1) & 1);
-        fetch(shared + stage * tile_bytes, in.centroids.tensor + t * tensor_tile(padded_columns), tile_bytes,
-              full + stage);
-        if (++stage == in.stages) stage = 0, ++round;
-      }
-      if (all_stay) return;
-    }
-    return;
+  // Tiles of centroids that this block reads, one after another: all of them for each tile of its rows.
+  const unsigned row_tiles_here = (row_tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
+  const unsigned reads = all_stay ? in.tiles : row_tiles_here * in.tiles;
+  unsigned fetched = 0, fetched_round = 0;
+  int fetched_tile = 0, fetched_stage = 0;
+  const auto fetch_next = [&] {
+    fetch(shared + fetched_stage * tile_bytes,
+          static_cast<const unsigned char*>(in.centroids.tensor) + std::size_t(fetched_tile) * tile_bytes, tile_bytes,
+          full + fetched_stage);
+    ++fetched;
+    if (++fetched_tile == in.tiles) fetched_tile = 0;
+    if (++fetched_stage == in.stages) fetched_stage = 0, ++fetched_round;
+  };
+  if (threadIdx.x == 0) {
+    while (fetched < reads && fetched < static_cast<unsigned>(in.stages)) fetch_next();
   }
 
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
@@ -180,125 +276,145 @@ __device__ void search_rows(const tensor_arguments& in) {
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest_residual =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001);
-  const unsigned mask = ~static_cast<unsigned>(positions - 1) | __float_as_uint(largest_norm) >> 31;
+  const float largest = sqrtf(largest_norm);
+  const unsigned multiplier = segment_positions + (__float_as_uint(largest_norm) >> 31);
+  const int whole_tiles = in.centroids.clusters / cluster_tile;
+  const auto row_of = [&](unsigned row_tile, int half) {
+    return row_tile * block_rows_here + group * group_rows + warp * 16 + lane / 4 + 8 * half;
+  };
+  row_parts<Chunks> parts;
+  const auto read = [&](unsigned row_tile) {
+    const std::size_t last = in.piece.count - 1;
+    read_rows<Chunks, Whole>(in, {min(row_of(row_tile, 0), last), min(row_of(row_tile, 1), last)}, 4 * q, parts);
+  };
   int stage = 0;
-  unsigned round = 0;
+  unsigned round = 0, seen = 0;
+  if (comes_early(Chunks) && blockIdx.x < row_tiles) read(blockIdx.x);
   for (unsigned row_tile = blockIdx.x; row_tile < row_tiles; row_tile += gridDim.x) {
-    const std::size_t first = row_tile * block_rows_here + group * group_rows + warp * 16 + lane / 4;
-    unsigned rows[2 * Chunks][4];
-    float norms[2] = {}, residuals[2] = {};
+    if constexpr (!comes_early(Chunks)) read(row_tile);
+    row_operands<Chunks, Precision> rows;
+    rows.set(parts, origin + q);
+    if (comes_early(Chunks) && row_tile + gridDim.x < row_tiles) read(row_tile + gridDim.x);
+    least_scores least[2];
+    float magnitudes[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const std::size_t row = first + 8 * half < in.piece.count ? first + 8 * half : in.piece.count - 1;
-#pragma unroll
-      for (int c = 0; c < Chunks; ++c) {
-        const float4 x4 = read_columns(in, row, 16 * c + 4 * q);
-        const float x[4] = {x4.x, x4.y, x4.z, x4.w};
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          const float rounded = round_to_tf32(x[e]);
-          norms[half] = fmaf(x[e], x[e], norms[half]);
-          residuals[half] = fmaf(x[e] - rounded, x[e] - rounded, residuals[half]);
-          rows[2 * c + e / 2][e % 2 * 2 + half] = __float_as_uint(rounded);
-        }
-      }
+      float& norm = rows.norms[half];
+      norm += __shfl_xor_sync(~0u, norm, 1);
+      norm += __shfl_xor_sync(~0u, norm, 2);
+      norm = quick_root(norm) * 1.0001f;
+      magnitudes[half] = norm * largest + 0.5f * largest_norm;
     }
-    least_keys least[2];
+    const score_scale scales[2] = {score_scale(magnitudes[0]), score_scale(magnitudes[1])};
 
-    for (int t = 0; t < in.tiles; ++t) {
-      wait(full + stage, all_stay ? 0 : round & 1);
-      const unsigned char* const tile = shared + stage * tile_bytes;
-      const auto* const half_norms = reinterpret_cast<const float*>(tile) + cluster_tile * padded_columns;
-      float scores[32];
+    for (int segment = 0; segment < in.tiles; segment += segment_tiles) {
+      least_keys<Precision> keys[2];
 #pragma unroll
-      for (int i = 0; i < 8; ++i) {
-        const float2 two = *reinterpret_cast<const float2*>(half_norms + 8 * i + 2 * q);
-        scores[4 * i] = scores[4 * i + 2] = two.x;
-        scores[4 * i + 1] = scores[4 * i + 3] = two.y;
+      for (int t = 0; t < segment_tiles; ++t) {
+        if (segment + t >= in.tiles) break;
+        if (threadIdx.x == 0 && fetched < reads && ++seen > lag) {
+          wait(empty + fetched_stage, (fetched_round - 1) & 1);
+          fetch_next();
+        }
+        if (!all_stay || round == 0) wait(full + stage, round & 1);
+        const unsigned char* const tile = shared + stage * tile_bytes;
+        const auto* const half_norms = reinterpret_cast<const float*>(tile + cluster_tile * centroid_bytes);
+        float scores[32];
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          const float2 two = *reinterpret_cast<const float2*>(half_norms + 8 * i + 2 * q);
+          scores[4 * i] = two.x + scales[0].offset;
+          scores[4 * i + 1] = two.y + scales[0].offset;
+          scores[4 * i + 2] = two.x + scales[1].offset;
+          scores[4 * i + 3] = two.y + scales[1].offset;
+        }
+        if (segment + t >= whole_tiles) {
+#pragma unroll
+          for (int i = 0; i < 32; ++i) {
+            const int k = (segment + t) * cluster_tile + i / 4 * 8 + 2 * q + i % 2;
+            if (k >= in.centroids.clusters) scores[i] = scales[i / 2 % 2].beyond;
+          }
+        }
+        begin_products();
+        const unsigned long long described = describe(shared_address(tile), 8 * centroid_bytes);
+#pragma unroll
+        for (int s = 0; s < rows.steps; ++s) multiply<Precision>(scores, rows.values[s], described + s * (256 >> 4));
+        finish_products();
+        if (!all_stay && threadIdx.x % 128 == 0) arrive(empty + stage);
+        if (++stage == in.stages) stage = 0, ++round;
+#pragma unroll
+        for (int half = 0; half < 2; ++half) keys[half].take(scores, half, multiplier, t * positions);
       }
-      asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-      const unsigned long long described = describe(shared_address(tile), 32 * padded_columns);
-#pragma unroll
-      for (int s = 0; s < 2 * Chunks; ++s) multiply(scores, rows[s], described + s * (256 >> 4));
-      asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
-      asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
-      if (!all_stay && threadIdx.x % 128 == 0) arrive(empty + stage);
-      if (++stage == in.stages) stage = 0, ++round;
-
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        float best = with_position(scores[2 * half], mask, 0), second = with_position(scores[2 * half + 1], mask, 1);
-        const float more = fmaxf(best, second);
-        best = fminf(best, second);
-        second = more;
-#pragma unroll
-        for (int p = 2; p < positions; ++p) {
-          const float key = with_position(scores[p / 2 * 4 + 2 * half + p % 2], mask, p);
-          second = fminf(second, fmaxf(best, key));
-          best = fminf(best, key);
-        }
-        least[half].take(best, second, t);
+        const auto cluster = [&](unsigned key) {
+          const auto p = static_cast<int>(key % segment_positions);
+          return (segment + p / positions) * cluster_tile + p % positions / 2 * 8 + 2 * q + p % 2;
+        };
+        const least_keys<Precision>& of = keys[half];
+        least[half].take({of.first, of.second, of.third, cluster(of.first), cluster(of.second)});
       }
-    }
-    least_three<float> all[2];
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const auto cluster = [&](float key, int t) {
-        const int p = static_cast<int>(__float_as_uint(key) & (positions - 1));
-        return t * cluster_tile + p / 2 * 8 + 2 * q + p % 2;
-      };
-      all[half].first = least[half].first;
-      all[half].second = least[half].second;
-      all[half].third = least[half].third;
-      all[half].first_cluster = cluster(least[half].first, least[half].first_tile);
-      all[half].second_cluster = cluster(least[half].second, least[half].second_tile);
     }
 
-    // Half a squared distance, less what is the same for every centroid, differs from its score by no more than
-    //   ‖x′ − x̂‖ ‖c′‖ + ‖x̂‖ ‖c′ − ĉ‖      what rounding to TF32 lost,
-    //   a · (‖x′‖ ‖c′‖ + ‖c′‖²/2)          the rest: 8 roundings of float32 for the inputs and ‖c′‖²/2, the sums of 8
-    //                                      products and what came before, each of 9 terms cut off at 2⁻²³ of the
-    //                                      largest, and the position in the last 4 bits.
-    constexpr float a = 1.05f * (8 * 0x1p-24f + 9.0f * (2 * Chunks) * 0x1p-23f + 0x1p-19f);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      for (int step = 1; step < 4; step *= 2) {
-        all[half].exchange(step);
-        norms[half] += __shfl_xor_sync(~0u, norms[half], step);
-        residuals[half] += __shfl_xor_sync(~0u, residuals[half], step);
-      }
-      const std::size_t row = first + 8 * half;
-      if (q != 0 || row >= in.piece.count) continue;
-      const float x = sqrtf(norms[half]) * 1.0001f, c = sqrtf(largest_norm);
-      const float lost = sqrtf(residuals[half]) * 1.0001f * c + 1.001f * x * sqrtf(largest_residual);
-      const float magnitude = x * c + 0.5f * largest_norm;
-      // Magnitudes near the largest number make the gap infinite: nothing is proved there.
-      const float error = lost + a / 16 * (16 * magnitude) +
-                          4 * static_cast<float>(padded_columns + 8) * std::numeric_limits<float>::min();
-      settle_row(all[half], 2 * error, static_cast<int>(row), in.labels, in.doubtful);
+    // Of the four threads that share two rows, those with odd q finish the second row.
+    const bool odd = q % 2 != 0;
+    least_scores all = odd ? least[1] : least[0];
+    all.take((odd ? least[0] : least[1]).of_lane(1));
+    all.take(all.of_lane(2));
+    const std::size_t row = row_of(row_tile, odd ? 1 : 0);
+    if constexpr (Precision == precision::float32) {
+      float residual = (odd ? rows.residuals[1] : rows.residuals[0]) +
+                       __shfl_xor_sync(~0u, odd ? rows.residuals[0] : rows.residuals[1], 1);
+      residual += __shfl_xor_sync(~0u, residual, 2);
+      if (q > 1 || row >= in.piece.count) continue;
+      const float unit = odd ? scales[1].unit : scales[0].unit;
+      const float error = score_error<Chunks>(odd ? magnitudes[1] : magnitudes[0], odd ? rows.norms[1] : rows.norms[0],
+                                              residual, largest, sqrtf(largest_residual), unit);
+      const float gap = 2 * error / unit + 1;
+      settle_row(least_units(all), gap, static_cast<int>(row), in.labels, in.doubtful);
+    } else {
+      // Scores that left float32's range may name any place.
+      if (q <= 1 && row < in.piece.count) in.labels[row] = min(all.first_cluster, in.centroids.clusters - 1);
     }
   }
 }
 
-template <int Chunks>
-__global__ void __launch_bounds__(threads_for(Chunks), 1) search_kernel(tensor_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Chunks>(in);
+template <int Chunks, bool Whole, precision Precision>
+__global__ void __launch_bounds__(128 * groups_for(Chunks, Precision), 1) search_kernel(tensor_arguments in) {
+  if constexpr (has_warpgroup_products) search_rows<Chunks, Whole, Precision>(in);
 }
 
-template <int Chunks>
+template <int Chunks, bool Whole, precision Precision>
 void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
-  constexpr std::size_t tile_bytes = tensor_tile(16 * Chunks) * sizeof(float);
+  constexpr std::size_t tile_bytes = tensor_tile_bytes(16 * Chunks, Precision);
   constexpr std::size_t barrier_bytes = 2 * sizeof(unsigned long long);
-  in.stages = static_cast<int>(std::min<std::size_t>(in.tiles, shared_bytes / (tile_bytes + barrier_bytes)));
+  constexpr std::size_t origin_bytes = 1024;  // and what aligns the tiles after it
+  const auto kernel = search_kernel<Chunks, Whole, Precision>;
+  in.stages =
+      static_cast<int>(std::min<std::size_t>(in.tiles, (shared_bytes - origin_bytes) / (tile_bytes + barrier_bytes)));
   const std::size_t bytes = in.stages * (tile_bytes + barrier_bytes);
-  cuda::check(
-      cudaFuncSetAttribute(search_kernel<Chunks>, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-      "give a kernel its shared memory");
-  constexpr std::size_t block_rows_here = std::size_t{groups_for(Chunks)} * group_rows;
+  constexpr std::size_t block_rows_here = std::size_t{groups_for(Chunks, Precision)} * group_rows;
   const std::size_t row_tiles = (in.piece.count + block_rows_here - 1) / block_rows_here;
-  search_kernel<Chunks>
-      <<<static_cast<unsigned>(std::min(row_tiles, multiprocessors)), threads_for(Chunks), bytes, stream>>>(in);
-  cuda::check_launch("search_tensor");
+  const std::size_t blocks = std::min(row_tiles, multiprocessors);
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "give a kernel its shared memory");
+  cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 128 * groups_for(Chunks, Precision), bytes, stream, in);
+}
+
+template <precision Precision, int Chunks = 1>
+void launch_chunks(const tensor_arguments& in, std::size_t multiprocessors, std::size_t shared_bytes,
+                   cudaStream_t stream) {
+  // Beyond 64 columns two chunks more make the next kernel, so that there are fewer of them to compile.
+  if constexpr (16 * Chunks < most_tensor_columns) {
+    if (in.centroids.columns > 16 * Chunks) {
+      return launch_chunks<Precision, Chunks + (Chunks < 4 ? 1 : 2)>(in, multiprocessors, shared_bytes, stream);
+    }
+  }
+  if (in.centroids.columns == 16 * Chunks) {
+    launch<Chunks, true, Precision>(in, multiprocessors, shared_bytes, stream);
+  } else {
+    launch<Chunks, false, Precision>(in, multiprocessors, shared_bytes, stream);
+  }
 }
 
 }  // namespace
@@ -326,23 +442,13 @@ void search_tensor(const cuda::device_piece<float>& piece, const device_centroid
   in.tiles = centroids.padded / cluster_tile;
   in.aligned = centroids.columns % 4 == 0;
   in.stopped = stopped;
-  switch (tensor_columns(centroids.columns) / 16) {
-    case 1:
-      return launch<1>(in, multiprocessors, shared_bytes, stream);
-    case 2:
-      return launch<2>(in, multiprocessors, shared_bytes, stream);
-    case 3:
-      return launch<3>(in, multiprocessors, shared_bytes, stream);
-    case 4:
-      return launch<4>(in, multiprocessors, shared_bytes, stream);
-    case 5:
-      return launch<5>(in, multiprocessors, shared_bytes, stream);
-    case 6:
-      return launch<6>(in, multiprocessors, shared_bytes, stream);
-    case 7:
-      return launch<7>(in, multiprocessors, shared_bytes, stream);
-    default:
-      return launch<8>(in, multiprocessors, shared_bytes, stream);
+  switch (centroids.products) {
+    case precision::float32:
+      return launch_chunks<precision::float32>(in, multiprocessors, shared_bytes, stream);
+    case precision::tf32:
+      return launch_chunks<precision::tf32>(in, multiprocessors, shared_bytes, stream);
+    case precision::bf16:
+      return launch_chunks<precision::bf16>(in, multiprocessors, shared_bytes, stream);
   }
 }
 

@@ -1,7 +1,7 @@
 // The end of a step: lanes into statistics, statistics into centroids, and whether to go on.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 
 namespace shoal::kmeans {
@@ -41,32 +41,54 @@ __device__ double move_some(const move_arguments& in, bool moves, unsigned block
   return parts[0];
 }
 
-__device__ bool is_settled(const loop_state& state) {
-  return state.labelled && __ldcg(&state.fingerprint) == state.fingerprint_before;
-}
+// What the end of a step needs of the loop's state, read at once: each read alone would take as long as all of them.
+struct step_end {
+  bool settled;
+  bool empty;
+  unsigned steps;
+  unsigned most_steps;
+  double change_before;
+  double inertia;
+  unsigned long long fingerprint;
+
+  __device__ explicit step_end(const move_arguments& in) {
+    const loop_state& state = *in.state;
+    const int labelled = state.labelled;
+    const unsigned long long before = state.fingerprint_before;
+    fingerprint = __ldcg(&state.fingerprint);
+    empty = __ldcg(&state.empty) != 0;
+    steps = state.steps;
+    most_steps = state.most_steps;
+    change_before = state.change_before;
+    inertia = __ldcg(in.statistics + in.layout.inertia());
+    settled = labelled && fingerprint == before;
+  }
+  __device__ bool moves() const { return !settled && !empty; }
+};
 
 // One thread, after every block has moved.
-__device__ void record_step(const move_arguments& in, bool settled, double change) {
+__device__ void record_step(const move_arguments& in, const step_end& end, double change) {
   loop_state& state = *in.state;
   state.ticket = 0;
-  const bool empty = __ldcg(&state.empty) != 0;
   state.empty = 0;
-  if (!settled && empty) {
+  if (!end.settled && end.empty) {
     state.stopped = found_empty_cluster;
     return;
   }
   device_record record;
-  record.inertia = __ldcg(in.statistics + in.layout.inertia());
+  record.inertia = end.inertia;
   record.change = change;
-  record.settled = settled || change == 0;  // the same centroids would give the same labels
-  in.records[state.steps++] = record;
-  const bool by_rule = !settled && (change <= in.limits.absolute || change <= in.limits.relative * state.change_before);
-  if (!settled) {
-    state.fingerprint_before = __ldcg(&state.fingerprint);
+  record.settled = end.settled || change == 0;  // the same centroids would give the same labels
+  in.records[end.steps] = record;
+  state.steps = end.steps + 1;
+  const bool by_rule =
+      !end.settled && (change <= in.limits.absolute || change <= in.limits.relative * end.change_before);
+  if (!end.settled) {
+    state.fingerprint_before = end.fingerprint;
     state.labelled = 1;
     state.change_before = change;
   }
-  if (record.settled || by_rule || state.steps == state.most_steps) state.stopped = has_finished;
+  if (record.settled || by_rule || end.steps + 1 == end.most_steps) state.stopped = has_finished;
   // The last statistics stay readable; the next step's sums start from zero.
   state.fingerprint = 0;
   in.bounds->largest_norm = 0;
@@ -145,20 +167,23 @@ __device__ void merge(const merge_arguments& in) {
 
 template <int Across>
 __global__ void __launch_bounds__(merge_threads) merge_kernel(merge_arguments in) {
+  cuda::wait_for_predecessor();
   if (!in.state->stopped) merge<Across>(in);
 }
 
 template <int Across>
 __global__ void __launch_bounds__(merge_threads) merge_and_move_kernel(merge_arguments in, move_arguments move) {
+  cuda::wait_for_predecessor();
   if (in.state->stopped) return;
   merge<Across>(in);
   if (!is_last(in.state, gridDim.x)) return;
-  const bool settled = is_settled(*in.state);
-  const double change = move_some<merge_threads>(move, !settled && __ldcg(&in.state->empty) == 0, 0, 1);
-  if (threadIdx.x == 0 && threadIdx.y == 0) record_step(move, settled, change);
+  const step_end end(move);
+  const double change = move_some<merge_threads>(move, end.moves(), 0, 1);
+  if (threadIdx.x == 0 && threadIdx.y == 0) record_step(move, end, change);
 }
 
 __global__ void inspect_kernel(statistics_layout layout, const double* statistics, loop_state* state) {
+  cuda::wait_for_predecessor();
   if (threadIdx.x == 0) state->empty = 0;  // this GPU's share alone may have had none of a cluster's rows
   __syncthreads();
   for (std::size_t k = threadIdx.x; k < layout.clusters; k += blockDim.x) {
@@ -172,14 +197,15 @@ __global__ void inspect_kernel(statistics_layout layout, const double* statistic
 constexpr int move_threads = 256;
 
 __global__ void __launch_bounds__(move_threads) move_kernel(move_arguments in) {
+  cuda::wait_for_predecessor();
   if (in.state->stopped) return;
-  const bool settled = is_settled(*in.state);
-  const double part = move_some<move_threads>(in, !settled && in.state->empty == 0, blockIdx.x, gridDim.x);
+  const step_end end(in);
+  const double part = move_some<move_threads>(in, end.moves(), blockIdx.x, gridDim.x);
   if (threadIdx.x == 0) in.partial[blockIdx.x] = part;
   if (!is_last(in.state, gridDim.x) || threadIdx.x != 0) return;
   double change = 0;
   for (unsigned b = 0; b < gridDim.x; ++b) change += __ldcg(in.partial + b);
-  record_step(in, settled, change);
+  record_step(in, end, change);
 }
 
 }  // namespace
@@ -191,32 +217,28 @@ void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const do
     return static_cast<unsigned>((layout.inertia() + across - 1) / across) + 1;  // and one for the inertia
   };
   if (layout.inertia() <= 4096) {
-    merge_kernel<4><<<blocks(4), dim3(4, merge_threads / 4), 0, stream>>>(in);
+    cuda::launch_in_turn(merge_kernel<4>, blocks(4), dim3(4, merge_threads / 4), 0, stream, in);
   } else {
-    merge_kernel<32><<<blocks(32), dim3(32, merge_threads / 32), 0, stream>>>(in);
+    cuda::launch_in_turn(merge_kernel<32>, blocks(32), dim3(32, merge_threads / 32), 0, stream, in);
   }
-  cuda::check_launch("merge_lanes");
 }
 
 void inspect_statistics(const statistics_layout& layout, const double* statistics, loop_state* state,
                         cudaStream_t stream) {
-  inspect_kernel<<<1, 1024, 0, stream>>>(layout, statistics, state);
-  cuda::check_launch("inspect_statistics");
+  cuda::launch_in_turn(inspect_kernel, 1, 1024, 0, stream, layout, statistics, state);
 }
 
 void move_centroids(const move_arguments& move, cudaStream_t stream) {
   const std::size_t wanted = (move.layout.clusters * move.layout.columns + 4 * move_threads - 1) / (4 * move_threads);
   const auto blocks = static_cast<unsigned>(wanted < move_blocks ? wanted : move_blocks);
-  move_kernel<<<blocks, move_threads, 0, stream>>>(move);
-  cuda::check_launch("move_centroids");
+  cuda::launch_in_turn(move_kernel, blocks, move_threads, 0, stream, move);
 }
 
 void merge_and_move(const sum_plan& plan, const double* lanes, double* statistics, const move_arguments& move,
                     cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((move.layout.inertia() + 3) / 4) + 1;
-  merge_and_move_kernel<4>
-      <<<blocks, dim3(4, merge_threads / 4), 0, stream>>>({plan, move.layout, lanes, statistics, move.state}, move);
-  cuda::check_launch("merge_and_move");
+  cuda::launch_in_turn(merge_and_move_kernel<4>, blocks, dim3(4, merge_threads / 4), 0, stream,
+                       merge_arguments{plan, move.layout, lanes, statistics, move.state}, move);
 }
 
 }  // namespace shoal::kmeans

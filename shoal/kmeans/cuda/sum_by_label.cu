@@ -1,10 +1,11 @@
-// Sums of rows by label: a block owns a lane of rows and a group of clusters, a warp some of those clusters, and adds
-// its rows up in their order.
+// Sums of rows by label: a block owns a lane of rows and a group of clusters, a warp some of those clusters. Rows are
+// sorted by label, a tile at a time; those of one label are added up in registers, in their order, before they are
+// added to what came before.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -16,11 +17,14 @@ constexpr int warps = sum_threads / 32;
 constexpr int most_turns = most_tile_rows / sum_threads;
 static_assert(cuda::piece_unit % most_tile_rows == 0);
 
+constexpr int most_buckets = sum_threads;
+
 // What a block keeps beside its sums.
 struct tile_memory {
-  std::int32_t labels[most_tile_rows];
-  std::uint16_t rows[most_tile_rows];  // by warp that adds them, in their order
-  int starts[warps * warps + 1];       // [warp that adds][warp that looks] of its first place in rows
+  unsigned rows[most_tile_rows];               // of the tile, sorted: label · most_tile_rows + row
+  std::uint16_t places[warps * most_buckets];  // [warp that looks][bucket] of its next row
+  int of_warp[warps];                          // rows in the buckets of so many threads
+  int starts[warps + 1];                       // [warp that adds] of its first place in rows
   unsigned hashes[warps][2];
 };
 
@@ -41,77 +45,85 @@ struct sum_arguments {
   const int* stopped;
 };
 
-// Sorts the labels of `count` rows by the warp that adds them, stably: a warp looks at `turns` × 32 consecutive rows.
+// Sorts `count` rows by the warp that adds them and by label, stably: a warp looks at `turns` × 32 consecutive rows.
+// Where there are more labels than buckets, some share one.
 template <class Scalar>
 __device__ __noinline__ void sort_tile(const sum_arguments<Scalar>& in, const std::int32_t* labels, int count,
                                        int turns, int first_cluster, int group, bool hashes, tile_memory& memory) {
   const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
   const int classes = in.plan.classes, slices = warps / classes;
-  int places[most_turns];  // in the warp's part of a bucket, and the bucket; negative: nobody's
-  int counted = 0;         // rows of bucket `thread % warps` so far
-  unsigned low = 0, high = 0;
+  const int label_bits = __ffs(classes) - 1;
+  int shared_bits = 0;
+  while (((group - 1) >> label_bits >> shared_bits) >= most_buckets / warps) ++shared_bits;
+  const int each = ((group - 1) >> label_bits >> shared_bits) + 1;  // buckets of a warp
+  const int buckets = warps * each;
+  for (int i = threadIdx.x; i < warps * buckets; i += sum_threads) memory.places[i] = 0;
   int read[most_turns];
 #pragma unroll
   for (int turn = 0; turn < most_turns; ++turn) {
     const int row = (warp * turns + turn) * 32 + thread;
     read[turn] = turn < turns && row < count ? labels[row] : 0;
   }
+  __syncthreads();
+  std::uint16_t* const places = memory.places + warp * buckets;
+  int bucket_of[most_turns], rank_of[most_turns];  // in the warp's part of the bucket; negative: nobody's
+  unsigned low = 0, high = 0;
 #pragma unroll
   for (int turn = 0; turn < most_turns; ++turn) {
     if (turn >= turns) break;
     const int row = (warp * turns + turn) * 32 + thread;
-    const int label = read[turn];
-    const int own = label - first_cluster;
+    const int own = read[turn] - first_cluster;
     const bool wanted = row < count && own >= 0 && own < group;
-    if (wanted) memory.labels[row] = own;
     if (hashes) {
-      low += static_cast<unsigned>(label) * hash_table.words[row % hashed_rows];
-      high += static_cast<unsigned>(label) * hash_table.words[hashed_rows + row % hashed_rows];
+      low += static_cast<unsigned>(read[turn]) * hash_table.words[row % hashed_rows];
+      high += static_cast<unsigned>(read[turn]) * hash_table.words[hashed_rows + row % hashed_rows];
     }
-    const int bucket = (own & (classes - 1)) + classes * (row / 32 % slices);
-    unsigned of_mine = __ballot_sync(~0u, wanted), of_thread = of_mine;
-#pragma unroll
-    for (int bit = 1; bit < warps; bit *= 2) {
-      const unsigned set = __ballot_sync(~0u, (bucket & bit) != 0);
-      of_mine &= bucket & bit ? set : ~set;
-      of_thread &= thread & bit ? set : ~set;
-    }
-    const int before = __shfl_sync(~0u, counted, bucket);
-    places[turn] = wanted ? (before + __popc(of_mine & ((1u << thread) - 1))) * warps + bucket : -1;
-    counted += __popc(of_thread);
+    const int owner = (own & (classes - 1)) + classes * (row / 32 % slices);
+    const int bucket = wanted ? owner * each + (own >> label_bits >> shared_bits) : -1;
+    const unsigned same = __match_any_sync(~0u, bucket);
+    const int rank = __popc(same & ((1u << thread) - 1));
+    const int before = wanted ? places[bucket] : 0;
+    __syncwarp();
+    if (wanted && rank == 0) places[bucket] = static_cast<std::uint16_t>(before + __popc(same));
+    __syncwarp();
+    bucket_of[turn] = bucket;
+    rank_of[turn] = before + rank;
   }
   if (hashes) {
     low = __reduce_add_sync(~0u, low);
     high = __reduce_add_sync(~0u, high);
     if (thread == 0) memory.hashes[warp][0] = low, memory.hashes[warp][1] = high;
   }
-  if (thread < warps) memory.starts[thread * warps + warp] = counted;
   __syncthreads();
-  if (warp == 0) {
-    constexpr int each = warps * warps / 32;
-    int before[each], sum = 0;
+  const int bucket = threadIdx.x;
+  int sum = 0;
+  for (int w = 0; w < warps && bucket < buckets; ++w) sum += memory.places[w * buckets + bucket];
+  int through = sum;
 #pragma unroll
-    for (int i = 0; i < each; ++i) {
-      before[i] = sum;
-      sum += memory.starts[thread * each + i];
+  for (int step = 1; step < 32; step *= 2) {
+    const int other = __shfl_up_sync(~0u, through, step);
+    if (thread >= step) through += other;
+  }
+  if (thread == 31) memory.of_warp[warp] = through;
+  __syncthreads();
+  int start = through - sum;
+  for (int w = 0; w < warp; ++w) start += memory.of_warp[w];
+  if (bucket < buckets) {
+    if (bucket % each == 0) memory.starts[bucket / each] = start;
+    if (bucket + 1 == buckets) memory.starts[warps] = start + sum;
+    for (int w = 0; w < warps; ++w) {
+      const int rows = memory.places[w * buckets + bucket];
+      memory.places[w * buckets + bucket] = static_cast<std::uint16_t>(start);
+      start += rows;
     }
-    int through = sum;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const int other = __shfl_up_sync(~0u, through, step);
-      if (thread >= step) through += other;
-    }
-#pragma unroll
-    for (int i = 0; i < each; ++i) memory.starts[thread * each + i] = through - sum + before[i];
-    if (thread == 31) memory.starts[warps * warps] = through;
   }
   __syncthreads();
 #pragma unroll
   for (int turn = 0; turn < most_turns; ++turn) {
     if (turn >= turns) break;
-    if (places[turn] < 0) continue;
-    memory.rows[memory.starts[places[turn] % warps * warps + warp] + places[turn] / warps] =
-        static_cast<std::uint16_t>((warp * turns + turn) * 32 + thread);
+    if (bucket_of[turn] < 0) continue;
+    memory.rows[places[bucket_of[turn]] + rank_of[turn]] =
+        static_cast<unsigned>(read[turn] - first_cluster) * most_tile_rows + (warp * turns + turn) * 32 + thread;
   }
   __syncthreads();
 }
@@ -142,6 +154,7 @@ __device__ void read_some(const Scalar* from, int there, Scalar (&to)[Count]) {
 // cluster's sums lie [chunk][Columns][RowThreads], so that neighbouring threads use neighbouring banks.
 template <class Scalar, int RowThreads, int Columns, bool Aligned>
 __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> in) {
+  cuda::wait_for_predecessor();
   if (*in.stopped) return;
   extern __shared__ double sums[];  // [copies][group_clusters][block_columns], [copies][group_clusters] weights
   __shared__ tile_memory memory;
@@ -190,40 +203,75 @@ __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> 
       fingerprint += hash_of_block(odd_of_block(block), low, high);
     }
 
-    const int listed_begin = memory.starts[warp * warps], listed_end = memory.starts[(warp + 1) * warps];
+    // Of the warp's rows each part of the warp takes as many as the others, so that runs of a label stay long.
+    const int listed = memory.starts[warp + 1] - memory.starts[warp];
+    const int listed_begin = memory.starts[warp] + listed * sub_warp / sub_warps;
+    const int listed_end = memory.starts[warp] + listed * (sub_warp + 1) / sub_warps;
     const Scalar* const rows = in.piece.rows + local * in.columns + first_column;
     const Scalar* const rounded = in.rounded + std::size_t(first_cluster) * in.columns + first_column;
     const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + local;
     for (int chunk = 0; chunk < columns; chunk += RowThreads * Columns) {
       const int column = chunk + mine * Columns, there = columns - column;
-      const int reading = there > 0 ? column : 0;  // threads without columns read what they do not use
-      for (int start = listed_begin + sub_warp; start < listed_end; start += sub_warps * batch) {
-        Scalar x[batch][Columns], c[batch][Columns], weight[batch];
-        int label[batch];
+      const int reading = there > 0 ? column : 0;  // threads without columns add up what they do not keep
+      int run = -1, run_rows = 0;                  // the label whose rows are being added
+      double run_sums[Columns] = {}, run_weight = 0, run_inertia = 0;
+      Scalar c[Columns] = {};
+      const auto end_run = [&] {
+        if (run < 0) return;
+        double* const sum = my_sums + run * plan.padded_columns + chunk;
+#pragma unroll
+        for (int v = 0; v < Columns; ++v) {
+          if (v < there) sum[v * RowThreads] += run_sums[v];
+          run_sums[v] = 0;
+        }
+        if (column == 0) my_weights[run] += weights == nullptr ? static_cast<double>(run_rows) : run_weight;
+        run_weight = 0;
+        run_rows = 0;
+      };
+      for (int start = listed_begin; start < listed_end; start += batch) {
+        Scalar x[batch][Columns], weight[batch];
+        unsigned both[batch];
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          const int row = memory.rows[min(start + b * sub_warps, listed_end - 1)];
-          label[b] = memory.labels[row];
-          weight[b] = weights == nullptr ? Scalar{1} : weights[row];
-          read_some<Aligned>(rows + row * in.columns + reading, max(there, 1), x[b]);
-          read_some<Aligned>(rounded + label[b] * in.columns + reading, max(there, 1), c[b]);
+          both[b] = 0;
+          if (start + b < listed_end) both[b] = memory.rows[start + b];
         }
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          if (start + b * sub_warps >= listed_end) continue;
-          const auto w = static_cast<double>(weight[b]);
-          double* const sum = my_sums + label[b] * plan.padded_columns + chunk;
+          read_some<Aligned>(rows + (both[b] % most_tile_rows) * static_cast<unsigned>(in.columns) + reading,
+                             max(there, 1), x[b]);
+        }
+        if (weights != nullptr) {
+#pragma unroll
+          for (int b = 0; b < batch; ++b) weight[b] = weights[both[b] % most_tile_rows];
+        }
+#pragma unroll
+        for (int b = 0; b < batch; ++b) {
+          if (start + b >= listed_end) break;
+          const int label = static_cast<int>(both[b] / most_tile_rows);
+          if (label != run) {
+            end_run();
+            run = label;
+            read_some<Aligned>(rounded + label * in.columns + reading, max(there, 1), c);
+          }
+          ++run_rows;
+          double w = 1;
+          if (weights != nullptr) {
+            w = static_cast<double>(weight[b]);
+            run_weight += w;
+          }
 #pragma unroll
           for (int v = 0; v < Columns; ++v) {
-            if (v >= there) continue;
-            const auto difference = static_cast<double>(x[b][v] - c[b][v]);
-            const double weighted = w * difference;
-            inertia = fma(weighted, difference, inertia);
-            sum[v * RowThreads] += weighted;
+            const Scalar apart = x[b][v] - c[v];
+            const auto difference = static_cast<double>(Aligned || v < there ? apart : Scalar{0});
+            const double weighted = weights == nullptr ? difference : w * difference;
+            run_inertia = fma(weighted, difference, run_inertia);
+            run_sums[v] += weighted;
           }
-          if (column == 0) my_weights[label[b]] += w;
         }
       }
+      end_run();
+      if (there > 0) inertia += run_inertia;
     }
     __syncthreads();
   }
@@ -268,13 +316,12 @@ __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> 
 template <class Scalar, int RowThreads, int Columns, bool Aligned>
 void launch(const sum_arguments<Scalar>& in, int lanes, cudaStream_t stream) {
   const auto kernel = sum_kernel<Scalar, RowThreads, Columns, Aligned>;
+  const dim3 grid(static_cast<unsigned>(lanes), static_cast<unsigned>(in.plan.groups),
+                  static_cast<unsigned>(in.plan.column_blocks));
   cuda::check(
       cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(in.plan.shared_bytes)),
       "give a kernel its shared memory");
-  const dim3 grid(static_cast<unsigned>(lanes), static_cast<unsigned>(in.plan.groups),
-                  static_cast<unsigned>(in.plan.column_blocks));
-  kernel<<<grid, sum_threads, in.plan.shared_bytes, stream>>>(in);
-  cuda::check_launch("sum_by_label");
+  cuda::launch_in_turn(kernel, grid, sum_threads, in.plan.shared_bytes, stream, in);
 }
 
 template <class Scalar, int Columns, bool Aligned>

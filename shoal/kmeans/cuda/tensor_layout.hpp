@@ -3,38 +3,48 @@
 
 #include <cstddef>
 
-#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/execution/precision.hpp>
+#include <shoal/kmeans/cuda/tuning.hpp>
 
 namespace shoal::kmeans {
 
-/// Columns are padded to a multiple of 16.
-constexpr int tensor_columns(int columns) { return (columns + 15) / 16 * 16; }
-
-/// Floats of a tile of cluster_tile centroids: their columns, then their ‖c′‖²/2.
-constexpr std::size_t tensor_tile(int padded_columns) {
-  return static_cast<std::size_t>(cluster_tile) * static_cast<std::size_t>(padded_columns + 1);
+/// Columns are padded to a multiple of 16, beyond 64 of 32: for each multiple there is a kernel.
+constexpr int tensor_columns(int columns) {
+  return columns <= 64 ? (columns + 15) / 16 * 16 : (columns + 31) / 32 * 32;
 }
 
-/// Place of column j of centroid k: core matrices of 8 centroids × 4 columns (128 bytes), those of 8 centroids and all
-/// columns one after another. Within each 16 columns the order is that in which a thread's float4 of a row feeds the
-/// products: columns 4q and 4q + 1 are places q and q + 4 of the first eight, 4q + 2 and 4q + 3 of the second.
-constexpr std::size_t tensor_place(int k, int j, int padded_columns) {
-  const int q = j % 16 / 4, e = j % 4;
-  const int place = j / 16 * 16 + (e / 2) * 8 + (e % 2) * 4 + q;
-  const int in_tile = k % cluster_tile / 8 * 8 * padded_columns + place / 4 * 32 + k % 8 * 4 + place % 4;
-  return static_cast<std::size_t>(k / cluster_tile) * tensor_tile(padded_columns) + static_cast<std::size_t>(in_tile);
+/// Bytes of a column of a centroid: bf16, or TF32 in a float32's place.
+constexpr int tensor_element(precision precision) { return precision == precision::bf16 ? 2 : 4; }
+
+/// Bytes of a tile of cluster_tile centroids: their columns, then their ‖c′‖²/2 in float32.
+constexpr std::size_t tensor_tile_bytes(int padded_columns, precision precision) {
+  return static_cast<std::size_t>(cluster_tile) *
+         static_cast<std::size_t>(padded_columns * tensor_element(precision) + 4);
 }
-constexpr std::size_t tensor_half_norm(int k, int padded_columns) {
-  return static_cast<std::size_t>(k / cluster_tile) * tensor_tile(padded_columns) +
-         static_cast<std::size_t>(cluster_tile * padded_columns + k % cluster_tile);
+
+/// Byte of column j of centroid k: core matrices of 8 centroids × 16 bytes, those of 8 centroids and all columns one
+/// after another. Within each 16 columns the order is that in which a thread's float4 of a row feeds the products.
+/// TF32: columns 4q and 4q + 1 are places q and q + 4 of the first eight, 4q + 2 and 4q + 3 of the second; bf16:
+/// columns 4q and 4q + 1 are places 2q and 2q + 1, 4q + 2 and 4q + 3 those of the second eight.
+constexpr std::size_t tensor_place(int k, int j, int padded_columns, precision precision) {
+  const int q = j % 16 / 4, e = j % 4, bytes = tensor_element(precision), across = 16 / bytes;
+  const int place = j / 16 * 16 + e / 2 * 8 + (precision == precision::bf16 ? 2 * q + e % 2 : e % 2 * 4 + q);
+  const int in_tile =
+      (k % cluster_tile / 8 * 8 * padded_columns + place / across * 8 * across + k % 8 * across + place % across) *
+      bytes;
+  return static_cast<std::size_t>(k / cluster_tile) * tensor_tile_bytes(padded_columns, precision) +
+         static_cast<std::size_t>(in_tile);
+}
+/// Byte of centroid k's ‖c′‖²/2.
+constexpr std::size_t tensor_half_norm(int k, int padded_columns, precision precision) {
+  return static_cast<std::size_t>(k / cluster_tile) * tensor_tile_bytes(padded_columns, precision) +
+         static_cast<std::size_t>(cluster_tile * padded_columns * tensor_element(precision) + k % cluster_tile * 4);
 }
 
 #ifdef __CUDACC__
-/// The nearest TF32 number (10 bits of mantissa; ties away from zero).
+/// The nearest TF32 number (10 bits of mantissa; ties away from zero), infinite beyond the largest.
 __device__ inline float round_to_tf32(float value) {
-  unsigned bits;
-  asm("cvt.rna.tf32.f32 %0, %1;" : "=r"(bits) : "f"(value));
-  return __uint_as_float(bits);
+  return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 #endif
 

@@ -18,6 +18,12 @@ inline constexpr int most_tensor_columns = 128;
 inline constexpr std::size_t most_fused_clusters_on_device = 8;
 inline constexpr std::size_t most_fused_columns_on_device = 4;
 
+/// With so many columns and few clusters (half as many beyond 128 columns) a warp labels a row and keeps the sums of
+/// all clusters in its registers.
+inline constexpr std::size_t most_wide_clusters = 8;
+inline constexpr std::size_t least_wide_columns = 64;
+inline constexpr std::size_t most_wide_columns = 256;
+
 /// Beyond that, rows of at most so many columns are searched by a thread each: TF32 is so coarse there that many rows
 /// would be doubtful (15 % of 10⁵ rows × 2 columns at K = 128). A step of that shape takes 0.029 ms on an H200, on the
 /// tensor cores 0.040 ms.

@@ -54,6 +54,19 @@ TYPED_TEST(DeviceSample, DrawsWhatTheHostDraws) {
   }
 }
 
+TYPED_TEST(DeviceSample, DrawsFewRowsToo) {
+  const auto model = reference::random_model(gmm::covariance_type::full, 3, 3, 3.0, 5);
+  for (const std::size_t rows : {1ul, 127ul, 129ul}) {
+    std::vector<TypeParam> host(rows * 3), device(rows * 3);
+    std::vector<std::int32_t> host_labels(rows), device_labels(rows, -7);
+    gmm::sample(model, 3, 7, shoal::matrix_view<TypeParam>(host.data(), rows, 3), host_labels.data());
+    gmm::sample(model, 3, 7, shoal::matrix_view<TypeParam>(device.data(), rows, 3), device_labels.data(),
+                normal_method::ziggurat, {{0}, 0});
+    EXPECT_EQ(device_labels, host_labels);
+    for (std::size_t i = 0; i < host.size(); ++i) ASSERT_NEAR(device[i], host[i], 1e-5) << i;
+  }
+}
+
 // Pieces, and memory of the host and of the device, with rows apart.
 TYPED_TEST(DeviceSample, WritesWhereItIsTold) {
   const std::size_t columns = 70, rows = 130'001;

@@ -39,12 +39,13 @@ shoal::gmm::accumulator_shape shape_of(const model& mixture, std::size_t rows, b
 
 // The statistics of rows without gaps, given to the kernels in pieces of `piece` rows.
 statistics on_gpu(const model& mixture, const std::vector<float>& rows, const std::vector<float>& weights = {},
-                  std::size_t piece = std::size_t{1} << 30) {
+                  std::size_t piece = std::size_t{1} << 30, shoal::precision precision = shoal::precision::float32) {
   const std::size_t count = rows.size() / mixture.columns;
   const shoal::cuda::stream stream;
   const auto ready = shoal::gmm::prepare<float>(mixture);
   const checks::device_mixture<float> device(ready, stream);
-  const auto shape = shape_of(mixture, count, !weights.empty());
+  auto shape = shape_of(mixture, count, !weights.empty());
+  shape.precision = precision;
   const auto accumulator = shoal::gmm::make_large_accumulator(shape);
   shoal::cuda::device_buffer<double> sums(shape.layout.size());
   cudaMemsetAsync(sums.data(), 0xff, sums.bytes(), stream);
@@ -82,6 +83,9 @@ std::string name(const model& mixture, std::size_t rows) {
 }
 
 constexpr double tolerance = 1e-5;
+// As docs/tolerances.md has it: a row's log-density, and sums, relative to their weight.
+constexpr double coarse_tolerance = 0.1;
+constexpr double coarse_sum_tolerance = 1e-3;
 
 void check(const model& mixture, const std::vector<float>& rows, const std::vector<float>& weights = {},
            double allowed = tolerance) {
@@ -144,6 +148,30 @@ TEST(LargeAccumulator, GivesEachRowItsLogDensity) {
                                    values.begin() + static_cast<std::ptrdiff_t>((r + 1) * columns));
       EXPECT_NEAR(on_gpu(mixture, one).log_likelihood(), in_double(mixture, one).log_likelihood(), 1e-4)
           << columns << " columns, row " << r;
+    }
+  }
+}
+
+// Products of 11 bits, which is what is promised for bf16 too.
+TEST(LargeAccumulator, KeepsElevenBitsWhenAskedForLess) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::size_t count = 2000;
+  for (const shoal::precision precision : {shoal::precision::tf32, shoal::precision::bf16}) {
+    for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
+      for (const std::size_t columns : {16, 32, 54, 128}) {
+        const auto mixture = reference::random_model(type, 7, columns, 0.3, 5);
+        const auto values = reference::random_rows<float>(mixture, count, columns, 6);
+        const statistics got = on_gpu(mixture, values, {}, std::size_t{1} << 30, precision);
+        const statistics expected = in_double(mixture, values);
+        checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, count));
+        for (std::size_t r = 0; r < 20; ++r) {
+          const std::vector<float> one(values.begin() + static_cast<std::ptrdiff_t>(r * columns),
+                                       values.begin() + static_cast<std::ptrdiff_t>((r + 1) * columns));
+          EXPECT_NEAR(on_gpu(mixture, one, {}, 1, precision).log_likelihood(), in_double(mixture, one).log_likelihood(),
+                      coarse_tolerance)
+              << checks::name(type) << ", " << columns << " columns, row " << r;
+        }
+      }
     }
   }
 }

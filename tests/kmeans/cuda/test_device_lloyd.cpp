@@ -126,6 +126,23 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
   }
 }
 
+// Shapes whose rows a warp takes (is_wide), and their neighbours.
+TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {63, 64, 65, 127, 128, 129, 254, 256, 257}) {
+    for (const std::size_t clusters : {1, 2, 3, 4, 5, 8, 9}) {
+      for (const double offset : {0.0, 1e5}) {
+        const auto made = clouds<TypeParam>(2051, columns, 5, 2.5, offset);
+        std::vector<TypeParam> weights;
+        for (std::size_t i = 0; i < made.rows; ++i) weights.push_back(static_cast<TypeParam>(i % 3));
+        expect_like_cpu(made, spread_rows(made.view(), clusters),
+                        std::to_string(columns) + " columns, K = " + std::to_string(clusters),
+                        clusters % 2 == 0 ? &weights : nullptr);
+      }
+    }
+  }
+}
+
 TYPED_TEST(DeviceLloyd, TiesGoToTheLowestIndex) {
   SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {1, 2, 5, 16, 128}) {

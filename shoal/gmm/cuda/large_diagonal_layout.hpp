@@ -1,0 +1,129 @@
+// How diagonal and spherical mixtures of many columns are arranged for tensor cores; shared by host and device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+namespace shoal::gmm::large_diagonal {
+
+inline constexpr int most_columns = 128;
+
+/// Rows and components of one product, and rows that are summed in float32 by tensor cores before they go on.
+inline constexpr int tile_rows = 128;
+inline constexpr int tile_components = 128;
+/// Columns, and rows of the moments, that one product sums over.
+inline constexpr int step_size = 16;
+/// Rows of one stage of the moments.
+inline constexpr int block_rows = 64;
+/// Lanes of the log-likelihood: tile number i belongs to lane i mod this.
+inline constexpr int likelihood_lanes = 256;
+inline constexpr int likelihood_sums = 3;  ///< Σ w ln p, Σ w, far rows
+
+/// 16-bit numbers of one block of an operand: 128 rows or components times one step. It is made of core matrices, 8
+/// rows of 16 bytes each: those of the step's two halves are neighbours, then come the next 8 rows.
+inline constexpr int operand_size = 128 * step_size;
+
+/// Place of (row or component, element of the step) in such a block, for any number of rows.
+constexpr int operand_place(int row, int element) {
+  return row / 8 * 128 + element / 8 * 64 + row % 8 * 8 + element % 8;
+}
+
+/// Rows are arranged so that a thread of the moments reads neighbours: where row `row` of a step of 16 comes in it.
+constexpr int step_place(int row) { return row / 4 * 2 + row % 2 + row % 4 / 2 * 8; }
+
+/// What a row's tile of the expectation step calls row number `row`: one thread's two rows are neighbours.
+constexpr int tile_place(int row) { return row / 16 * 16 + row % 16 / 2 + row % 2 * 8; }
+
+/// Terms that a float32 number is split into.
+constexpr int split_terms(int products) { return products == 3 ? 2 : 1; }
+
+/// Steps of columns that the kernels are compiled for, and the least of them that has room for so many columns.
+constexpr int compiled_steps(int columns) {
+  for (const int steps : {1, 2, 4, 6}) {
+    if (columns <= steps * step_size) return steps;
+  }
+  return 8;
+}
+
+/// Columns of the moments' products.
+constexpr int padded_width(int columns) { return columns <= 64 ? 64 : 128; }
+
+/// How different the components are: so little that sums about the frame's centre keep their digits; so much that only
+/// the choice of the components that matter for a row is made in the frame; or too much for any frame.
+inline constexpr int common_frame = 0;
+inline constexpr int wide_frame = 1;
+inline constexpr int no_frame = 2;
+
+struct problem {
+  int columns = 0;
+  int components = 0;
+  int tiles = 0;     ///< of components
+  int steps = 0;     ///< of columns, one of those that the kernels are compiled for
+  int width = 0;     ///< padded_width(columns)
+  int features = 2;  ///< z and z²; z alone when spherical
+  int products = 3;  ///< of float16 terms for one of float32 grade; 1: of float16 terms alone
+  int lanes = 0;
+  int section_rows = 0;  ///< rows that a lane takes at a time; divides cuda::piece_unit
+  bool spherical = false;
+
+  const float* centres = nullptr;  ///< device_components<float>
+  const float* offsets = nullptr;
+  const float* factors = nullptr;
+  const float* log_constants = nullptr;
+  const double* log_shift = nullptr;
+  const double* double_centres = nullptr;  ///< device_components<double>
+  const double* double_offsets = nullptr;
+  const double* double_factors = nullptr;
+  const double* double_log_constants = nullptr;
+  const int* stopped = nullptr;
+
+  float2* frame = nullptr;            ///< [columns, padded] S, −mS: units and centre that all components share
+  float* mean_curve = nullptr;        ///< [columns, padded] mean over the components of the coefficient of z²
+  int* arrangement = nullptr;         ///< common_frame, wide_frame or no_frame
+  std::uint16_t* operands = nullptr;  ///< [tile][stage][step][operand_size], stages as the expectation step takes them
+  float* constants = nullptr;         ///< [tiles · 128] what a term is made of beside products
+  float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
+  float* own_constants = nullptr;     ///< [tiles · 128] ln πₖ + Σ ln s
+
+  float* terms = nullptr;    ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
+                             ///< responsibility
+  float* shifts = nullptr;   ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
+  float* norms = nullptr;    ///< [chunk_rows] ‖z‖², spherical
+  int* exponents = nullptr;  ///< [chunk_rows / tile_rows] of a tile's greatest weight
+  std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
+  unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
+  double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w
+  double* scratch = nullptr;                 ///< [far_warps][K]
+  double* sums = nullptr;                    ///< [lanes][tiles · 128][sums_size] in the frame
+  double* own_sums = nullptr;    ///< [lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of far rows
+  int* any_far = nullptr;        ///< not zero: own_sums are not all zero
+  double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
+  std::size_t chunk_rows = 0;
+};
+
+/// Where the term of component k and row `row` of a chunk lies. Terms of 64 rows and a tile of components are together,
+/// so that one copy fetches them, and odd components have their rows elsewhere than even ones: so eight threads of the
+/// moments that read two components at once hit different banks.
+constexpr std::size_t term_place(int tiles, int k, int row) {
+  const std::size_t block = static_cast<std::size_t>(row / block_rows) * tiles + k / tile_components;
+  return block * (tile_components * block_rows) + k % tile_components * block_rows +
+         (row % block_rows / 4 ^ k % 2 * 4) * 4 + row % 4;
+}
+
+/// Sums of one component in the frame: Σ r z, Σ r z² by column (none when spherical), then Σ r and Σ r‖z‖².
+constexpr int sums_size(int features, int width) { return features * width + 2; }
+
+/// Consecutive rows whose terms fit into the buffers.
+struct chunk {
+  const float* rows = nullptr;
+  const float* weights = nullptr;
+  std::size_t share_first = 0;  ///< a multiple of cuda::piece_unit
+  int count = 0;
+};
+
+/// Warps of the kernel that does far rows again.
+inline constexpr int far_warps = 1056;
+
+}  // namespace shoal::gmm::large_diagonal

@@ -1,0 +1,47 @@
+// Numbers as float16 terms, and a row in the frame: what the kernels for diagonal mixtures of many columns share.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/gmm/cuda/large_diagonal_layout.hpp>
+#include <shoal/gmm/cuda/large_products.cuh>
+
+namespace shoal::gmm::large_diagonal {
+
+// Beyond this a row's z² is out of float16's range. It is a hundred deviations of every component that shares the
+// frame, so such a row is far, and what it is replaced by does not count.
+inline constexpr float most_z = 255;
+
+// A column in the frame. One rounding: both products with a power of two are exact.
+__device__ inline float in_frame(float x, float2 frame) { return fmaf(x, frame.x, frame.y); }
+// Also takes a NaN away.
+__device__ inline float within_range(float z) { return fabsf(z) <= most_z ? z : 0.0F; }
+
+// Eight neighbours of an operand, split; `low` is not touched when there is one term.
+template <int Products>
+__device__ inline void split_eight(const float (&v)[8], uint4& high, uint4& low) {
+  if constexpr (Products == 3) {
+    large::split(v[0], v[1], high.x, low.x);
+    large::split(v[2], v[3], high.y, low.y);
+    large::split(v[4], v[5], high.z, low.z);
+    large::split(v[6], v[7], high.w, low.w);
+  } else {
+    high.x = large::bits_of(__floats2half2_rn(v[0], v[1]));
+    high.y = large::bits_of(__floats2half2_rn(v[2], v[3]));
+    high.z = large::bits_of(__floats2half2_rn(v[4], v[5]));
+    high.w = large::bits_of(__floats2half2_rn(v[6], v[7]));
+  }
+}
+
+__device__ inline float power_of_two(float exponent) {
+  float value;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(exponent));
+  return value;
+}
+
+inline constexpr float log2_of_e = 1.44269504088896341F;
+inline constexpr double ln_2 = 0.693147180559945309417;
+
+}  // namespace shoal::gmm::large_diagonal
