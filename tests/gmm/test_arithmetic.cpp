@@ -109,6 +109,26 @@ TEST(Maximise, EqualsTheTextbook) {
   }
 }
 
+TEST(Maximise, OfSphericalLooksAtTheTraceAlone) {
+  // Ten rows about the origin whose mean is (1, 0, 2) and whose squares sum to 110: (110 / 10 − 5) / 3 = 2.
+  const auto variance = [](double first, double second, double third) {
+    auto model = reference::random_model(covariance_type::spherical, 1, 3, 1.0, 1);
+    const std::vector<double> centres(3, 0.0);
+    shoal::gmm::statistics sums(shoal::gmm::statistics_layout(covariance_type::spherical, 1, 3));
+    const auto& layout = sums.layout();
+    sums.values()[layout.total_weight()] = sums.values()[layout.weight(0)] = 10;
+    sums.values()[layout.first(0, 0)] = 10;
+    sums.values()[layout.first(0, 2)] = 20;
+    sums.values()[layout.second(0, 0, 0)] = first;
+    sums.values()[layout.second(0, 1, 1)] = second;
+    sums.values()[layout.second(0, 2, 2)] = third;
+    shoal::gmm::maximise(sums, centres, 0.5, model);
+    return model.covariances[0];
+  };
+  EXPECT_DOUBLE_EQ(variance(30, 20, 60), 2.5);
+  EXPECT_DOUBLE_EQ(variance(110, 0, 0), 2.5);
+}
+
 TEST(Maximise, ReportsEmptyComponentsAndLeavesThemAsTheyWere) {
   for (const covariance_type type : all_types) {
     auto model = reference::random_model(type, 3, 2, 1.0, 95);

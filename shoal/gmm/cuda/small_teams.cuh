@@ -82,7 +82,10 @@ template <class Shape>
 struct moments_team {
   unsigned rank = threadIdx.x - Shape::expectation_threads;
   static constexpr unsigned size = Shape::moment_threads;
-  __device__ void sync() const { asm volatile("bar.sync %0, %1;" ::"n"(moments_barrier), "n"(size) : "memory"); }
+  __device__ void sync() const {
+    __syncwarp();
+    asm volatile("bar.sync %0, %1;" ::"n"(moments_barrier), "n"(size) : "memory");
+  }
 };
 
 /// What one team leaves for the other: one of two stages in shared memory.
@@ -435,6 +438,7 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
   constexpr unsigned components = Shape::components, size = moments_team<Shape>::size;
   constexpr unsigned stride = Shape::flush_stride;
   const unsigned shares = (a.components + components - 1) / components;
+  team.sync();  // what the group before left in the buffer has been read: only the other team keeps warps together
 #pragma unroll
   for (int c = 0; c < Shape::components; ++c) {
 #pragma unroll

@@ -189,7 +189,7 @@ class team_accumulator final : public device_accumulator<float> {
 bool fits_team_accumulator(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
 
 bool takes_team_accumulator(const accumulator_shape& shape) {
-  return shape.share_rows >= shape.multiprocessors * least_team_rows &&
+  return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
          shape.layout.components() >= least_team_components && fits_team_accumulator(shape);
 }
 

@@ -66,9 +66,10 @@ constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
 }
 
 /// Two teams are faster from so many rows for each multiprocessor and so many components on: accumulate and merge take,
-/// with two and with one, 0.0171 and 0.0181 ms at (131,072, 8, 8), 0.0239 and 0.0267 at (200,000, 8, 10), but 0.0453
-/// and 0.0420 at (2²⁰, 8, 3), where a stage is soon done.
-inline constexpr std::size_t least_team_rows = 960;
+/// with two and with one, 0.0116 and 0.0122 ms at (46,800, 8, 8), 0.0169 and 0.0181 at (131,072, 8, 8) and 0.0239 and
+/// 0.0267 at (200,000, 8, 10), but 0.0139 and 0.0137 with diagonal covariances at (131,072, 8, 10), and with full ones
+/// 0.0429 and 0.0422 at (2²⁰, 8, 3), where a stage is soon done; 0.0449 and 0.0527 at (2²⁰, 8, 5).
+constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
 }  // namespace shoal::gmm
