@@ -59,8 +59,8 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     mixtures_.emplace_back(layout);
-    cuda::check(cudaMemsetAsync(mixtures_[g].arrays().stopped, 0, sizeof(int), group[g].compute),
-                "clear device memory");
+    // All of it, since copies between GPUs take the gaps between its arrays too.
+    cuda::check(cudaMemsetAsync(mixtures_[g].data(), 0, mixtures_[g].bytes(), group[g].compute), "clear device memory");
   }
   const cuda::device_scope scope(group[0].device);
   model_.grow(model_size(layout));

@@ -85,12 +85,6 @@ constexpr int stages_of(int width, int products) {
   return some < most_stages ? some : most_stages;
 }
 
-// A warp has read a stage.
-__device__ void release(unsigned long long* empty) {
-  __syncwarp();
-  if (threadIdx.x % 32 == 0) arrive(empty);
-}
-
 // One group's sums of 64 components, this thread's part: columns 8 i + 2 t, + 1 of components g and g + 8.
 template <int Width, bool Spherical, int Products>
 struct component_sums {
@@ -207,7 +201,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
   if (threadIdx.x == 0) {
     for (int s = 0; s < stages; ++s) {
       make_barrier(barriers.full + s, 1);
-      make_barrier(barriers.empty + s, threads / 32);
+      make_barrier(barriers.empty + s, threads);
     }
     publish_barriers();
   }
@@ -275,7 +269,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
         for (int s = 0; s < block_steps; ++s) {
           // The products of a block ago read what is now made again.
           wait_for_products<block_steps - 1>();
-          if (block > 0 && s == block_steps - 1) release(barriers.empty + before);
+          if (block > 0 && s == block_steps - 1) arrive(barriers.empty + before);
           own.make(memory + stage * bytes, s, scale, high[s], low[s]);
           begin_products();
           const unsigned long long b = advance(operands, static_cast<unsigned>(s * terms * operand_bytes));
@@ -293,7 +287,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
         if (++stage == stages) stage = 0, ++round;
       }
       wait_for_products<0>();
-      release(barriers.empty + before);
+      arrive(barriers.empty + before);
       own.flush(scalbnf(1.0F, exponent - static_cast<int>(most_exponent)));
     }
     own.keep(kept, feature);
