@@ -264,17 +264,17 @@ def measure(case, program, peers, rates, repeats, folder, spread):
     np.save(folder / "rows.npy", data)
     path = write_start(folder, family, kind, start)
 
-    def fit(most):
+    def fit(most, precision):
         command = [program, family, "fit", folder / "rows.npy", "--init", path, "--max-iterations", most, "--tolerance", 0,
-                   "--scalar", "float32", "--device", "cuda", "--json"]  # fmt: skip
+                   "--scalar", "float32", "--device", "cuda", "--precision", precision, "--json"]  # fmt: skip
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(f"{command}\n{done.stderr}")
         answer = json.loads(done.stdout)
         return answer["loop_seconds"], answer["loop_iterations"]
 
-    def once():
-        (short, few), (long, many) = fit(max(2, iterations // 10)), fit(iterations)
+    def once(precision="float32"):
+        (short, few), (long, many) = fit(max(2, iterations // 10), precision), fit(iterations, precision)
         return (long - short) / (many - few)
 
     runs = mixture_peers(peers, kind, data, start, iterations) if family == "gmm" else kmeans_peers(peers, data, start, iterations)  # fmt: skip
@@ -288,7 +288,10 @@ def measure(case, program, peers, rates, repeats, folder, spread):
               "spread": spread, "goal": None if goal is None else goal / 1e3, "shoal": statistics.median(ours),
               "peers": {name: statistics.median(seconds) for name, seconds in theirs.items()},
               **floor_seconds(family, kind, rows, columns, components, rates)}  # fmt: skip
-    told = ", ".join(f"{name} {1e3 * s:.3f}" for name, s in result["peers"].items())
+    # Products are rounded where matrix products are what a kernel does.
+    rounded = peers and columns >= 16 and columns * components > 256
+    result["shoal_rounded"] = {name: once(name) for name in ("tf32", "bf16")} if rounded else {}
+    told = ", ".join(f"{name} {1e3 * s:.3f}" for name, s in (result["shoal_rounded"] | result["peers"]).items())
     print(f"{family} {kind or ''} {rows} x {columns}, {components}, spread {spread}: shoal {1e3 * result['shoal']:.4f} ms "
           f"(goal {goal}), floor {1e3 * result['floor_float32']:.3f} / {1e3 * result['floor_three_tf32']:.3f}, {told}",
           flush=True)  # fmt: skip

@@ -141,6 +141,7 @@ def gpu_text(result):
                           for name, seconds in case["peers"].items())  # fmt: skip
         rows.append([kind, f"{case['rows']:,}, {case['columns']}, {case['components']}", f"**{milliseconds(ours)}**",
                      "" if goal is None else f"{1e3 * goal:g}",
+                     ", ".join(milliseconds(seconds) for seconds in case.get("shoal_rounded", {}).values()),
                      f"{milliseconds(case['floor_float32'])}, {milliseconds(case['floor_three_tf32'])}", peers])  # fmt: skip
     rates = result["peaks"]
     return (
@@ -148,7 +149,7 @@ def gpu_text(result):
         f"copy moves {rates['copy_bytes'] / 1e12:.2f} TB/s (read and written), and matrix products reach "
         f"{rates['float32_multiply_adds'] / 1e12:.1f}·10¹² multiply-adds a second in float32 and "
         f"{rates['tf32_multiply_adds'] / 1e12:.0f}·10¹² in TF32.\n\n"
-        + table(["problem", "N, d, K", "shoal, ms", "goal, ms", "floors, ms", "peers, ms (times shoal)"], rows)
+        + table(["problem", "N, d, K", "shoal, ms", "goal, ms", "in tf32, bf16, ms", "floors, ms", "peers, ms (times shoal)"], rows)
     )
 
 

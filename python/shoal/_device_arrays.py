@@ -1,4 +1,5 @@
-"""Arrays in the memory of CUDA devices, of whatever library: PyTorch, CuPy, JAX, anything with DLPack."""
+"""Arrays in the memory of CUDA devices, of whatever library: PyTorch, CuPy, JAX, anything with DLPack
+or ``__cuda_array_interface__``."""
 
 from __future__ import annotations
 
@@ -17,11 +18,21 @@ def on_device(X) -> bool:
         return False
     if hasattr(X, "__dlpack_device__"):
         return int(X.__dlpack_device__()[0]) in CUDA_KINDS
-    if hasattr(X, "__cuda_array_interface__"):
-        raise NotImplementedError(
-            f"X ({type(X).__module__}) lies on a CUDA device and has no __dlpack__; cupy.asarray(X) has, without a copy"
-        )
-    return False
+    return hasattr(X, "__cuda_array_interface__")
+
+
+def with_dlpack(X):
+    """X itself, or the same memory as CuPy's array when X has ``__cuda_array_interface__`` alone (Numba's arrays)."""
+    if hasattr(X, "__dlpack__"):
+        return X
+    try:
+        import cupy
+    except ImportError as missing:
+        raise ImportError(
+            f"X ({type(X).__module__}) has __cuda_array_interface__ without __dlpack__, which takes CuPy to read: "
+            "install cupy, or pass an array with __dlpack__"
+        ) from missing
+    return cupy.asarray(X)
 
 
 def dtype_of(X) -> str:

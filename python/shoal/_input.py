@@ -74,6 +74,7 @@ def as_data(array: np.ndarray, sample_weight, precision: str, memory_limit: int 
 
 def device_data(X, sample_weight, precision: str) -> Data:
     """A two-dimensional array on a CUDA device as rows."""
+    X = device_arrays.with_dlpack(X)
     shape, dtype = tuple(X.shape), device_arrays.dtype_of(X)
     if len(shape) != 2:
         raise ValueError(f"Expected 2D array, got {len(shape)}D array instead. X is on a CUDA device.")

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import sys
 import threading
 import time
 
@@ -95,6 +96,29 @@ def test_layouts_and_weights(rows, library):
         for given in (weights, to_device(weights.astype(np.float32)), weights.tolist()):
             mixture = GaussianMixture(3, max_iter=10, **start(rows)).fit(X, sample_weight=given)
             assert_allclose(mixture.covariances_, reference.covariances_, rtol=2e-3, atol=2e-3)
+
+
+class OnlyTheInterface:
+    """An array of a library that has no DLPack, as Numba's."""
+
+    def __init__(self, array, interface):
+        self.shape, self.array, self.__cuda_array_interface__ = array.shape, array, interface
+
+
+@needs_device
+def test_the_cuda_array_interface_is_enough(rows):
+    cupy = pytest.importorskip("cupy")
+    there = cupy.asarray(rows)
+    X = OnlyTheInterface(there, there.__cuda_array_interface__)
+    mixture = GaussianMixture(3, max_iter=5, **start(rows)).fit(X)
+    assert_array_equal(mixture.means_, GaussianMixture(3, max_iter=5, **start(rows)).fit(there).means_)
+    assert isinstance(mixture.predict(X), cupy.ndarray)
+
+
+def test_the_cuda_array_interface_without_cupy_says_what_it_takes(rows, monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    with pytest.raises(ImportError, match="install cupy"):
+        GaussianMixture(2).fit(OnlyTheInterface(rows, {}))
 
 
 @needs_device
