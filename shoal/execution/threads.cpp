@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
-#include <cstdint>
+#include <deque>
 #include <exception>
 #include <memory>
 #include <mutex>
@@ -46,12 +46,21 @@ struct assignment {
   std::atomic<std::size_t> next{0};
 };
 
-// Workers sleep between runs; during a run teams claim tasks from one counter. The calling thread is worker 0.
+// A thread of the pool, asleep until it is called.
+struct worker {
+  std::condition_variable_any wake;
+  bool called = false;
+  std::jthread thread;  // last, so that it is joined before what it uses is destroyed
+};
+
+// Workers sleep between runs; during a run teams claim tasks from one counter, and workers without a team sleep on: to
+// wake 31 of them for a run of two tasks takes longer than a small run. The calling thread is worker 0.
 class thread_pool final : public executor {
  public:
   explicit thread_pool(std::size_t count) : count_(count) {
-    for (std::size_t worker = 1; worker < count_; ++worker) {
-      workers_.emplace_back([this, worker](const std::stop_token& stop) { serve(stop, worker); });
+    for (std::size_t index = 1; index < count_; ++index) {
+      worker& added = workers_.emplace_back();
+      added.thread = std::jthread([this, &added, index](const std::stop_token& stop) { serve(stop, added, index); });
     }
   }
 
@@ -62,14 +71,15 @@ class thread_pool final : public executor {
     assignment work{tasks, team_size, &task, {}};
     const std::size_t teams = std::min(count_ / team_size, std::max<std::size_t>(tasks, 1));
     for (std::size_t t = 0; t < teams; ++t) work.teams.push_back(std::make_unique<team>(team_size));
-    if (teams * team_size > 1) {
+    const std::size_t wanted = teams * team_size - 1;  // beside the calling thread
+    if (wanted > 0) {
       {
         const std::scoped_lock lock(mutex_);
         work_ = &work;
-        ++generation_;
-        busy_ = workers_.size();
+        busy_ = wanted;
+        for (std::size_t i = 0; i < wanted; ++i) workers_[i].called = true;
       }
-      wake_.notify_all();
+      for (std::size_t i = 0; i < wanted; ++i) workers_[i].wake.notify_one();
       take_part(work, 0);
       std::unique_lock lock(mutex_);
       done_.wait(lock, [&] { return busy_ == 0; });
@@ -81,27 +91,25 @@ class thread_pool final : public executor {
   }
 
  private:
-  void serve(const std::stop_token& stop, std::size_t worker) {
-    std::uint64_t seen = 0;
+  void serve(const std::stop_token& stop, worker& own, std::size_t index) {
     for (;;) {
       assignment* work;
       {
         std::unique_lock lock(mutex_);
-        if (!wake_.wait(lock, stop, [&] { return generation_ != seen; })) return;
-        seen = generation_;
+        if (!own.wake.wait(lock, stop, [&] { return own.called; })) return;
+        own.called = false;
         work = work_;
       }
-      take_part(*work, worker);
+      take_part(*work, index);
       const std::scoped_lock lock(mutex_);
       if (--busy_ == 0) done_.notify_one();
     }
   }
 
-  void take_part(assignment& work, std::size_t worker) {
-    const std::size_t index = worker / work.team_size;
-    if (index >= work.teams.size()) return;
-    team& mine = *work.teams[index];
-    const team_member member(index, worker % work.team_size, work.team_size, &mine.barrier);
+  void take_part(assignment& work, std::size_t index) {
+    const std::size_t team_index = index / work.team_size;
+    team& mine = *work.teams[team_index];
+    const team_member member(team_index, index % work.team_size, work.team_size, &mine.barrier);
     for (;;) {
       if (member.rank() == 0) mine.claimed = work.next.fetch_add(1, std::memory_order_relaxed);
       member.wait();
@@ -120,13 +128,11 @@ class thread_pool final : public executor {
 
   std::size_t count_;
   std::mutex mutex_;
-  std::condition_variable_any wake_;
   std::condition_variable done_;
   assignment* work_ = nullptr;
-  std::uint64_t generation_ = 0;
   std::size_t busy_ = 0;
   std::exception_ptr failure_;
-  std::vector<std::jthread> workers_;  // last, so that it is joined before what it uses is destroyed
+  std::deque<worker> workers_;  // last, so that threads are joined before what they use is destroyed
 };
 
 }  // namespace
