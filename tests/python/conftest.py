@@ -1,6 +1,7 @@
 """What the tests share: the fixtures that scikit-learn's own tests ask for, and their committed exclusions."""
 
 import re
+import signal
 
 import numpy as np
 import pytest
@@ -43,3 +44,14 @@ def pytest_collection_modifyitems(config, items):
     if left_out:
         config.hook.pytest_deselected(items=left_out)
         items[:] = kept
+
+
+@pytest.fixture
+def keyboard_interrupts():
+    """Ctrl-C raises KeyboardInterrupt here and in processes begun here, though this one was begun to ignore it.
+
+    A shell that is not interactive starts what runs in the background so.
+    """
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)

@@ -163,7 +163,7 @@ def test_what_a_device_cannot_do_is_refused(rows):
 
 
 @needs_device
-def test_ctrl_c():
+def test_ctrl_c(keyboard_interrupts):
     torch = pytest.importorskip("torch")
     X = torch.randn((2**22, 32), device="cuda")
     sent = []

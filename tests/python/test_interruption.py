@@ -14,6 +14,8 @@ import pytest
 
 from shoal import GaussianMixture, KMeans
 
+pytestmark = pytest.mark.usefixtures("keyboard_interrupts")
+
 
 @pytest.mark.parametrize(
     "estimator",
