@@ -11,11 +11,13 @@
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
 #include <shoal/gmm/cuda/large_groups.hpp>
-#include <shoal/gmm/cuda/warpgroup.cuh>
+#include <shoal/gmm/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large_diagonal {
 namespace {
+
+using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 
 constexpr int groups = 2;  // of four warps, 64 rows each
 constexpr int threads = 128 * groups;
@@ -325,8 +327,9 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
   const int group = static_cast<int>(threadIdx.x) / 128;
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int pair = 16 * warp + 2 * (static_cast<int>(threadIdx.x) % 32 / 4);
-  const unsigned long long own = describe(shared_address(memory) + static_cast<unsigned>(group * group_bytes));
-  const unsigned long long others = describe(shared_address(stage_memory));
+  const unsigned long long own =
+      describe(shared_address(memory) + static_cast<unsigned>(group * group_bytes), row_stride);
+  const unsigned long long others = describe(shared_address(stage_memory), row_stride);
   const float norm[2] = {state.norm[pair], state.norm[pair + 1]};
   // What a row's terms have in common does not matter to responsibilities and would cost the terms digits; but those of
   // a wide frame are to be compared with others.

@@ -10,10 +10,12 @@
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
 #include <shoal/gmm/cuda/large_groups.hpp>
-#include <shoal/gmm/cuda/warpgroup.cuh>
+#include <shoal/gmm/cuda/warpgroup_products.cuh>
 
 namespace shoal::gmm::large_diagonal {
 namespace {
+
+using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 
 constexpr int groups = 2;  // of four warps, 64 components each
 constexpr int threads = 128 * groups;
@@ -252,7 +254,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.tiles * tile_components +
                                        static_cast<std::size_t>(tile * tile_components + component)) *
                                           sums_size(mixture.features, Width);
-  const unsigned long long described = describe(shared_address(memory) + terms_bytes + 2 * row_bytes);
+  const unsigned long long described = describe(shared_address(memory) + terms_bytes + 2 * row_bytes, row_stride);
   for (int section = first_section * section_rows; section < count; section += step) {
     const int end = min(section + section_rows, count);
     unsigned high[block_steps][4];

@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
 #include <shoal/gmm/cuda/large_tuning.hpp>
-#include <shoal/gmm/cuda/warpgroup.cuh>
 
 namespace shoal::gmm::large_diagonal {
 namespace {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
     near = near && distance <= large::most_column_distance && ratio <= large::most_ratio;
     wide = wide && distance <= large::wide_column_distance && ratio <= large::wide_ratio;
   }
-  if (!has_warpgroup_products) wide = false;
+  if (!cuda::has_warpgroup_products) wide = false;
   if (!wide) {
     atomicMax(mixture.arrangement, no_frame);
   } else if (!near) {

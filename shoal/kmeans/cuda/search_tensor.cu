@@ -14,10 +14,12 @@
 #include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
-#include <shoal/kmeans/cuda/warpgroup.cuh>
+#include <shoal/kmeans/cuda/warpgroup_products.cuh>
 
 namespace shoal::kmeans {
 namespace {
+
+using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 
 constexpr int group_rows = 64;
 // Warpgroups of a block, each on rows of its own: as many as have registers for rows of so many chunks of 16 columns,
@@ -339,7 +341,8 @@ __device__ void search_rows(const tensor_arguments& in) {
         const unsigned long long described = describe(shared_address(tile), 8 * centroid_bytes);
 #pragma unroll
         for (int s = 0; s < rows.steps; ++s) multiply<Precision>(scores, rows.values[s], described + s * (256 >> 4));
-        finish_products();
+        end_products();
+        wait_for_products<0>();
         if (!all_stay && threadIdx.x % 128 == 0) arrive(empty + stage);
         if (++stage == in.stages) stage = 0, ++round;
 #pragma unroll
