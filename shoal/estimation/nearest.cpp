@@ -50,8 +50,16 @@ struct least_two {
 template <class D, class V = hn::Vec<D>, class I>
 HWY_INLINE void consider(D d, V score, V keep, I number, least_two<V>& least) {
   const V key = hn::Or(hn::And(score, keep), hn::BitCast(d, number));
-  least.second = hn::Min(least.second, hn::Max(least.best, key));
-  least.best = hn::Min(least.best, key);
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    // Keys are positive, so that their bits order them too, and whole numbers are compared by more of the units.
+    const hn::RebindToSigned<D> di;
+    const auto best = hn::BitCast(di, least.best), bits = hn::BitCast(di, key);
+    least.second = hn::BitCast(d, hn::Min(hn::BitCast(di, least.second), hn::Max(best, bits)));
+    least.best = hn::BitCast(d, hn::Min(best, bits));
+  } else {
+    least.second = hn::Min(least.second, hn::Max(least.best, key));
+    least.best = hn::Min(least.best, key);
+  }
 }
 
 // Scores of three vectors of rows against the four centroids of one panel. `rows` is a turned panel.
