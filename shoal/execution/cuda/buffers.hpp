@@ -65,6 +65,11 @@ class device_buffer {
   void fill_with_zeros(cudaStream_t stream) {
     if (size_ > 0) check(cudaMemsetAsync(data_, 0, bytes(), stream), "clear device memory");
   }
+  /// Waits until it is done, so that work in any stream finds zeros.
+  void fill_with_zeros() {
+    fill_with_zeros(cudaStreamLegacy);
+    check(cudaStreamSynchronize(cudaStreamLegacy), "clear device memory");
+  }
 
  private:
   Element* data_ = nullptr;

@@ -65,8 +65,7 @@ class large_accumulator final : public device_accumulator<float> {
     problem_.apart = take(apart_, 1);
     problem_.records = take(records_, components * static_cast<std::size_t>(large::record_size(groups)));
     // Records are copied whole, with the padding that packing never writes.
-    records_.fill_with_zeros(cudaStreamLegacy);
-    cuda::check(cudaStreamSynchronize(cudaStreamLegacy), "clear device memory");
+    records_.fill_with_zeros();
     problem_.moment_scales = take(moment_scales_, places);
     problem_.coarse = take(coarse_, 1);
     problem_.terms = take(terms_, components * problem_.chunk_rows);

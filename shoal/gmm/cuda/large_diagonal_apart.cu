@@ -7,6 +7,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large_diagonal {
@@ -96,11 +97,6 @@ __device__ void find_norms(const problem& mixture, const chunk& rows, int first,
       }
     }
   }
-}
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
 }
 
 __global__ void __launch_bounds__(threads, 2)

@@ -11,6 +11,7 @@
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
 #include <shoal/gmm/cuda/large_groups.hpp>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/tuning.hpp>
 
@@ -217,11 +218,6 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
     for (int i = 0; i < 32; ++i) sum += power_of_two(scores[i / 2 * 4 + 2 * half + i % 2] - row.greatest);
     row.sum += sum;
   }
-}
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
 }
 
 // Writes what a tile's rows have found.

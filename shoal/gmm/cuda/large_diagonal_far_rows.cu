@@ -9,6 +9,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large_diagonal {
@@ -17,11 +18,6 @@ namespace {
 constexpr int threads = 128;
 constexpr int most_blocks = 2048;
 static_assert(threads >= most_columns);
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
-}
 
 // ‖y‖² of one row by one warp.
 __device__ double norm_of(const problem& mixture, int k, const float* row) {

@@ -7,6 +7,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_split.cuh>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large_diagonal {
@@ -47,11 +48,6 @@ __device__ float norm_of(const problem& mixture, int k, const float* row) {
   }
   for (int distance = 16; distance > 0; distance /= 2) norm += __shfl_xor_sync(~0U, norm, distance);
   return norm;
-}
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
 }
 
 __global__ void __launch_bounds__(threads)

@@ -9,6 +9,7 @@
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
 #include <shoal/gmm/cuda/large_tuning.hpp>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large {
@@ -201,11 +202,6 @@ __device__ float owned_norm(const float (&norms)[1][2]) {
   const float other = __shfl_xor_sync(~0U, odd ? norms[0][0] : norms[0][1], 1);
   const float mine = (odd ? norms[0][1] : norms[0][0]) + other;
   return mine + __shfl_xor_sync(~0U, mine, 2);
-}
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
 }
 
 // Two kernels are launched, for components that are apart and for those that share a frame, and one of them works.

@@ -6,17 +6,13 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
+#include <shoal/gmm/cuda/thread_group.cuh>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::large {
 namespace {
 
 constexpr int threads = 128;
-
-__device__ double warp_sum(double value) {
-  for (int distance = 16; distance > 0; distance /= 2) value += __shfl_xor_sync(~0U, value, distance);
-  return value;
-}
 
 // ‖y‖² of one row by one warp, a column of U for each thread in turn.
 __device__ double norm_of(const problem& mixture, int k, const float* row) {

@@ -151,8 +151,7 @@ class small_accumulator final : public device_accumulator<Scalar> {
                                      cudaSharedmemCarveoutMaxShared),
                 "divide the memory of a multiprocessor");
     // Merging reads lanes before it knows whether a stopped kernel has left them as they were.
-    cuda::check(cudaMemset(lanes_.data(), 0, lanes_.bytes()), "clear device memory");
-    cuda::check(cudaStreamSynchronize(nullptr), "clear device memory");
+    lanes_.fill_with_zeros();
   }
 
   void clear(const device_parameters<Scalar>&, cudaStream_t) override { fresh_ = true; }

@@ -133,8 +133,7 @@ class team_accumulator final : public device_accumulator<float> {
                                      cudaSharedmemCarveoutMaxShared),
                 "divide the memory of a multiprocessor");
     // Merging reads lanes before it knows whether a stopped kernel has left them as they were.
-    cuda::check(cudaMemset(lanes_.data(), 0, lanes_.bytes()), "clear device memory");
-    cuda::check(cudaStreamSynchronize(nullptr), "clear device memory");
+    lanes_.fill_with_zeros();
   }
 
   void clear(const device_parameters<float>&, cudaStream_t) override { fresh_ = true; }

@@ -370,21 +370,11 @@ void launch_columns(const fused_arguments& in, unsigned lanes, cudaStream_t stre
 
 sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors) {
-  sum_plan plan;
   // What a block does before its first tile and after its last costs as much as a tile, so all blocks run at once.
   const std::size_t wanted = multiprocessors * 2;
   const std::size_t slots = clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8;
-  plan.block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
-  const std::size_t rows = wanted_lane_rows(share_rows, columns, wanted, plan.block_doubles * sizeof(double));
-  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (rows + tile_rows - 1) / tile_rows) * tile_rows);
-  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
-  plan.group_clusters = static_cast<int>(clusters);
-  plan.groups = 1;
-  plan.block_columns = static_cast<int>(columns);
-  plan.padded_columns = static_cast<int>(columns);
-  plan.column_blocks = 1;
-  plan.copies = 1;
-  return plan;
+  const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
+  return one_pass_plan(share_rows, clusters, columns, wanted, block_doubles, tile_rows);
 }
 
 void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
@@ -394,14 +384,14 @@ void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, st
   in.plan = plan;
   in.piece = piece;
   in.share_rows = share_rows;
-  in.first_lane = static_cast<int>(piece.share_first / plan.lane_rows);
+  in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.centroids = centroids.values;
   in.labels = labels;
   in.lanes = lanes;
   in.fingerprint = fingerprint;
   in.stopped = stopped;
-  const auto count = static_cast<unsigned>((piece.share_first + piece.count - 1) / plan.lane_rows - in.first_lane + 1);
+  const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
   switch (centroids.columns) {
     case 1:
       return launch_columns<1>(in, count, stream);

@@ -316,21 +316,11 @@ bool is_wide(std::size_t clusters, std::size_t columns) {
 
 sum_plan make_wide_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
                         std::size_t multiprocessors) {
-  sum_plan plan;
   const std::size_t wanted = multiprocessors * 2;
   const auto slots = static_cast<std::size_t>(slots_for(static_cast<int>(clusters)));
   const auto width = static_cast<std::size_t>(4 * parts_for(static_cast<int>(columns)));
-  plan.block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (width + 1) + 1);
-  const std::size_t rows = wanted_lane_rows(share_rows, columns, wanted, plan.block_doubles * sizeof(double));
-  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (rows + hashed_rows - 1) / hashed_rows) * hashed_rows);
-  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
-  plan.group_clusters = static_cast<int>(clusters);
-  plan.groups = 1;
-  plan.block_columns = static_cast<int>(columns);
-  plan.padded_columns = static_cast<int>(columns);
-  plan.column_blocks = 1;
-  plan.copies = 1;
-  return plan;
+  const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (width + 1) + 1);
+  return one_pass_plan(share_rows, clusters, columns, wanted, block_doubles, hashed_rows);
 }
 
 void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
@@ -340,7 +330,7 @@ void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std
   in.plan = plan;
   in.piece = piece;
   in.share_rows = share_rows;
-  in.first_lane = static_cast<int>(piece.share_first / plan.lane_rows);
+  in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.columns = centroids.columns;
   in.centroids = centroids.values;
@@ -348,7 +338,7 @@ void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std
   in.lanes = lanes;
   in.fingerprint = fingerprint;
   in.stopped = stopped;
-  const auto count = static_cast<unsigned>((piece.share_first + piece.count - 1) / plan.lane_rows - in.first_lane + 1);
+  const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
   if (parts_for(in.columns) == 2) {
     if (in.clusters <= 2) return launch<2, 2>(in, count, stream);
     return launch<2, 4>(in, count, stream);

@@ -94,6 +94,16 @@ struct sum_plan {
     return block_doubles * static_cast<std::size_t>(lanes) * static_cast<std::size_t>(groups) *
            static_cast<std::size_t>(column_blocks);
   }
+  /// The lane of a piece's first row, and how many lanes have rows of the piece.
+  template <class Scalar>
+  int first_lane(const cuda::device_piece<Scalar>& piece) const {
+    return static_cast<int>(piece.share_first / static_cast<std::size_t>(lane_rows));
+  }
+  template <class Scalar>
+  int piece_lanes(const cuda::device_piece<Scalar>& piece) const {
+    return static_cast<int>((piece.share_first + piece.count - 1) / static_cast<std::size_t>(lane_rows)) -
+           first_lane(piece) + 1;
+  }
 };
 
 /// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes run at once, but for shares of many pieces. Those
@@ -109,6 +119,23 @@ inline std::size_t wanted_lane_rows(std::size_t share_rows, std::size_t columns,
   const std::size_t most_lanes_here = std::max<std::size_t>(1, lane_memory / lane_bytes);
   const std::size_t in_memory = (share_rows + most_lanes_here - 1) / most_lanes_here;
   return std::min(whole, std::max({std::size_t{1}, of_piece, beside_sums, in_memory}));
+}
+
+/// A plan whose blocks take all clusters and columns, for about `at_once` lanes of a multiple of `unit` rows.
+inline sum_plan one_pass_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t at_once,
+                              std::size_t block_doubles, std::size_t unit) {
+  sum_plan plan;
+  plan.block_doubles = block_doubles;
+  const std::size_t rows = wanted_lane_rows(share_rows, columns, at_once, block_doubles * sizeof(double));
+  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (rows + unit - 1) / unit) * unit);
+  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
+  plan.group_clusters = static_cast<int>(clusters);
+  plan.groups = 1;
+  plan.block_columns = static_cast<int>(columns);
+  plan.padded_columns = static_cast<int>(columns);
+  plan.column_blocks = 1;
+  plan.copies = 1;
+  return plan;
 }
 
 sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,

@@ -413,7 +413,7 @@ void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
   in.plan = plan;
   in.piece = piece;
   in.share_rows = share_rows;
-  in.first_lane = static_cast<int>(piece.share_first / plan.lane_rows);
+  in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.columns = centroids.columns;
   in.centroids = centroids.values;
@@ -422,7 +422,7 @@ void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
   in.lanes = lanes;
   in.fingerprint = fingerprint;
   in.stopped = stopped;
-  const int count = static_cast<int>((piece.share_first + piece.count - 1) / plan.lane_rows) - in.first_lane + 1;
+  const int count = plan.piece_lanes(piece);
   if (plan.thread_columns == 2) return launch_columns<Scalar, 2>(in, count, stream);
   launch_columns<Scalar, 4>(in, count, stream);
 }
