@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 
+#define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -387,7 +388,6 @@ void find_nearest_double(const centroid_index<double>& index, matrix_view<const 
                          nearest_scratch<double>& scratch, double* others) {
   find_nearest_with(index, rows, labels, scratch, others);
 }
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shoal
@@ -398,7 +398,6 @@ namespace shoal {
 
 HWY_EXPORT(find_nearest_float);
 HWY_EXPORT(find_nearest_double);
-HWY_EXPORT(target_name);
 
 template <>
 void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
@@ -410,7 +409,5 @@ void find_nearest(const centroid_index<double>& index, matrix_view<const double>
                   nearest_scratch<double>& scratch, double* others) {
   HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others);
 }
-std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
-
 }  // namespace shoal
 #endif

@@ -173,6 +173,7 @@ double sum_of_minima_mixed(const double* a, const double* b, const float* weight
 double sum_of_minima_double(const double* a, const double* b, const double* weights, std::size_t count) {
   return sum_of_minima_with(a, b, weights, count);
 }
+const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shoal
@@ -188,6 +189,7 @@ HWY_EXPORT(distances_to_labels_double);
 HWY_EXPORT(sum_of_minima_float);
 HWY_EXPORT(sum_of_minima_mixed);
 HWY_EXPORT(sum_of_minima_double);
+HWY_EXPORT(target_name);
 
 template <>
 void squared_distances(matrix_view<const float> rows, matrix_view<const float> points, float* out,
@@ -221,6 +223,8 @@ template <>
 double sum_of_minima(const double* a, const double* b, const double* weights, std::size_t count) {
   return HWY_DYNAMIC_DISPATCH(sum_of_minima_double)(a, b, weights, count);
 }
+
+std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
 
 }  // namespace shoal
 #endif
