@@ -31,6 +31,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/algebra/reduce.hpp
   shoal/algebra/ring.hpp
   shoal/algebra/summary.hpp
+  shoal/assignment/assignment.hpp
   shoal/core/aligned_buffer.hpp
   shoal/core/device_matrix_view.hpp
   shoal/core/error.hpp
