@@ -45,10 +45,12 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp
   shoal/kmeans/work.hpp
+  shoal/metrics/modelling_error.hpp
   shoal/random/normal_method.hpp
   shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
   shoal/gmm/sample.hpp
+  shoal/gmm/modelling_error.hpp
   shoal/gmm/work.hpp
   shoal/som/som.hpp
   shoal/som/work.hpp
