@@ -82,9 +82,8 @@ void add_som_options(CLI::App& app, som_options& options) {
              word_for(decay_choices(), map.radius_decay));
   add_choice(app, "--training", map.training, training_choices(),
              "An epoch as one step, or a step for each row, which runs on one thread", "batch");
-  std::uint64_t epochs = map.epochs;
-  add_option(app, "--epochs", "N", "Passes over the rows; 0 returns the start", std::to_string(epochs),
-             [&map](const std::string& text) { map.epochs = parse_count("--epochs", text); });
+  add_option(app, "--epochs", "N", "Passes over the rows", std::to_string(map.epochs),
+             [&map](const std::string& text) { map.epochs = parse_count("--epochs", text, 1); });
   add_option(app, "--rate", "FIRST:LAST", "With --training online: share of the way to a row, above 0 and at most 1",
              fmt::format("{}:{}", map.rate.first, map.rate.last),
              [&options](const std::string& text) { options.rate = parse_range("--rate", text, 0, true); });
