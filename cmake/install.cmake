@@ -49,6 +49,8 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/gmm/gmm.hpp
   shoal/gmm/sample.hpp
   shoal/gmm/work.hpp
+  shoal/som/som.hpp
+  shoal/som/work.hpp
 )
 # All of the algebra is public.
 file(GLOB_RECURSE algebra_headers RELATIVE ${PROJECT_SOURCE_DIR} CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/shoal/algebra/*.hpp)
