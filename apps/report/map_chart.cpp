@@ -36,15 +36,23 @@ lattice_cells blank_cells(const map_shape& shape, std::size_t values, const std:
   return cells;
 }
 
-// Of the finite values; a single value has itself at both ends.
+// Of the finite values, without the hundredth that lies far out; a single value has itself at both ends.
 range value_range(const std::vector<double>& values) {
-  range shown{INFINITY, -INFINITY};
+  range all{INFINITY, -INFINITY};
   for (const double value : values) {
     if (!std::isfinite(value)) continue;
-    shown.low = std::min(shown.low, value);
-    shown.high = std::max(shown.high, value);
+    all.low = std::min(all.low, value);
+    all.high = std::max(all.high, value);
   }
-  return shown;
+  return all.high > all.low && values.size() >= 100 ? robust_range(values) : all;
+}
+
+std::string beyond_note(const std::vector<double>& values, const range& shown) {
+  const auto beyond = static_cast<std::size_t>(std::count_if(
+      values.begin(), values.end(), [&](double value) { return value < shown.low || value > shown.high; }));
+  if (beyond == 0) return {};
+  return fmt::format("{} in the colour of the scale's end.",
+                     beyond == 1 ? "1 unit beyond the scale is" : count(beyond) + " units beyond the scale are");
 }
 
 lattice_cells value_cells(const map_shape& shape, const std::vector<double>& values, const range& shown,
@@ -54,7 +62,7 @@ lattice_cells value_cells(const map_shape& shape, const std::vector<double>& val
   const double length = shown.high - shown.low;
   for (std::size_t u = 0; u < values.size(); ++u) {
     if (!std::isfinite(values[u])) continue;
-    const double share = length > 0 ? (values[u] - shown.low) / length : 0;
+    const double share = length > 0 ? std::clamp((values[u] - shown.low) / length, 0.0, 1.0) : 0;
     cells.shade[u] = std::min(value_shades - 1, static_cast<std::int32_t>(share * value_shades));
   }
   return cells;
@@ -141,6 +149,8 @@ picture draw(const value_map& map) {
   const double distance = fitting_distance(cells, room, tallest_map);
   const double width = cells.across() * distance;
   picture drawing{map.title, map.description, blank_note(cells, "without a value left blank"), picture_width, 0, {}};
+  const std::string beyond = beyond_note(map.values, shown);
+  if (!beyond.empty()) drawing.note += (drawing.note.empty() ? "" : " ") + beyond;
   drawing.body = draw_cells(cells, (picture_width - width) / 2, 4, distance);
   double bottom = 4 + cells.down() * distance;
   if (shown.high >= shown.low) {
@@ -162,10 +172,12 @@ picture draw_planes(const map_shape& shape, const std::vector<component_plane>& 
                                           static_cast<double>(std::max<std::size_t>(across, 3)));
   double top = 0;
   double bottom = 0;
+  bool clipped = false;
   for (std::size_t p = 0; p < shown_planes; ++p) {
     if (p % across == 0) top = p == 0 ? 0 : bottom + 14;
     const component_plane& plane = planes[p];
     const range shown = value_range(plane.values);
+    clipped = clipped || !beyond_note(plane.values, shown).empty();
     const lattice_cells cells = value_cells(shape, plane.values, shown, plane.name);
     const double left = static_cast<double>(p % across) * (room + gap);
     const double distance = fitting_distance(cells, room, room);
@@ -180,8 +192,10 @@ picture draw_planes(const map_shape& shape, const std::vector<component_plane>& 
   }
   drawing.height = bottom + 8;
   drawing.description = fmt::format("The weights of the units in {} columns, one map for each.", shown_planes);
+  if (clipped) drawing.note = "Values far beyond the others have the colour of the scale's end.";
   if (shown_planes < planes.size()) {
-    drawing.note = fmt::format("The first {} of {} columns are drawn.", shown_planes, count(planes.size()));
+    drawing.note += drawing.note.empty() ? "" : " ";
+    drawing.note += fmt::format("The first {} of {} columns are drawn.", shown_planes, count(planes.size()));
   }
   return drawing;
 }

@@ -314,11 +314,11 @@ TEST_F(maps, files_that_are_broken) {
     return words{"som", "score", folder / "broken.json", folder / "rows.csv", "--columns", "x,y"};
   };
   refuse(broken("shoal/som", "shoal/gmm"), 1, "broken.json");
-  refuse(broken("\"version\":1", "\"version\":99"), 1, "version");
-  refuse(broken("\"width\":6", "\"width\":7"), 1, "broken.json");
+  refuse(broken("\"version\": 1", "\"version\": 99"), 1, "version");
+  refuse(broken("\"width\": 6", "\"width\": 7"), 1, "broken.json");
   refuse(broken("\"rectangular\"", "\"triangular\""), 1, "broken.json");
   refuse(broken("\"euclidean\"", "\"manhattan\""), 1, "broken.json");
-  refuse(broken("\"toroidal\":false", "\"toroidal\":3"), 1, "broken.json");
+  refuse(broken("\"toroidal\": false", "\"toroidal\": 3"), 1, "broken.json");
   write_file(folder / "cut.json", whole.substr(0, whole.size() / 2));
   refuse({"som", "score", folder / "cut.json", folder / "rows.csv"}, 1, "cut.json");
   refuse({"kmeans", "predict", folder / "map.json", folder / "rows.csv", "--output", folder / "l.npy"}, 1,
@@ -326,10 +326,11 @@ TEST_F(maps, files_that_are_broken) {
   refuse({"som", "score", folder / "nothere.json", folder / "rows.csv"}, 1, "nothere.json");
   write_file(folder / "three.csv", "1,2,3\n4,5,6\n");
   refuse({"som", "score", folder / "map.json", folder / "three.csv"}, 1, "3 columns");
-  write_file(folder / "nan.csv", "x,y\n1,2\n3,nan\n");
-  refuse({"som", "fit", folder / "nan.csv", "--width", "2", "--height", "2"}, 1, "nan.csv: row 1, column 1");
-  refuse({"som", "predict", folder / "map.json", folder / "nan.csv", "--output", folder / "l.npy"}, 1,
-         "nan.csv: row 1");
+  write_npy(folder / "nan.npy", {1, 2, 3, std::nan("")}, 2, 2);
+  refuse({"som", "fit", folder / "nan.npy", "--width", "2", "--height", "2"}, 1, "nan.npy: row 1, column 1");
+  refuse({"som", "score", folder / "map.json", folder / "nan.npy"}, 1, "nan.npy: row 1, column 1");
+  refuse({"som", "predict", folder / "map.json", folder / "nan.npy", "--output", folder / "l.npy"}, 1,
+         "nan.npy: row 1, column 1");
 }
 
 }  // namespace

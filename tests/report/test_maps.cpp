@@ -229,6 +229,23 @@ TEST(value_map, has_its_extremes_at_both_ends_of_the_colours) {
   EXPECT_THROW(draw(map), bad_argument);
 }
 
+TEST(value_map, a_few_values_far_out_do_not_pale_the_others) {
+  value_map map{"hits", "", "rows", {20, 10, false}, {}};
+  for (int u = 0; u < 200; ++u) map.values.push_back(u == 77 ? 1e6 : u % 10);
+  const picture drawing = draw(map);
+  expect_sound(drawing);
+  EXPECT_EQ(drawing.note, "1 unit beyond the scale is in the colour of the scale's end.");
+  std::size_t shades = 0;
+  for (int i = 0; i < 64; ++i) {
+    if (drawing.body.find("fill=\"" + hexadecimal(value_colour(i / 63.0)) + "\" stroke=") != std::string::npos)
+      ++shades;
+  }
+  EXPECT_GE(shades, 10u) << "each of ten values";
+  std::vector<component_plane> planes = {{"a", map.values}};
+  EXPECT_EQ(draw_planes(map.shape, planes, "one").note,
+            "Values far beyond the others have the colour of the scale's end.");
+}
+
 TEST(value_map, stays_light_when_it_is_large) {
   for (const bool hexagonal : {false, true}) {
     value_map map{"U-matrix", "", "distance", {200, 200, hexagonal}, {}};
