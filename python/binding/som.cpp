@@ -226,15 +226,14 @@ void bind_som(nb::module_& module) {
       "som_update",
       [](const rows& data, const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
          bool toroidal, const std::string& metric, const std::string& neighborhood, double cutoff, double radius,
-         double rate, std::size_t threads, std::size_t memory_limit, bool brief, const output& units) {
+         double rate, std::size_t threads, std::size_t memory_limit, bool brief) {
         som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         const som::update_options options{
             neighborhood_named(neighborhood), cutoff, radius, rate, threads, memory_limit};
-        std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
         double error = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
           error = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
-            return som::update(map, source, options, units_at, weights, control);
+            return som::update(map, source, options, nullptr, weights, control);
           });
         });
         nb::dict made;
@@ -244,7 +243,7 @@ void bind_som(nb::module_& module) {
       },
       nb::arg("rows"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"),
       nb::arg("toroidal"), nb::arg("metric"), nb::arg("neighborhood"), nb::arg("cutoff"), nb::arg("radius"),
-      nb::arg("rate"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("brief"), nb::arg("units").none(),
+      nb::arg("rate"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("brief"),
       "One batch step on a part of the rows; returns the codebook that it leads to, and the quantization error of the "
       "one that came.");
 

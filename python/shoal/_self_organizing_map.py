@@ -121,7 +121,7 @@ default='principal-plane'
     >>> colours = np.array([[1, 0, 0], [0.9, 0.1, 0], [0, 0, 1], [0, 0.1, 0.9]])
     >>> som = SelfOrganizingMap(width=4, height=1, random_state=0).fit(colours)
     >>> red, orange, blue, sky = som.predict(colours)
-    >>> abs(red - blue) > abs(red - orange)
+    >>> bool(abs(red - blue) > abs(red - orange))
     True
     """
 
@@ -230,7 +230,7 @@ default='principal-plane'
                 data,
                 labels,
                 epochs=self.epochs,
-                radius=_pair("radius", self.radius),
+                radius=self._radius_range(),
                 training=self.training,
                 checkpoint=self.checkpoint or "",
                 report=reporter(self.callback, self.verbose, 1, "quantization error"),
@@ -241,7 +241,7 @@ default='principal-plane'
         self.n_iter_ = self.n_steps_ = int(made["epochs"])
         return self
 
-    def _train(self, data: Data, labels, **options) -> dict:
+    def _train(self, data: Data, labels, *, training: str, **options) -> dict:
         given = not isinstance(self.init, str)
         return _shoal.som_fit(
             data.rows,
@@ -253,7 +253,8 @@ default='principal-plane'
             rate_decay=self.rate_decay,
             init="codebook" if given else self.init,
             codebook=self._checked_init(data) if given else None,
-            seed=seed_of(self.random_state),
+            training=training,
+            seed=self._seed(training),
             units=labels,
             **options,
         )
@@ -266,6 +267,14 @@ default='principal-plane'
             "toroidal": bool(self.toroidal),
             "metric": self.metric,
         }
+
+    def _radius_range(self) -> tuple[float, float] | None:
+        return None if self.radius is None else _pair("radius", self.radius)
+
+    def _seed(self, training: str) -> int:
+        """0 where nothing is drawn, so that such fits are told apart by no seed, and a checkpoint is gone on from."""
+        drawn = training == "online" or (isinstance(self.init, str) and self.init != "principal-plane")
+        return seed_of(self.random_state) if drawn else 0
 
     def _checked_init(self, data: Data) -> np.ndarray:
         codebook = check_array(self.init, dtype=np.float64, order="C", input_name="init")
@@ -315,7 +324,7 @@ default='principal-plane'
             radius = _shoal.som_radius(
                 width=self.width,
                 height=self.height,
-                radius=_pair("radius", self.radius),
+                radius=self._radius_range(),
                 radius_decay=self.radius_decay,
                 step=step,
                 steps=self.epochs,
@@ -503,7 +512,7 @@ default='principal-plane'
     @property
     def u_matrix_(self) -> np.ndarray:
         check_is_fitted(self, "codebook_")
-        return _shoal.som_u_matrix(_numbers(self.codebook_), **self._shape())
+        return np.asarray(_shoal.som_u_matrix(_numbers(self.codebook_), **self._shape()))
 
     def _read_fitted(self, X, sample_weight=None) -> Data:
         if "codebook_" not in self.__dict__:
@@ -525,10 +534,8 @@ default='principal-plane'
         return tags
 
 
-def _pair(name: str, value) -> tuple[float, float] | None:
-    """Two numbers, from first to last; None stays None."""
-    if value is None:
-        return None
+def _pair(name: str, value) -> tuple[float, float]:
+    """Two numbers, from first to last."""
     numbers = np.asarray(value)
     if numbers.shape != (2,) or numbers.dtype.kind not in "iuf":
         raise ValueError(f"{name} must be two numbers, the first and the last; got {value!r}")
