@@ -91,14 +91,14 @@ struct problem {
   float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
   float* own_constants = nullptr;     ///< [tiles · 128] ln πₖ + Σ ln s
 
-  float* terms = nullptr;    ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
-                             ///< responsibility
-  float* shifts = nullptr;   ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
-  float* log_sums = nullptr;        ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
-                                    ///< then the greatest of them; null: the two are one shift
-  double* log_densities = nullptr;  ///< [chunk_rows] ln p(x); null where it is not asked for
-  float* norms = nullptr;    ///< [chunk_rows] ‖z‖², spherical
-  int* exponents = nullptr;  ///< [chunk_rows / tile_rows] of a tile's greatest weight
+  float* terms = nullptr;     ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
+                              ///< responsibility
+  float* shifts = nullptr;    ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
+  float* log_sums = nullptr;  ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
+                              ///< then the greatest of them; null: the two are one shift
+  double* log_densities = nullptr;           ///< [chunk_rows] ln p(x); null where it is not asked for
+  float* norms = nullptr;                    ///< [chunk_rows] ‖z‖², spherical
+  int* exponents = nullptr;                  ///< [chunk_rows / tile_rows] of a tile's greatest weight
   std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
   unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w

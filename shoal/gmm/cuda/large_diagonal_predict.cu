@@ -30,8 +30,8 @@ struct found_rows {
     }
   };
   __device__ found_row of(unsigned row) const {
-    return {terms,         tiles,         static_cast<int>(row),
-            shifts[row],   log_sums[row], (far_masks[row / 32] >> row % 32 & 1) != 0};
+    return {terms,       tiles,         static_cast<int>(row),
+            shifts[row], log_sums[row], (far_masks[row / 32] >> row % 32 & 1) != 0};
   }
 };
 

@@ -83,12 +83,14 @@ bool takes_large_diagonal_predictor(const predictor_shape& shape) {
          (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
-std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,
+                                                                       cudaStream_t stream) {
   if (!takes_large_diagonal_predictor(shape)) {
-    throw bad_argument(fmt::format(
-        "these kernels for predictions take diagonal and spherical covariances of at most {} columns on a GPU with enough shared "
-        "memory for a block; this mixture has {} columns, and a block may have {} bytes",
-        most_columns, shape.layout.columns(), shape.shared_bytes));
+    throw bad_argument(
+        fmt::format("these kernels for predictions take diagonal and spherical covariances of at most {} columns on a "
+                    "GPU with enough shared "
+                    "memory for a block; this mixture has {} columns, and a block may have {} bytes",
+                    most_columns, shape.layout.columns(), shape.shared_bytes));
   }
   return std::make_unique<large_diagonal_predictor>(shape, stream);
 }

@@ -279,8 +279,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     mixture.shifts[row] = counts ? make_float2(state.greatest, log_sum - (rows.weights == nullptr ? 0 : logf(weight)))
                                  : make_float2(0.0F, INFINITY);
   }
-  const double log_density =
-      static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.log_shift;
+  const double log_density = static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.log_shift;
   if (mixture.log_densities != nullptr && inside && near) mixture.log_densities[row] = log_density;
   const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
   const double likelihoods = warp_sum(likelihood);

@@ -117,13 +117,13 @@ struct problem {
 
   float* terms = nullptr;  ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
   float2* shifts = nullptr;  ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
-  unsigned* far_masks = nullptr;  ///< [chunk_rows / word_rows]
-  double2* word_sums = nullptr;   ///< [chunk_rows / word_rows] Σ w ln p, Σ w
+  unsigned* far_masks = nullptr;    ///< [chunk_rows / word_rows]
+  double2* word_sums = nullptr;     ///< [chunk_rows / word_rows] Σ w ln p, Σ w
   double* log_densities = nullptr;  ///< [chunk_rows] ln p(x); null where it is not asked for
-  double* scratch = nullptr;      ///< [far_warps][K]
-  double* sums = nullptr;         ///< [2 · lanes][K][sums_size]; the second half is of far rows
-  int* any_far = nullptr;         ///< not zero: the second half is not all zero
-  double* likelihood = nullptr;   ///< [likelihood_lanes][likelihood_sums]
+  double* scratch = nullptr;        ///< [far_warps][K]
+  double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;           ///< not zero: the second half is not all zero
+  double* likelihood = nullptr;     ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };
 

@@ -22,7 +22,8 @@ struct found_rows {
     __device__ float term(unsigned k) const { return terms[k * chunk_rows]; }
     __device__ float responsibility(float term) const {
       const float logarithm = term - shift.x - shift.y;
-      return far ? fmaxf(term, 0.0F) : (logarithm >= -static_cast<float>(prediction_cut<float>) ? __expf(logarithm) : 0.0F);
+      return far ? fmaxf(term, 0.0F)
+                 : (logarithm >= -static_cast<float>(prediction_cut<float>) ? __expf(logarithm) : 0.0F);
     }
   };
   __device__ found_row of(unsigned row) const {

@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(score_tile_rows)
     float term[batch_components];
 #pragma unroll
     for (unsigned i = 0; i < batch_components; ++i) term[i] = i < some ? own.term(begin + i) : -INFINITY;
-    // Comparisons that a NaN fails; of equal terms the first counts.
+      // Comparisons that a NaN fails; of equal terms the first counts.
 #pragma unroll
     for (unsigned i = 0; i < batch_components; ++i) {
       if (term[i] > greatest) {

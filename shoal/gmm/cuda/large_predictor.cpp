@@ -73,10 +73,11 @@ bool takes_large_predictor(const predictor_shape& shape) {
 
 std::unique_ptr<device_predictor<float>> make_large_predictor(const predictor_shape& shape, cudaStream_t stream) {
   if (!takes_large_predictor(shape)) {
-    throw bad_argument(fmt::format(
-        "these kernels for predictions take full and tied covariances of at most {} columns on a GPU with enough shared "
-        "memory for a block; this mixture has {} columns, and a block may have {} bytes",
-        most_columns, shape.layout.columns(), shape.shared_bytes));
+    throw bad_argument(
+        fmt::format("these kernels for predictions take full and tied covariances of at most {} columns on a GPU with "
+                    "enough shared "
+                    "memory for a block; this mixture has {} columns, and a block may have {} bytes",
+                    most_columns, shape.layout.columns(), shape.shared_bytes));
   }
   return std::make_unique<large_predictor>(shape, stream);
 }

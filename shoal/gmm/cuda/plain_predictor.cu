@@ -67,8 +67,8 @@ class plain_predictor final : public device_predictor<Scalar> {
       : layout_(shape.layout), score_(shape.most_rows, stream) {
     const std::size_t block_scratch = shape.layout.components() * tile_rows;
     const std::size_t affordable = std::max<std::size_t>(1, scratch_limit / (block_scratch * sizeof(double)));
-    blocks_ = static_cast<unsigned>(std::max<std::size_t>(
-        1, std::min({score_tiles(shape.most_rows), affordable, 4 * shape.multiprocessors})));
+    blocks_ = static_cast<unsigned>(
+        std::max<std::size_t>(1, std::min({score_tiles(shape.most_rows), affordable, 4 * shape.multiprocessors})));
     scratch_.grow(blocks_ * block_scratch);
   }
 

@@ -86,9 +86,8 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, co
     shares.emplace_back(layout, std::min(rows.most_piece_rows(), rows.share_rows(g)), group[g], out);
     shares[g].prepare(parts.parameters(g));
   }
-  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    shares[g].add(piece, rows.columns());
-  });
+  rows.for_each_piece(
+      [&](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares[g].add(piece, rows.columns()); });
   double log_likelihood = 0, weight = 0;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
