@@ -41,13 +41,13 @@ class Progress(NamedTuple):
     Attributes
     ----------
     phase : str
-        ``"gmm"`` or ``"kmeans"``.
+        ``"gmm"``, ``"kmeans"`` or ``"som"``.
     step : int
         Iterations done; restart r begins at r * max_iter.
     steps : int
         The most iterations that there can be, of all restarts together.
     objective : float
-        Mean log-likelihood, or inertia, of the parameters that the iteration started from.
+        Mean log-likelihood, inertia or quantization error of the parameters that the iteration started from.
     """
 
     phase: str
