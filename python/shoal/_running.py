@@ -70,16 +70,6 @@ def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, An
     }
 
 
-def host_resources(estimator, data, groups: int) -> dict[str, Any]:
-    """The same for computations that exist on the host alone."""
-    if data.device != "cpu":
-        raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
-    if estimator.device not in (None, "cpu", "auto"):
-        raise NotImplementedError(f"this runs on the host alone, and device is {estimator.device!r}: set device='cpu'")
-    chosen = resources(estimator, data, groups)
-    return {name: chosen[name] for name in ("threads", "memory_limit", "brief")}
-
-
 def seed_of(random_state) -> int:
     """A seed for the library's counter-based generators; an int is its own."""
     if isinstance(random_state, numbers.Integral):
