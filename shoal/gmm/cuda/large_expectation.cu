@@ -21,6 +21,7 @@ constexpr int stage_components(int groups) {
   return some < 1 ? 1 : some;
 }
 constexpr int stage_size(int groups) { return stage_components(groups) * record_size(groups); }
+constexpr int stages_bytes(int groups) { return 2 * stage_size(groups) * 16; }
 
 // What a thread knows of the row that it owns while the components pass by.
 struct row_state {
@@ -278,9 +279,9 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     mixture.shifts[row] = counts ? make_float2(state.greatest, log_sum - (rows.weights == nullptr ? 0 : logf(weight)))
                                  : make_float2(0.0F, INFINITY);
   }
-  const double likelihood = counts ? static_cast<double>(weight) * (static_cast<double>(state.greatest) +
-                                                                    static_cast<double>(log_sum) + *mixture.log_shift)
-                                   : 0.0;
+  const double log_density = static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.log_shift;
+  if (mixture.log_densities != nullptr && inside && near) mixture.log_densities[row] = log_density;
+  const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
   const double likelihoods = warp_sum(likelihood);
   const double weights = warp_sum(static_cast<double>(weight));
   if (thread == 0) {
@@ -292,7 +293,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
 template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int warps = block_warps(Groups);
-  constexpr int bytes = 2 * stage_size(Groups) * 16;
+  constexpr int bytes = stages_bytes(Groups);
   const int words = (rows.count + word_rows - 1) / word_rows;
   for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -302,6 +303,8 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
 }
 
 }  // namespace
+
+std::size_t expectation_bytes(int groups) { return static_cast<std::size_t>(stages_bytes(groups)); }
 
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   with_compiled_products(mixture.products, [&](auto products) {

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <shoal/gmm/tuning.hpp>
+
 namespace shoal::gmm::large {
 
 /// Columns are padded to groups of 8, the width of a tensor-core tile; a kernel is compiled for a number of groups.
@@ -91,6 +93,7 @@ struct problem {
   int lanes = 0;
   int products = 3;  ///< of float16 terms for one of float32 grade; 1: of the first terms, 11 bits, alone
   bool tied = false;
+  double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero
 
   const float* centres = nullptr;  ///< device_components<float>
   const float* offsets = nullptr;
@@ -114,12 +117,13 @@ struct problem {
 
   float* terms = nullptr;  ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
   float2* shifts = nullptr;  ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
-  unsigned* far_masks = nullptr;  ///< [chunk_rows / word_rows]
-  double2* word_sums = nullptr;   ///< [chunk_rows / word_rows] Σ w ln p, Σ w
-  double* scratch = nullptr;      ///< [far_warps][K]
-  double* sums = nullptr;         ///< [2 · lanes][K][sums_size]; the second half is of far rows
-  int* any_far = nullptr;         ///< not zero: the second half is not all zero
-  double* likelihood = nullptr;   ///< [likelihood_lanes][likelihood_sums]
+  unsigned* far_masks = nullptr;    ///< [chunk_rows / word_rows]
+  double2* word_sums = nullptr;     ///< [chunk_rows / word_rows] Σ w ln p, Σ w
+  double* log_densities = nullptr;  ///< [chunk_rows] ln p(x); null where it is not asked for
+  double* scratch = nullptr;        ///< [far_warps][K]
+  double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;           ///< not zero: the second half is not all zero
+  double* likelihood = nullptr;     ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };
 
