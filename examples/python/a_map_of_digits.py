@@ -51,8 +51,8 @@ axes.set_axis_off()
 # Where images lie, and what a pixel says
 # ---------------------------------------
 #
-# The hits count the images of each unit. A component plane shows one column over the map: the pixel in the middle is dark in most
-# eights and never in a zero.
+# The hits count the images of each unit. A component plane shows one column over the map: the pixel in the middle is blank where the
+# zeros lie.
 
 figure, (left, right) = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 shoal.plot.hit_map(som, ax=left)

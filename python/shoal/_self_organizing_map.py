@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _shoal
 from ._input import Data, read
-from ._running import RUNNING_CONSTRAINTS, host_resources, named_errors, reporter, resources, seed_of
+from ._running import RUNNING_CONSTRAINTS, named_errors, reporter, resources, seed_of
 
 DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
 
@@ -317,7 +317,7 @@ default='principal-plane'
         """
         first = not hasattr(self, "codebook_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
-        how = host_resources(self, data, self.width * self.height)
+        how = self._host_resources(data)
         step = 0 if first else self.n_steps_
         labels = data.empty(data.count, np.int32)
         with named_errors():
@@ -451,8 +451,7 @@ default='principal-plane'
         codebook = _numbers(self.codebook_)
         distances = np.empty((data.count, len(codebook)), data.dtype)
         with named_errors():
-            how = host_resources(self, data, len(codebook))
-            _shoal.som_distances(data.rows, codebook, **self._shape(), out=distances, **how)
+            _shoal.som_distances(data.rows, codebook, **self._shape(), out=distances, **self._host_resources(data))
         return distances
 
     def score(self, X, y=None, sample_weight=None):
@@ -523,6 +522,15 @@ default='principal-plane'
         codebook = _numbers(self.codebook_)
         how = resources(self, data, len(codebook))
         return _shoal.som_predict(data.rows, codebook, **self._shape(), units=units, **how)
+
+    def _host_resources(self, data: Data) -> dict:
+        """How a computation runs that exists on the host alone."""
+        if data.device != "cpu":
+            raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
+        if self.device not in (None, "cpu", "auto"):
+            raise NotImplementedError(f"this runs on the host alone, and device is {self.device!r}: set device='cpu'")
+        chosen = resources(self, data, self.width * self.height)
+        return {name: chosen[name] for name in ("threads", "memory_limit", "brief")}
 
     def _quality(self, data: Data) -> dict:
         codebook = _numbers(self.codebook_)

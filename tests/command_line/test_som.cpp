@@ -123,6 +123,20 @@ TEST_F(maps, from_fit_to_score) {
   EXPECT_NEAR(scored["quantization_error"].get<double>(), sum / 120, 1e-12);
 }
 
+TEST_F(maps, help_names_every_documented_option) {
+  const outcome help = run({"som", "fit", "--help"});
+  for (const char* option :
+       {"--width",      "--height",       "--lattice", "--toroidal",     "--metric",        "--neighborhood",
+        "--cutoff",     "--radius",       "--decay",   "--training",     "--epochs",        "--rate",
+        "--rate-decay", "--init",         "--seed",    "--standardize",  "--checkpoint",    "--checkpoint-seconds",
+        "--output",     "--labels",       "--report",  "--device",       "--device-memory", "--precision",
+        "--threads",    "--memory-limit", "--columns", "--label-column", "--weights",       "--scalar",
+        "--json",       "--quiet"}) {
+    EXPECT_NE(help.out.find(option), std::string::npos) << option;
+  }
+  EXPECT_EQ(help.out.find("--restarts"), std::string::npos) << "a map has one start";
+}
+
 TEST_F(maps, json_has_every_key_with_its_type) {
   const json object =
       run_json(fit({"--toroidal", "--radius", "3:0.5", "--decay", "exponential", "--epochs", "7", "--neighborhood",

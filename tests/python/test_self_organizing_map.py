@@ -11,7 +11,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from shoal import SelfOrganizingMap
+from shoal import SelfOrganizingMap, _shoal
 
 DISTANCES = {
     "euclidean": lambda X, W: np.sqrt(((X[:, None] - W) ** 2).sum(axis=2)),
@@ -161,6 +161,45 @@ def test_mapped_files_are_streamed_to_the_same_bits(rows, tmp_path):
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
     streamed = SelfOrganizingMap(6, 6, memory_limit=20_000).fit(mapped)
     assert_array_equal(streamed.codebook_, SelfOrganizingMap(6, 6).fit(X).codebook_)
+
+
+class Other:
+    """An array of another library in the host's memory."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+@pytest.mark.parametrize("layout", [Other, np.asfortranarray, lambda X: X.tolist(), lambda X: X.astype(">f8")])
+def test_layouts_give_the_same_bits(rows, layout):
+    reference, other = SelfOrganizingMap(4, 4).fit(rows), SelfOrganizingMap(4, 4).fit(layout(rows))
+    assert_array_equal(other.codebook_, reference.codebook_)
+    assert_array_equal(reference.predict(layout(rows)), reference.labels_)
+
+
+def test_frames_have_names(rows):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(rows, columns=["a", "b", "c"])
+    som = SelfOrganizingMap(4, 4).fit(frame)
+    assert som.feature_names_in_.tolist() == ["a", "b", "c"]
+    with pytest.raises(ValueError, match="feature names"):
+        som.predict(frame[["b", "a", "c"]])
+
+
+def test_what_runs_on_the_host_alone_says_so(rows):
+    som = SelfOrganizingMap(4, 4).fit(rows).set_params(device="cuda")
+    for call in (som.transform, som.partial_fit):
+        with pytest.raises(NotImplementedError, match="this runs on the host alone, and device is 'cuda'"):
+            call(rows)
+    if not _shoal.built_with_cuda:
+        with pytest.raises(NotImplementedError, match="CUDA support was not built"):
+            som.fit(rows)
 
 
 def test_checkpoints_are_gone_on_from(rows, tmp_path):

@@ -107,7 +107,7 @@ def component_planes(estimator, *, columns=None, ax=None):
     chosen = [_fits.check_columns(column, codebook.shape[1])[0] for column in ([columns] if single else columns)]
     if not chosen:
         raise ValueError("columns names no column")
-    axes = _axes_for(len(chosen), ax)
+    axes = _axes_for(len(chosen), ax, estimator.height / estimator.width)
     for axis, column in zip(axes, chosen):
         _draw_values(estimator, codebook[:, column], "", axis)
         axis.set_title(_fits.column_name(estimator, None, column), loc="left", fontsize="medium", color=_style.INK)
@@ -160,9 +160,10 @@ def unit_labels(estimator, X, y, *, ax=None):
     _draw_cells(ax, estimator, facecolors=colours)
     words = [str(name) for name in names]
     if _count(estimator) <= NAMED_UNITS and max(map(len, words)) <= LONGEST_NAME:
-        for (x, y_position), label in zip(unit_positions(estimator)[taken], majority[taken]):
-            text = {"ha": "center", "va": "center", "fontsize": "x-small", "color": _style.INK}
-            ax.text(x, y_position, words[label], path_effects=_style.halo(1.5), **text)
+        places, dark = unit_positions(estimator)[taken], _style.is_dark(colours[taken, :3])
+        for (across, down), label, white in zip(places, majority[taken], dark):
+            colour = "white" if white else _style.INK
+            ax.text(across, down, words[label], ha="center", va="center", fontsize="small", color=colour)
     if len(names) <= 2 * _style.LEGEND_GROUPS:
         _style.legend(ax, [Patch(facecolor=_style.colour(label), label=word) for label, word in enumerate(words)])
     return ax
@@ -203,7 +204,7 @@ def _draw_cells(ax, estimator, **options):
     places, corners = unit_positions(estimator), _corners(estimator)
     # Edges of the faces' own colour close the seams that smoothed edges leave.
     cells = PolyCollection(
-        places[:, None] + corners, edgecolors="face", linewidths=0.3, rasterized=len(places) >= RASTERIZED_UNITS, **options
+        places[:, None] + corners, edgecolors="face", linewidths=0.7, rasterized=len(places) >= RASTERIZED_UNITS, **options
     )
     ax.add_collection(cells)
     low, high = places.min(axis=0) + corners.min(axis=0), places.max(axis=0) + corners.max(axis=0)
@@ -215,22 +216,22 @@ def _draw_cells(ax, estimator, **options):
 def _draw_values(estimator, values, word, ax):
     ax = _style.new_axes(ax)
     cells = _draw_cells(ax, estimator, array=np.ravel(to_host(values)).astype(np.float64), cmap=_style.VALUES)
-    bar = ax.figure.colorbar(cells, ax=ax, shrink=0.85, aspect=25, label=word)
+    # Within the axes' own frame, so that it is as high as the map.
+    bar = ax.figure.colorbar(cells, cax=ax.inset_axes((1.03, 0, 0.035, 1)), label=word)
     bar.outline.set_visible(False)
     bar.ax.tick_params(colors=_style.MUTED, labelcolor=_style.MUTED, labelsize="small")
     bar.ax.yaxis.label.set_color(_style.INK)
     return ax
 
 
-def _axes_for(count, ax):
+def _axes_for(count, ax, aspect):
     if ax is None:
         from matplotlib import pyplot
 
         across = min(count, 4)
         down = -(-count // across)
-        figure, grid = pyplot.subplots(
-            down, across, figsize=(3 * across, 2.6 * down), layout="constrained", squeeze=False
-        )
+        size = (3 * across, down * (0.5 + 2.4 * min(aspect, 3)))
+        figure, grid = pyplot.subplots(down, across, figsize=size, layout="constrained", squeeze=False)
         for spare in grid.flat[count:]:
             figure.delaxes(spare)
         return grid.ravel()[:count]

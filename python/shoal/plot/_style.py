@@ -41,6 +41,11 @@ def blend(shares):
     return np.clip(_encoded(shares @ base), 0, 1)
 
 
+def is_dark(colours):
+    """Whether white text is read more easily than dark text on each RGB row."""
+    return _linear(colours) @ [0.2126, 0.7152, 0.0722] < 0.3
+
+
 def halo(width=3):
     """Keeps text and lines legible over points."""
     return [patheffects.withStroke(linewidth=width, foreground="white")]
