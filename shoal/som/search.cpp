@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -104,6 +105,13 @@ HWY_INLINE void unrolled(const F& f) {
   (std::make_index_sequence<Count>());
 }
 
+template <class D, class M>
+HWY_INLINE std::uint64_t bits_of(D d, M mask) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  return bytes[0] | static_cast<std::uint64_t>(bytes[1]) << 8;
+}
+
 template <metric Metric, class V>
 HWY_INLINE V add_column(V x, V w, V sum) {
   if constexpr (Metric == metric::euclidean || Metric == metric::cosine) {
@@ -162,7 +170,6 @@ HWY_INLINE ranked_unit decide(D d, const codebook_index<T>& index, const T* shif
   const V highest = hn::Set(d, threshold);
   const std::size_t columns = index.columns();
   ranked_unit best;
-  HWY_ALIGN T stored[tile_vectors * hn::MaxLanes(vector_tag<T>())];
   for (std::size_t group = 0; group < index.groups(); ++group) {
     if (minima[group] > threshold) continue;
     for (std::size_t p = group * index.group_panels(); p < index.group_end(group); ++p) {
@@ -170,10 +177,13 @@ HWY_INLINE ranked_unit decide(D d, const codebook_index<T>& index, const T* shif
         std::array<V, tile_vectors> scores;
         score_tile<Metric, 1>(d, shifted, columns, index.coordinates(p) + i, index.starts(p) + i, scores);
         if (hn::AllFalse(d, hn::Le(hn::Min(scores[0], hn::Min(scores[1], scores[2])), highest))) continue;
-        unrolled<tile_vectors>([&](auto v) HWY_ATTR { hn::Store(scores[v], d, stored + v * hn::Lanes(d)); });
-        for (std::size_t k = 0; k < tile_units(d); ++k) {
-          const std::size_t unit = p * codebook_index<T>::panel + i + k;
-          if (stored[k] > threshold || unit >= index.units() || static_cast<std::int32_t>(unit) == except) continue;
+        std::uint64_t candidates = 0;
+        unrolled<tile_vectors>(
+            [&](auto v) HWY_ATTR { candidates |= bits_of(d, hn::Le(scores[v], highest)) << (v * hn::Lanes(d)); });
+        for (; candidates != 0; candidates &= candidates - 1) {
+          const std::size_t unit =
+              p * codebook_index<T>::panel + i + static_cast<std::size_t>(std::countr_zero(candidates));
+          if (unit >= index.units() || static_cast<std::int32_t>(unit) == except) continue;
           best.consider(defined_rank(Metric, row, index.exact(unit), columns), unit);
         }
       }
@@ -198,19 +208,23 @@ template <metric Metric, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE void leave_out(D d, const codebook_index<T>& index, const T* shifted, std::int32_t except, T* minima) {
   const auto unit = static_cast<std::size_t>(except);
   const std::size_t group = unit / codebook_index<T>::panel / index.group_panels();
-  T least = std::numeric_limits<T>::max();
-  HWY_ALIGN T stored[tile_vectors * hn::MaxLanes(vector_tag<T>())];
+  const V most = hn::Set(d, std::numeric_limits<T>::max());
+  V least = most;
   for (std::size_t p = group * index.group_panels(); p < index.group_end(group); ++p) {
     for (std::size_t i = 0; i < codebook_index<T>::panel; i += tile_units(d)) {
       std::array<V, tile_vectors> scores;
       score_tile<Metric, 1>(d, shifted, index.columns(), index.coordinates(p) + i, index.starts(p) + i, scores);
-      unrolled<tile_vectors>([&](auto v) HWY_ATTR { hn::Store(scores[v], d, stored + v * hn::Lanes(d)); });
-      for (std::size_t k = 0; k < tile_units(d); ++k) {
-        if (p * codebook_index<T>::panel + i + k != unit) least = std::min(least, stored[k]);
-      }
+      const std::size_t first = p * codebook_index<T>::panel + i;
+      unrolled<tile_vectors>([&](auto v) HWY_ATTR {
+        // The unit's lane among those from `first` on; what lies outside the vector is no lane.
+        const auto lane =
+            static_cast<T>(static_cast<std::ptrdiff_t>(unit - first) - static_cast<std::ptrdiff_t>(v * hn::Lanes(d)));
+        const auto own = hn::Eq(hn::Iota(d, T{0}), hn::Set(d, lane));
+        least = hn::Min(least, hn::IfThenElse(own, most, scores[v]));
+      });
     }
   }
-  minima[group] = least;
+  minima[group] = hn::GetLane(hn::MinOfLanes(d, least));
 }
 
 template <metric Metric, class T>

@@ -410,35 +410,64 @@ TYPED_TEST(SomFit, RefusesWhatNoMapCanUse) {
       "unit 3, column 1");
 }
 
+// Options under which the first codebook is also the last: steps of 1e-300 of the way change no bit.
+som::options only_the_start(som::initialization init) {
+  som::options options;
+  options.init = init;
+  options.training = som::training::online;
+  options.epochs = 1;
+  options.rate = {1e-300, 1e-300};
+  return options;
+}
+
 // On rows whose principal axes are the coordinate axes, the wider one along the longer side.
 TYPED_TEST(SomFit, PrincipalPlaneByHand) {
   const table<TypeParam> rows{4, 2, {10, 3, 14, 3, 12, 2, 12, 4}};  // variances 2 and ½
-  som::options options;
+  som::options options = only_the_start(som::initialization::principal_plane);
   options.width = 3;
   options.height = 2;
-  options.radius = som::range{0, 0};
-  options.neighborhood = som::neighborhood::bubble;
-  // A metric under which no row moves a unit: none does, as the only epoch is at radius 0 and most units have no rows.
   const double s = std::sqrt(2.0), t = std::sqrt(0.5);
-  const std::vector<double> plane{12 - s, 3 - t, 12, 3 - t, 12 + s, 3 - t, 12 - s, 3 + t, 12, 3 + t, 12 + s, 3 + t};
-  const som::fit_result done = fit(rows, options);
-  som::model start{3, 2, 2, som::lattice::rectangular, false, som::metric::euclidean, plane, {}};
-  som::options from_plane = options_from(start);
-  from_plane.radius = options.radius;
-  from_plane.neighborhood = options.neighborhood;
-  EXPECT_LT(apart(done.model.codebook, fit(rows, from_plane).model.codebook), 1e-6);
-  EXPECT_NEAR(done.history[0], fit(rows, from_plane).history[0], 1e-6);
+  EXPECT_LT(apart(fit(rows, options).model.codebook,
+                  {12 - s, 3 - t, 12, 3 - t, 12 + s, 3 - t, 12 - s, 3 + t, 12, 3 + t, 12 + s, 3 + t}),
+            1e-14);
+  options.width = 2;
+  options.height = 3;
+  EXPECT_LT(apart(fit(rows, options).model.codebook,
+                  {12 - s, 3 - t, 12 - s, 3 + t, 12, 3 - t, 12, 3 + t, 12 + s, 3 - t, 12 + s, 3 + t}),
+            1e-14);
+  // Odd hexagonal rows stand half a column to the right of the even ones: at −3/5, 1/5 and 1, beside −1, −1/5 and 3/5.
+  options.width = 3;
+  options.height = 2;
+  options.lattice = som::lattice::hexagonal;
+  EXPECT_LT(apart(fit(rows, options).model.codebook, {12 - s, 3 - t, 12 - s / 5, 3 - t, 12 + s * 3 / 5, 3 - t,
+                                                      12 - s * 3 / 5, 3 + t, 12 + s / 5, 3 + t, 12 + s, 3 + t}),
+            1e-14);
+  // Weights count: without the first two rows the second axis has the only variance, 1.
+  const std::vector<TypeParam> weights{0, 0, 3, 3};
+  options.lattice = som::lattice::rectangular;
+  options.width = 2;
+  options.height = 1;
+  EXPECT_LT(apart(fit(rows, options, weights).model.codebook, {12, 2, 12, 4}), 1e-14);
+}
+
+// Rows on a line, or in one column: the second axis adds nothing.
+TYPED_TEST(SomFit, PrincipalPlaneOfALine) {
+  som::options options = only_the_start(som::initialization::principal_plane);
+  options.width = 2;
+  options.height = 2;
+  const table<TypeParam> line{4, 2, {0, 0, 1, 2, 2, 4, 3, 6}}, column{2, 1, {-5, 1}};
+  const double s = std::sqrt(1.25);
+  EXPECT_LT(apart(fit(line, options).model.codebook,
+                  {1.5 - s, 3 - 2 * s, 1.5 + s, 3 + 2 * s, 1.5 - s, 3 - 2 * s, 1.5 + s, 3 + 2 * s}),
+            1e-14);
+  EXPECT_LT(apart(fit(column, options).model.codebook, {-5, 1, -5, 1}), 1e-14);
 }
 
 TYPED_TEST(SomFit, SampledRowsAreRowsAndRandomValuesLieBetweenTheExtremes) {
   const table<TypeParam> rows = clouds<TypeParam>(50, 2);
-  som::options options;
+  som::options options = only_the_start(som::initialization::sampled_rows);
   options.width = 5;
   options.height = 5;
-  options.training = som::training::online;
-  options.epochs = 1;
-  options.rate = {1e-300, 1e-300};  // so small that the first codebook is the last
-  options.init = som::initialization::sampled_rows;
   const std::vector<double> sampled = fit(rows, options).model.codebook;
   std::vector<std::size_t> chosen;
   for (std::size_t u = 0; u < 25; ++u) {
