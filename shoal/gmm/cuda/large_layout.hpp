@@ -113,6 +113,7 @@ struct problem {
   int* apart = nullptr;      ///< not zero: the components are too far apart for such a frame
   uint4* records = nullptr;  ///< [K][record_size]
   float2* moment_scales = nullptr;  ///< [K][place] s, −cs
+  int* moments_apart = nullptr;     ///< not zero: too far apart for sums about the centre that all share
   int* coarse = nullptr;            ///< not zero: a component is out of float16's range, every row is far
 
   float* terms = nullptr;  ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
@@ -123,7 +124,15 @@ struct problem {
   double* scratch = nullptr;        ///< [far_warps][K]
   double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
   int* any_far = nullptr;           ///< not zero: the second half is not all zero
-  double* likelihood = nullptr;     ///< [likelihood_lanes][likelihood_sums]
+
+  int frame_lanes = 0;         ///< of the sums about the shared centre (large_frame_layout.hpp); 0: there are none
+  int frame_section_rows = 0;  ///< rows that such a lane takes at a time; divides cuda::piece_unit
+  std::uint16_t* placed_rows = nullptr;              ///< [step of 16 rows][term][placed_columns][row]
+  std::uint16_t* placed_responsibilities = nullptr;  ///< [tile of components][step][term][component × row]
+  int* section_exponents = nullptr;                  ///< [chunk_rows / frame_section_rows] of the greatest weights
+  double* frame_sums = nullptr;                      ///< [frame_lanes][tile][component][feature]
+  double* frame_total = nullptr;                     ///< [tile][component][feature]
+  double* likelihood = nullptr;                      ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
 #include <shoal/gmm/cuda/large_tuning.hpp>
@@ -109,10 +110,11 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
 __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   __shared__ int apart;
+  __shared__ int moments_apart;
   const int columns = mixture.columns;
   const int column = static_cast<int>(threadIdx.x) / 4;
   const int quarter = static_cast<int>(threadIdx.x) % 4;
-  if (threadIdx.x == 0) apart = 0;
+  if (threadIdx.x == 0) apart = moments_apart = 0;
   __syncthreads();
   double sum = 0;
   int count = 0;
@@ -139,15 +141,19 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
       const float distance = ldexpf(fabsf(mixture.centres[at] - centre), -own);
       if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
         apart = 1;
+      if (!(distance <= most_moments_distance(mixture.products)) || exponent - own > most_moments_ratio)
+        moments_apart = 1;
     }
     const float scale = ldexpf(1.0F, -exponent);
-    if (!(fabsf(centre * scale) <= 1e30F)) apart = 1;
+    if (!(fabsf(centre * scale) <= 1e30F)) apart = moments_apart = 1;
     if (quarter == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
   } else if (column < 16 * steps_of(mixture.groups) && quarter == 0) {
     mixture.frame[column] = make_float2(0.0F, 0.0F);
   }
   __syncthreads();
-  if (threadIdx.x == 0) *mixture.apart = apart;
+  if (threadIdx.x != 0) return;
+  *mixture.apart = apart;
+  *mixture.moments_apart = cuda::has_warpgroup_products ? moments_apart : 1;
 }
 
 // What the expectation step and the moments read. Block k.
