@@ -1,8 +1,8 @@
 // How the moments about a centre that all components share are arranged for tensor cores; shared by host and device.
 //
 // With z a row in the frame and z_d = 1, Σ r zᵢ zⱼ is one product of the rows' features zᵢzⱼ with their
-// responsibilities, for all components at once. A tile has 64 features: four i, one for each of four warps, with sixteen
-// j. Four tiles make a quad, sixteen i with sixteen j.
+// responsibilities, for all components at once. A tile has 64 features: four i, one for each of four warps, with
+// sixteen j. Four tiles make a quad, sixteen i with sixteen j.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // The maximisation's sums of full and tied mixtures whose components lie near each other: Σ r zᵢ zⱼ about the centre of
-// the frame that they share, as products of features with responsibilities on tensor cores. Rows are placed in the frame
-// and responsibilities found once; features are made in registers, where they are operands of Hopper's products by four
-// warps.
+// the frame that they share, as products of features with responsibilities on tensor cores. Rows are placed in the
+// frame and responsibilities found once; features are made in registers, where they are operands of Hopper's products
+// by four warps.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(place_threads)
     z[i] = within_range(fmaf(x, frame.x, frame.y));
   }
   constexpr int terms = Products == 3 ? 2 : 1;
-  uint4* const to = reinterpret_cast<uint4*>(mixture.placed_rows) + (static_cast<std::size_t>(step) * terms * width + column) * 2;
+  uint4* const to =
+      reinterpret_cast<uint4*>(mixture.placed_rows) + (static_cast<std::size_t>(step) * terms * width + column) * 2;
 #pragma unroll
   for (int half = 0; half < 2; ++half) {
     std::uint32_t high[4], low[4];
@@ -95,7 +96,8 @@ __global__ void __launch_bounds__(place_threads)
 // [tile of components][step][term][operand].
 template <int Products>
 __global__ void __launch_bounds__(place_threads)
-    place_responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int steps) {
+    place_responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows,
+                                  int steps) {
   if (!works(mixture)) return;
   const int components = padded_components(mixture.components);
   const int tile_components = frame_components(mixture.components);
@@ -200,7 +202,8 @@ struct tile_sums {
 #pragma unroll
       for (int i = 0; i < size; ++i) {
         // 4 i + 2 half + which: component 8 i + which, feature 8 half.
-        double& kept = to[tile * tile_stride + static_cast<std::size_t>(i / 4 * 8 + i % 2) * tile_features + i % 4 / 2 * 8];
+        double& kept =
+            to[tile * tile_stride + static_cast<std::size_t>(i / 4 * 8 + i % 2) * tile_features + i % 4 / 2 * 8];
         kept = fma(static_cast<double>(Products == 3 ? total[Products == 3 ? tile : 0][i] : sum[tile][i]), back, kept);
       }
     }
@@ -411,8 +414,8 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
       <<<blocks(steps * padded_components(mixture.components)), place_threads, 0, stream>>>(mixture, rows, steps);
   cuda::check_launch("place responsibilities");
   const int stages = stages_of(mixture);
-  const int bytes = stages * stage_bytes(mixture.columns, mixture.components, Products) +
-                    static_cast<int>(sizeof(stage_barriers));
+  const int bytes =
+      stages * stage_bytes(mixture.columns, mixture.components, Products) + static_cast<int>(sizeof(stage_barriers));
   const auto kernel = moments_kernel<Components, Products>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");

@@ -32,7 +32,7 @@ class expectation_buffers {
   cuda::device_buffer<int> exponents_, peaks_, apart_, moments_apart_, coarse_, any_far_;
   cuda::device_buffer<float2> frame_, moment_scales_, shifts_;
   cuda::device_buffer<uint4> records_;
-  cuda::device_buffer<float> terms_;
+  cuda::device_buffer<float> deviations_, terms_;
   cuda::device_buffer<unsigned> far_masks_;
   cuda::device_buffer<double2> word_sums_;
   cuda::device_buffer<double> scratch_;
