@@ -78,6 +78,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
     const cuda::device_scope scope(group[g].device);
     places_[g].minima.grow(rows_at_once_ * row_bytes / sizeof(Scalar));
     places_[g].labels.grow(rows_at_once_);
+    if (on_tensor_cores_) places_[g].near.grow(most_near_columns(rows_at_once_, group[g].multiprocessors));
   }
 }
 
@@ -109,7 +110,6 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   if (!on_tensor_cores_) return;
   here.units.rough = rows_->group().precision() == precision::bf16;
   here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.rough));
-  here.operands.fill_with_zeros(gpu.compute);
   here.units.operands = here.operands.data();
 }
 
@@ -138,7 +138,7 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   here.sums.scale = here.scale.data();
   here.sums.error_limit = total * largest_distance(here.units.metric, reach);
   here.sums.total_weight = total;
-  here.sums.rest_bits = sum_bits - std::ilogb(static_cast<double>(std::max<std::size_t>(1, summary.rows)));
+  here.sums.rest_scale = std::exp2(sum_bits - std::ilogb(static_cast<double>(std::max<std::size_t>(1, summary.rows))));
 }
 
 template <class Scalar>
@@ -158,9 +158,12 @@ std::vector<double> device_map<Scalar>::download() const {
 }
 
 template <class Scalar>
-void device_map<Scalar>::search(const searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu) {
+void device_map<Scalar>::search(searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (on_tensor_cores_) return search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);
+    if (on_tensor_cores_) {
+      some.parts = tensor_parts(some.count, here.units, gpu.multiprocessors);
+      return search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);
+    }
   }
   search_plain(some, here.units, gpu.multiprocessors, gpu.compute);
 }
@@ -176,9 +179,12 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
     place& here = places_[g];
     for (std::size_t begin = 0; begin < piece.count; begin += rows_at_once_) {
       const std::size_t count = std::min(rows_at_once_, piece.count - begin);
-      const searched_rows<Scalar> some{piece.rows + begin * columns_,
-                                       piece.weights == nullptr ? nullptr : piece.weights + begin,
-                                       static_cast<int>(count), here.minima.data()};
+      searched_rows<Scalar> some;
+      some.rows = piece.rows + begin * columns_;
+      some.weights = piece.weights == nullptr ? nullptr : piece.weights + begin;
+      some.count = static_cast<int>(count);
+      some.minima = here.minima.data();
+      some.near = here.near.data();
       settled_rows to;
       to.labels = visit ? here.labels.data() : nullptr;
       to.sums = &here.sums;

@@ -62,6 +62,7 @@ class device_map {
     cuda::device_buffer<double> codebook, exact, wide_centre, scale, statistics;
     cuda::device_buffer<Scalar> centre, turned, minima;
     cuda::device_buffer<unsigned char> operands;
+    cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
     cuda::device_buffer<long long> whole, rest, totals;
     cuda::device_buffer<std::int32_t> labels;
@@ -69,7 +70,7 @@ class device_map {
 
   void set_units(place& here, const cuda::gpu& gpu, const std::vector<double>& centre, metric metric);
   void set_sums(place& here, const cuda::gpu& gpu, const data_summary& summary, const std::vector<double>& centre);
-  void search(const searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu);
+  void search(searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
   lattice_shape shape_;

@@ -35,22 +35,33 @@ struct device_units {
   double* codebook = nullptr;  ///< [units][columns]
   double* exact = nullptr;     ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
   Scalar* centre = nullptr;    ///< [columns]
-  Scalar* turned = nullptr;    ///< [columns][padded] c′; zero beyond the last unit
+  Scalar* turned = nullptr;    ///< [columns][padded] c′ at turned_place(); zero beyond the last unit
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
   unit_bounds* bounds = nullptr;
 };
 
-/// Rows that are searched at one time, and the least score of each among the units of each tile.
+/// The units of one row that a thread of search_tensor sees in a tile are a column of it: 16 of 64. Of a row and a part
+/// of the tiles, the least two of the columns' least scores, and where the first is: tile_group tiles have the same
+/// column 4 · (tile / tile_group) + column.
+struct near_columns {
+  float first = 0;
+  float second = 0;
+  int column = 0;
+};
+
+/// Rows that are searched at one time, and what the search leaves of their scores.
 template <class Scalar>
 struct searched_rows {
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
   int count = 0;
-  Scalar* minima = nullptr;  ///< [count][padded / unit_tile]
+  Scalar* minima = nullptr;      ///< [count][padded / unit_tile] least score among the units of each tile
+  near_columns* near = nullptr;  ///< [count][parts], by search_tensor
+  int parts = 0;                 ///< tensor_parts()
 };
 
 /// Whole numbers that statistics are summed in: a sum does not depend on the order of its terms, nor do pieces, GPUs'
-/// blocks and atomics change a bit. A term is rounded to 1/scale, and what that leaves to 1/(scale · 2^rest_bits); no
+/// blocks and atomics change a bit. A term is rounded to 1/scale, and what that leaves to 1/(scale · rest_scale); no
 /// sum of all rows leaves 64 bits. Last place of a unit: Σ w.
 struct fixed_sums {
   long long* whole = nullptr;     ///< [units][columns + 1]
@@ -60,12 +71,17 @@ struct fixed_sums {
   const double* scale = nullptr;  ///< [columns + 1], powers of two
   double error_limit = 0;         ///< Σ w · (the largest norm of a centred row), in the metric; for the cosine 2Σw
   double total_weight = 0;        ///< Σ w at most
-  int rest_bits = 0;
+  double rest_scale = 1;          ///< a power of two
 };
 
 /// Best-matching units: scores of float32 rows by tensor cores (needs units.operands, has_tensor_search), of any rows
 /// by plain arithmetic. Both leave the least score of each row in each tile.
 bool has_tensor_search(int device);
+/// Parts of the tiles that different blocks search for the same rows: count · parts is at most most_near_columns().
+int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors);
+constexpr std::size_t most_near_columns(std::size_t count, std::size_t multiprocessors) {
+  return count > 256 * multiprocessors ? count : 256 * multiprocessors;
+}
 void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,
                    std::size_t shared_bytes, cudaStream_t stream);
 template <class Scalar>

@@ -9,6 +9,14 @@ namespace shoal::som {
 inline constexpr int unit_tile = 64;
 inline constexpr int tile_group = 4;
 
+/// Where a unit lies among the units of its tile: the 16 that one thread of the products sees for a row, a column of
+/// the tile, are neighbours.
+constexpr int turned_place(int k) { return k / unit_tile * unit_tile + k % 8 / 2 * 16 + k % unit_tile / 8 * 2 + k % 2; }
+/// The unit at a place.
+constexpr int unit_at(int place) {
+  return place / unit_tile * unit_tile + place % 16 / 2 * 8 + place % unit_tile / 16 * 2 + place % 2;
+}
+
 /// Float32 rows of at most so many columns are searched on the tensor cores, which keep a row in registers.
 inline constexpr int most_tensor_columns = 128;
 

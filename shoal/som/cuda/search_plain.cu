@@ -94,14 +94,14 @@ __global__ void __launch_bounds__(threads)
     }
 #pragma unroll
     for (int part = 0; part < block_tiles; ++part) {
-      const int first_unit = (tile + part) * unit_tile + right * 4;
+      const int first_place = (tile + part) * unit_tile + right * 4;
 #pragma unroll
       for (int a = 0; a < each; ++a) {
         Scalar least = std::numeric_limits<Scalar>::infinity();
 #pragma unroll
         for (int v = 0; v < half_units; ++v) {
           const Scalar distance = sums[a][part * half_units + v];
-          if (first_unit + v < units.units) least = distance < least ? distance : least;
+          if (unit_at(first_place + v) < units.units) least = distance < least ? distance : least;
         }
 #pragma unroll
         for (int step = 1; step < across; step *= 2) {

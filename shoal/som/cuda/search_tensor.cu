@@ -22,7 +22,9 @@ using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 constexpr int group_rows = 64;
 // Warpgroups of a block, each on rows of its own.
 constexpr int groups_for(int chunks) { return chunks <= 4 ? 4 : 3; }
-constexpr int lag = 2;  // tiles before a block's first thread replaces one that all warpgroups have seen
+// Tiles that are fetched and handed back together.
+constexpr int stage_tiles_for(int chunks) { return chunks <= 2 ? 4 : chunks <= 4 ? 2 : 1; }
+constexpr int lag = 1;  // stages before a block's first thread replaces one that all warpgroups have seen
 
 struct tensor_arguments {
   const float* rows;
@@ -34,10 +36,11 @@ struct tensor_arguments {
   const float* centre;
   const unsigned char* operands;
   float* minima;
+  near_columns* near;
   int tiles;      // of units, a multiple of tile_group
-  int splits;     // blocks that share the tiles for the same rows
+  int parts;      // of the tiles, which different blocks take for the same rows
   int row_tiles;  // of the rows of a block
-  int stages;     // tiles in shared memory
+  int stages;     // in shared memory
 };
 
 __device__ unsigned pack(float low, float high) {
@@ -149,15 +152,39 @@ __device__ float least_of_quad(const int (&of_tiles)[tile_group], int q) {
   return __int_as_float(min(high ? high_pair : low_pair, __shfl_xor_sync(~0u, high ? low_pair : high_pair, 2)));
 }
 
+// The least two of the least scores of a thread's columns of tiles, and where the first is.
+struct least_columns {
+  int first = 0x7fffffff, second = 0x7fffffff;
+  int column = 0;
+
+  __device__ void take(const int (&of_tiles)[tile_group], int number) {
+    const int low_a = min(of_tiles[0], of_tiles[1]), high_a = max(of_tiles[0], of_tiles[1]);
+    const int low_b = min(of_tiles[2], of_tiles[3]), high_b = max(of_tiles[2], of_tiles[3]);
+    const int best = min(low_a, low_b);
+    second = __vimin3_s32(second, __vimin3_s32(high_a, high_b, max(low_a, low_b)), max(first, best));
+    column = best < first ? number : column;
+    first = min(first, best);
+  }
+  __device__ void take(const least_columns& other) {
+    second = __vimin3_s32(second, other.second, max(first, other.first));
+    column = other.first < first ? other.column : column;
+    first = min(first, other.first);
+  }
+  __device__ least_columns of_lane(int step) const {
+    return {__shfl_xor_sync(~0u, first, step), __shfl_xor_sync(~0u, second, step), __shfl_xor_sync(~0u, column, step)};
+  }
+};
+
 template <int Chunks, bool Apart, bool Rough>
 __device__ void search_rows(const tensor_arguments& in) {
   wait_for_predecessor();
   constexpr int groups = groups_for(Chunks), block_rows_here = groups * group_rows;
+  constexpr int stage_tiles = stage_tiles_for(Chunks);
   constexpr operand_shape shape{Chunks, Apart};
-  constexpr unsigned bytes = static_cast<unsigned>(tile_bytes(shape, Rough));
+  constexpr unsigned bytes = static_cast<unsigned>(tile_bytes(shape, Rough)), stage_bytes = stage_tiles * bytes;
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ float centre[16 * Chunks];
-  auto* const full = reinterpret_cast<unsigned long long*>(shared + in.stages * bytes);
+  auto* const full = reinterpret_cast<unsigned long long*>(shared + in.stages * stage_bytes);
   unsigned long long* const empty = full + in.stages;
   if (threadIdx.x == 0) {
     for (int s = 0; s < in.stages; ++s) {
@@ -173,17 +200,19 @@ __device__ void search_rows(const tensor_arguments& in) {
   __syncthreads();
 
   // Items: rows of a block and a part of the tiles. A block takes every gridDim.x-th.
-  const int items = in.row_tiles * in.splits, quads = in.tiles / tile_group;
-  const auto first_tile = [&](int split) { return tile_group * (quads * split / in.splits); };
-  int fetched_item = static_cast<int>(blockIdx.x), fetched_tile = first_tile(fetched_item % in.splits);
-  int fetched_stage = 0;
+  const int items = in.row_tiles * in.parts, quads = in.tiles / tile_group;
+  const auto first_tile = [&](int part) { return tile_group * (quads * part / in.parts); };
+  int fetched_item = static_cast<int>(blockIdx.x), fetched_stage = 0;
+  int fetched_tile = first_tile(fetched_item % in.parts), fetched_end = first_tile(fetched_item % in.parts + 1);
   unsigned fetched_round = 0;
   const auto fetch_next = [&] {
-    fetch(shared + fetched_stage * bytes, in.operands + static_cast<std::size_t>(fetched_tile) * bytes, bytes,
-          full + fetched_stage);
-    if (++fetched_tile == first_tile(fetched_item % in.splits + 1)) {
+    fetch(shared + fetched_stage * stage_bytes, in.operands + static_cast<std::size_t>(fetched_tile) * bytes,
+          stage_bytes, full + fetched_stage);
+    fetched_tile += stage_tiles;
+    if (fetched_tile == fetched_end) {
       fetched_item += static_cast<int>(gridDim.x);
-      fetched_tile = first_tile(fetched_item % in.splits);
+      fetched_tile = first_tile(fetched_item % in.parts);
+      fetched_end = first_tile(fetched_item % in.parts + 1);
     }
     if (++fetched_stage == in.stages) fetched_stage = 0, ++fetched_round;
   };
@@ -195,36 +224,66 @@ __device__ void search_rows(const tensor_arguments& in) {
   int stage = 0;
   unsigned round = 0, seen = 0;
   for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
-    const int first_row = item / in.splits * block_rows_here + group * group_rows + warp * 16 + lane / 4;
+    const int first_row = item / in.parts * block_rows_here + group * group_rows + warp * 16 + lane / 4;
     const int rows[2] = {min(first_row, in.count - 1), min(first_row + 8, in.count - 1)};
     row_operands<Chunks, Apart, Rough> operands;
     operands.set(in, rows, q, centre);
-    const int split = item % in.splits, end = first_tile(split + 1);
-    for (int start = first_tile(split); start < end; start += tile_group) {
+    least_columns near[2];
+    const int part = item % in.parts, end = first_tile(part + 1);
+    for (int start = first_tile(part); start < end; start += tile_group) {
+      // The products of a tile are on their way while the scores of the one before are looked at.
+      float scores[2][32];
       int least[2][tile_group];
+      const auto multiply_tile = [&](int t) {
+        if (t % stage_tiles == 0) {
+          if (threadIdx.x == 0 && fetched_item < items && ++seen > lag) {
+            wait(empty + fetched_stage, (fetched_round - 1) & 1);
+            fetch_next();
+          }
+          wait(full + stage, round & 1);
+        }
+        begin_products();
+        const unsigned char* const tile = shared + stage * stage_bytes + t % stage_tiles * bytes;
+        operands.multiply_all(scores[t % 2], describe(shared_address(tile), 8 * unit_bytes(shape, Rough)));
+        end_products();
+        if (t % stage_tiles == stage_tiles - 1) {
+          if (++stage == in.stages) stage = 0, ++round;
+        }
+      };
+      int seen_stage = stage;  // whose tiles' products are complete next
+      multiply_tile(0);
 #pragma unroll
       for (int t = 0; t < tile_group; ++t) {
-        if (threadIdx.x == 0 && fetched_item < items && ++seen > lag) {
-          wait(empty + fetched_stage, (fetched_round - 1) & 1);
-          fetch_next();
+        if (t + 1 < tile_group) {
+          multiply_tile(t + 1);
+          wait_for_products<1>();
+        } else {
+          wait_for_products<0>();
         }
-        wait(full + stage, round & 1);
-        float scores[32];
-        begin_products();
-        operands.multiply_all(scores, describe(shared_address(shared + stage * bytes), 8 * unit_bytes(shape, Rough)));
-        end_products();
-        wait_for_products<0>();
-        if (threadIdx.x % 128 == 0) arrive(empty + stage);
-        if (++stage == in.stages) stage = 0, ++round;
+        if (t % stage_tiles == stage_tiles - 1) {
+          if (threadIdx.x % 128 == 0) arrive(empty + seen_stage);
+          if (++seen_stage == in.stages) seen_stage = 0;
+        }
 #pragma unroll
-        for (int half = 0; half < 2; ++half) least[half][t] = least_of_half(scores, half);
+        for (int half = 0; half < 2; ++half) least[half][t] = least_of_half(scores[t % 2], half);
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
+        near[half].take(least[half], start + q);
         const float mine = least_of_quad(least[half], q);
         if (first_row + 8 * half < in.count) {
           in.minima[static_cast<std::size_t>(first_row + 8 * half) * in.tiles + start + q] = mine;
         }
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      near[half].take(near[half].of_lane(1));
+      near[half].take(near[half].of_lane(2));
+      const int row = first_row + 8 * half;
+      if (q == half && row < in.count) {
+        in.near[static_cast<std::size_t>(row) * in.parts + part] = {
+            __int_as_float(near[half].first), __int_as_float(near[half].second), near[half].column};
       }
     }
   }
@@ -238,13 +297,13 @@ __global__ void __launch_bounds__(128 * groups_for(Chunks), 1) search_kernel(ten
 template <int Chunks, bool Apart, bool Rough>
 void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
   constexpr int block_rows_here = groups_for(Chunks) * group_rows;
-  constexpr std::size_t stage_bytes = tile_bytes({Chunks, Apart}, Rough) + 2 * sizeof(unsigned long long);
+  constexpr std::size_t stage_bytes =
+      stage_tiles_for(Chunks) * tile_bytes({Chunks, Apart}, Rough) + 2 * sizeof(unsigned long long);
   constexpr std::size_t reserved = 2048;  // for the centre and what aligns the tiles
+  constexpr std::size_t most_stages = 8;
   in.row_tiles = (in.count + block_rows_here - 1) / block_rows_here;
-  const int most = static_cast<int>(multiprocessors);
-  in.splits = std::clamp(most / in.row_tiles, 1, in.tiles / tile_group);
-  in.stages = static_cast<int>(std::min<std::size_t>((shared_bytes - reserved) / stage_bytes, 16));
-  const int blocks = std::min(in.row_tiles * in.splits, most);
+  in.stages = static_cast<int>(std::min((shared_bytes - reserved) / stage_bytes, most_stages));
+  const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
   launch_in_turn(search_kernel<Chunks, Apart, Rough>, static_cast<unsigned>(blocks), 128 * groups_for(Chunks),
                  in.stages * stage_bytes, stream, in);
 }
@@ -282,6 +341,12 @@ bool has_tensor_search(int device) {
 #endif
 }
 
+int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors) {
+  const int block_rows_here = groups_for(operands_for(units.columns).chunks) * group_rows;
+  const int row_tiles = (count + block_rows_here - 1) / block_rows_here;
+  return std::clamp(static_cast<int>(multiprocessors) / row_tiles, 1, units.padded / unit_tile / tile_group);
+}
+
 void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,
                    std::size_t shared_bytes, cudaStream_t stream) {
   const operand_shape shape = operands_for(units.columns);
@@ -295,6 +360,8 @@ void search_tensor(const searched_rows<float>& rows, const device_units<float>& 
   in.centre = units.centre;
   in.operands = units.operands;
   in.minima = rows.minima;
+  in.near = rows.near;
+  in.parts = rows.parts;
   in.tiles = units.padded / unit_tile;
   launch_chunks(in, shape, units.rough, multiprocessors, shared_bytes, stream);
 }

@@ -71,21 +71,32 @@ struct near_units {
 };
 
 // Adds whole numbers of different warps: nothing depends on their order.
-__device__ void add_fixed(long long* whole, long long* rest, double value, double scale, int rest_bits) {
+__device__ void add_fixed(long long* whole, long long* rest, double value, double scale, double rest_scale) {
   const double scaled = value * scale;
   const long long most = __double2ll_rn(scaled);
   const double left = scaled - static_cast<double>(most);
   atomicAdd(reinterpret_cast<unsigned long long*>(whole), static_cast<unsigned long long>(most));
   if (left == 0) return;
-  const long long less = __double2ll_rn(scalbn(left, rest_bits));
+  const long long less = __double2ll_rn(left * rest_scale);
   if (less != 0) atomicAdd(reinterpret_cast<unsigned long long*>(rest), static_cast<unsigned long long>(less));
 }
 
 // The power of two that no sum of distances leaves 64 bits with.
 __device__ double error_scale(const fixed_sums& sums, double unit_norm) {
-  const double most = sums.error_limit + sums.total_weight * unit_norm;
-  return scalbn(1.0, 60 - ilogb(fmax(most, 0x1p-960)));
+  const double most = fmax(sums.error_limit + sums.total_weight * unit_norm, 0x1p-900);
+  const int exponent = static_cast<int>(__double_as_longlong(most) >> 52) - 1023;
+  return __longlong_as_double(static_cast<long long>(1023 + 60 - exponent) << 52);
 }
+
+struct least_of_parts {
+  float first = INFINITY, second = INFINITY;
+  int column = 0;
+  __device__ void take(const near_columns& other) {
+    second = fminf(fminf(second, other.second), fmaxf(first, other.first));
+    column = other.first < first ? other.column : column;
+    first = fminf(first, other.first);
+  }
+};
 
 template <class Scalar, metric Metric>
 struct row_task {
@@ -134,9 +145,9 @@ struct row_task {
   // Calls visit(unit, distance in Scalar) for the lane's two units of a tile.
   template <class Visit>
   __device__ void measure(int tile, const Visit& visit) const {
-    const int first = tile * unit_tile + lane, columns = in.units.columns;
+    const int place = tile * unit_tile + lane, columns = in.units.columns;
     Scalar a = 0, b = 0;
-    const Scalar* from = in.units.turned + first;
+    const Scalar* from = in.units.turned + place;
     const std::size_t padded = static_cast<std::size_t>(in.units.padded);
 #pragma unroll 4
     for (int j = 0; j < columns; ++j) {
@@ -144,8 +155,41 @@ struct row_task {
       a = add_column<Metric>(a, x, from[j * padded]);
       b = add_column<Metric>(b, x, from[j * padded + 32]);
     }
-    if (first < in.units.units) visit(first, a);
-    if (first + 32 < in.units.units) visit(first + 32, b);
+    if (unit_at(place) < in.units.units) visit(unit_at(place), a);
+    if (unit_at(place + 32) < in.units.units) visit(unit_at(place + 32), b);
+  }
+
+  // The same for the unit of the lane's number in a column of a tile, for the first 16 lanes: the others help.
+  template <class Visit>
+  __device__ void measure_column(int tile, int column, const Visit& visit) const {
+    const int place = tile * unit_tile + 16 * column + lane % 16, columns = in.units.columns;
+    Scalar sum = 0;
+    const Scalar* from = in.units.turned + place;
+    const std::size_t padded = static_cast<std::size_t>(in.units.padded);
+#pragma unroll 4
+    for (int j = lane / 16; j < columns; j += 2) sum = add_column<Metric>(sum, centred(j), from[j * padded]);
+    sum += from_lane(sum, 16);
+    if (lane < 16 && unit_at(place) < in.units.units) visit(unit_at(place), sum);
+  }
+
+  // The column of a tile that has the row's least score, when the search proves that it has the row's unit; else -1.
+  // With rough units it always does.
+  __device__ int only_column(const Scalar* minima, int row, double norm) const {
+    least_of_parts least;
+    for (int part = lane; part < in.rows.parts; part += 32) {
+      least.take(in.rows.near[static_cast<std::size_t>(row) * in.rows.parts + part]);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      least.take({from_lane(least.first, step), from_lane(least.second, step), from_lane(least.column, step)});
+    }
+    const double gap = 2 * error_of_products(norm);
+    const bool open = !(static_cast<double>(least.second) - static_cast<double>(least.first) > gap);
+    if (open && !in.units.rough) return -1;
+    // Of tile_group tiles the first that has this score; NaN is in none.
+    const int start = least.column / tile_group * tile_group;
+    const bool here = lane < tile_group && static_cast<float>(minima[start + lane % tile_group]) == least.first;
+    const int tile = start + max(__ffs(__ballot_sync(all_lanes, here)) - 1, 0);
+    return tile * tile_group + least.column % tile_group;
   }
 
   __device__ double exactly(int unit) const {
@@ -195,44 +239,10 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
     for (int step = 16; step > 0; step /= 2) norm = join_norms<Metric>(norm, from_lane(norm, step));
     norm = norm_of<Metric>(norm);
 
-    // Of the tiles' least scores the least one, and the one after it.
     const Scalar* const minima = in.rows.minima + static_cast<std::size_t>(i) * tiles;
-    near_units<Scalar> least;
-    for (int t = lane; t < tiles; t += 32) least.take(minima[t], t);
-    for (int step = 16; step > 0; step /= 2) {
-      const Scalar first = from_lane(least.first, step), second = from_lane(least.second, step);
-      const int unit = from_lane(least.unit, step);
-      if (first < least.first || (first == least.first && unit < least.unit)) {
-        least.second = least.first < second ? least.first : second;
-        least.first = first, least.unit = unit;
-      } else {
-        least.second = least.second < first ? least.second : first;
-      }
-    }
-    // Where the second-best unit is wanted: it may be in the best one's tile or in another, and is no farther than the
-    // best of the second tile. With one tile every unit is looked at.
-    const Scalar limit = Two ? least.second : least.first;
-    Scalar most;
-    if (in.scores == score_kind::products) {
-      const double wide = static_cast<double>(limit) + 2 * task.error_of_products(norm);
-      most = in.units.rough && !Two ? limit : static_cast<Scalar>(wide * (1 + 0x1p-22));
-    } else {
-      most = candidate_bound<Metric>(limit, norm, unit_norm, columns);
-    }
-
     best_two best;
-    if constexpr (Two) {
-      task.for_tiles(minima, most, [&](int tile) {
-        for (int k = tile * unit_tile + lane; k < min((tile + 1) * unit_tile, in.units.units); k += 32) {
-          best.take(task.exactly(k), k);
-        }
-      });
-      for (int step = 16; step > 0; step /= 2) best.join(step);
-    } else {
-      near_units<Scalar> near;
-      task.for_tiles(minima, most, [&](int tile) {
-        task.measure(tile, [&](int unit, Scalar distance) { near.take(distance, unit); });
-      });
+    // What distances in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
+    const auto decide = [&](const near_units<Scalar>& near, const auto& for_own_units) {
       Scalar nearest = near.first;
       for (int step = 16; step > 0; step /= 2) {
         const Scalar other = from_lane(nearest, step);
@@ -243,17 +253,65 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       const unsigned ones = __ballot_sync(all_lanes, one);
       if (__popc(ones) == 1 && !__any_sync(all_lanes, several)) {
         best.first_unit = __shfl_sync(all_lanes, near.unit, __ffs(ones) - 1);
+        return;
+      }
+      if (one && !several && near.first < static_cast<Scalar>(INFINITY)) best.take(task.exactly(near.unit), near.unit);
+      for_own_units(several);
+      for (int step = 16; step > 0; step /= 2) best.join(step);
+    };
+    const int only = !Two && in.scores == score_kind::products ? task.only_column(minima, i, norm) : -1;
+    if (only >= 0) {
+      near_units<Scalar> near;
+      const auto measure = [&](int unit, Scalar distance) { near.take(distance, unit); };
+      task.measure_column(only / tile_group, only % tile_group, measure);
+      decide(near, [&](bool several) {
+        // A lane has one unit here; it is without a distance where that left Scalar's range.
+        const int unit = unit_at(only / tile_group * unit_tile + only % tile_group * 16 + lane % 16);
+        if (several && lane < 16 && unit < in.units.units) best.take(task.exactly(unit), unit);
+      });
+    } else {
+      // Of the tiles' least scores the least one, and the one after it.
+      near_units<Scalar> least;
+      for (int t = lane; t < tiles; t += 32) least.take(minima[t], t);
+      for (int step = 16; step > 0; step /= 2) {
+        const Scalar first = from_lane(least.first, step), second = from_lane(least.second, step);
+        const Scalar loser = least.first < first ? first : least.first;
+        least.second = least.second < second ? least.second : second;
+        least.second = least.second < loser ? least.second : loser;
+        least.first = least.first < first ? least.first : first;
+      }
+      // Where the second-best unit is wanted: it may be in the best one's tile or in another, and is no farther than
+      // the best of the second tile. With one tile every unit is looked at.
+      const Scalar limit = Two ? least.second : least.first;
+      Scalar most;
+      if (in.scores == score_kind::products) {
+        const double wide = static_cast<double>(limit) + 2 * task.error_of_products(norm);
+        most = static_cast<Scalar>(wide * (1 + 0x1p-22));
       } else {
-        if (one && !several) best.take(task.exactly(near.unit), near.unit);
-        if (__any_sync(all_lanes, several)) {
+        most = candidate_bound<Metric>(limit, norm, unit_norm, columns);
+      }
+      const auto take_exactly = [&](int tile) {
+        for (int k = tile * unit_tile + lane; k < min((tile + 1) * unit_tile, in.units.units); k += 32) {
+          best.take(task.exactly(k), k);
+        }
+      };
+      if constexpr (Two) {
+        task.for_tiles(minima, most, take_exactly);
+        for (int step = 16; step > 0; step /= 2) best.join(step);
+      } else {
+        near_units<Scalar> near;
+        task.for_tiles(minima, most, [&](int tile) {
+          task.measure(tile, [&](int unit, Scalar distance) { near.take(distance, unit); });
+        });
+        decide(near, [&](bool several) {
+          if (!__any_sync(all_lanes, several)) return;
           task.for_tiles(minima, most, [&](int tile) {
             if (!several) return;
-            for (int k = tile * unit_tile + lane; k < min((tile + 1) * unit_tile, in.units.units); k += 32) {
-              best.take(task.exactly(k), k);
+            for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) {
+              if (unit_at(place) < in.units.units) best.take(task.exactly(unit_at(place)), unit_at(place));
             }
           });
-        }
-        for (int step = 16; step > 0; step /= 2) best.join(step);
+        });
       }
     }
     const int label = best.first_unit;
@@ -271,8 +329,9 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       const double x = static_cast<double>(row[j]);
       distance = add_exactly<Metric>(distance, x, own[j]);
       if (!in.to.rows) continue;
-      add_fixed(in.sums.whole + place + j, in.sums.rest + place + j, weight * static_cast<double>(task.centred(j)),
-                in.sums.scale[j], in.sums.rest_bits);
+      const double centred = Metric == metric::cosine ? x : x - static_cast<double>(in.units.centre[j]);
+      add_fixed(in.sums.whole + place + j, in.sums.rest + place + j, weight * centred, in.sums.scale[j],
+                in.sums.rest_scale);
     }
     for (int step = 16; step > 0; step /= 2) {
       const double other = from_lane(distance, step);
@@ -280,19 +339,19 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
     }
     if (lane != 0) continue;
     add_fixed(in.sums.whole + place + columns, in.sums.rest + place + columns, weight, in.sums.scale[columns],
-              in.sums.rest_bits);
+              in.sums.rest_scale);
     if (Metric == metric::euclidean) distance = sqrt(distance);
     if (Metric == metric::cosine) distance = norm > 0 ? fmax(0.0, 1 + distance / norm) : 1.0;
     if constexpr (Two) {
       const auto a = static_cast<std::size_t>(label), b = static_cast<std::size_t>(best.second_unit);
       if (in.units.units > 1 && !are_neighbors(in.shape, a, b)) {
-        add_fixed(in.sums.torn, in.sums.torn + 1, weight, in.sums.scale[columns], in.sums.rest_bits);
+        add_fixed(in.sums.torn, in.sums.torn + 1, weight, in.sums.scale[columns], in.sums.rest_scale);
       }
     }
     const double scaled = weight * distance * scale;
     const long long whole = __double2ll_rn(scaled);
     error_whole += whole;
-    error_rest += __double2ll_rn(scalbn(scaled - static_cast<double>(whole), in.sums.rest_bits));
+    error_rest += __double2ll_rn((scaled - static_cast<double>(whole)) * in.sums.rest_scale);
   }
   if (in.to.sums == nullptr || lane != 0) return;
   if (error_whole != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in.sums.error), error_whole);
@@ -313,7 +372,7 @@ __global__ void read_kernel(fixed_sums sums, device_units<Scalar> units, double*
   cuda::wait_for_predecessor();
   const std::size_t places = static_cast<std::size_t>(units.columns) + 1;
   const std::size_t count = static_cast<std::size_t>(units.units) * places;
-  const double rest_scale = scalbn(1.0, -sums.rest_bits);
+  const double rest_scale = 1 / sums.rest_scale;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * blockDim.x) {
     const double sum = static_cast<double>(sums.whole[i]) + static_cast<double>(sums.rest[i]) * rest_scale;
