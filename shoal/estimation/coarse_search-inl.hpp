@@ -15,6 +15,7 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -34,6 +35,11 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 // A score carries its centroid's number within a group in its lowest bits.
 inline constexpr std::size_t coarse_group = 1024;
+inline constexpr auto coarse_numbers = [] {
+  std::array<std::int32_t, coarse_group> numbers{};
+  for (std::size_t k = 0; k < coarse_group; ++k) numbers[k] = static_cast<std::int32_t>(k);
+  return numbers;
+}();
 inline constexpr std::int32_t coarse_keep = ~static_cast<std::int32_t>(coarse_group - 1);
 // Units of s·t by which a score may be off beside the products: its number, and nine float32 roundings of H, of the
 // score and of the steps, each at most 1.5 · coarse_range² · 2⁻²⁴ = 81 units, six of them of a third of that.
@@ -57,28 +63,36 @@ struct pair_sum {
 
 template <class DI, class V = hn::Vec<DI>>
 HWY_INLINE void add_pairs(DI di, V x, V c, pair_sum<V>& sum) {
+#if HWY_TARGET <= HWY_AVX3_DL
+  // Highway 1.0 does not say so itself; without it a product and its addition are two instructions, of which fewer than
+  // three fit into four cycles of a Zen 4.
+  (void)di;
+  asm("vpdpwssd %2, %1, %0" : "+v"(sum.a.raw) : "v"(x.raw), "v"(c.raw));
+#else
   const hn::Repartition<std::int16_t, DI> pairs;
   sum.a = hn::ReorderWidenMulAccumulate(di, hn::BitCast(pairs, x), hn::BitCast(pairs, c), sum.a, sum.b);
+#endif
 }
 
 template <class V>
-HWY_INLINE void consider_coarse(V half_norm, const pair_sum<V>& sum, V keep, V number, V& best, V& second) {
-  const V score = hn::Add(hn::RearrangeToOddPlusEven(sum.a, sum.b), half_norm);
-  const V key = hn::OrAnd(number, score, keep);
-  second = hn::Min(second, hn::Max(best, key));
-  best = hn::Min(best, key);
+HWY_INLINE void consider_coarse(const pair_sum<V>& sum, V keep, V number, coarse_least<V>& least) {
+  const V key = hn::OrAnd(number, hn::RearrangeToOddPlusEven(sum.a, sum.b), keep);
+  least.second = hn::Min(least.second, hn::Max(least.best, key));
+  least.best = hn::Min(least.best, key);
 }
 
 // Scores of three vectors of rows against the four centroids of one panel. `rows` is [pair][3 vectors].
 template <class DI, class V = hn::Vec<DI>>
 HWY_INLINE void coarse_scores(DI di, const std::int32_t* HWY_RESTRICT rows, const std::int32_t* HWY_RESTRICT centroids,
-                              std::size_t pairs, const std::int32_t* HWY_RESTRICT half_norms, V number,
-                              coarse_least<V>& least0, coarse_least<V>& least1, coarse_least<V>& least2) {
+                              std::size_t pairs, const std::int32_t* HWY_RESTRICT half_norms,
+                              const std::int32_t* HWY_RESTRICT numbers, coarse_least<V>& least0,
+                              coarse_least<V>& least1, coarse_least<V>& least2) {
   const std::size_t lanes = hn::Lanes(di);
   const V zero = hn::Zero(di);
-  const pair_sum<V> none{zero, zero};
-  pair_sum<V> a00 = none, a01 = none, a02 = none, a10 = none, a11 = none, a12 = none;
-  pair_sum<V> a20 = none, a21 = none, a22 = none, a30 = none, a31 = none, a32 = none;
+  pair_sum<V> a00{hn::Set(di, half_norms[0]), zero}, a01 = a00, a02 = a00;
+  pair_sum<V> a10{hn::Set(di, half_norms[1]), zero}, a11 = a10, a12 = a10;
+  pair_sum<V> a20{hn::Set(di, half_norms[2]), zero}, a21 = a20, a22 = a20;
+  pair_sum<V> a30{hn::Set(di, half_norms[3]), zero}, a31 = a30, a32 = a30;
 #pragma GCC unroll 4
   for (std::size_t p = 0; p < pairs; ++p) {
     const V x0 = hn::Load(di, rows);
@@ -95,17 +109,23 @@ HWY_INLINE void coarse_scores(DI di, const std::int32_t* HWY_RESTRICT rows, cons
     rows += panel_vectors * lanes;
     centroids += centroid_index<float>::panel;
   }
-  const V keep = hn::Set(di, coarse_keep), one = hn::Set(di, 1);
-  const auto consider = [&](V half_norm, const pair_sum<V>& s0, const pair_sum<V>& s1, const pair_sum<V>& s2) HWY_ATTR {
-    consider_coarse(half_norm, s0, keep, number, least0.best, least0.second);
-    consider_coarse(half_norm, s1, keep, number, least1.best, least1.second);
-    consider_coarse(half_norm, s2, keep, number, least2.best, least2.second);
-    number = hn::Add(number, one);
-  };
-  consider(hn::Set(di, half_norms[0]), a00, a01, a02);
-  consider(hn::Set(di, half_norms[1]), a10, a11, a12);
-  consider(hn::Set(di, half_norms[2]), a20, a21, a22);
-  consider(hn::Set(di, half_norms[3]), a30, a31, a32);
+  const V keep = hn::Set(di, coarse_keep);
+  V number = hn::Set(di, numbers[0]);
+  consider_coarse(a00, keep, number, least0);
+  consider_coarse(a01, keep, number, least1);
+  consider_coarse(a02, keep, number, least2);
+  number = hn::Set(di, numbers[1]);
+  consider_coarse(a10, keep, number, least0);
+  consider_coarse(a11, keep, number, least1);
+  consider_coarse(a12, keep, number, least2);
+  number = hn::Set(di, numbers[2]);
+  consider_coarse(a20, keep, number, least0);
+  consider_coarse(a21, keep, number, least1);
+  consider_coarse(a22, keep, number, least2);
+  number = hn::Set(di, numbers[3]);
+  consider_coarse(a30, keep, number, least0);
+  consider_coarse(a31, keep, number, least1);
+  consider_coarse(a32, keep, number, least2);
 }
 
 template <class DI, class V = hn::Vec<DI>>
@@ -118,12 +138,14 @@ HWY_INLINE void merge_coarse(DI di, const coarse_least<V>& group, std::size_t fi
   all.number = hn::IfThenElse(better, number, all.number);
 }
 
-// Two neighbouring columns of rows, in steps, as pairs of 16 bits.
-template <class D, class DI = hn::RebindToSigned<D>>
-HWY_INLINE hn::Vec<DI> pair_columns(D, hn::Vec<D> even, hn::Vec<D> odd, hn::Vec<D> inverse) {
+// Two neighbouring columns of rows, in steps, as pairs of 16 bits. A number of steps is rounded by adding 1.5·2²³,
+// which leaves it in the lowest bits of the sum.
+template <class D, class V = hn::Vec<D>, class DI = hn::RebindToSigned<D>>
+HWY_INLINE hn::Vec<DI> pair_columns(D d, V even, V odd, V inverse) {
   const DI di;
-  return hn::OrAnd(hn::ShiftLeft<16>(hn::NearestInt(hn::Mul(odd, inverse))), hn::NearestInt(hn::Mul(even, inverse)),
-                   hn::Set(di, 0xffff));
+  const V shift = hn::Set(d, 0x1.8p23F);
+  return hn::OrAnd(hn::ShiftLeft<16>(hn::BitCast(di, hn::MulAdd(odd, inverse, shift))),
+                   hn::BitCast(di, hn::MulAdd(even, inverse, shift)), hn::Set(di, 0xffff));
 }
 
 // One turned panel of rows. Labels and bounds (as find_nearest's) of all `count` real ones are written; the bits of
@@ -188,7 +210,7 @@ HWY_INLINE std::uint64_t label_panel_coarsely(D d, const centroid_index<float>& 
     const std::size_t end = std::min(index.panels(), first + panels_in_group);
     for (std::size_t p = first; p < end; ++p) {
       coarse_scores(di, rows, index.coarse() + p * pairs * width, pairs, half_norms + p * width,
-                    hn::Set(di, static_cast<std::int32_t>((p - first) * width)), least0, least1, least2);
+                    coarse_numbers.data() + (p - first) * width, least0, least1, least2);
       for (std::size_t i = 0; i < lines_each && next < next_end; ++i, next += line) hwy::Prefetch(next);
     }
     merge_coarse(di, least0, first * width, all0);

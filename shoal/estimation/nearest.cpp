@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <cstring>
 #include <limits>
-#include <vector>
 
-#include <fmt/format.h>
-
-#include <shoal/core/error.hpp>
+#define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -300,18 +296,6 @@ HWY_INLINE void label_panel(D d, const centroid_index<T>& index, const T* HWY_RE
   }
 }
 
-// Turns the panel of rows that starts at row `first`; rows beyond the end are zero.
-template <class D, class T = hn::TFromD<D>>
-HWY_INLINE void turn_panel(D d, matrix_view<const T> rows, std::size_t first, const T* origin, T* panel, T* padded) {
-  const std::size_t width = panel_vectors * hn::Lanes(d);
-  const std::size_t columns = rows.columns();
-  const std::size_t count = std::min(width, rows.rows() - first);
-  if (count == width) return turn_rows(d, rows.row(first), rows.row_stride(), columns, origin, panel);
-  std::fill(padded, padded + width * columns, T{0});
-  for (std::size_t i = 0; i < count; ++i) std::copy_n(rows.row(first + i), columns, padded + i * columns);
-  turn_rows(d, padded, columns, columns, origin, panel);
-}
-
 #if HWY_TARGET != HWY_SCALAR
 // Decides up to a panel of the rows that the coarse search left in doubt, which are taken off the list.
 template <class D>
@@ -394,155 +378,8 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
   }
 }
 
-// Squared distances of one turned panel to `points` points (1 to 2 at a time).
-template <std::size_t Points, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
-HWY_INLINE void distance_panel(D d, const T* HWY_RESTRICT panel, std::size_t columns, const T* point0, const T* point1,
-                               std::size_t count, T* out0, T* out1) {
-  const std::size_t lanes = hn::Lanes(d);
-  V a0 = hn::Zero(d), a1 = a0, a2 = a0, b0 = a0, b1 = a0, b2 = a0;
-  for (std::size_t j = 0; j < columns; ++j) {
-    const V x0 = hn::Load(d, panel);
-    const V x1 = hn::Load(d, panel + lanes);
-    const V x2 = hn::Load(d, panel + 2 * lanes);
-    const V p = hn::Set(d, point0[j]);
-    V difference = hn::Sub(x0, p);
-    a0 = hn::MulAdd(difference, difference, a0);
-    difference = hn::Sub(x1, p);
-    a1 = hn::MulAdd(difference, difference, a1);
-    difference = hn::Sub(x2, p);
-    a2 = hn::MulAdd(difference, difference, a2);
-    if constexpr (Points == 2) {
-      const V q = hn::Set(d, point1[j]);
-      difference = hn::Sub(x0, q);
-      b0 = hn::MulAdd(difference, difference, b0);
-      difference = hn::Sub(x1, q);
-      b1 = hn::MulAdd(difference, difference, b1);
-      difference = hn::Sub(x2, q);
-      b2 = hn::MulAdd(difference, difference, b2);
-    }
-    panel += panel_vectors * lanes;
-  }
-  const auto write = [&](V v0, V v1, V v2, T* out) HWY_ATTR {
-    if (count == panel_vectors * lanes) {
-      hn::StoreU(v0, d, out);
-      hn::StoreU(v1, d, out + lanes);
-      hn::StoreU(v2, d, out + 2 * lanes);
-      return;
-    }
-    HWY_ALIGN T all[panel_vectors * hn::MaxLanes(hn::ScalableTag<T>())];
-    hn::Store(v0, d, all);
-    hn::Store(v1, d, all + lanes);
-    hn::Store(v2, d, all + 2 * lanes);
-    std::copy_n(all, count, out);
-  };
-  write(a0, a1, a2, out0);
-  if constexpr (Points == 2) write(b0, b1, b2, out1);
-}
-
-template <class T>
-void squared_distances_with(matrix_view<const T> rows, matrix_view<const T> points, T* out, std::size_t out_stride,
-                            nearest_scratch<T>& scratch) {
-  const hn::ScalableTag<T> d;
-  const std::size_t width = panel_vectors * hn::Lanes(d);
-  const std::size_t columns = rows.columns();
-  scratch.panel.grow(width * columns + columns);
-  scratch.padded_rows.grow(width * columns);
-  T* zero = scratch.panel.data() + width * columns;
-  std::fill(zero, zero + columns, T{0});
-  for (std::size_t first = 0; first < rows.rows(); first += width) {
-    turn_panel(d, rows, first, zero, scratch.panel.data(), scratch.padded_rows.data());
-    const std::size_t count = std::min(width, rows.rows() - first);
-    std::size_t t = 0;
-    for (; t + 2 <= points.rows(); t += 2) {
-      distance_panel<2>(d, scratch.panel.data(), columns, points.row(t), points.row(t + 1), count,
-                        out + t * out_stride + first, out + (t + 1) * out_stride + first);
-    }
-    if (t < points.rows()) {
-      distance_panel<1>(d, scratch.panel.data(), columns, points.row(t), points.row(t), count,
-                        out + t * out_stride + first, out);
-    }
-  }
-}
-
-template <class T>
-void distances_to_labels_with(matrix_view<const T> rows, matrix_view<const T> points, const std::int32_t* labels,
-                              T* out) {
-  const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
-  const std::size_t columns = rows.columns();
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const T* row = rows.row(i);
-    const T* point = points.row(static_cast<std::size_t>(labels[i]));
-    auto squares = hn::Zero(d);
-    std::size_t j = 0;
-    for (; j + lanes <= columns; j += lanes) {
-      const auto difference = hn::Sub(hn::LoadU(d, row + j), hn::LoadU(d, point + j));
-      squares = hn::MulAdd(difference, difference, squares);
-    }
-    T sum = columns < lanes ? T{0} : hn::GetLane(hn::SumOfLanes(d, squares));
-    for (; j < columns; ++j) {
-      const T difference = row[j] - point[j];
-      sum += difference * difference;
-    }
-    out[i] = sum;
-  }
-}
-
-template <class D>
-HWY_INLINE hn::Vec<D> promoted(D d, const float* from) {
-  const hn::Rebind<float, D> narrow;
-  return hn::PromoteTo(d, hn::LoadU(narrow, from));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> promoted(D d, const double* from) {
-  return hn::LoadU(d, from);
-}
-
-template <class T, class W>
-double sum_of_minima_with(const T* a, const T* b, const W* weights, std::size_t count) {
-  const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto sum0 = hn::Zero(d), sum1 = hn::Zero(d);
-  const auto minimum = [&](std::size_t i) HWY_ATTR { return hn::Min(promoted(d, a + i), promoted(d, b + i)); };
-  std::size_t i = 0;
-  if (weights == nullptr) {
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      sum0 = hn::Add(sum0, minimum(i));
-      sum1 = hn::Add(sum1, minimum(i + lanes));
-    }
-  } else {
-    for (; i + 2 * lanes <= count; i += 2 * lanes) {
-      sum0 = hn::MulAdd(promoted(d, weights + i), minimum(i), sum0);
-      sum1 = hn::MulAdd(promoted(d, weights + i + lanes), minimum(i + lanes), sum1);
-    }
-  }
-  double sum = hn::GetLane(hn::SumOfLanes(d, hn::Add(sum0, sum1)));
-  for (; i < count; ++i) {
-    const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
-    sum += weight * static_cast<double>(std::min(a[i], b[i]));
-  }
-  return sum;
-}
-
 }  // namespace
 
-void distances_to_labels_float(matrix_view<const float> rows, matrix_view<const float> points,
-                               const std::int32_t* labels, float* out) {
-  distances_to_labels_with(rows, points, labels, out);
-}
-void distances_to_labels_double(matrix_view<const double> rows, matrix_view<const double> points,
-                                const std::int32_t* labels, double* out) {
-  distances_to_labels_with(rows, points, labels, out);
-}
-double sum_of_minima_float(const float* a, const float* b, const float* weights, std::size_t count) {
-  return sum_of_minima_with(a, b, weights, count);
-}
-double sum_of_minima_mixed(const double* a, const double* b, const float* weights, std::size_t count) {
-  return sum_of_minima_with(a, b, weights, count);
-}
-double sum_of_minima_double(const double* a, const double* b, const double* weights, std::size_t count) {
-  return sum_of_minima_with(a, b, weights, count);
-}
 void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
                         nearest_scratch<float>& scratch, float* others) {
   find_nearest_with(index, rows, labels, scratch, others);
@@ -551,15 +388,6 @@ void find_nearest_double(const centroid_index<double>& index, matrix_view<const 
                          nearest_scratch<double>& scratch, double* others) {
   find_nearest_with(index, rows, labels, scratch, others);
 }
-void squared_distances_float(matrix_view<const float> rows, matrix_view<const float> points, float* out,
-                             std::size_t out_stride, nearest_scratch<float>& scratch) {
-  squared_distances_with(rows, points, out, out_stride, scratch);
-}
-void squared_distances_double(matrix_view<const double> rows, matrix_view<const double> points, double* out,
-                              std::size_t out_stride, nearest_scratch<double>& scratch) {
-  squared_distances_with(rows, points, out, out_stride, scratch);
-}
-const char* target_name() { return hwy::TargetName(HWY_TARGET); }
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shoal
@@ -570,106 +398,6 @@ namespace shoal {
 
 HWY_EXPORT(find_nearest_float);
 HWY_EXPORT(find_nearest_double);
-HWY_EXPORT(squared_distances_float);
-HWY_EXPORT(squared_distances_double);
-HWY_EXPORT(distances_to_labels_float);
-HWY_EXPORT(distances_to_labels_double);
-HWY_EXPORT(sum_of_minima_float);
-HWY_EXPORT(sum_of_minima_mixed);
-HWY_EXPORT(sum_of_minima_double);
-HWY_EXPORT(target_name);
-
-template <class Scalar>
-void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
-  clusters_ = clusters;
-  columns_ = columns;
-  panels_ = (clusters + panel - 1) / panel;
-  // The origin need not be anything in particular, only near the centroids; their mean is, and belongs to them.
-  std::vector<double> mean(columns, 0.0);
-  for (std::size_t k = 0; k < clusters; ++k) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double value = centroids[k * columns + j];
-      if (!std::isfinite(value)) throw numerical_error(fmt::format("centroid {}, column {} is {}", k, j, value));
-      mean[j] += value / static_cast<double>(clusters);
-    }
-  }
-  origin_.grow(columns);
-  for (std::size_t j = 0; j < columns; ++j) {
-    const auto rounded = static_cast<Scalar>(mean[j]);
-    origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
-  }
-
-  negated_.grow(panels_ * columns * panel);
-  half_norms_.grow(panels_ * panel);
-  std::fill_n(negated_.data(), panels_ * columns * panel, Scalar{0});
-  std::fill_n(half_norms_.data(), panels_ * panel, std::numeric_limits<Scalar>::max() / 8);
-  double largest = 0;
-  for (std::size_t k = 0; k < clusters; ++k) {
-    Scalar* lane = negated_.data() + k / panel * columns * panel + k % panel;
-    double norm = 0;
-    for (std::size_t j = 0; j < columns; ++j) {
-      const auto shifted = static_cast<Scalar>(centroids[k * columns + j] - static_cast<double>(origin_[j]));
-      lane[j * panel] = -shifted;
-      norm += static_cast<double>(shifted) * static_cast<double>(shifted);
-    }
-    half_norms_[k] = static_cast<Scalar>(norm / 2);
-    largest = std::max(largest, norm);
-  }
-  largest_norm_ = static_cast<Scalar>(largest * 1.0001);
-
-  const std::size_t exact_panels = (clusters + exact_panel - 1) / exact_panel;
-  exact_.grow(exact_panels * columns * exact_panel);
-  std::fill_n(exact_.data(), exact_panels * columns * exact_panel, std::numeric_limits<double>::infinity());
-  for (std::size_t k = 0; k < clusters; ++k) {
-    double* lane = exact_.data() + k / exact_panel * columns * exact_panel + k % exact_panel;
-    for (std::size_t j = 0; j < columns; ++j) lane[j * exact_panel] = centroids[k * columns + j];
-  }
-
-  // Unit roundoff times: one for each column's multiply-add, one each for the start and ‖c′‖²/2, two for the inputs x′
-  // and c′, and a few for the bound's own arithmetic. In float64 the definition rounds as often again.
-  const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
-  const double roundings = static_cast<double>(sizeof(Scalar) == 4 ? columns + 8 : 2 * columns + 12);
-  const double factor = 1.05 * roundings * unit;
-  error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
-  set_coarse();
-}
-
-template <class Scalar>
-void centroid_index<Scalar>::set_coarse() {
-  // Fewer columns or clusters: rounding a row costs as much as it saves.
-  constexpr std::size_t least_columns = 5, most_columns = 1 << 16, least_clusters = 16;
-  coarse_step_ = 0;
-  if (sizeof(Scalar) != 4 || clusters_ < least_clusters || columns_ < least_columns || columns_ > most_columns ||
-      !(largest_norm_ > 1e-24F) || !(largest_norm_ < 1e24F)) {
-    return;
-  }
-  const double step = std::sqrt(static_cast<double>(largest_norm_)) / static_cast<double>(coarse_range);
-  const std::size_t pairs = (columns_ + 1) / 2;
-  coarse_.grow(panels_ * pairs * panel);
-  double largest = 0;
-  for (std::size_t k = 0; k < panels_ * panel; ++k) {
-    const Scalar* from = negated_.data() + k / panel * columns_ * panel + k % panel;
-    std::int32_t* to = coarse_.data() + k / panel * pairs * panel + k % panel;
-    double error = 0;
-    const auto rounded = [&](std::size_t j) {
-      if (j >= columns_) return std::uint32_t{0};
-      const auto value = static_cast<double>(from[j * panel]);
-      const double steps = std::round(value / step);
-      error += (value - steps * step) * (value - steps * step);
-      return static_cast<std::uint32_t>(static_cast<std::int32_t>(steps));
-    };
-    for (std::size_t p = 0; p < pairs; ++p) {
-      const std::uint32_t even = rounded(2 * p), odd = rounded(2 * p + 1);
-      to[p * panel] = static_cast<std::int32_t>(odd << 16 | (even & 0xffff));
-    }
-    largest = std::max(largest, error);
-  }
-  coarse_step_ = static_cast<float>(step);
-  coarse_error_ = static_cast<float>(std::sqrt(largest) * 1.0001);
-}
-
-template class centroid_index<float>;
-template class centroid_index<double>;
 
 template <>
 void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
@@ -681,40 +409,5 @@ void find_nearest(const centroid_index<double>& index, matrix_view<const double>
                   nearest_scratch<double>& scratch, double* others) {
   HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others);
 }
-template <>
-void squared_distances(matrix_view<const float> rows, matrix_view<const float> points, float* out,
-                       std::size_t out_stride, nearest_scratch<float>& scratch) {
-  HWY_DYNAMIC_DISPATCH(squared_distances_float)(rows, points, out, out_stride, scratch);
-}
-template <>
-void squared_distances(matrix_view<const double> rows, matrix_view<const double> points, double* out,
-                       std::size_t out_stride, nearest_scratch<double>& scratch) {
-  HWY_DYNAMIC_DISPATCH(squared_distances_double)(rows, points, out, out_stride, scratch);
-}
-template <>
-void distances_to_labels(matrix_view<const float> rows, matrix_view<const float> points, const std::int32_t* labels,
-                         float* out) {
-  HWY_DYNAMIC_DISPATCH(distances_to_labels_float)(rows, points, labels, out);
-}
-template <>
-void distances_to_labels(matrix_view<const double> rows, matrix_view<const double> points, const std::int32_t* labels,
-                         double* out) {
-  HWY_DYNAMIC_DISPATCH(distances_to_labels_double)(rows, points, labels, out);
-}
-template <>
-double sum_of_minima(const float* a, const float* b, const float* weights, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(sum_of_minima_float)(a, b, weights, count);
-}
-template <>
-double sum_of_minima(const double* a, const double* b, const float* weights, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(sum_of_minima_mixed)(a, b, weights, count);
-}
-template <>
-double sum_of_minima(const double* a, const double* b, const double* weights, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(sum_of_minima_double)(a, b, weights, count);
-}
-
-std::string simd_target() { return HWY_DYNAMIC_DISPATCH(target_name)(); }
-
 }  // namespace shoal
 #endif

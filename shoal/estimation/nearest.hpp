@@ -3,67 +3,14 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/matrix_view.hpp>
+#include <shoal/estimation/centroid_index.hpp>
 
 namespace shoal {
-
-/// K centroids laid out for find_nearest. Centroids stay float64; the Scalar copies only decide where the decision is
-/// provably right.
-///
-/// A row's score against centroid k is (‖x′‖² + ‖c′‖²)/2 − x′·c′ about a common origin, in Scalar. Its distance from
-/// half the true squared distance is at most error_factor · (‖x′‖² + largest ‖c′‖²) (sum of the roundings of the
-/// inputs, of the chain of multiply-adds and of the float64 definition; see set()).
-template <class Scalar>
-class centroid_index {
- public:
-  static constexpr std::size_t panel = 4;         ///< centroids in one register tile
-  static constexpr std::size_t exact_panel = 16;  ///< centroids in one panel of the float64 decision
-  static constexpr float coarse_range = 30000;    ///< the largest norm in coarse steps, of rows and of centroids
-
-  centroid_index() = default;
-  /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite.
-  centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
-    set(centroids, clusters, columns);
-  }
-  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns);
-
-  std::size_t clusters() const { return clusters_; }
-  std::size_t columns() const { return columns_; }
-  std::size_t panels() const { return panels_; }
-  const Scalar* origin() const { return origin_.data(); }          ///< [columns]
-  const Scalar* negated() const { return negated_.data(); }        ///< [panels][columns][panel], −c′
-  const Scalar* half_norms() const { return half_norms_.data(); }  ///< [panels][panel], ‖c′‖²/2; huge beyond K
-  const double* exact() const { return exact_.data(); }            ///< [ceil(K / exact_panel)][columns][exact_panel], c
-  Scalar largest_norm() const { return largest_norm_; }            ///< largest ‖c′‖²
-  Scalar error_factor() const { return error_factor_; }
-
-  /// True when rows are first compared with centroids that are rounded to 16 bits (coarse_search-inl.hpp).
-  bool has_coarse() const { return coarse_step_ > 0; }
-  const std::int32_t* coarse() const { return coarse_.data(); }  ///< [panels][pairs of columns][panel], −c′/coarse_step
-  float coarse_step() const { return coarse_step_; }             ///< largest ‖c′‖ / coarse_range
-  float coarse_error() const { return coarse_error_; }           ///< largest ‖c′ − its rounded value‖
-
- private:
-  void set_coarse();
-
-  std::size_t clusters_ = 0;
-  std::size_t columns_ = 0;
-  std::size_t panels_ = 0;
-  Scalar largest_norm_ = 0;
-  Scalar error_factor_ = 0;
-  aligned_buffer<Scalar> origin_;
-  aligned_buffer<Scalar> negated_;
-  aligned_buffer<Scalar> half_norms_;
-  aligned_buffer<double> exact_;
-  float coarse_step_ = 0;
-  float coarse_error_ = 0;
-  aligned_buffer<std::int32_t> coarse_;
-};
 
 /// Memory that find_nearest and squared_distances keep between calls; one for each thread.
 template <class Scalar>

@@ -6,9 +6,12 @@
 #define SHOAL_ESTIMATION_ROW_PANEL_INL
 #endif
 
+#include <algorithm>
 #include <cstddef>
 
 #include <hwy/highway.h>
+
+#include <shoal/core/matrix_view.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace shoal {
@@ -105,6 +108,18 @@ HWY_INLINE void turn_rows(D d, const hn::TFromD<D>* rows, std::size_t stride, st
   for (; j < columns; ++j) {
     for (std::size_t i = 0; i < width; ++i) panel[j * width + i] = rows[i * stride + j] - origin[j];
   }
+}
+
+// Turns the panel of rows that starts at row `first`; rows beyond the end are zero.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void turn_panel(D d, matrix_view<const T> rows, std::size_t first, const T* origin, T* panel, T* padded) {
+  const std::size_t width = panel_vectors * hn::Lanes(d);
+  const std::size_t columns = rows.columns();
+  const std::size_t count = std::min(width, rows.rows() - first);
+  if (count == width) return turn_rows(d, rows.row(first), rows.row_stride(), columns, origin, panel);
+  std::fill(padded, padded + width * columns, T{0});
+  for (std::size_t i = 0; i < count; ++i) std::copy_n(rows.row(first + i), columns, padded + i * columns);
+  turn_rows(d, padded, columns, columns, origin, panel);
 }
 
 }  // namespace HWY_NAMESPACE

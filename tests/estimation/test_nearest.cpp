@@ -1,4 +1,5 @@
 // The nearest centroid is that of the float64 definition: any shape, any instruction set, ties, far and wide data.
+#define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
 
 #include <algorithm>
@@ -40,7 +41,7 @@ template <class Check>
 void on_every_target(const Check& check) {
   for (std::int64_t targets = hwy::SupportedTargets() & HWY_TARGETS; targets != 0; targets &= targets - 1) {
     hwy::SetSupportedTargetsForTest(targets & -targets);
-    check(shoal::simd_target());
+    check(hwy::TargetName(targets & -targets));
   }
   hwy::SetSupportedTargetsForTest(0);
 }

@@ -1,5 +1,6 @@
 // The same bits for any number of threads and any memory limit; the same model on every instruction set; degenerate
 // data; checkpoints.
+#define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
 
 #include <cmath>

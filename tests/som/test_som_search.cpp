@@ -1,4 +1,6 @@
 // Best-matching units are those of the definition, for every metric, scalar and instruction set.
+#include <shoal/core/simd_targets.hpp>
+
 #include <cmath>
 #include <cstdint>
 #include <limits>

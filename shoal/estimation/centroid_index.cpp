@@ -1,0 +1,106 @@
+#include <shoal/estimation/centroid_index.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+
+namespace shoal {
+
+template <class Scalar>
+void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+  clusters_ = clusters;
+  columns_ = columns;
+  panels_ = (clusters + panel - 1) / panel;
+  // The origin need not be anything in particular, only near the centroids; their mean is, and belongs to them.
+  std::vector<double> mean(columns, 0.0);
+  for (std::size_t k = 0; k < clusters; ++k) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      const double value = centroids[k * columns + j];
+      if (!std::isfinite(value)) throw numerical_error(fmt::format("centroid {}, column {} is {}", k, j, value));
+      mean[j] += value / static_cast<double>(clusters);
+    }
+  }
+  origin_.grow(columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const auto rounded = static_cast<Scalar>(mean[j]);
+    origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
+  }
+
+  negated_.grow(panels_ * columns * panel);
+  half_norms_.grow(panels_ * panel);
+  std::fill_n(negated_.data(), panels_ * columns * panel, Scalar{0});
+  std::fill_n(half_norms_.data(), panels_ * panel, std::numeric_limits<Scalar>::max() / 8);
+  double largest = 0;
+  for (std::size_t k = 0; k < clusters; ++k) {
+    Scalar* lane = negated_.data() + k / panel * columns * panel + k % panel;
+    double norm = 0;
+    for (std::size_t j = 0; j < columns; ++j) {
+      const auto shifted = static_cast<Scalar>(centroids[k * columns + j] - static_cast<double>(origin_[j]));
+      lane[j * panel] = -shifted;
+      norm += static_cast<double>(shifted) * static_cast<double>(shifted);
+    }
+    half_norms_[k] = static_cast<Scalar>(norm / 2);
+    largest = std::max(largest, norm);
+  }
+  largest_norm_ = static_cast<Scalar>(largest * 1.0001);
+
+  const std::size_t exact_panels = (clusters + exact_panel - 1) / exact_panel;
+  exact_.grow(exact_panels * columns * exact_panel);
+  std::fill_n(exact_.data(), exact_panels * columns * exact_panel, std::numeric_limits<double>::infinity());
+  for (std::size_t k = 0; k < clusters; ++k) {
+    double* lane = exact_.data() + k / exact_panel * columns * exact_panel + k % exact_panel;
+    for (std::size_t j = 0; j < columns; ++j) lane[j * exact_panel] = centroids[k * columns + j];
+  }
+
+  // Unit roundoff times: one for each column's multiply-add, one each for the start and ‖c′‖²/2, two for the inputs x′
+  // and c′, and a few for the bound's own arithmetic. In float64 the definition rounds as often again.
+  const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+  const double roundings = static_cast<double>(sizeof(Scalar) == 4 ? columns + 8 : 2 * columns + 12);
+  const double factor = 1.05 * roundings * unit;
+  error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
+  set_coarse();
+}
+
+template <class Scalar>
+void centroid_index<Scalar>::set_coarse() {
+  // Fewer columns or clusters: rounding a row costs as much as it saves.
+  constexpr std::size_t least_columns = 5, most_columns = 1 << 16, least_clusters = 16;
+  coarse_step_ = 0;
+  if (sizeof(Scalar) != 4 || clusters_ < least_clusters || columns_ < least_columns || columns_ > most_columns ||
+      !(largest_norm_ > 1e-24F) || !(largest_norm_ < 1e24F)) {
+    return;
+  }
+  const double step = std::sqrt(static_cast<double>(largest_norm_)) / static_cast<double>(coarse_range);
+  const std::size_t pairs = (columns_ + 1) / 2;
+  coarse_.grow(panels_ * pairs * panel);
+  double largest = 0;
+  for (std::size_t k = 0; k < panels_ * panel; ++k) {
+    const Scalar* from = negated_.data() + k / panel * columns_ * panel + k % panel;
+    std::int32_t* to = coarse_.data() + k / panel * pairs * panel + k % panel;
+    double error = 0;
+    const auto rounded = [&](std::size_t j) {
+      if (j >= columns_) return std::uint32_t{0};
+      const auto value = static_cast<double>(from[j * panel]);
+      const double steps = std::round(value / step);
+      error += (value - steps * step) * (value - steps * step);
+      return static_cast<std::uint32_t>(static_cast<std::int32_t>(steps));
+    };
+    for (std::size_t p = 0; p < pairs; ++p) {
+      const std::uint32_t even = rounded(2 * p), odd = rounded(2 * p + 1);
+      to[p * panel] = static_cast<std::int32_t>(odd << 16 | (even & 0xffff));
+    }
+    largest = std::max(largest, error);
+  }
+  coarse_step_ = static_cast<float>(step);
+  coarse_error_ = static_cast<float>(std::sqrt(largest) * 1.0001);
+}
+
+template class centroid_index<float>;
+template class centroid_index<double>;
+
+}  // namespace shoal
