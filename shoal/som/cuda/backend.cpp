@@ -2,6 +2,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/som/cuda/covariance.hpp>
 #include <shoal/som/cuda/device_backend.hpp>
 #include <shoal/som/cuda/device_training.hpp>
 #include <shoal/som/initialize.hpp>
@@ -24,7 +25,7 @@ class cuda_backend final : public backend<Scalar> {
     const auto seed = [this, &options] {
       return first_codebook(
           data_->context(), data_->rows().data(), summary(), options,
-          [this] { return covariance_of(data_->context(), data_->rows().data(), summary()); }, data_->seeding());
+          [this] { return covariance_on_devices(data_->rows(), summary()); }, data_->seeding());
     };
     return make_device_training<Scalar>(data_->rows(), data_->context(), summary(), options, seed);
   }

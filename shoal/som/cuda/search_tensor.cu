@@ -24,7 +24,9 @@ constexpr int group_rows = 64;
 constexpr int groups_for(int chunks) { return chunks <= 4 ? 4 : 3; }
 // Tiles that are fetched and handed back together.
 constexpr int stage_tiles_for(int chunks) { return chunks <= 2 ? 4 : chunks <= 4 ? 2 : 1; }
-constexpr int lag = 1;  // stages before a block's first thread replaces one that all warpgroups have seen
+// Stages before a block's first thread replaces one, which its own warpgroup must have handed back by then: where a
+// group of tiles has several stages, products of one begin before the scores of the one before are looked at.
+constexpr int lag_for(int stage_tiles) { return stage_tiles == tile_group ? 1 : 2; }
 
 struct tensor_arguments {
   const float* rows;
@@ -236,7 +238,7 @@ __device__ void search_rows(const tensor_arguments& in) {
       int least[2][tile_group];
       const auto multiply_tile = [&](int t) {
         if (t % stage_tiles == 0) {
-          if (threadIdx.x == 0 && fetched_item < items && ++seen > lag) {
+          if (threadIdx.x == 0 && fetched_item < items && ++seen > lag_for(stage_tiles)) {
             wait(empty + fetched_stage, (fetched_round - 1) & 1);
             fetch_next();
           }

@@ -112,6 +112,15 @@ TYPED_TEST(DeviceMap, UnitsAndQualityAreTheHosts) {
   }
 }
 
+// More rows than a GPU has blocks for, and more tiles of units than shared memory holds.
+TEST(DeviceMapShapes, ManyRowsAndManyUnits) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {12, 24, 40, 64, 80, 128}) {
+    const given_rows<float> data(clouds<float>(40'009, columns));
+    expect_like_host(random_map(47, 40, columns, som::lattice::rectangular, false), data, std::to_string(columns));
+  }
+}
+
 TYPED_TEST(DeviceMap, NearTiesAndFarData) {
   for (const som::metric metric : metrics) {
     // Units that are rows, some of them twice, and units of one value far from zero: many exact and near ties.
@@ -200,6 +209,25 @@ TYPED_TEST(DeviceMap, WholeFitsEndWhereTheHostsDo) {
       EXPECT_NEAR(got.quality.quantization_error, fact.quality.quantization_error,
                   5e-3 * fact.quality.quantization_error);
       EXPECT_EQ(som::fit(data.source, options, data.weighting()).model.codebook, got.model.codebook);
+    }
+  }
+}
+
+TYPED_TEST(DeviceMap, PrincipalPlanesAreTheHosts) {
+  for (const std::size_t columns : {1, 2, 63, 64, 65, 130}) {
+    const given_rows<TypeParam> data(clouds<TypeParam>(3 * 4096 + 5, columns, 100),
+                                     some_weights<TypeParam>(3 * 4096 + 5));
+    som::options options;
+    options.width = 9;
+    options.height = 4;
+    options.epochs = 1;
+    options.radius = som::range{2, 2};
+    const som::fit_result fact = som::fit(data.source, options, data.weighting());
+    for (const std::size_t memory : {std::size_t{0}, 2 * 4096 * (columns + 1) * sizeof(TypeParam)}) {
+      options.device = gpus(1, memory);
+      const som::fit_result got = som::fit(data.source, options, data.weighting());
+      EXPECT_NEAR(got.history.at(0), fact.history.at(0), 1e-9 * fact.history.at(0)) << columns;
+      EXPECT_LE(apart(got.model.codebook, fact.model.codebook), 1e-6) << columns;
     }
   }
 }
