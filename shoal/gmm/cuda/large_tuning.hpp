@@ -29,6 +29,13 @@ constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }
 /// not for each component, took (2²⁰, 32, 64) from 3.99 to 3.65.
 constexpr float most_frame_distance(int products) { return products == 3 ? 16 : 4; }
 
+/// The same for moments about that centre, which lose digits with its square, and how many powers of two a column's
+/// deviations may differ by.
+constexpr float most_moments_distance(int products) { return products == 3 ? 6 : 4; }
+inline constexpr int most_moments_ratio = 5;
+/// From so many components on moments are taken about that centre.
+inline constexpr int least_moments_components = 5;
+
 // ---- diag and spherical ----
 
 /// Deviations that a component may be from the frame's centre in one column, and their sum of squares over all: sums

@@ -176,6 +176,24 @@ TEST(LargeAccumulator, KeepsElevenBitsWhenAskedForLess) {
   }
 }
 
+// Small enough for compute-sanitizer's racecheck: a warp and a team a component, the last team without one, and all
+// components at once, in a frame and apart, with far rows.
+TEST(LargeAccumulator, AgreesOnFewRowsByEveryKernel) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {20, 66}) {
+    for (const double spread : {0.3, 30.0}) {
+      for (const std::size_t components : {3, 7}) {
+        const auto mixture = reference::random_model(covariance_type::full, components, columns, spread, 5);
+        auto values = reference::random_rows<float>(mixture, 130, columns, 6);
+        values[7 * columns] = 3000;
+        const statistics got = on_gpu(mixture, values);
+        checks::expect_close(got, in_double(mixture, values), tolerance, name(mixture, 130));
+        EXPECT_EQ(got.values()[3], 0.0);
+      }
+    }
+  }
+}
+
 TEST(LargeAccumulator, GivesTheSameBitsForAnyPieces) {
   SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {16, 33, 54, 100, 128}) {
