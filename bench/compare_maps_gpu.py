@@ -83,7 +83,7 @@ def main():
                 print(f"  {what:26} {run():9.3f} ms", flush=True)
             except ImportError as failure:
                 print(f"  without {what}: {failure}", flush=True)
-    subprocess.run([arguments.program], check=True)
+    subprocess.run([arguments.program, "float32", "euclidean"], check=True)
 
 
 if __name__ == "__main__":

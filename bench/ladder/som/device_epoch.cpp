@@ -1,5 +1,5 @@
 // A pass that finds units, and one epoch of batch training on a GPU as a fit runs it, by shape:
-// device_epoch [float32|bf16] [ROWS COLUMNS WIDTH HEIGHT]...
+// device_epoch [float32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS WIDTH HEIGHT]...
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -64,8 +64,9 @@ double time_epochs(som::map_stepper& training, std::size_t epochs, std::vector<d
 int main(int count, char** arguments) {
   std::vector<problem> problems{{10'000, 12, 200, 200}, {100'000, 64, 100, 100}};
   const bool rough = count > 1 && std::string_view(arguments[1]) == "bf16";
-  if (count > 5) problems.clear();
-  for (int i = 2; i + 3 < count; i += 4) {
+  const std::string_view wanted = count > 2 ? arguments[2] : "all";
+  if (count > 6) problems.clear();
+  for (int i = 3; i + 3 < count; i += 4) {
     const auto number = [&](int at) { return static_cast<std::size_t>(std::strtoull(arguments[at], nullptr, 10)); };
     problems.push_back({number(i), number(i + 1), number(i + 2), number(i + 3)});
   }
@@ -85,6 +86,7 @@ int main(int count, char** arguments) {
       for (const som::metric metric :
            {som::metric::euclidean, som::metric::taxicab, som::metric::cosine, som::metric::chebyshev}) {
         constexpr const char* names[] = {"euclidean", "taxicab", "cosine", "chebyshev"};
+        if (wanted != "all" && wanted != names[static_cast<int>(metric)]) continue;
         som::options options;
         options.width = p.width;
         options.height = p.height;
