@@ -1,5 +1,5 @@
-// What one product of 11 bits (--precision tf32, bf16) does to a whole fit: 20 iterations from the same start with it and
-// without, and the mean log-likelihood of both models as predict() finds it in float32's grade.
+// What one product of 11 bits (--precision tf32, bf16) does to a whole fit: 20 iterations from the same start with it
+// and without, and the mean log-likelihood of both models as predict() finds it in float32's grade.
 #include <cstdio>
 #include <vector>
 
@@ -36,8 +36,8 @@ void compare(covariance_type type, std::size_t rows, std::size_t columns, std::s
   };
   const double fine = fitted(shoal::precision::float32);
   const double coarse = fitted(shoal::precision::tf32);
-  std::printf("%-9s %8zu x %3zu K=%4zu spread %3.1f: %.6f, tf32 %.6f, difference %.1e\n", checks::name(type).c_str(), rows,
-              columns, components, spread, fine, coarse, coarse - fine);
+  std::printf("%-9s %8zu x %3zu K=%4zu spread %3.1f: %.6f, tf32 %.6f, difference %.1e\n", checks::name(type).c_str(),
+              rows, columns, components, spread, fine, coarse, coarse - fine);
   std::fflush(stdout);
 }
 
