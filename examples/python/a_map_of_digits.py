@@ -21,7 +21,7 @@ X = digits.data.astype(np.float32)
 som = shoal.SelfOrganizingMap(
     width=20, height=16, lattice="hexagonal", epochs=20, radius=(8, 0.7)
 ).fit(X)
-print(f"quantization error {som.quantization_error_:.2f} (grey levels, of {np.sqrt(64) * 16:.0f} at most)")
+print(f"quantization error {som.quantization_error_:.1f} grey levels")
 print(f"topographic error {som.topographic_error_:.1%}")
 
 # %%

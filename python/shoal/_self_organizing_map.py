@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import Data, read
 from ._running import RUNNING_CONSTRAINTS, named_errors, reporter, resources, seed_of
@@ -277,7 +278,8 @@ default='principal-plane'
         return seed_of(self.random_state) if drawn else 0
 
     def _checked_init(self, data: Data) -> np.ndarray:
-        codebook = check_array(self.init, dtype=np.float64, order="C", input_name="init")
+        codebook = device_arrays.copied_to_host(self.init)
+        codebook = check_array(codebook, dtype=np.float64, order="C", input_name="init")
         expected = (self.height * self.width, data.columns)
         if codebook.shape != expected:
             raise ValueError(f"The shape of init {codebook.shape} is not (height * width, n_features) = {expected}.")

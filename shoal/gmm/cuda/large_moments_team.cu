@@ -297,6 +297,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int teams = static_cast<int>(blockDim.x) / (32 * warps);
