@@ -1,0 +1,51 @@
+// What an executor does for maps: it holds checked rows, trains a map on them, finds their units and measures quality.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include <shoal/estimation/backend_rows.hpp>
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/som/map_stepper.hpp>
+#include <shoal/som/som.hpp>
+
+namespace shoal::som {
+
+template <class Scalar>
+class backend {
+ public:
+  virtual ~backend() = default;
+
+  virtual const data_summary& summary() const = 0;
+  /// Training on all rows; `options` have been checked and must outlive it.
+  virtual std::unique_ptr<map_stepper> fit(const options& options) = 0;
+  /// The best-matching unit of each row in units[rows], unless that is null. Returns the quantization error. The model
+  /// must be valid and have the rows' columns.
+  virtual double predict(const model& model, std::int32_t* units) = 0;
+  virtual quality score(const model& model) = 0;
+  /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
+  virtual std::string hardware() const = 0;
+};
+
+/// Checks the rows where they will be used; throws what check_data throws.
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows);
+extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
+extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
+
+/// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
+/// checked. `seconds` of the result are those since the call.
+template <class Scalar>
+fit_result fit(backend<Scalar>& on, const options& options, const control& control);
+extern template fit_result fit(backend<float>&, const options&, const control&);
+extern template fit_result fit(backend<double>&, const options&, const control&);
+
+/// CUDA's, for choices that are not on the host. Its fit() refuses online training by name.
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows);
+extern template std::unique_ptr<backend<float>> make_cuda_backend(const device_choice&, const backend_rows<float>&);
+extern template std::unique_ptr<backend<double>> make_cuda_backend(const device_choice&, const backend_rows<double>&);
+
+}  // namespace shoal::som

@@ -1,0 +1,47 @@
+// h(δ): how much a unit takes part in what happens δ away on the lattice. For host and device.
+#pragma once
+
+#include <cmath>
+
+#include <shoal/core/host_device.hpp>
+#include <shoal/som/som.hpp>
+
+namespace shoal::som {
+
+/// A neighbourhood at one radius.
+struct neighborhood_function {
+  som::neighborhood kind = som::neighborhood::gaussian;
+  double radius = 0;
+  double cutoff = 0;  ///< in radii; 0: none
+
+  /// h of the squared distance δ².
+  SHOAL_HD double operator()(double squared_distance) const {
+    if (!(radius > 0)) return squared_distance > 0 ? 0.0 : 1.0;
+    const double distance = std::sqrt(squared_distance);
+    if (cutoff > 0 && distance > cutoff * radius) return 0.0;
+    const double ratio = squared_distance / (radius * radius);
+    switch (kind) {
+      case som::neighborhood::gaussian:
+        return std::exp(-0.5 * ratio);
+      case som::neighborhood::bubble:
+        return distance <= radius ? 1.0 : 0.0;
+      case som::neighborhood::mexican_hat:
+        return (1.0 - ratio) * std::exp(-0.5 * ratio);
+      case som::neighborhood::triangle:
+        break;
+    }
+    return distance < radius ? 1.0 - distance / radius : 0.0;
+  }
+
+  /// True where h(δ) is the product of an h of the distance along the rows of the map and one across them.
+  SHOAL_HD bool separable() const { return kind == som::neighborhood::gaussian && !(cutoff > 0); }
+
+  /// False where h may be below zero.
+  SHOAL_HD bool never_negative() const { return kind != som::neighborhood::mexican_hat; }
+};
+
+/// A unit whose Σ|h|·n is below this stays where it is: the terms of such a sum may be below the normal numbers, and a
+/// quotient of two of them would be noise.
+inline constexpr double least_pull = 1e-290;
+
+}  // namespace shoal::som
