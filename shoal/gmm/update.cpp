@@ -3,13 +3,13 @@
 #include <cmath>
 #include <memory>
 #include <span>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/fold.hpp>
-#include <shoal/gmm/accumulate.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/model.hpp>
@@ -79,20 +79,17 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  const parameters<Scalar> prepared = prepare<Scalar>(model, workers.get());
-  const statistics_layout layout(model.covariance_type, model.components, model.columns);
-  const statistics batch =
-      fold<Scalar>(context, scaled.data(), statistics_group(layout), accumulation<Scalar>{&prepared});
+  const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
+  const std::vector<double> centres =
+      prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
 
-  statistics mixed = stood_for(model, prepared.centres, options.regularization);
+  statistics mixed = stood_for(model, centres, options.regularization);
   const double share = options.step_size / batch.total_weight();
-  for (std::size_t i = 0; i < layout.size(); ++i) {
+  for (std::size_t i = 0; i < mixed.layout().size(); ++i) {
     mixed.values()[i] = (1 - options.step_size) * mixed.values()[i] + share * batch.values()[i];
   }
   gmm::model next = model;
-  maximise(mixed, prepared.centres, options.regularization, next, workers.get());
+  maximise(mixed, centres, options.regularization, next, workers.get());
   model = std::move(next);
   return batch.log_likelihood() / batch.total_weight();
 }

@@ -110,8 +110,8 @@ def test_seeds_are_rows_and_say_which(rows):
     weights[100:140] = 1
     _, chosen = kmeans_plusplus(X, 5, sample_weight=weights, random_state=3)
     assert all(100 <= index < 140 for index in chosen)
-    with pytest.raises(NotImplementedError, match="n_local_trials"):
-        kmeans_plusplus(X, 5, n_local_trials=1)
+    first, one, many = (kmeans_plusplus(X, 12, random_state=3, n_local_trials=n)[1].tolist() for n in (None, 1, 4))
+    assert first == indices.tolist() == many != one  # 4 is 2 + floor(ln 12)
 
 
 def test_too_few_distinct_rows_warn():

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import sklearn
 import sklearn.cluster
 import sklearn.mixture
 
@@ -28,6 +29,7 @@ EXCLUDED = {
     "not used: arrays of other libraries are taken as they are (test_arrays.py)",
     "test_init": "of n_init fits the one with the most likely final model is kept, and lower_bound_ is that of the model "
     "one iteration before, so that it need not grow with n_init",
+    **({} if sklearn.__version__.startswith("1.9.") else {"test_regularisation": "an error of old releases ends otherwise"}),
     "test_gaussian_mixture_setting_best_params": "a component that has collapsed onto one row has a variance of exactly "
     "zero here, and is refused by name; there rounding leaves it some 1e-17",
 }
