@@ -8,6 +8,7 @@
 #include <utility>
 
 #include <shoal/core/simd_targets.hpp>
+#include <shoal/som/distance.hpp>
 #include <shoal/som/tuning.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -18,53 +19,6 @@
 #ifndef SHOAL_SOM_SEARCH_ONCE
 #define SHOAL_SOM_SEARCH_ONCE
 namespace shoal::som {
-
-// What orders the units for a row: the definition of find_units.
-template <class Scalar>
-double defined_rank(metric metric, const Scalar* row, const double* unit, std::size_t columns) {
-  double rank = 0;
-  switch (metric) {
-    case metric::euclidean:
-      for (std::size_t j = 0; j < columns; ++j) {
-        const double difference = static_cast<double>(row[j]) - unit[j];
-        rank += difference * difference;
-      }
-      break;
-    case metric::taxicab:
-      for (std::size_t j = 0; j < columns; ++j) rank += std::abs(static_cast<double>(row[j]) - unit[j]);
-      break;
-    case metric::cosine:
-      for (std::size_t j = 0; j < columns; ++j) rank -= static_cast<double>(row[j]) * unit[j];
-      break;
-    case metric::chebyshev:
-      for (std::size_t j = 0; j < columns; ++j) {
-        rank = std::max(rank, std::abs(static_cast<double>(row[j]) - unit[j]));
-      }
-      break;
-  }
-  return rank;
-}
-
-// ‖row‖, also where squares would leave the range of float64.
-template <class Scalar>
-double length(const Scalar* row, std::size_t columns) {
-  double largest = 0, squares = 0;
-  for (std::size_t j = 0; j < columns; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
-  if (!(largest > 0)) return 0;
-  for (std::size_t j = 0; j < columns; ++j) {
-    const double scaled = static_cast<double>(row[j]) / largest;
-    squares += scaled * scaled;
-  }
-  return largest * std::sqrt(squares);
-}
-
-template <class Scalar>
-double distance_of_rank(metric metric, double rank, const Scalar* row, std::size_t columns) {
-  if (metric == metric::euclidean) return std::sqrt(rank);
-  if (metric != metric::cosine) return rank;
-  const double norm = length(row, columns);
-  return norm > 0 ? std::max(0.0, 1 + rank / norm) : 1.0;
-}
 
 // The first unit of the least rank so far.
 struct ranked_unit {
@@ -347,26 +301,6 @@ template void find_units(const codebook_index<float>&, matrix_view<const float>,
                          search_scratch<float>&);
 template void find_units(const codebook_index<double>&, matrix_view<const double>, const found_units&,
                          search_scratch<double>&);
-
-template <class Scalar>
-void defined_distances(const codebook_index<Scalar>& index, const Scalar* row, Scalar* distances) {
-  const std::size_t columns = index.columns();
-  for (std::size_t u = 0; u < index.units(); ++u) {
-    const double rank = defined_rank(index.metric(), row, index.exact(u), columns);
-    distances[u] = static_cast<Scalar>(distance_of_rank(index.metric(), rank, row, columns));
-  }
-}
-template void defined_distances(const codebook_index<float>&, const float*, float*);
-template void defined_distances(const codebook_index<double>&, const double*, double*);
-
-double distance_between(metric metric, const double* a, const double* b, std::size_t columns) {
-  if (metric != metric::cosine) return distance_of_rank(metric, defined_rank(metric, a, b, columns), a, columns);
-  const double norm = length(b, columns);
-  if (!(norm > 0)) return 1;
-  std::vector<double> direction(b, b + columns);
-  for (double& value : direction) value /= norm;
-  return distance_of_rank(metric, defined_rank(metric, a, direction.data(), columns), a, columns);
-}
 
 }  // namespace shoal::som
 #endif

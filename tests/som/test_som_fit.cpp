@@ -308,6 +308,68 @@ TYPED_TEST(SomFit, WeightsAreRepeatedRowsAndTheirScaleDoesNotMatter) {
   }
 }
 
+TYPED_TEST(SomFit, PermutingShiftingAndScalingTheRows) {
+  const table<TypeParam> rows = clouds<TypeParam>(1200, 3);
+  for (const som::metric metric : {som::metric::euclidean, som::metric::taxicab, som::metric::chebyshev}) {
+    const som::model map = random_map(6, 5, 3, som::lattice::hexagonal, false, metric);
+    som::options options = options_from(map);
+    options.epochs = 4;
+    const som::fit_result plain = fit(rows, options);
+    const auto changed = [&](auto change_row, auto change_value) {
+      table<TypeParam> other = rows;
+      som::options from = options;
+      for (std::size_t i = 0; i < rows.rows; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          other.values[3 * i + j] =
+              static_cast<TypeParam>(change_value(static_cast<double>(rows.values[3 * change_row(i) + j])));
+        }
+      }
+      for (double& value : from.codebook) value = change_value(value);
+      return fit(other, from);
+    };
+    const auto same_row = [](std::size_t i) { return i; };
+    const som::fit_result permuted = changed([](std::size_t i) { return i * 7 % 1200; }, [](double x) { return x; });
+    EXPECT_LT(apart(permuted.model.codebook, plain.model.codebook), 1e-11);
+    EXPECT_EQ(permuted.quality.hits, plain.quality.hits);
+    const som::fit_result scaled = changed(same_row, [](double x) { return 4 * x; });
+    for (std::size_t i = 0; i < plain.model.codebook.size(); ++i) {
+      EXPECT_EQ(scaled.model.codebook[i], 4 * plain.model.codebook[i]);
+    }
+    EXPECT_EQ(scaled.quality.quantization_error, 4 * plain.quality.quantization_error);
+    const som::fit_result shifted = changed(same_row, [](double x) { return x + 64; });
+    for (std::size_t i = 0; i < plain.model.codebook.size(); ++i) {
+      EXPECT_NEAR(shifted.model.codebook[i], 64 + plain.model.codebook[i], sizeof(TypeParam) == 4 ? 1e-4 : 1e-10);
+    }
+  }
+}
+
+// A torus looks the same from everywhere: turned maps stay turned.
+TYPED_TEST(SomFit, TurningATorusTurnsTheResult) {
+  const table<TypeParam> rows = clouds<TypeParam>(800, 2);
+  for (const som::lattice lattice : {som::lattice::rectangular, som::lattice::hexagonal}) {
+    for (const som::neighborhood neighborhood : neighborhoods) {
+      const som::model map = random_map(7, 6, 2, lattice, true);
+      som::options options = options_from(map);
+      options.neighborhood = neighborhood;
+      options.epochs = 3;
+      const auto turn = [](const std::vector<double>& codebook) {  // by two rows and three columns
+        std::vector<double> turned(codebook.size());
+        for (std::size_t u = 0; u < 42; ++u) {
+          const std::size_t to = (u / 7 + 2) % 6 * 7 + (u % 7 + 3) % 7;
+          turned[2 * to] = codebook[2 * u];
+          turned[2 * to + 1] = codebook[2 * u + 1];
+        }
+        return turned;
+      };
+      const som::fit_result plain = fit(rows, options);
+      options.codebook = turn(map.codebook);
+      const som::fit_result turned = fit(rows, options);
+      EXPECT_LT(apart(turned.model.codebook, turn(plain.model.codebook)), 1e-11);
+      EXPECT_NEAR(turned.quality.topographic_error, plain.quality.topographic_error, 1e-12);
+    }
+  }
+}
+
 // float32 at offset 10⁶ with unit spread: as float64 on the same values, to 1e-3 of the spread.
 TEST(SomFit, LargeOffsetsInFloat32) {
   const table<float> rows = clouds<float>(4000, 4, 1e6);

@@ -8,6 +8,7 @@ namespace shoal::gmm {
 template <class Scalar>
 std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream) {
   if constexpr (std::is_same_v<Scalar, float>) {
+    if (takes_small_predictor(shape)) return make_small_predictor(shape, stream);
     if (takes_large_predictor(shape)) return make_large_predictor(shape, stream);
     if (takes_large_diagonal_predictor(shape)) return make_large_diagonal_predictor(shape, stream);
   }

@@ -60,6 +60,9 @@ extern template std::unique_ptr<device_predictor<double>> make_device_predictor(
 /// Any shape, a thread for each row, in the data's arithmetic: slow, and the measure of the others.
 template <class Scalar>
 std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream);
+/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
+std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream);
+bool takes_small_predictor(const predictor_shape& shape);
 /// The expectation steps of large_accumulator.hpp and large_diagonal_accumulator.hpp in float32's grade, then what it
 /// left as labels and probabilities. They throw bad_argument for shapes that they do not take: full and tied
 /// covariances of up to 128 columns, diagonal and spherical ones of up to 128.

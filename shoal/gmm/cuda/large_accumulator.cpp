@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/large_frame_layout.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_problem.hpp>
 #include <shoal/gmm/cuda/large_tuning.hpp>
@@ -41,6 +42,7 @@ class large_accumulator final : public device_accumulator<float> {
         static_cast<int>(std::min({std::max<std::size_t>(1, blocks / groups_of_components), sections, by_memory}));
     sums_.grow(2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
     problem_.sums = sums_.data();
+    set_up_frame(shape);
     likelihood_.grow(static_cast<std::size_t>(large::likelihood_lanes) * large::likelihood_sums);
     problem_.likelihood = likelihood_.data();
   }
@@ -48,6 +50,7 @@ class large_accumulator final : public device_accumulator<float> {
   void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
+    frame_sums_.fill_with_zeros(stream);
     expectation_.clear(stream);
     large::pack_mixture(large::with(problem_, parameters), stream);
   }
@@ -68,6 +71,8 @@ class large_accumulator final : public device_accumulator<float> {
       rows.share_first = piece.share_first + first;
       rows.count = static_cast<int>(std::min(problem_.chunk_rows, piece.count - first));
       large::expectation(mixture, rows, stream);
+      // Which of two works depends on the mixture.
+      if (problem_.frame_lanes > 0) large::moments_frame(mixture, rows, stream);
       if (large::team_warps(problem_.groups) == 1) {
         large::moments_warp(mixture, rows, stream);
       } else {
@@ -84,15 +89,49 @@ class large_accumulator final : public device_accumulator<float> {
     to.header = layout_.component(0);
     to.component_size = layout_.component(1) - layout_.component(0);
     to.shared = layout_.shared();
+    if (problem_.frame_lanes > 0) large::fold_frame_lanes(large::with(problem_, parameters), stream);
     large::merge_lanes(large::with(problem_, parameters), to, statistics, stream);
   }
 
  private:
+  // The memory of sums about the centre that all components share.
+  void set_up_frame(const accumulator_shape& shape) {
+    using namespace large;
+    if (problem_.components < least_moments_components(problem_.products) || !has_products()) return;
+    const int roles = frame_roles(problem_.columns, problem_.components, problem_.products);
+    const std::size_t size = frame_sums_size(problem_.columns, problem_.components);
+    const auto rows = static_cast<int>(problem_.chunk_rows);
+    const int by_memory = std::max(1, static_cast<int>(most_lane_bytes / (size * sizeof(double))));
+    // As many lanes as fill the processors once, and sections as long as leave each lane some of a chunk.
+    problem_.frame_lanes = std::min(
+        {std::max(1, static_cast<int>(shape.multiprocessors) / roles), rows / least_frame_section_rows, by_memory});
+    problem_.frame_section_rows = most_frame_section_rows;
+    while (problem_.frame_section_rows > least_frame_section_rows &&
+           rows / problem_.frame_section_rows < problem_.frame_lanes) {
+      problem_.frame_section_rows /= 2;
+    }
+    const std::size_t terms = problem_.products == 3 ? 2 : 1;
+    const auto take = [](auto& buffer, std::size_t count) {
+      buffer.grow(count);
+      return buffer.data();
+    };
+    problem_.placed_rows =
+        take(placed_rows_, problem_.chunk_rows * terms * static_cast<std::size_t>(placed_columns(problem_.columns)));
+    problem_.placed_responsibilities =
+        take(placed_responsibilities_,
+             problem_.chunk_rows * terms * static_cast<std::size_t>(padded_components(problem_.components)));
+    problem_.section_exponents =
+        take(section_exponents_, problem_.chunk_rows / static_cast<std::size_t>(problem_.frame_section_rows));
+    problem_.frame_sums = take(frame_sums_, static_cast<std::size_t>(problem_.frame_lanes) * size);
+    problem_.frame_total = take(frame_total_, size);
+  }
+
   statistics_layout layout_;
   large::problem problem_;
   large::expectation_buffers expectation_;
-  cuda::device_buffer<double> sums_;
-  cuda::device_buffer<double> likelihood_;
+  cuda::device_buffer<double> sums_, likelihood_, frame_sums_, frame_total_;
+  cuda::device_buffer<std::uint16_t> placed_rows_, placed_responsibilities_;
+  cuda::device_buffer<int> section_exponents_;
 };
 
 }  // namespace

@@ -23,6 +23,12 @@ std::size_t expectation_bytes(int groups);
 void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream);
 
+/// The same for components that lie near each other, about the centre that they share, on GPUs with products by four
+/// warps; the two above then do nothing, and it does nothing for others.
+void moments_frame(const problem& mixture, const chunk& rows, cudaStream_t stream);
+/// Sums its lanes.
+void fold_frame_lanes(const problem& mixture, cudaStream_t stream);
+
 /// How the moments' blocks fill a multiprocessor.
 struct moments_plan {
   std::size_t shared_bytes = 0;

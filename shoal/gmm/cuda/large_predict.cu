@@ -37,9 +37,9 @@ struct found_rows {
 void write_predictions(const problem& mixture, const chunk& rows, const prediction<float>& out, double* tiles,
                        cudaStream_t stream) {
   const found_rows found{mixture.terms, mixture.chunk_rows, mixture.shifts, mixture.far_masks, mixture.log_densities};
-  gmm::write_predictions<<<static_cast<unsigned>(score_tiles(static_cast<std::size_t>(rows.count))), score_tile_rows, 0,
-                           stream>>>(found, rows.weights, static_cast<unsigned>(rows.count),
-                                     static_cast<unsigned>(mixture.components), out, tiles);
+  gmm::write_predictions<<<static_cast<unsigned>(score_tiles(static_cast<std::size_t>(rows.count))), prediction_threads,
+                           0, stream>>>(found, rows.weights, static_cast<unsigned>(rows.count),
+                                        static_cast<unsigned>(mixture.components), out, tiles);
   cuda::check_launch("write_predictions");
 }
 

@@ -19,6 +19,13 @@ Element* take(cuda::device_buffer<Element>& buffer, std::size_t size) {
 
 }  // namespace
 
+bool has_products() {
+  int device = 0, major = 0;
+  cuda::check(cudaGetDevice(&device), "name the device");
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "describe the device");
+  return major == 9;
+}
+
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows) {
   problem sizes;
   sizes.columns = static_cast<int>(layout.columns());
@@ -52,11 +59,14 @@ problem with(const problem& sizes, const device_parameters<float>& parameters) {
 expectation_buffers::expectation_buffers(problem& mixture) {
   const auto components = static_cast<std::size_t>(mixture.components);
   const std::size_t words = mixture.chunk_rows / word_rows;
+  mixture.deviations = take(deviations_, components * static_cast<std::size_t>(mixture.columns));
   mixture.exponents = take(exponents_, components * static_cast<std::size_t>(mixture.columns));
   mixture.peaks = take(peaks_, components);
   mixture.frame = take(frame_, static_cast<std::size_t>(16 * steps_of(mixture.groups)));
   mixture.apart = take(apart_, 1);
-  mixture.records = take(records_, components * static_cast<std::size_t>(record_size(mixture.groups)));
+  mixture.moments_apart = take(moments_apart_, 1);
+  mixture.records =
+      take(records_, components * static_cast<std::size_t>(record_size(mixture.groups, mixture.products)));
   // Records are copied whole, with the padding that packing never writes.
   records_.fill_with_zeros();
   mixture.moment_scales = take(moment_scales_, components * static_cast<std::size_t>(group_columns * mixture.groups));

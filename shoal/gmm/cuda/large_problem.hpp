@@ -10,6 +10,9 @@
 
 namespace shoal::gmm::large {
 
+/// Whether the current GPU multiplies by four warps at a time.
+bool has_products();
+
 /// The sizes of a mixture and of the chunks in which `most_rows` rows pass.
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 
@@ -26,10 +29,10 @@ class expectation_buffers {
   void clear(cudaStream_t stream) { any_far_.fill_with_zeros(stream); }
 
  private:
-  cuda::device_buffer<int> exponents_, peaks_, apart_, coarse_, any_far_;
+  cuda::device_buffer<int> exponents_, peaks_, apart_, moments_apart_, coarse_, any_far_;
   cuda::device_buffer<float2> frame_, moment_scales_, shifts_;
   cuda::device_buffer<uint4> records_;
-  cuda::device_buffer<float> terms_;
+  cuda::device_buffer<float> deviations_, terms_;
   cuda::device_buffer<unsigned> far_masks_;
   cuda::device_buffer<double2> word_sums_;
   cuda::device_buffer<double> scratch_;

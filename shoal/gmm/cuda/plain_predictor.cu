@@ -68,7 +68,7 @@ class plain_predictor final : public device_predictor<Scalar> {
     const std::size_t block_scratch = shape.layout.components() * tile_rows;
     const std::size_t affordable = std::max<std::size_t>(1, scratch_limit / (block_scratch * sizeof(double)));
     blocks_ = static_cast<unsigned>(
-        std::max<std::size_t>(1, std::min({score_tiles(shape.most_rows), affordable, 4 * shape.multiprocessors})));
+        std::max<std::size_t>(1, std::min({score_tiles(shape.most_rows), affordable, 16 * shape.multiprocessors})));
     scratch_.grow(blocks_ * block_scratch);
   }
 

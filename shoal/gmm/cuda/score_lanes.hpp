@@ -11,8 +11,9 @@
 namespace shoal::gmm {
 
 /// Rows whose Σ w ln p(x) and Σ w a block of a predictor sums.
-inline constexpr unsigned score_tile_rows = device_predictor<float>::unit;
-static_assert(cuda::piece_unit % score_tile_rows == 0);
+inline constexpr unsigned score_tile_rows = 64;
+static_assert(device_predictor<float>::unit % score_tile_rows == 0 &&
+              cuda::piece_unit % device_predictor<float>::unit == 0);
 
 /// Tile t of a share is summed in lane t mod their number, by one thread.
 class score_lanes {
