@@ -31,6 +31,7 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/algebra/reduce.hpp
   shoal/algebra/ring.hpp
   shoal/algebra/summary.hpp
+  shoal/assignment/assignment.hpp
   shoal/core/aligned_buffer.hpp
   shoal/core/device_matrix_view.hpp
   shoal/core/error.hpp
@@ -44,10 +45,12 @@ set(SHOAL_PUBLIC_HEADERS
   shoal/io/row_source.hpp
   shoal/kmeans/kmeans.hpp
   shoal/kmeans/work.hpp
+  shoal/metrics/modelling_error.hpp
   shoal/random/normal_method.hpp
   shoal/gmm/generate.hpp
   shoal/gmm/gmm.hpp
   shoal/gmm/sample.hpp
+  shoal/gmm/modelling_error.hpp
   shoal/gmm/work.hpp
   shoal/som/som.hpp
   shoal/som/work.hpp

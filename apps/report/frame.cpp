@@ -28,6 +28,9 @@ std::string legend_sample(const legend_entry& entry, double x, double y) {
     case legend_mark::cross:
       return cross(x + 8, y, entry.colour, 5);
     case legend_mark::bar:
+      if (!entry.fill.empty())
+        return fmt::format(R"(<rect fill="{}" x="{}" y="{}" width="12" height="10"/>)", entry.fill, coordinate(x + 2),
+                           coordinate(y - 5));
       return fmt::format(R"(<rect class="{}" x="{}" y="{}" width="12" height="10"/>)", fill_class(entry.colour),
                          coordinate(x + 2), coordinate(y - 5));
     case legend_mark::line:

@@ -15,6 +15,7 @@ struct legend_entry {
   legend_mark mark = legend_mark::dot;
   int colour = 0;
   std::string text;
+  std::string fill = {};  ///< of a bar: a colour that is the same on every paper; empty: the group's
 };
 
 inline constexpr int neutral_colour = -1;

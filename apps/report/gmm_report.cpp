@@ -174,7 +174,7 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
 }
 
 page fit_page(const gmm::fit_result& fit, const fit_data& data) {
-  page out("Gaussian mixture of " + title_name(data),
+  page out("Gaussian mixture of " + title_name(data.name),
            fmt::format("{} component{}, {} covariances, {} rows × {} columns", fit.model.components,
                        fit.model.components == 1 ? "" : "s", type_name(fit.model.covariance_type), count(fit.rows),
                        fit.model.columns));

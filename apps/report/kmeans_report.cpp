@@ -83,7 +83,7 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
 }
 
 page fit_page(const kmeans::fit_result& fit, const fit_data& data) {
-  page out("k-means clusters of " + title_name(data),
+  page out("k-means clusters of " + title_name(data.name),
            fmt::format("{} cluster{}, {} rows × {} columns", fit.model.clusters, fit.model.clusters == 1 ? "" : "s",
                        count(fit.rows), fit.model.columns));
   add_fit(out, fit, data);

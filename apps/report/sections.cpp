@@ -162,10 +162,10 @@ cloud given_cloud(const cloud& fitted, const fit_data& data, const metrics::cont
   return out;
 }
 
-picture history_picture(const std::vector<double>& history, std::string title, std::string y_label) {
+picture history_picture(const std::vector<double>& history, std::string title, std::string y_label, std::string step) {
   line_chart chart;
   chart.title = std::move(title);
-  chart.x_label = "iteration";
+  chart.x_label = std::move(step);
   chart.y_label = std::move(y_label);
   chart.whole_x = true;
   line_series line;
@@ -173,8 +173,8 @@ picture history_picture(const std::vector<double>& history, std::string title, s
   for (std::size_t i = 0; i < history.size(); ++i) line.x.push_back(static_cast<double>(i + 1));
   line.y = history;
   if (!history.empty())
-    chart.description = fmt::format("From {} in the first of {} iterations to {} in the last.",
-                                    number(history.front(), 8), history.size(), number(history.back(), 8));
+    chart.description = fmt::format("From {} in the first of {} {}s to {} in the last.", number(history.front(), 8),
+                                    history.size(), chart.x_label, number(history.back(), 8));
   chart.series.push_back(std::move(line));
   return draw(chart);
 }
@@ -251,9 +251,9 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
   return out;
 }
 
-std::string title_name(const fit_data& data) {
-  const std::size_t slash = data.name.find_last_of('/');
-  return slash == std::string::npos || slash + 1 == data.name.size() ? data.name : data.name.substr(slash + 1);
+std::string title_name(const std::string& name) {
+  const std::size_t slash = name.find_last_of('/');
+  return slash == std::string::npos || slash + 1 == name.size() ? name : name.substr(slash + 1);
 }
 
 void check_columns(const fit_data& data, std::size_t columns) {

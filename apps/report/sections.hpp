@@ -20,8 +20,9 @@ cloud given_cloud(const cloud& fitted, const fit_data& data, const metrics::cont
 /// Fitted against given labels: data.agreement, or counted from the drawn rows.
 metrics::contingency_table agreement_counts(const fit_data& data);
 
-/// A figure by iteration.
-picture history_picture(const std::vector<double>& history, std::string title, std::string y_label);
+/// A figure by iteration, or by what `step` names.
+picture history_picture(const std::vector<double>& history, std::string title, std::string y_label,
+                        std::string step = "iteration");
 
 /// One row a group: colour, extra cells, then its mean in up to eight columns.
 table group_table(const cloud& data, const std::vector<std::string>& extra_headings,
@@ -41,7 +42,7 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
                    std::size_t chosen);
 
 /// The data's name without its folders.
-std::string title_name(const fit_data& data);
+std::string title_name(const std::string& name);
 
 /// Throws bad_argument when the drawn rows do not have the model's columns.
 void check_columns(const fit_data& data, std::size_t columns);

@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include <shoal/io/json_file.hpp>
-
 namespace shoal::app {
 
 const choices<kmeans::seeding>& seeding_choices() {
@@ -42,17 +40,7 @@ void add_kmeans_options(CLI::App& app, kmeans_options& options) {
 kmeans_file load_kmeans(const std::string& path) {
   kmeans_file file;
   file.model = kmeans::load_model(path);
-  const json_file document = json_file::read(path);
-  const std::optional<json_element> provenance = document.root().optional_member("provenance");
-  if (!provenance || !provenance->value().is_object()) return file;
-  const std::optional<json_element> units = provenance->optional_member("standardization");
-  if (!units) return file;
-  file.units.emplace();
-  file.units->center = units->member("center").numbers({file.model.columns});
-  file.units->scale = units->member("scale").numbers({file.model.columns});
-  for (const double scale : file.units->scale) {
-    if (!(scale > 0)) units->fail("every scale must be positive");
-  }
+  file.units = units_of_fit(path, file.model.columns);
   return file;
 }
 

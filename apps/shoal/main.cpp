@@ -58,6 +58,11 @@ void build(CLI::App& program, verb& selected) {
   add_kmeans_fit(kmeans, selected);
   add_kmeans_predict(kmeans, selected);
   add_kmeans_select(kmeans, selected);
+  CLI::App& som = *add_noun("som", "Self-organizing maps: fit, predict, score",
+                            "shoal som fit rows.csv --width 20 --height 15 --output map.json --report map.html");
+  add_som_fit(som, selected);
+  add_som_predict(som, selected);
+  add_som_score(som, selected);
   CLI::App& data = *add_noun("data", "Data files: generate, info, convert",
                              "shoal data generate --rows 1000000 --columns 8 --components 10 --output rows.npy");
   add_data_generate(data, selected);
@@ -118,8 +123,10 @@ int refuse_words(const CLI::App& program, const std::string& message) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program("Gaussian mixtures and k-means on data of any size, with the same result for any number of threads.",
-                   "shoal");
+  CLI::App program(
+      "Gaussian mixtures, k-means and self-organizing maps on data of any size, with the same result for any number of "
+      "threads.",
+      "shoal");
   verb selected;
   build(program, selected);
   std::string name;

@@ -139,6 +139,10 @@ void add_run_options(CLI::App& app, run_options& options, bool memory) {
 void add_fit_options(CLI::App& app, fit_options& options) {
   add_count(app, "--max-iterations", options.max_iterations, "N", "Most iterations of one restart");
   add_count(app, "--restarts", options.restarts, "N", "Fits from different starts; the best is kept", 1);
+  add_result_options(app, options);
+}
+
+void add_result_options(CLI::App& app, fit_options& options) {
   add_count(app, "--seed", options.seed, "N", "Seed of every random choice");
   add_flag(app, "--standardize", options.standardize,
            "Fit columns shifted to mean 0 and scaled to deviation 1; the model is written in the data's own units");
@@ -146,7 +150,7 @@ void add_fit_options(CLI::App& app, fit_options& options) {
            "Save the state here now and then; the same command again goes on from it");
   add_number(app, "--checkpoint-seconds", options.checkpoint_seconds, "Least seconds between two checkpoints", 0);
   add_file(app, "--output", options.output, "MODEL.json", "Write the model");
-  add_file(app, "--labels", options.labels, "OUT.npy", "Write the component or cluster of each row, as int32");
+  add_file(app, "--labels", options.labels, "OUT.npy", "Write the component, cluster or unit of each row, as int32");
   add_file(app, "--report", options.report, "OUT.html", "Write a page with pictures");
 }
 

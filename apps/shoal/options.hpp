@@ -143,6 +143,8 @@ void add_device_options(CLI::App& app, run_options& options, bool products = tru
 void add_run_options(CLI::App& app, run_options& options, bool memory = true);
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default);
 void add_fit_options(CLI::App& app, fit_options& options);
+/// Those of them that do not speak of iterations and restarts: seed, units, checkpoint and files.
+void add_result_options(CLI::App& app, fit_options& options);
 
 /// Whether something that is no folder has this name.
 bool is_file(const std::string& path);

@@ -41,6 +41,22 @@ drawn_rows draw_for_report(const data_set<Scalar>& data, const std::int32_t* lab
 template drawn_rows draw_for_report<float>(const data_set<float>&, const std::int32_t*, const label_rows&);
 template drawn_rows draw_for_report<double>(const data_set<double>&, const std::int32_t*, const label_rows&);
 
+std::vector<report::fact> option_facts(const json& answer) {
+  std::vector<report::fact> facts;
+  for (const char* const key :
+       {"lattice",   "toroidal",       "metric",     "neighborhood", "cutoff",      "radius",         "decay",
+        "training",  "rate",           "rate_decay", "init",         "epochs",      "max_iterations", "tolerance",
+        "stop_rule", "regularization", "restarts",   "seed",         "standardize", "weights_file",   "device",
+        "precision", "threads",        "scalar",     "hardware"}) {
+    if (!answer.contains(key)) continue;
+    const json& value = answer[key];
+    std::string name = key;
+    std::replace(name.begin(), name.end(), '_', ' ');
+    facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return facts;
+}
+
 report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::string>& given_names,
                               const std::vector<std::string>& column_names,
                               const std::optional<metrics::contingency_table>& agreement, const json& answer) {
@@ -53,15 +69,7 @@ report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::st
   data.given_names = given_names;
   data.column_names = column_names;
   data.agreement = agreement;
-  for (const char* const key :
-       {"init", "max_iterations", "tolerance", "stop_rule", "regularization", "restarts", "seed", "standardize",
-        "weights_file", "device", "precision", "threads", "scalar", "hardware"}) {
-    if (!answer.contains(key)) continue;
-    const json& value = answer[key];
-    std::string name = key;
-    std::replace(name.begin(), name.end(), '_', ' ');
-    data.options.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
-  }
+  data.options = option_facts(answer);
   if (answer.contains("criterion")) {
     data.criterion = answer["criterion"].get<std::string>();
     for (char& c : data.criterion) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));

@@ -36,6 +36,9 @@ drawn_rows draw_for_report(const data_set<Scalar>& data, const std::int32_t* lab
 extern template drawn_rows draw_for_report<float>(const data_set<float>&, const std::int32_t*, const label_rows&);
 extern template drawn_rows draw_for_report<double>(const data_set<double>&, const std::int32_t*, const label_rows&);
 
+/// What was asked for, and where it ran, as facts of a report; `answer` is the verb's JSON answer.
+std::vector<report::fact> option_facts(const json& answer);
+
 /// The report's view of them; `drawn` must outlive it. `answer` is the verb's JSON answer.
 report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::string>& given_names,
                               const std::vector<std::string>& column_names,

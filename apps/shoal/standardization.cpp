@@ -3,7 +3,10 @@
 
 #include <cmath>
 
+#include <nlohmann/json.hpp>
+
 #include <shoal/core/error.hpp>
+#include <shoal/io/json_file.hpp>
 
 namespace shoal::app {
 namespace {
@@ -125,6 +128,31 @@ kmeans::model to_standard_units(const kmeans::model& model, const standardizatio
   kmeans::model result = model;
   points_to_standard_units(result.centroids, units);
   return result;
+}
+
+som::model to_data_units(const som::model& model, const standardization& units) {
+  som::model result = model;
+  points_to_data_units(result.codebook, units);
+  return result;
+}
+
+som::model to_standard_units(const som::model& model, const standardization& units) {
+  som::model result = model;
+  points_to_standard_units(result.codebook, units);
+  return result;
+}
+
+std::optional<standardization> units_of_fit(const std::string& path, std::size_t columns) {
+  const json_file document = json_file::read(path);
+  const std::optional<json_element> provenance = document.root().optional_member("provenance");
+  if (!provenance || !provenance->value().is_object()) return std::nullopt;
+  const std::optional<json_element> kept = provenance->optional_member("standardization");
+  if (!kept) return std::nullopt;
+  standardization units{kept->member("center").numbers({columns}), kept->member("scale").numbers({columns})};
+  for (const double scale : units.scale) {
+    if (!(scale > 0)) kept->fail("every scale must be positive");
+  }
+  return units;
 }
 
 }  // namespace shoal::app

@@ -3,12 +3,15 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/som/som.hpp>
 
 namespace shoal::app {
 
@@ -50,5 +53,11 @@ gmm::model to_standard_units(const gmm::model& model, const standardization& uni
 
 kmeans::model to_data_units(const kmeans::model& model, const standardization& units);
 kmeans::model to_standard_units(const kmeans::model& model, const standardization& units);
+som::model to_data_units(const som::model& model, const standardization& units);
+som::model to_standard_units(const som::model& model, const standardization& units);
+
+/// The units of the fit that a model file of so many columns keeps in its provenance; nothing when it was fitted in the
+/// data's own. Throws what reading the file throws.
+std::optional<standardization> units_of_fit(const std::string& path, std::size_t columns);
 
 }  // namespace shoal::app

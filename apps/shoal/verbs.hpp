@@ -15,6 +15,10 @@ void add_kmeans_fit(CLI::App& noun, verb& selected);
 void add_kmeans_predict(CLI::App& noun, verb& selected);
 void add_kmeans_select(CLI::App& noun, verb& selected);
 
+void add_som_fit(CLI::App& noun, verb& selected);
+void add_som_predict(CLI::App& noun, verb& selected);
+void add_som_score(CLI::App& noun, verb& selected);
+
 void add_data_generate(CLI::App& noun, verb& selected);
 void add_data_info(CLI::App& noun, verb& selected);
 void add_data_convert(CLI::App& noun, verb& selected);

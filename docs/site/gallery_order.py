@@ -6,6 +6,7 @@ ORDER = (
     "pictures_of_a_fit.py",
     "image_segmentation.py",
     "colours_of_a_photograph.py",
+    "a_map_of_digits.py",
     "larger_than_memory.py",
     "rows_that_keep_arriving.py",
     "gpu_array.py",

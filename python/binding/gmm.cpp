@@ -193,9 +193,11 @@ void bind_gmm(nb::module_& module) {
       "gmm_update",
       [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
          const numbers& covariances, double step_size, double regularization, std::size_t threads,
-         std::size_t memory_limit, bool brief) {
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         gmm::model model = model_from(type, weights, means, covariances);
-        const gmm::update_options options{step_size, regularization, threads, memory_limit};
+        const gmm::update_options options{step_size, regularization, threads, memory_limit, where.choice()};
         double mean = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
           mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
@@ -209,7 +211,8 @@ void bind_gmm(nb::module_& module) {
       },
       nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
       nb::kw_only(), nb::arg("step_size"), nb::arg("regularization"), nb::arg("threads"), nb::arg("memory_limit"),
-      nb::arg("brief"), "One step of stepwise EM; returns the model that it leads to.");
+      nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
+      "One step of stepwise EM; returns the model that it leads to.");
 
   module.def(
       "gmm_sample",

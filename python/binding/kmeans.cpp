@@ -1,12 +1,10 @@
 // k-means for Python.
-#include <algorithm>
 #include <memory>
 #include <optional>
-#include <string_view>
-#include <unordered_map>
 
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/backend.hpp>
@@ -31,40 +29,6 @@ kmeans::seeding seeding_named(const std::string& name) {
 kmeans::model model_from(const numbers& centroids) {
   if (centroids.ndim() != 2) throw bad_argument("centroids must be 2-D");
   return {centroids.shape(0), centroids.shape(1), copied(centroids), {}};
-}
-
-// The first row that equals each of the points, another one for each time that a point comes again while there is one.
-template <class Scalar>
-std::vector<std::int64_t> rows_that_equal(const row_source<Scalar>& rows, const std::vector<double>& points) {
-  const std::size_t columns = rows.columns(), count = points.size() / columns;
-  std::vector<std::string> bytes(count);
-  std::unordered_multimap<std::string_view, std::size_t> wanted;
-  for (std::size_t k = 0; k < count; ++k) {
-    std::vector<Scalar> point(columns);
-    // Adding zero makes −0 the 0 that it equals.
-    for (std::size_t j = 0; j < columns; ++j) point[j] = static_cast<Scalar>(points[k * columns + j]) + Scalar(0);
-    bytes[k].assign(reinterpret_cast<const char*>(point.data()), columns * sizeof(Scalar));
-    wanted.emplace(bytes[k], k);
-  }
-  std::vector<std::int64_t> found(count, -1);
-  std::unordered_map<std::string_view, std::int64_t> last;  // for points that come more often than their row
-  aligned_buffer<Scalar> buffer;
-  std::vector<Scalar> row(columns);
-  constexpr std::size_t piece = 4096;
-  for (std::size_t first = 0; first < rows.rows() && !wanted.empty(); first += piece) {
-    const auto read = rows.read(first, std::min(piece, rows.rows() - first), buffer);
-    for (std::size_t i = 0; i < read.rows(); ++i) {
-      for (std::size_t j = 0; j < columns; ++j) row[j] = read(i, j) + Scalar(0);
-      const std::string_view key(reinterpret_cast<const char*>(row.data()), columns * sizeof(Scalar));
-      const auto at = wanted.find(key);
-      if (at == wanted.end()) continue;
-      found[at->second] = static_cast<std::int64_t>(first + i);
-      last[bytes[at->second]] = found[at->second];
-      wanted.erase(at);
-    }
-  }
-  for (const auto& [key, k] : wanted) found[k] = last.contains(key) ? last[key] : -1;
-  return found;
 }
 
 }  // namespace
@@ -148,33 +112,36 @@ void bind_kmeans(nb::module_& module) {
 
   module.def(
       "kmeans_distances",
-      [](const rows& data, const numbers& centroids, std::size_t threads, std::size_t memory_limit, bool brief,
-         nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+      [](const rows& data, const numbers& centroids, std::size_t threads, std::size_t memory_limit,
+         const std::string& device, std::size_t device_memory, const std::string& products, bool brief,
+         const output& distances) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         const kmeans::model model = model_from(centroids);
-        if (out.shape(0) != data.count() || out.shape(1) != model.clusters) {
-          throw bad_argument("distances must be rows x clusters");
-        }
         run_with_python(nb::none(), brief, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>*) {
-            if (out.dtype() != nb::dtype<Scalar>()) throw bad_argument("distances must be of the rows' scalar");
-            kmeans::distances(model, source, static_cast<Scalar*>(out.data()), threads, memory_limit, control);
+            kmeans::distances(model, source, pointer_of<Scalar>(distances, source.rows() * model.clusters), threads,
+                              memory_limit, control, where.choice());
           });
         });
       },
       nb::arg("rows"), nb::arg("centroids"), nb::kw_only(), nb::arg("threads"), nb::arg("memory_limit"),
-      nb::arg("brief"), nb::arg("out"), "Writes the distance of each row to every centroid.");
+      nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"), nb::arg("distances"),
+      "Writes the distance of each row to every centroid into `distances`, of the rows' scalar.");
 
   module.def(
       "kmeans_update",
       [](const rows& data, const numbers& centroids, const numbers& seen, std::size_t threads, std::size_t memory_limit,
-         bool brief, const output& labels) {
+         const std::string& device, std::size_t device_memory, const std::string& products, bool brief,
+         const output& labels) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         kmeans::model model = model_from(centroids);
         std::vector<double> weights_seen = copied(seen);
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
           inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
-            return kmeans::update(model, weights_seen, source, labels_at, threads, memory_limit, weights, control);
+            return kmeans::update(model, weights_seen, source, labels_at, threads, memory_limit, weights, control,
+                                  where.choice());
           });
         });
         nb::dict made;
@@ -184,22 +151,27 @@ void bind_kmeans(nb::module_& module) {
         return made;
       },
       nb::arg("rows"), nb::arg("centroids"), nb::arg("seen"), nb::kw_only(), nb::arg("threads"),
-      nb::arg("memory_limit"), nb::arg("brief"), nb::arg("labels").none(),
-      "One step of k-means on a batch; returns the centroids that it leads to.");
+      nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
+      nb::arg("labels").none(), "One step of k-means on a batch; returns the centroids that it leads to.");
 
   module.def(
-      "rows_that_equal",
-      [](const rows& data, const numbers& points) {
-        const std::vector<double> values = copied(points);
-        const std::vector<std::int64_t> found =
-            data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>*) {
-              return rows_that_equal(source, values);
-            });
-        nb::list indices;
-        for (const std::int64_t index : found) indices.append(index);
-        return indices;
+      "kmeans_choose_rows",
+      [](const rows& data, std::size_t clusters, std::size_t trials, std::uint64_t seed, std::size_t threads,
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
+        std::vector<std::size_t> chosen;
+        run_with_python(nb::none(), brief, [&](const control& control) {
+          chosen = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+            return kmeans::choose_rows(source, {clusters, seed, trials, threads, memory_limit, where.choice()}, weights,
+                                       control);
+          });
+        });
+        return chosen;
       },
-      nb::arg("rows"), nb::arg("points"), "The index of a row that equals each point, or -1.");
+      nb::arg("rows"), nb::kw_only(), nb::arg("clusters"), nb::arg("trials"), nb::arg("seed"), nb::arg("threads"),
+      nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
+      "The rows that greedy k-means++ chooses; `trials` of 0 is the usual number.");
 }
 
 }  // namespace shoal::python

@@ -92,4 +92,5 @@ NB_MODULE(_shoal, module) {
       .def_prop_ro("in_place", &rows::in_place);
   bind_gmm(module);
   bind_kmeans(module);
+  bind_som(module);
 }

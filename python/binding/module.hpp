@@ -19,6 +19,7 @@ namespace nb = nanobind;
 
 void bind_gmm(nb::module_& module);
 void bind_kmeans(nb::module_& module);
+void bind_som(nb::module_& module);
 
 /// float64 in, in row-major order.
 using numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;

@@ -1,10 +1,11 @@
-"""Gaussian mixtures and k-means on data of any size, with scikit-learn's interface."""
+"""Gaussian mixtures, k-means and self-organizing maps on data of any size, with scikit-learn's interface."""
 
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
 from ._running import Progress, progress_bar, show_config
 from ._selection import Selection, select_components
+from ._self_organizing_map import SelfOrganizingMap
 from ._shoal import version as __version__
 
 __all__ = [
@@ -12,6 +13,7 @@ __all__ = [
     "KMeans",
     "Progress",
     "Selection",
+    "SelfOrganizingMap",
     "__version__",
     "kmeans_plusplus",
     "make_mixture",

@@ -58,6 +58,33 @@ def empty_like(X, shape, dtype):
         return cupy.empty(shape, dtype)
 
 
+def copied_to_host(X):
+    """A NumPy array of the elements when X is an array on a device; anything else unchanged."""
+    if not on_device(X):
+        return X
+    if hasattr(X, "detach"):  # PyTorch
+        return X.detach().cpu().numpy()
+    if hasattr(X, "get"):  # CuPy
+        return X.get()
+    if hasattr(X, "__array__"):  # JAX
+        return np.asarray(X)
+    return with_dlpack(X).get()
+
+
+def rows_at(X, places: list[int]):
+    """Rows of X, and their places, both on X's device."""
+    if _library(X) == "torch":
+        import torch
+
+        index = torch.as_tensor(places, device=X.device)
+        return X[index], index
+    import cupy
+
+    with cupy.cuda.Device(int(X.__dlpack_device__()[1])):
+        index = cupy.asarray(places)
+    return X[index if isinstance(X, cupy.ndarray) else np.asarray(places)], index
+
+
 def weights_like(X, sample_weight):
     """Weights in X's type on X's device, copied there when they are not."""
     library, name = _library(X), dtype_of(X)

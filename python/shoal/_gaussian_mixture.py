@@ -14,12 +14,13 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import Data, read
 from ._running import (
     ILL_DEFINED,
     RUNNING_CONSTRAINTS,
-    host_resources,
+    START_AGAIN,
     named_errors,
     nth_seed,
     reporter,
@@ -338,7 +339,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         K, kind = self.n_components, self.covariance_type
         weights = means = covariances = None
         if self.weights_init is not None:
-            weights = check_array(self.weights_init, dtype=np.float64, ensure_2d=False, input_name="weights_init")
+            weights = _parameter(self.weights_init, "weights_init")
             _require_shape(weights, (K,), "weights")
             if np.any(weights < 0) or np.any(weights > 1):
                 raise ValueError(
@@ -350,12 +351,10 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                     f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}"
                 )
         if self.means_init is not None:
-            means = check_array(self.means_init, dtype=np.float64, ensure_2d=False, input_name="means_init")
+            means = _parameter(self.means_init, "means_init")
             _require_shape(means, (K, columns), "means")
         if self.precisions_init is not None:
-            precisions = check_array(
-                self.precisions_init, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name="precisions_init"
-            )
+            precisions = _parameter(self.precisions_init, "precisions_init")
             _require_shape(precisions, _covariance_shape(kind, K, columns), f"{kind} precision")
             covariances = _inverted(precisions, kind)
         return weights, means, covariances
@@ -402,10 +401,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         -------
         self : GaussianMixture
             With ``lower_bound_`` the mean log-likelihood of the batch before it was taken in.
+
+        Raises
+        ------
+        ValueError, NotImplementedError
+            As :meth:`fit`; the model is then as it was.
         """
         first = not hasattr(self, "weights_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
-        how = host_resources(self, data, self.n_components)
         with named_errors():
             if first:
                 self._check_count(data)
@@ -413,6 +416,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 fitted = started._from_scratch(data, None)
                 self.n_steps_ = 0
             else:
+                self._check_same_model()
                 fitted = {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
             moved = _shoal.gmm_update(
                 data.rows,
@@ -420,7 +424,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 *_model_arrays(fitted["weights"], fitted["means"], fitted["covariances"]),
                 step_size=(self.n_steps_ + 1) ** -float(self.step_decay),
                 regularization=self.reg_covar,
-                **how,
+                **resources(self, data, self.n_components),
             )
         self._take_model(moved)
         self.n_steps_ += 1
@@ -429,6 +433,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.lower_bound_ = moved["mean_log_likelihood"]
         self.lower_bounds_ = [*getattr(self, "lower_bounds_", []), self.lower_bound_]
         return self
+
+    def _check_same_model(self) -> None:
+        held, wanted = len(self.weights_), self.n_components
+        if held != wanted:
+            raise ValueError(f"n_components is {wanted}, and partial_fit began with {held}: {START_AGAIN}")
+        if self.covariances_.shape != _covariance_shape(self.covariance_type, held, self.means_.shape[1]):
+            kind = self.covariance_type
+            raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")
 
     # Using the model
 
@@ -642,6 +654,12 @@ def _model_arrays(weights, means, covariances) -> tuple[np.ndarray, np.ndarray, 
         np.ascontiguousarray(means, dtype=np.float64),
         np.ascontiguousarray(covariances, dtype=np.float64),
     )
+
+
+def _parameter(given, name: str) -> np.ndarray:
+    """A parameter of the user's, wherever it lies, in float64 on the host."""
+    given = device_arrays.copied_to_host(given)
+    return check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
 
 
 def _covariance_shape(kind: str, components: int, columns: int) -> tuple:

@@ -104,14 +104,14 @@ def _expected(estimator, X) -> bool:
     return "feature_names_in_" not in known and known.get("n_features_in_") == X.shape[1]
 
 
-def on_host(X):
+def on_host(X, name: str = "X"):
     """Arrays of other libraries in the host's memory, as NumPy arrays of the same memory; anything else unchanged."""
     if isinstance(X, np.ndarray):
         return X
     if hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"):
         if int(X.__dlpack_device__()[0]) not in device_arrays.HOST_KINDS:
             raise NotImplementedError(
-                f"X lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host"
+                f"{name} lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host"
             )
         return np.from_dlpack(X)
     return X
@@ -133,7 +133,7 @@ def weights_for(sample_weight, rows: int) -> np.ndarray | None:
         return None
     if isinstance(sample_weight, numbers.Number):
         return np.full(rows, sample_weight, dtype=np.float64)
-    weights = np.asarray(on_host(sample_weight))
+    weights = np.asarray(on_host(device_arrays.copied_to_host(sample_weight), "sample_weight"))
     if weights.ndim != 1:
         raise ValueError(f"Sample weights must be 1D array or scalar; sample_weight has {weights.ndim} dimensions")
     if weights.shape[0] != rows:

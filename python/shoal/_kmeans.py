@@ -13,10 +13,11 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from sklearn.utils.validation import check_is_fitted
 
 from . import _shoal
-from ._input import Data, as_data, on_host, read
+from . import _device_arrays as device_arrays
+from ._input import Data, as_data, device_data, on_host, read
 from ._running import (
     RUNNING_CONSTRAINTS,
-    host_resources,
+    START_AGAIN,
     named_errors,
     reporter,
     resources,
@@ -245,6 +246,7 @@ default='k-means++'
         return best
 
     def _checked(self, centroids, data: Data) -> np.ndarray:
+        centroids = device_arrays.copied_to_host(centroids)
         centroids = check_array(centroids, dtype=np.float64, order="C", input_name="init")
         if centroids.shape[0] != self.n_clusters:
             raise ValueError(
@@ -296,17 +298,25 @@ default='k-means++'
         -------
         self : KMeans
             With ``labels_`` and ``inertia_`` those of the batch about the centroids that it met.
+
+        Raises
+        ------
+        ValueError, NotImplementedError
+            As :meth:`fit`; the model is then as it was.
         """
         first = not hasattr(self, "cluster_centers_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
-        how = host_resources(self, data, self.n_clusters)
         labels = data.empty(data.count, np.int32)
         with named_errors():
             if first:
                 self._check_count(data)
                 centroids, seen = self._first_centroids(data), np.zeros(self.n_clusters)
             else:
+                held = len(self.cluster_centers_)
+                if held != self.n_clusters:
+                    raise ValueError(f"n_clusters is {self.n_clusters}, and partial_fit began with {held}: {START_AGAIN}")
                 centroids, seen = _numbers(self.cluster_centers_), _numbers(self.counts_)
+            how = resources(self, data, self.n_clusters)
             moved = _shoal.kmeans_update(data.rows, centroids, seen, labels=labels, **how)
         self.cluster_centers_ = moved["centroids"]
         self.counts_ = moved["seen"]
@@ -418,9 +428,10 @@ default='k-means++'
         """
         data = self._read_fitted(X)
         centroids = _numbers(self.cluster_centers_)
-        distances = np.empty((data.count, len(centroids)), data.dtype)
+        distances = data.empty((data.count, len(centroids)), data.dtype)
+        how = resources(self, data, len(centroids))
         with named_errors():
-            _shoal.kmeans_distances(data.rows, centroids, out=distances, **host_resources(self, data, len(centroids)))
+            _shoal.kmeans_distances(data.rows, centroids, distances=distances, **how)
         return distances
 
     def score(self, X, y=None, sample_weight=None):
@@ -491,31 +502,44 @@ def kmeans_plusplus(X, n_clusters, *, sample_weight=None, x_squared_norms=None, 
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_local_trials : int or None, default=None
-        Only None, for 2 + floor(ln n_clusters) trials a step; another number raises NotImplementedError.
+        Rows drawn in each step, of which the best is kept; None draws 2 + floor(ln n_clusters).
 
     Returns
     -------
     centers : ndarray of shape (n_clusters, n_features)
-        The chosen rows, in X's dtype.
+        The chosen rows, in X's dtype; for rows on a GPU an array of the same library there.
     indices : ndarray of shape (n_clusters,)
-        Their places in X.
+        Their places in X, on X's side too.
+
+    Raises
+    ------
+    ValueError
+        When a parameter is out of its range, when there are fewer rows than clusters, and for values or weights that
+        cannot be used (with the first row that has one).
     """
-    trials = 2 + int(np.log(n_clusters))
-    if n_local_trials not in (None, trials):
-        raise NotImplementedError(f"n_local_trials must be None or {trials} for {n_clusters} clusters")
-    array = check_array(on_host(X), dtype="numeric", ensure_all_finite=False, input_name="X")
-    if array.shape[0] < n_clusters:
-        raise ValueError(f"n_samples={array.shape[0]} should be >= n_clusters={n_clusters}.")
-    if x_squared_norms is not None and len(x_squared_norms) != array.shape[0]:
+    if device_arrays.on_device(X):
+        data = device_data(X, sample_weight, "auto")
+    else:
+        array = check_array(on_host(X), dtype="numeric", ensure_all_finite=False, input_name="X")
+        data = as_data(array, sample_weight, "auto", None)
+    if data.count < n_clusters:
+        raise ValueError(f"n_samples={data.count} should be >= n_clusters={n_clusters}.")
+    if x_squared_norms is not None and len(x_squared_norms) != data.count:
         raise ValueError(
             f"The length of x_squared_norms {len(x_squared_norms)} should be equal to the length of n_samples "
-            f"{array.shape[0]}."
+            f"{data.count}."
         )
-    data = as_data(array, sample_weight, "auto", None)
-    seeding = KMeans(n_clusters, random_state=random_state)
     with named_errors():
-        chosen = seeding._first_centroids(data)
-    indices = np.array(_shoal.rows_that_equal(data.rows, chosen), dtype=np.intp)
+        chosen = _shoal.kmeans_choose_rows(
+            data.rows,
+            clusters=n_clusters,
+            trials=n_local_trials or 0,
+            seed=seed_of(random_state),
+            **resources(KMeans(), data, n_clusters),
+        )
+    if data.device != "cpu":
+        return device_arrays.rows_at(data.array, chosen)
+    indices = np.array(chosen, dtype=np.intp)
     return array[indices], indices
 
 

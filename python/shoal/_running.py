@@ -25,6 +25,9 @@ ILL_DEFINED = (
     "the input data."
 )
 
+# How an error ends when a parameter was changed that a model in progress cannot follow.
+START_AGAIN = "set it back, or clone the estimator to start again"
+
 RUNNING_CONSTRAINTS: dict[str, list] = {
     "device": [str, None],
     "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],
@@ -41,13 +44,13 @@ class Progress(NamedTuple):
     Attributes
     ----------
     phase : str
-        ``"gmm"`` or ``"kmeans"``.
+        ``"gmm"``, ``"kmeans"`` or ``"som"``.
     step : int
         Iterations done; restart r begins at r * max_iter.
     steps : int
         The most iterations that there can be, of all restarts together.
     objective : float
-        Mean log-likelihood, or inertia, of the parameters that the iteration started from.
+        Mean log-likelihood, inertia or quantization error of the parameters that the iteration started from.
     """
 
     phase: str
@@ -68,16 +71,6 @@ def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, An
         "products": estimator.precision if estimator.precision in ("tf32", "bf16") else "float32",
         "brief": device == "cpu" and work * data.columns * iterations < BRIEF_WORK,
     }
-
-
-def host_resources(estimator, data, groups: int) -> dict[str, Any]:
-    """The same for computations that exist on the host alone."""
-    if data.device != "cpu":
-        raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
-    if estimator.device not in (None, "cpu", "auto"):
-        raise NotImplementedError(f"this runs on the host alone, and device is {estimator.device!r}: set device='cpu'")
-    chosen = resources(estimator, data, groups)
-    return {name: chosen[name] for name in ("threads", "memory_limit", "brief")}
 
 
 def seed_of(random_state) -> int:

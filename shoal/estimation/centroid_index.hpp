@@ -45,8 +45,19 @@ class centroid_index {
   float coarse_step() const { return coarse_step_; }             ///< largest ‖c′‖ / coarse_range
   float coarse_error() const { return coarse_error_; }           ///< largest ‖c′ − its rounded value‖
 
+  /// True when there are columns enough for 8 bits too (byte_search-inl.hpp), and for what it reads.
+  bool has_bytes() const { return has_bytes_; }
+  const std::int32_t* bytes() const { return bytes_.data(); }  ///< [panels][fours of columns][panel], −c′/byte_step
+  const std::int32_t* byte_starts() const { return byte_starts_.data(); }  ///< [panels][panel], −128 · the sum of those
+  const float* byte_steps() const { return byte_steps_.data(); }           ///< [panels][panel], largest |c′_j| / 127
+  const float* byte_errors() const { return byte_errors_.data(); }  ///< [panels][panel], ‖c′ − its rounded value‖
+  const float* byte_lengths() const { return byte_lengths_.data(); }   ///< [panels][panel], ‖c′‖
+  const Scalar* negated_rows() const { return negated_rows_.data(); }  ///< [clusters][row_stride], −c′; zero beyond
+  std::size_t row_stride() const { return row_stride_; }               ///< columns, rounded up to a cache line
+
  private:
   void set_coarse();
+  void set_bytes();
 
   std::size_t clusters_ = 0;
   std::size_t columns_ = 0;
@@ -60,6 +71,14 @@ class centroid_index {
   float coarse_step_ = 0;
   float coarse_error_ = 0;
   aligned_buffer<std::int32_t> coarse_;
+  bool has_bytes_ = false;
+  aligned_buffer<std::int32_t> bytes_;
+  aligned_buffer<std::int32_t> byte_starts_;
+  aligned_buffer<float> byte_steps_;
+  aligned_buffer<float> byte_errors_;
+  aligned_buffer<float> byte_lengths_;
+  aligned_buffer<Scalar> negated_rows_;
+  std::size_t row_stride_ = 0;
 };
 
 extern template class centroid_index<float>;

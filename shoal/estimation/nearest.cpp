@@ -1,3 +1,5 @@
+#include <cstdio>
+#include <cstdlib>
 #include <shoal/estimation/nearest.hpp>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <shoal/estimation/byte_search-inl.hpp>
 #include <shoal/estimation/coarse_search-inl.hpp>
 #include <shoal/estimation/row_panel-inl.hpp>
 
@@ -322,19 +325,20 @@ HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matri
 }
 
 // Returns false, with nothing done, when the coarse search is not worth trying.
-inline bool find_nearest_coarsely(const centroid_index<float>& index, matrix_view<const float> rows,
-                                  std::int32_t* labels, nearest_scratch<float>& scratch, float* others) {
+template <class D>
+HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, matrix_view<const float> rows,
+                                      std::int32_t* labels, nearest_scratch<float>& scratch, float* others) {
   if (!index.has_coarse()) return false;
   if (scratch.without_coarse > 0) {
     --scratch.without_coarse;
     return false;
   }
-  const hn::ScalableTag<float> d;
   const std::size_t width = panel_vectors * hn::Lanes(d);
   scratch.coarse_rows.grow(width * ((index.columns() + 1) / 2));
   scratch.coarse_half_norms.grow(index.panels() * centroid_index<float>::panel + hn::Lanes(d));
   scratch.doubtful_rows.grow(width * index.columns());
   scratch.doubtful.clear();
+  const bool by_bytes = prepare_bytes(d, index, scratch);
   std::size_t doubts = 0;
   for (std::size_t first = 0; first < rows.rows(); first += width) {
     const std::size_t count = std::min(width, rows.rows() - first);
@@ -343,15 +347,29 @@ inline bool find_nearest_coarsely(const centroid_index<float>& index, matrix_vie
     const float* const next = rows.row(first) + count * rows.row_stride();
     const std::size_t ahead = std::min(width, rows.rows() - first - count) * rows.columns();
     const float* const next_end = rows.row_stride() == rows.columns() ? next + ahead : next;
-    std::uint64_t doubtful = label_panel_coarsely(d, index, scratch.panel.data(), count, next, next_end, labels + first,
-                                                  others == nullptr ? nullptr : others + first, scratch);
+    float* const bounds = others == nullptr ? nullptr : others + first;
+    std::uint64_t doubtful = 0;
+    if constexpr (has_byte_products) {
+      if (by_bytes) {
+        doubtful = label_panel_by_bytes(d, index, scratch.panel.data(), rows.row(first), rows.row_stride(), count, next,
+                                        next_end, labels + first, bounds, scratch);
+      }
+    }
+    if (!by_bytes) {
+      doubtful =
+          label_panel_coarsely(d, index, scratch.panel.data(), count, next, next_end, labels + first, bounds, scratch);
+    }
     for (; doubtful != 0; doubtful &= doubtful - 1, ++doubts) {
       scratch.doubtful.push_back(first + static_cast<std::size_t>(std::countr_zero(doubtful)));
     }
     while (scratch.doubtful.size() >= width) decide_doubtful(d, index, rows, labels, scratch, others);
   }
   if (!scratch.doubtful.empty()) decide_doubtful(d, index, rows, labels, scratch, others);
-  if (doubts * coarse_hopeless_share > rows.rows()) scratch.without_coarse = coarse_hopeless_calls;
+  if (by_bytes) {
+    if (!bytes_pay(index, rows.rows(), scratch.candidates, doubts)) scratch.without_bytes = coarse_hopeless_calls;
+  } else if (doubts * coarse_hopeless_share > rows.rows()) {
+    scratch.without_coarse = coarse_hopeless_calls;
+  }
   return true;
 }
 #endif
@@ -367,7 +385,7 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
                      centroid_index<T>::exact_panel);
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == 4) {
-    if (find_nearest_coarsely(index, rows, labels, scratch, others)) return;
+    if (find_nearest_coarsely(d, index, rows, labels, scratch, others)) return;
   }
 #endif
   for (std::size_t first = 0; first < rows.rows(); first += width) {

@@ -24,6 +24,12 @@ struct nearest_scratch {
   std::vector<std::size_t> doubtful;     ///< rows that the coarse search leaves undecided
   aligned_buffer<Scalar> doubtful_rows;  ///< one panel of them
   std::size_t without_coarse = 0;        ///< calls to go before the coarse search is tried again
+
+  aligned_buffer<float> byte_scales;
+  aligned_buffer<float> byte_bounds;
+  aligned_buffer<float> byte_row;
+  std::size_t candidates = 0;     ///< centroids that the search by bytes left to be compared, of all rows of a call
+  std::size_t without_bytes = 0;  ///< calls to go before it is tried again
 };
 
 /// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;

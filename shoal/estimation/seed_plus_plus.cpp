@@ -10,6 +10,10 @@
 namespace shoal {
 namespace {
 
+std::size_t usual_trials(std::size_t clusters) {
+  return 2 + static_cast<std::size_t>(std::log(static_cast<double>(clusters)));
+}
+
 // One run. A pass over the rows finds, for each trial, what the sum of masses would be with it, unit by unit; the
 // winner's sums are also what the next draw needs, so that each step reads the rows once.
 class plus_plus {
@@ -17,32 +21,26 @@ class plus_plus {
   plus_plus(seeding_passes& passes, const seeding_request& request) : passes_(passes), request_(request) {}
 
   plus_plus_result run() {
-    std::vector<double> trials;
-    append_by_weight(uniform(seeding_use::first_row, 0, 0), trials);
-    keep_best(trials);
-    const std::size_t trial_count = 2 + static_cast<std::size_t>(std::log(static_cast<double>(request_.clusters)));
+    keep_best({passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0))});
+    const std::size_t trial_count = request_.trials > 0 ? request_.trials : usual_trials(request_.clusters);
     for (std::size_t step = 1; step < request_.clusters; ++step) {
-      trials.clear();
-      if (!ran_out_) passes_.append_rows(draw_rows(step, trial_count), trials);
+      std::vector<std::size_t> trials;
+      if (!chosen_.ran_out) trials = draw_rows(step, trial_count);
       if (trials.empty()) {
         // All rows are as good, and one trial will do.
-        ran_out_ = true;
-        append_by_weight(uniform(seeding_use::trial, step, 0), chosen_);
+        chosen_.ran_out = true;
+        chosen_.rows.push_back(passes_.draw_by_weight(uniform(seeding_use::trial, step, 0)));
+        passes_.append_rows({&chosen_.rows.back(), 1}, chosen_.points);
       } else {
         keep_best(trials);
       }
     }
-    return {std::move(chosen_), ran_out_};
+    return std::move(chosen_);
   }
 
  private:
   double uniform(seeding_use use, std::size_t step, std::size_t index) const {
     return random::uniform_at(request_.seed, seeding_stream(request_, use, step), index);
-  }
-
-  void append_by_weight(double u, std::vector<double>& points) {
-    const std::size_t row = passes_.draw_by_weight(u);
-    passes_.append_rows({&row, 1}, points);
   }
 
   // Rows drawn in proportion to their masses; none when no row has any.
@@ -68,9 +66,11 @@ class plus_plus {
     return rows;
   }
 
-  void keep_best(const std::vector<double>& trials) {
+  void keep_best(const std::vector<std::size_t>& rows) {
     const std::size_t columns = passes_.columns();
-    const std::size_t count = trials.size() / columns;
+    const std::size_t count = rows.size();
+    std::vector<double> trials;
+    passes_.append_rows(rows, trials);
     const std::vector<double> masses = passes_.trial_masses_by_unit(trials);
     std::size_t best = 0;
     double least_total = std::numeric_limits<double>::infinity();
@@ -85,14 +85,14 @@ class plus_plus {
     for (std::size_t unit = 0; unit < sums_.size(); ++unit) sums_[unit] = masses[unit * count + best];
     const std::span<const double> kept = std::span(trials).subspan(best * columns, columns);
     passes_.add(kept);
-    chosen_.insert(chosen_.end(), kept.begin(), kept.end());
+    chosen_.points.insert(chosen_.points.end(), kept.begin(), kept.end());
+    chosen_.rows.push_back(rows[best]);
   }
 
   seeding_passes& passes_;
   const seeding_request& request_;
-  std::vector<double> chosen_;
+  plus_plus_result chosen_;
   std::vector<double> sums_;  // by unit, Σ mass with regard to all chosen rows
-  bool ran_out_ = false;
 };
 
 }  // namespace
@@ -108,9 +108,20 @@ std::vector<double> seed_plus_plus(const fold_context& context, const weighted_r
   return run_plus_plus(passes ? *passes() : *make_host_passes(context, data, summary), request).points;
 }
 
+template <class Scalar>
+std::vector<std::size_t> choose_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
+                                          const data_summary& summary, const seeding_request& request,
+                                          const make_passes& passes) {
+  return run_plus_plus(passes ? *passes() : *make_host_passes(context, data, summary), request).rows;
+}
+
 template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<float>&, const data_summary&,
                                             const seeding_request&, const make_passes&);
 template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<double>&, const data_summary&,
                                             const seeding_request&, const make_passes&);
+template std::vector<std::size_t> choose_plus_plus(const fold_context&, const weighted_rows<float>&,
+                                                   const data_summary&, const seeding_request&, const make_passes&);
+template std::vector<std::size_t> choose_plus_plus(const fold_context&, const weighted_rows<double>&,
+                                                   const data_summary&, const seeding_request&, const make_passes&);
 
 }  // namespace shoal

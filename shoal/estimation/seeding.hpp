@@ -30,12 +30,18 @@ std::vector<double> seed_random_rows(const fold_context& context, const weighted
                                      const data_summary& summary, const seeding_request& request,
                                      const make_passes& passes = {});
 
-/// Greedy k-means++ (Arthur & Vassilvitskii 2007, section 6): each step draws 2 + floor(ln K) rows in proportion to
+/// Greedy k-means++ (Arthur & Vassilvitskii 2007, section 6): each step draws request.trials rows in proportion to
 /// weight · squared distance to the nearest row chosen so far and keeps the one that leaves the least sum of them.
 template <class Scalar>
 std::vector<double> seed_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
                                    const data_summary& summary, const seeding_request& request,
                                    const make_passes& passes = {});
+
+/// The same rows as their places in the data.
+template <class Scalar>
+std::vector<std::size_t> choose_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
+                                          const data_summary& summary, const seeding_request& request,
+                                          const make_passes& passes = {});
 
 /// k-means‖ (Bahmani et al. 2012): five rounds that each keep about 2K rows in proportion to weight · squared distance,
 /// then greedy k-means++ among the rows kept, weighted by the rows nearest to each.
@@ -52,6 +58,12 @@ extern template std::vector<double> seed_plus_plus(const fold_context&, const we
                                                    const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<double>&,
                                                    const data_summary&, const seeding_request&, const make_passes&);
+extern template std::vector<std::size_t> choose_plus_plus(const fold_context&, const weighted_rows<float>&,
+                                                          const data_summary&, const seeding_request&,
+                                                          const make_passes&);
+extern template std::vector<std::size_t> choose_plus_plus(const fold_context&, const weighted_rows<double>&,
+                                                          const data_summary&, const seeding_request&,
+                                                          const make_passes&);
 extern template std::vector<double> seed_parallel(const fold_context&, const weighted_rows<float>&, const data_summary&,
                                                   const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_parallel(const fold_context&, const weighted_rows<double>&,

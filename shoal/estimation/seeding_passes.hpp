@@ -46,7 +46,8 @@ class seeding_passes {
 
 /// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
 struct plus_plus_result {
-  std::vector<double> points;
+  std::vector<double> points;     ///< [clusters][columns]
+  std::vector<std::size_t> rows;  ///< [clusters] which they are
   bool ran_out = false;
 };
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request);

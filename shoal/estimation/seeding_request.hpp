@@ -12,6 +12,7 @@ struct seeding_request {
   std::size_t clusters = 0;
   std::uint64_t seed = 0;
   std::uint64_t stream = 0;  ///< restarts use different streams
+  std::size_t trials = 0;    ///< rows that greedy k-means++ draws in each step; 0: 2 + floor(ln clusters)
 };
 
 }  // namespace shoal

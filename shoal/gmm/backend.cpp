@@ -28,6 +28,13 @@ class host_backend final : public backend<Scalar> {
     return sums.log_likelihood / sums.weight;
   }
 
+  statistics expectation(const model& model) override {
+    const parameters<Scalar> components = prepare<Scalar>(model, context_.workers);
+    return fold<Scalar>(context_, scaled_.data(),
+                        statistics_group(statistics_layout(model.covariance_type, model.components, model.columns)),
+                        accumulation<Scalar>{&components});
+  }
+
   std::string hardware() const override { return instruction_set(); }
 
  private:

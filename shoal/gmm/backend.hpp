@@ -9,6 +9,7 @@
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/mixture_stepper.hpp>
+#include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {
 
@@ -23,6 +24,9 @@ class backend {
   /// Writes what `out` asks for and returns the mean log-likelihood. The model must be valid and have the rows'
   /// columns.
   virtual double predict(const model& model, const prediction<Scalar>& out) = 0;
+  /// The statistics of all rows under the model, in units of the stored weights, about its means rounded to Scalar. The
+  /// model must be as for predict().
+  virtual statistics expectation(const model& model) = 0;
   /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };

@@ -1,13 +1,13 @@
 // One step of stepwise expectation-maximisation for rows that come in batches.
 #include <cmath>
 #include <memory>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/fold.hpp>
-#include <shoal/gmm/accumulate.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
@@ -37,14 +37,10 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  const parameters<Scalar> prepared = prepare<Scalar>(model, workers.get());
-  const statistics_layout layout(model.covariance_type, model.components, model.columns);
-  const statistics batch =
-      fold<Scalar>(context, scaled.data(), statistics_group(layout), accumulation<Scalar>{&prepared});
-
-  mix(model, batch, prepared.centres, options.step_size, options.regularization, workers.get());
+  const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
+  const std::vector<double> centres =
+      prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
+  mix(model, batch, centres, options.step_size, options.regularization, workers.get());
   return batch.log_likelihood() / batch.total_weight();
 }
 

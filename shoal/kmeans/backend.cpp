@@ -1,6 +1,8 @@
 #include <shoal/kmeans/backend.hpp>
 
 #include <shoal/estimation/nearest.hpp>
+#include <shoal/estimation/seeding.hpp>
+#include <shoal/kmeans/distances.hpp>
 #include <shoal/kmeans/first_centroids.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 
@@ -24,12 +26,20 @@ class host_backend final : public backend<Scalar> {
         });
   }
 
-  double predict(const model& model, std::int32_t* labels) override {
+  statistics predict(const model& model, std::int32_t* labels) override {
     prepared_centroids<Scalar> centroids;
     centroids.set(model.centroids, model.clusters, model.columns);
-    const statistics all = fold<Scalar>(context_, scaled_.data(), statistics_monoid{model.clusters, model.columns},
-                                        accumulate_body<Scalar>{&centroids, labels});
-    return all.inertia * scaled_.data().weight_scale;
+    return in_callers_weights(fold<Scalar>(context_, scaled_.data(), statistics_monoid{model.clusters, model.columns},
+                                           accumulate_body<Scalar>{&centroids, labels}),
+                              scaled_.data().weight_scale);
+  }
+
+  void distances(const model& model, Scalar* distances) override {
+    distances_on_host(context_, *scaled_.data().rows, model, distances);
+  }
+
+  std::vector<std::size_t> choose_rows(const seeding_request& request) override {
+    return choose_plus_plus(context_, scaled_.data(), summary_, request);
   }
 
   std::string hardware() const override { return simd_target(); }

@@ -4,12 +4,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include <shoal/estimation/backend_rows.hpp>
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/kmeans/clustering_stepper.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/statistics.hpp>
 
 namespace shoal::kmeans {
 
@@ -21,9 +24,13 @@ class backend {
   virtual const data_summary& summary() const = 0;
   /// A fit of all rows; `options` must outlive it.
   virtual std::unique_ptr<clustering_stepper> fit(const options& options) = 0;
-  /// The nearest centroid of each row in labels[rows], unless that is null. Returns the inertia. The model must be
-  /// valid and have the rows' columns.
-  virtual double predict(const model& model, std::int32_t* labels) = 0;
+  /// The nearest centroid of each row in labels[rows], unless that is null. Returns what the rows sum up to about these
+  /// centroids, in the caller's weights. The model must be valid and have the rows' columns.
+  virtual statistics predict(const model& model, std::int32_t* labels) = 0;
+  /// As distances() of kmeans.hpp; the model must be as for predict().
+  virtual void distances(const model& model, Scalar* distances) = 0;
+  /// The rows that greedy k-means++ chooses.
+  virtual std::vector<std::size_t> choose_rows(const seeding_request& request) = 0;
   /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };

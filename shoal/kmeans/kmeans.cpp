@@ -80,7 +80,7 @@ double predict_rows(const model& model, const row_source<Scalar>& rows, std::int
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_threads(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  return make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels);
+  return make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels).inertia;
 }
 
 }  // namespace

@@ -92,23 +92,41 @@ double predict(const model& model, const row_source<double>& rows, std::int32_t*
                const device_choice& device = {});
 
 /// The distance ‖x − c‖ of each row to every centroid, in distances[rows][clusters], each from the differences
-/// themselves in float64, rounded once. Runs on the host.
+/// themselves in float64, rounded once: the same bits on every device. On CUDA devices `distances` may point to memory
+/// of the host or of any CUDA device; it has been written when distances() returns.
 void distances(const model& model, const row_source<float>& rows, float* distances, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const control& control = {});
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
 void distances(const model& model, const row_source<double>& rows, double* distances, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const control& control = {});
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
 
 /// One step of k-means on rows that come in batches (Sculley 2010, a batch at a time): each centroid becomes the
 /// weighted mean of all the rows that it was ever given. `seen` is [clusters], the weight given to each so far, and
 /// grows by that of `rows`; labels[rows] takes the nearest of the centroids that came, unless it is null. Returns the
-/// inertia about the centroids that came. Runs on the host. Throws what predict() throws, and leaves the model and
-/// `seen` as they were when it does.
+/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and leaves the
+/// model and `seen` as they were when it does.
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
-              const control& control = {});
+              const control& control = {}, const device_choice& device = {});
 double update(model& model, std::vector<double>& seen, const row_source<double>& rows, std::int32_t* labels,
               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
-              const control& control = {});
+              const control& control = {}, const device_choice& device = {});
+
+struct choice_options {
+  std::size_t clusters = 8;
+  std::uint64_t seed = 0;
+  std::size_t trials = 0;        ///< rows drawn in each step, of which the best is kept; 0: 2 + floor(ln K)
+  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
+  device_choice device;          ///< where the rows are measured
+};
+
+/// The rows that seeding::plus_plus starts the first fit with this seed from, as [clusters] indices from 0 in the order
+/// in which they were chosen; rows of weight zero are never among them. Throws bad_argument when `clusters` is 0 or
+/// more than there are rows, and bad_data, interrupted, io_error.
+std::vector<std::size_t> choose_rows(const row_source<float>& rows, const choice_options& options,
+                                     const row_source<float>* weights = nullptr, const control& control = {});
+std::vector<std::size_t> choose_rows(const row_source<double>& rows, const choice_options& options,
+                                     const row_source<double>* weights = nullptr, const control& control = {});
 
 /// Reads and writes {"format":"shoal/kmeans","version":1,…}. Throws io_error, bad_data with file and position.
 model load_model(const std::string& path);

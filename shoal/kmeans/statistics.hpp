@@ -8,14 +8,21 @@
 
 namespace shoal::kmeans {
 
-/// Statistics of rows x with weights w about the centroids c that they were assigned to. In units of the stored
-/// weights; multiply by weighted_rows::weight_scale for the caller's.
+/// Statistics of rows x with weights w about the centroids c that they were assigned to. A fold's are in units of the
+/// stored weights; in_callers_weights() makes them the caller's.
 struct statistics {
   std::vector<double> weights;    ///< [K] Σ w
   std::vector<double> sums;       ///< [K][d] Σ w(x − c)
   double inertia = 0;             ///< Σ w‖x − c‖²
   std::uint64_t fingerprint = 0;  ///< of every row's label, mod 2⁶⁴: equal when no label changed
 };
+
+inline statistics in_callers_weights(statistics folded, double weight_scale) {
+  for (double& weight : folded.weights) weight *= weight_scale;
+  for (double& sum : folded.sums) sum *= weight_scale;
+  folded.inertia *= weight_scale;
+  return folded;
+}
 
 /// The commutative monoid (group, but for rounding) of statistics about the same centroids.
 struct statistics_monoid {

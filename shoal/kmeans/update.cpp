@@ -5,12 +5,10 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/fold.hpp>
-#include <shoal/kmeans/accumulate.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/model.hpp>
-#include <shoal/kmeans/statistics.hpp>
 
 namespace shoal::kmeans {
 namespace {
@@ -30,39 +28,34 @@ void check_seen(const std::vector<double>& seen, std::size_t clusters) {
 template <class Scalar>
 double update_rows(model& model, std::vector<double>& seen, const row_source<Scalar>& rows, std::int32_t* labels,
                    std::size_t threads, std::size_t memory_limit, const row_source<Scalar>* weights,
-                   const control& control) {
+                   const control& control, const device_choice& device) {
   check_model(model, rows.columns());
   check_seen(seen, model.clusters);
   const std::unique_ptr<executor> workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  prepared_centroids<Scalar> centroids;
-  centroids.set(model.centroids, model.clusters, model.columns);
-  const statistics batch = fold<Scalar>(context, scaled.data(), statistics_monoid{model.clusters, model.columns},
-                                        accumulate_body<Scalar>{&centroids, labels});
-  const double scale = scaled.data().weight_scale;
+  const statistics batch = make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels);
   for (std::size_t k = 0; k < model.clusters; ++k) {
     if (!(batch.weights[k] > 0)) continue;
-    seen[k] += batch.weights[k] * scale;
+    seen[k] += batch.weights[k];
     for (std::size_t j = 0; j < model.columns; ++j) {
-      model.centroids[k * model.columns + j] += batch.sums[k * model.columns + j] * scale / seen[k];
+      model.centroids[k * model.columns + j] += batch.sums[k * model.columns + j] / seen[k];
     }
   }
-  return batch.inertia * scale;
+  return batch.inertia;
 }
 
 }  // namespace
 
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
-              std::size_t threads, std::size_t memory_limit, const row_source<float>* weights, const control& control) {
-  return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control);
+              std::size_t threads, std::size_t memory_limit, const row_source<float>* weights, const control& control,
+              const device_choice& device) {
+  return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control, device);
 }
 
 double update(model& model, std::vector<double>& seen, const row_source<double>& rows, std::int32_t* labels,
-              std::size_t threads, std::size_t memory_limit, const row_source<double>* weights,
-              const control& control) {
-  return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control);
+              std::size_t threads, std::size_t memory_limit, const row_source<double>* weights, const control& control,
+              const device_choice& device) {
+  return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control, device);
 }
 
 }  // namespace shoal::kmeans

@@ -14,8 +14,7 @@ void codebook_index<Scalar>::set(som::metric metric, std::span<const double> cod
   units_ = units;
   columns_ = columns;
   panels_ = (units + panel - 1) / panel;
-  const std::size_t panel_bytes = columns * panel * sizeof(Scalar);
-  group_panels_ = std::max({group_bytes / panel_bytes, (panels_ + most_groups - 1) / most_groups, std::size_t{1}});
+  group_panels_ = panels_in_group(panels_, columns, columns * panel * sizeof(Scalar));
   set_exact(codebook);
   set_origin();
   set_panels();

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <limits>
 #include <utility>
 
 #include <shoal/core/simd_targets.hpp>
+#include <shoal/som/distance.hpp>
 #include <shoal/som/tuning.hpp>
 
 #undef HWY_TARGET_INCLUDE
@@ -17,53 +19,6 @@
 #ifndef SHOAL_SOM_SEARCH_ONCE
 #define SHOAL_SOM_SEARCH_ONCE
 namespace shoal::som {
-
-// What orders the units for a row: the definition of find_units.
-template <class Scalar>
-double defined_rank(metric metric, const Scalar* row, const double* unit, std::size_t columns) {
-  double rank = 0;
-  switch (metric) {
-    case metric::euclidean:
-      for (std::size_t j = 0; j < columns; ++j) {
-        const double difference = static_cast<double>(row[j]) - unit[j];
-        rank += difference * difference;
-      }
-      break;
-    case metric::taxicab:
-      for (std::size_t j = 0; j < columns; ++j) rank += std::abs(static_cast<double>(row[j]) - unit[j]);
-      break;
-    case metric::cosine:
-      for (std::size_t j = 0; j < columns; ++j) rank -= static_cast<double>(row[j]) * unit[j];
-      break;
-    case metric::chebyshev:
-      for (std::size_t j = 0; j < columns; ++j) {
-        rank = std::max(rank, std::abs(static_cast<double>(row[j]) - unit[j]));
-      }
-      break;
-  }
-  return rank;
-}
-
-// ‖row‖, also where squares would leave the range of float64.
-template <class Scalar>
-double length(const Scalar* row, std::size_t columns) {
-  double largest = 0, squares = 0;
-  for (std::size_t j = 0; j < columns; ++j) largest = std::max(largest, std::abs(static_cast<double>(row[j])));
-  if (!(largest > 0)) return 0;
-  for (std::size_t j = 0; j < columns; ++j) {
-    const double scaled = static_cast<double>(row[j]) / largest;
-    squares += scaled * scaled;
-  }
-  return largest * std::sqrt(squares);
-}
-
-template <class Scalar>
-double distance_of_rank(metric metric, double rank, const Scalar* row, std::size_t columns) {
-  if (metric == metric::euclidean) return std::sqrt(rank);
-  if (metric != metric::cosine) return rank;
-  const double norm = length(row, columns);
-  return norm > 0 ? std::max(0.0, 1 + rank / norm) : 1.0;
-}
 
 // The first unit of the least rank so far.
 struct ranked_unit {
@@ -102,6 +57,13 @@ template <std::size_t Count, class F>
 HWY_INLINE void unrolled(const F& f) {
   [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
   (std::make_index_sequence<Count>());
+}
+
+template <class D, class M>
+HWY_INLINE std::uint64_t bits_of(D d, M mask) {
+  std::uint8_t bytes[8] = {};
+  hn::StoreMaskBits(d, mask, bytes);
+  return bytes[0] | static_cast<std::uint64_t>(bytes[1]) << 8;
 }
 
 template <metric Metric, class V>
@@ -162,7 +124,6 @@ HWY_INLINE ranked_unit decide(D d, const codebook_index<T>& index, const T* shif
   const V highest = hn::Set(d, threshold);
   const std::size_t columns = index.columns();
   ranked_unit best;
-  HWY_ALIGN T stored[tile_vectors * hn::MaxLanes(vector_tag<T>())];
   for (std::size_t group = 0; group < index.groups(); ++group) {
     if (minima[group] > threshold) continue;
     for (std::size_t p = group * index.group_panels(); p < index.group_end(group); ++p) {
@@ -170,10 +131,13 @@ HWY_INLINE ranked_unit decide(D d, const codebook_index<T>& index, const T* shif
         std::array<V, tile_vectors> scores;
         score_tile<Metric, 1>(d, shifted, columns, index.coordinates(p) + i, index.starts(p) + i, scores);
         if (hn::AllFalse(d, hn::Le(hn::Min(scores[0], hn::Min(scores[1], scores[2])), highest))) continue;
-        unrolled<tile_vectors>([&](auto v) HWY_ATTR { hn::Store(scores[v], d, stored + v * hn::Lanes(d)); });
-        for (std::size_t k = 0; k < tile_units(d); ++k) {
-          const std::size_t unit = p * codebook_index<T>::panel + i + k;
-          if (stored[k] > threshold || unit >= index.units() || static_cast<std::int32_t>(unit) == except) continue;
+        std::uint64_t candidates = 0;
+        unrolled<tile_vectors>(
+            [&](auto v) HWY_ATTR { candidates |= bits_of(d, hn::Le(scores[v], highest)) << (v * hn::Lanes(d)); });
+        for (; candidates != 0; candidates &= candidates - 1) {
+          const std::size_t unit =
+              p * codebook_index<T>::panel + i + static_cast<std::size_t>(std::countr_zero(candidates));
+          if (unit >= index.units() || static_cast<std::int32_t>(unit) == except) continue;
           best.consider(defined_rank(Metric, row, index.exact(unit), columns), unit);
         }
       }
@@ -198,19 +162,23 @@ template <metric Metric, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
 HWY_INLINE void leave_out(D d, const codebook_index<T>& index, const T* shifted, std::int32_t except, T* minima) {
   const auto unit = static_cast<std::size_t>(except);
   const std::size_t group = unit / codebook_index<T>::panel / index.group_panels();
-  T least = std::numeric_limits<T>::max();
-  HWY_ALIGN T stored[tile_vectors * hn::MaxLanes(vector_tag<T>())];
+  const V most = hn::Set(d, std::numeric_limits<T>::max());
+  V least = most;
   for (std::size_t p = group * index.group_panels(); p < index.group_end(group); ++p) {
     for (std::size_t i = 0; i < codebook_index<T>::panel; i += tile_units(d)) {
       std::array<V, tile_vectors> scores;
       score_tile<Metric, 1>(d, shifted, index.columns(), index.coordinates(p) + i, index.starts(p) + i, scores);
-      unrolled<tile_vectors>([&](auto v) HWY_ATTR { hn::Store(scores[v], d, stored + v * hn::Lanes(d)); });
-      for (std::size_t k = 0; k < tile_units(d); ++k) {
-        if (p * codebook_index<T>::panel + i + k != unit) least = std::min(least, stored[k]);
-      }
+      const std::size_t first = p * codebook_index<T>::panel + i;
+      unrolled<tile_vectors>([&](auto v) HWY_ATTR {
+        // The unit's lane among those from `first` on; what lies outside the vector is no lane.
+        const auto lane =
+            static_cast<T>(static_cast<std::ptrdiff_t>(unit - first) - static_cast<std::ptrdiff_t>(v * hn::Lanes(d)));
+        const auto own = hn::Eq(hn::Iota(d, T{0}), hn::Set(d, lane));
+        least = hn::Min(least, hn::IfThenElse(own, most, scores[v]));
+      });
     }
   }
-  minima[group] = least;
+  minima[group] = hn::GetLane(hn::MinOfLanes(d, least));
 }
 
 template <metric Metric, class T>
@@ -333,26 +301,6 @@ template void find_units(const codebook_index<float>&, matrix_view<const float>,
                          search_scratch<float>&);
 template void find_units(const codebook_index<double>&, matrix_view<const double>, const found_units&,
                          search_scratch<double>&);
-
-template <class Scalar>
-void defined_distances(const codebook_index<Scalar>& index, const Scalar* row, Scalar* distances) {
-  const std::size_t columns = index.columns();
-  for (std::size_t u = 0; u < index.units(); ++u) {
-    const double rank = defined_rank(index.metric(), row, index.exact(u), columns);
-    distances[u] = static_cast<Scalar>(distance_of_rank(index.metric(), rank, row, columns));
-  }
-}
-template void defined_distances(const codebook_index<float>&, const float*, float*);
-template void defined_distances(const codebook_index<double>&, const double*, double*);
-
-double distance_between(metric metric, const double* a, const double* b, std::size_t columns) {
-  if (metric != metric::cosine) return distance_of_rank(metric, defined_rank(metric, a, b, columns), a, columns);
-  const double norm = length(b, columns);
-  if (!(norm > 0)) return 1;
-  std::vector<double> direction(b, b + columns);
-  for (double& value : direction) value /= norm;
-  return distance_of_rank(metric, defined_rank(metric, a, direction.data(), columns), a, columns);
-}
 
 }  // namespace shoal::som
 #endif

@@ -35,11 +35,4 @@ template <class Scalar>
 void find_units(const codebook_index<Scalar>& index, matrix_view<const Scalar> rows, const found_units& found,
                 search_scratch<Scalar>& scratch);
 
-/// distances[units] of one row to every unit, each in float64 and rounded once.
-template <class Scalar>
-void defined_distances(const codebook_index<Scalar>& index, const Scalar* row, Scalar* distances);
-
-/// The distance between two rows of float64: what the metric says.
-double distance_between(metric metric, const double* a, const double* b, std::size_t columns);
-
 }  // namespace shoal::som

@@ -130,6 +130,152 @@ TYPED_TEST(Nearest, BoundsTheDistanceToEveryOtherCentroid) {
   });
 }
 
+// So many columns and centroids that 8 bits come first where one instruction adds four of their products.
+TYPED_TEST(Nearest, IsExactForManyColumnsAndCentroids) {
+  struct shape {
+    std::size_t rows, columns, clusters;
+  };
+  on_every_target([](const std::string& target) {
+    for (const auto& [rows, columns, clusters] :
+         {shape{1, 32, 512}, {47, 33, 513}, {48, 35, 515}, {49, 131, 127}, {97, 66, 1025}, {97, 47, 2100}}) {
+      for (const double offset : {0.0, 1e4}) {
+        const std::string what = target + " " + std::to_string(rows) + "x" + std::to_string(columns) + " K " +
+                                 std::to_string(clusters) + " offset " + std::to_string(offset);
+        const auto data = clouds<TypeParam>(rows, columns, 5, 1.5, offset, rows + columns);
+        const auto centroids = clouds<double>(clusters, columns, 5, 1.5, offset, 77).values;
+        const shoal::centroid_index<TypeParam> index(centroids, clusters, columns);
+        shoal::nearest_scratch<TypeParam> scratch;
+        std::vector<std::int32_t> labels(rows, -1);
+        std::vector<TypeParam> others(rows, -1);
+        shoal::find_nearest(index, data.view(), labels.data(), scratch, others.data());
+        EXPECT_EQ(labels, kmeans_reference::nearest(data.view(), centroids)) << what;
+        double share = 0;
+        for (std::size_t i = 0; i < rows; ++i) {
+          double least = std::numeric_limits<double>::infinity();
+          for (std::size_t k = 0; k < clusters; ++k) {
+            if (static_cast<std::int32_t>(k) == labels[i]) continue;
+            least = std::min(least, std::sqrt(kmeans_reference::squared_distance(
+                                        data.view().row(i), centroids.data() + k * columns, columns)));
+          }
+          ASSERT_GE(static_cast<double>(others[i]), 0) << what;
+          ASSERT_LE(static_cast<double>(others[i]), least) << what;
+          share += static_cast<double>(others[i]) / least / static_cast<double>(rows);
+        }
+        if (offset == 0) {
+          EXPECT_GT(share, 0.97) << what << ": the bound is useful";
+        }
+      }
+    }
+  });
+}
+
+// Rows that 8 bits leave one, some, or too many centroids for, one after the other, with one scratch.
+TYPED_TEST(Nearest, IsExactForManyColumnsWhereFewCentroidsOrManyAreNear) {
+  constexpr std::size_t columns = 40, clusters = 500, rows = 150;
+  const auto data = clouds<TypeParam>(rows, columns, 5, 3, 0, 4);
+  const auto apart = clouds<double>(clusters, columns, 5, 3, 0, 79).values;
+  const auto apart_labels = kmeans_reference::nearest(data.view(), apart);
+  for (const double spread : {1e-7, 1e-3, 0.02, 0.3}) {
+    // The first hundred of the centroids again and again, each time moved a little.
+    std::vector<double> close = apart;
+    for (std::size_t i = 100 * columns; i < close.size(); ++i) {
+      close[i] = close[i % (100 * columns)] + spread * (apart[i] - apart[i % (100 * columns)]);
+    }
+    const auto close_labels = kmeans_reference::nearest(data.view(), close);
+    const shoal::centroid_index<TypeParam> apart_index(apart, clusters, columns), close_index(close, clusters, columns);
+    on_every_target([&](const std::string& target) {
+      shoal::nearest_scratch<TypeParam> scratch;
+      for (int call = 0; call < 40; ++call) {
+        std::vector<std::int32_t> labels(rows, -1);
+        const bool is_close = call % 20 == 1;
+        shoal::find_nearest(is_close ? close_index : apart_index, data.view(), labels.data(), scratch);
+        EXPECT_EQ(labels, is_close ? close_labels : apart_labels) << target << " " << spread << " call " << call;
+      }
+    });
+  }
+}
+
+// Rows between two centroids, a little nearer to one: by so much that float32 tells, or 16 bits or 8 do, or none.
+TYPED_TEST(Nearest, IsExactForManyColumnsBetweenTwoCentroids) {
+  constexpr std::size_t columns = 45, pairs = 200;
+  const auto middles = clouds<double>(pairs, columns, 5, 3, 0, 4).values;
+  const auto halves = clouds<double>(pairs, columns, 1, 0.5, 0, 5).values;
+  std::vector<double> centroids;
+  for (const double sign : {1.0, -1.0}) {
+    for (std::size_t i = 0; i < middles.size(); ++i) centroids.push_back(middles[i] + sign * 0.3 * halves[i]);
+  }
+  for (const double away : {1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}) {
+    table<TypeParam> data{2 * pairs, columns, {}};
+    for (const double sign : {1.0, -1.0}) {
+      for (std::size_t i = 0; i < middles.size(); ++i) {
+        data.values.push_back(static_cast<TypeParam>(middles[i] + sign * away * halves[i]));
+      }
+    }
+    const auto expected = kmeans_reference::nearest(data.view(), centroids);
+    on_every_target([&](const std::string& target) {
+      EXPECT_EQ(labels_of(data.view(), centroids), expected) << target << " away by " << away;
+    });
+  }
+}
+
+// Steps of 1 (the largest value is 127 and the mean 0), and rounding to them that always favours the wrong one of two
+// centroids: that of the rows, then that of the centroids.
+TYPED_TEST(Nearest, IsExactWhereRoundingToBytesMisleads) {
+  constexpr std::size_t columns = 45, pairs = 100;
+  const auto noise = clouds<double>(pairs, columns, 5, 20, 0, 4).values;
+  for (const bool by_rows : {true, false}) {
+    std::vector<double> centroids;
+    table<TypeParam> rows{pairs, columns, {}};
+    for (std::size_t i = 0; i < pairs; ++i) {
+      std::vector<double> row(columns), right(columns), wrong(columns);
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double value = std::clamp(std::round(noise[i * columns + j]), -100.0, 100.0);
+        const double sign = value < 0 ? -1 : 1;
+        // The row is a hair farther from the middle to the wrong one in most columns, and rounds all the way.
+        row[j] = by_rows ? value + sign * (j == 0 ? 4 : 0.501) : value;
+        right[j] = by_rows ? (j == 0 ? value + sign * 6 : value) : value + sign * 0.49;
+        wrong[j] = by_rows ? (j == 0 ? value : value + sign) : value + (j < 16 ? sign : 0);
+        if (j == columns - 1) row[j] = right[j] = wrong[j] = 127;
+      }
+      for (const double value : row) rows.values.push_back(static_cast<TypeParam>(value));
+      for (const auto* centroid : {&right, &wrong}) {
+        centroids.insert(centroids.end(), centroid->begin(), centroid->end());
+        for (const double value : *centroid) centroids.push_back(-value);
+      }
+    }
+    const auto expected = kmeans_reference::nearest(rows.view(), centroids);
+    for (std::size_t i = 0; i < pairs; ++i) ASSERT_EQ(expected[i], static_cast<std::int32_t>(4 * i));
+    on_every_target([&](const std::string& target) {
+      EXPECT_EQ(labels_of(rows.view(), centroids), expected) << target << (by_rows ? " rows" : " centroids");
+    });
+  }
+}
+
+TYPED_TEST(Nearest, IsExactForManyColumnsAtTheEndsOfTheRange) {
+  on_every_target([](const std::string& target) {
+    constexpr std::size_t columns = 37, clusters = 460;
+    for (const double scale : {1e18, 1e11, 1.0, 1e-11, 1e-19, 1e-30}) {
+      auto data = clouds<TypeParam>(100, columns, 3, 1, 0, 8);
+      auto centroids = clouds<double>(clusters, columns, 3, 1, 0, 9).values;
+      for (auto& value : data.values) value = static_cast<TypeParam>(static_cast<double>(value) * scale);
+      for (auto& value : centroids) value *= scale;
+      const std::string what = target + " scale " + std::to_string(scale);
+      expect_exact(data.view(), centroids, what);
+      // One centroid, one row and one column far beyond the others.
+      for (std::size_t j = 0; j < columns; ++j) centroids[5 * columns + j] *= 300;
+      for (std::size_t i = 0; i < 100; ++i) data.values[i * columns + 3] *= 50;
+      expect_exact(data.view(), centroids, what + ", one centroid and one column apart");
+      for (std::size_t j = 0; j < columns; ++j) data.values[60 * columns + j] *= 1000;
+      expect_exact(data.view(), centroids, what + ", one row apart");
+      // Centroids that are rows, some twice: distances of zero, and ties.
+      for (std::size_t i = 0; i < centroids.size(); ++i) {
+        centroids[i] = static_cast<double>(data.values[i % (70 * columns)]);
+      }
+      expect_exact(data.view(), centroids, what + ", centroids that are rows");
+    }
+  });
+}
+
 TYPED_TEST(Nearest, ReadsOnlyTheRowsOfAView) {
   const auto data = clouds<TypeParam>(101, 6, 3, 4);
   const auto centroids = kmeans_reference::spread_rows(data.view(), 9);
@@ -139,6 +285,11 @@ TYPED_TEST(Nearest, ReadsOnlyTheRowsOfAView) {
   const auto wide = kmeans_reference::strided(pairs.view(), 3);
   const auto few = kmeans_reference::spread_rows(pairs.view(), 5);
   EXPECT_EQ(labels_of<TypeParam>({wide.data(), 77, 2, 3}, few), labels_of(pairs.view(), few));
+  const auto many = clouds<TypeParam>(77, 33, 3, 4);
+  const auto spaced = kmeans_reference::strided(many.view(), 50);
+  const auto centroids_of_many = clouds<double>(520, 33, 3, 4, 0, 5).values;
+  EXPECT_EQ(labels_of<TypeParam>({spaced.data(), 77, 33, 50}, centroids_of_many),
+            labels_of(many.view(), centroids_of_many));
 }
 
 TYPED_TEST(Nearest, TakesTheLowestOfEquals) {

@@ -5,6 +5,7 @@
 
 #include <shoal/gmm/model_file.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/som/som.hpp>
 
 namespace {
 
@@ -19,7 +20,7 @@ void as_mixture(std::string_view text) {
   });
 }
 
-void as_centroids(std::string_view text) {
+void as_centroids_and_map(std::string_view text) {
   const shoal::file_handle memory(::memfd_create("fuzz", MFD_CLOEXEC));
   const std::string path = fmt::format("/proc/self/fd/{}", memory.descriptor());
   fuzzing::require(::pwrite(memory.descriptor(), text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()),
@@ -28,6 +29,10 @@ void as_centroids(std::string_view text) {
     const shoal::kmeans::model read = shoal::kmeans::load_model(path);
     fuzzing::require(read.centroids.size() == read.clusters * read.columns && read.clusters > 0, "centroids are whole");
   });
+  fuzzing::succeeds(path, [&] {
+    const shoal::som::model read = shoal::som::load_model(path);
+    fuzzing::require(read.codebook.size() == read.units() * read.columns && read.units() > 0, "maps are whole");
+  });
 }
 
 }  // namespace
@@ -35,6 +40,6 @@ void as_centroids(std::string_view text) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   as_mixture(text);
-  as_centroids(text);
+  as_centroids_and_map(text);
   return 0;
 }

@@ -37,7 +37,7 @@ double update(gmm::model& model, const std::vector<double>& values, double step_
               const std::vector<double>* weights = nullptr, std::size_t threads = 2) {
   const auto scalars = as<Scalar>(values);
   const shoal::view_source<Scalar> source({scalars.data(), scalars.size() / columns, columns});
-  const gmm::update_options options{step_size, regularization, threads, 0};
+  const gmm::update_options options{step_size, regularization, threads, 0, {}};
   if (weights == nullptr) return gmm::update(model, source, options);
   const auto held = as<Scalar>(*weights);
   const shoal::view_source<Scalar> weight_source({held.data(), held.size(), 1});

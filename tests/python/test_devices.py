@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from shoal import GaussianMixture, KMeans, _device_arrays, _shoal, make_mixture
+from shoal import GaussianMixture, KMeans, SelfOrganizingMap, _device_arrays, _shoal, kmeans_plusplus, make_mixture
 
 
 def missing():
@@ -85,6 +85,98 @@ def test_kmeans_fits_and_predicts_where_the_rows_lie(rows, library):
     assert_allclose(there.score(X), -there.inertia_, rtol=1e-6)
 
 
+def lies_beside(result, X):
+    return result.__dlpack_device__() == X.__dlpack_device__()
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_batches_are_taken_where_the_rows_lie(rows, library):
+    X, weights = LIBRARIES[library](rows), np.random.default_rng(0).uniform(0.5, 2, len(rows))
+    mixtures = [GaussianMixture(3, **start(rows)) for _ in range(2)]
+    means = [KMeans(6, init=rows[:6]) for _ in range(2)]
+    for first in range(0, len(rows), 7000):
+        batch = slice(first, first + 7000)
+        for there, here in (mixtures, means):
+            there.partial_fit(X[batch], sample_weight=weights[batch])
+            here.partial_fit(rows[batch], sample_weight=weights[batch])
+        assert lies_beside(means[0].labels_, X)
+        assert (host(means[0].labels_) == means[1].labels_).mean() > 0.999
+    there, here = mixtures
+    assert_allclose(there.means_, here.means_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.covariances_, here.covariances_, rtol=1e-3, atol=1e-3)
+    assert_allclose(there.lower_bounds_, here.lower_bounds_, rtol=1e-5)
+    there, here = means
+    assert_allclose(there.cluster_centers_, here.cluster_centers_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.counts_, here.counts_, rtol=1e-2)
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_distances_lie_where_the_rows_do(rows, library):
+    X = LIBRARIES[library](rows)
+    kmeans = KMeans(6, random_state=0).fit(X)
+    distances = kmeans.transform(X)
+    assert lies_beside(distances, X) and _device_arrays.dtype_of(distances) == "float32"
+    assert_array_equal(host(distances), kmeans.transform(rows))  # to the bit
+    assert_array_equal(host(distances).argmin(axis=1), host(kmeans.labels_))
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("lattice", ["rectangular", "hexagonal"])
+def test_maps_are_trained_where_the_rows_lie(rows, library, lattice):
+    X = LIBRARIES[library](rows)
+    options = dict(width=12, height=10, lattice=lattice, epochs=5)
+    there, here = SelfOrganizingMap(**options).fit(X), SelfOrganizingMap(**options).fit(rows)
+    assert_allclose(there.codebook_, here.codebook_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.quantization_errors_, here.quantization_errors_, rtol=1e-4)
+    assert_allclose(there.hits_, here.hits_, atol=5)
+    assert lies_beside(there.labels_, X) and _device_arrays.dtype_of(there.labels_) == "int32"
+    units = there.predict(X)
+    assert lies_beside(units, X) and (host(units) == here.predict(rows)).mean() > 0.99
+    assert_array_equal(host(units), host(there.labels_))
+    assert_allclose(there.score(X), -there.quantization_error_, rtol=1e-6)
+    assert_allclose(there.quality(X)["topographic_error"], there.topographic_error_, atol=1e-3)
+    begun = SelfOrganizingMap(**{**options, "epochs": 1}, init=LIBRARIES[library](there.codebook_)).fit(X)
+    assert begun.n_iter_ == 1
+    for call in (there.transform, there.partial_fit):
+        with pytest.raises(NotImplementedError, match="this runs on the host alone, and X lies on cuda:0"):
+            call(X)
+    with pytest.raises(ValueError, match="online training runs on the host"):
+        SelfOrganizingMap(3, 3, training="online").fit(X)
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_seeds_are_chosen_where_the_rows_lie(rows, library):
+    X, weights = LIBRARIES[library](rows), np.arange(len(rows)) % 3
+    for options in ({}, {"sample_weight": weights}, {"n_local_trials": 1}):
+        centers, indices = kmeans_plusplus(X, 9, random_state=5, **options)
+        expected, places = kmeans_plusplus(rows, 9, random_state=5, **options)
+        assert lies_beside(centers, X) and lies_beside(indices, X)
+        assert type(centers) is type(X)
+        assert_array_equal(host(indices), places)
+        assert_array_equal(np.asarray(centers) if library == "jax" else host(centers), expected)
+    with pytest.raises(ValueError, match="n_samples=20000 should be >= n_clusters=20001"):
+        kmeans_plusplus(X, 20_001)
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_starts_and_weights_may_lie_on_either_side(rows, library):
+    to_device = LIBRARIES[library]
+    X, weights = to_device(rows), np.random.default_rng(0).uniform(0.5, 2, len(rows)).astype(np.float32)
+    there, here = KMeans(6, init=X[:6]).fit(X), KMeans(6, init=rows[:6]).fit(X)
+    assert_array_equal(there.cluster_centers_, here.cluster_centers_)
+    mine = {name: to_device(value) for name, value in start(rows).items()}
+    there, here = GaussianMixture(3, max_iter=3, **mine).fit(X), GaussianMixture(3, max_iter=3, **start(rows)).fit(X)
+    assert_allclose(there.means_, here.means_, rtol=1e-5, atol=1e-4)  # JAX may have rounded the start to float32
+    there, here = KMeans(6, init=rows[:6]), KMeans(6, init=rows[:6])
+    there.fit(rows, sample_weight=to_device(weights))
+    assert_array_equal(there.cluster_centers_, here.fit(rows, sample_weight=weights).cluster_centers_)
+
+
 @needs_device
 @pytest.mark.parametrize("library", ["torch", "cupy"])
 def test_layouts_and_weights(rows, library):
@@ -150,10 +242,6 @@ def test_what_a_device_cannot_do_is_refused(rows):
     X = torch_array(rows)
     with pytest.raises(ValueError, match="CUDA device 0"):
         GaussianMixture(2, device="cpu").fit(X)
-    with pytest.raises(NotImplementedError, match="move X to the host"):
-        GaussianMixture(2).partial_fit(X)
-    with pytest.raises(NotImplementedError, match="move X to the host"):
-        KMeans(2).fit(X).transform(X)
     with pytest.raises(ValueError, match="float32 or float64"):
         KMeans(2).fit(X.half())
     with pytest.raises(ValueError, match="NaN"):

@@ -89,6 +89,12 @@ def test_batches_keep_exact_means(rows):
     assert kmeans.n_steps_ == 7
 
 
+def test_batches_do_not_follow_another_number_of_clusters(rows):
+    kmeans = KMeans(3, random_state=0).partial_fit(rows)
+    with pytest.raises(ValueError, match="n_clusters is 4, and partial_fit began with 3"):
+        kmeans.set_params(n_clusters=4).partial_fit(rows)
+
+
 def test_a_batch_after_a_fit_adds_to_it(rows):
     kmeans = KMeans(6, random_state=0).fit(rows)
     before, counts = kmeans.cluster_centers_.copy(), kmeans.counts_.copy()
@@ -110,8 +116,8 @@ def test_seeds_are_rows_and_say_which(rows):
     weights[100:140] = 1
     _, chosen = kmeans_plusplus(X, 5, sample_weight=weights, random_state=3)
     assert all(100 <= index < 140 for index in chosen)
-    with pytest.raises(NotImplementedError, match="n_local_trials"):
-        kmeans_plusplus(X, 5, n_local_trials=1)
+    first, one, many = (kmeans_plusplus(X, 12, random_state=3, n_local_trials=n)[1].tolist() for n in (None, 1, 4))
+    assert first == indices.tolist() == many != one  # 4 is 2 + floor(ln 12)
 
 
 def test_too_few_distinct_rows_warn():

@@ -5,6 +5,7 @@ import importlib
 import re
 import subprocess
 import sys
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ def test_public_names_have_docstrings():
         assert isinstance(value, str) or value.__doc__, name
 
 
-@pytest.mark.parametrize("module", ["_gaussian_mixture", "_kmeans"])
+@pytest.mark.parametrize("module", ["_gaussian_mixture", "_kmeans", "_self_organizing_map"])
 def test_examples_in_docstrings(module):
     results = doctest.testmod(importlib.import_module(f"shoal.{module}"))
     assert results.attempted > 0 and results.failed == 0
@@ -56,6 +57,14 @@ def test_types(tmp_path):
     assert user.returncode == 0, user.stdout
     revealed = re.findall(r'Revealed type is "([^"]*)"', user.stdout)
     assert revealed == ["shoal._gaussian_mixture.GaussianMixture"] * 2 + ["str"]
+
+
+def test_licences_of_what_it_holds_are_in_it():
+    """Of every library that is linked into the extension or lies beside it."""
+    installed = [str(file) for file in metadata.files("shoal") or () if "licenses" in str(file)]
+    assert {Path(file).stem for file in installed} >= {"LICENSE", "eigen", "fmt", "highway", "nanobind", "nlohmann_json"}
+    named = metadata.metadata("shoal").get_all("License-File")
+    assert sorted(named) == sorted(file.split("licenses/", 1)[1] for file in installed)
 
 
 def test_nothing_else_is_needed_to_load_it():

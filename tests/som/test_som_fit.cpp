@@ -308,6 +308,68 @@ TYPED_TEST(SomFit, WeightsAreRepeatedRowsAndTheirScaleDoesNotMatter) {
   }
 }
 
+TYPED_TEST(SomFit, PermutingShiftingAndScalingTheRows) {
+  const table<TypeParam> rows = clouds<TypeParam>(1200, 3);
+  for (const som::metric metric : {som::metric::euclidean, som::metric::taxicab, som::metric::chebyshev}) {
+    const som::model map = random_map(6, 5, 3, som::lattice::hexagonal, false, metric);
+    som::options options = options_from(map);
+    options.epochs = 4;
+    const som::fit_result plain = fit(rows, options);
+    const auto changed = [&](auto change_row, auto change_value) {
+      table<TypeParam> other = rows;
+      som::options from = options;
+      for (std::size_t i = 0; i < rows.rows; ++i) {
+        for (std::size_t j = 0; j < 3; ++j) {
+          other.values[3 * i + j] =
+              static_cast<TypeParam>(change_value(static_cast<double>(rows.values[3 * change_row(i) + j])));
+        }
+      }
+      for (double& value : from.codebook) value = change_value(value);
+      return fit(other, from);
+    };
+    const auto same_row = [](std::size_t i) { return i; };
+    const som::fit_result permuted = changed([](std::size_t i) { return i * 7 % 1200; }, [](double x) { return x; });
+    EXPECT_LT(apart(permuted.model.codebook, plain.model.codebook), 1e-11);
+    EXPECT_EQ(permuted.quality.hits, plain.quality.hits);
+    const som::fit_result scaled = changed(same_row, [](double x) { return 4 * x; });
+    for (std::size_t i = 0; i < plain.model.codebook.size(); ++i) {
+      EXPECT_EQ(scaled.model.codebook[i], 4 * plain.model.codebook[i]);
+    }
+    EXPECT_EQ(scaled.quality.quantization_error, 4 * plain.quality.quantization_error);
+    const som::fit_result shifted = changed(same_row, [](double x) { return x + 64; });
+    for (std::size_t i = 0; i < plain.model.codebook.size(); ++i) {
+      EXPECT_NEAR(shifted.model.codebook[i], 64 + plain.model.codebook[i], sizeof(TypeParam) == 4 ? 1e-4 : 1e-10);
+    }
+  }
+}
+
+// A torus looks the same from everywhere: turned maps stay turned.
+TYPED_TEST(SomFit, TurningATorusTurnsTheResult) {
+  const table<TypeParam> rows = clouds<TypeParam>(800, 2);
+  for (const som::lattice lattice : {som::lattice::rectangular, som::lattice::hexagonal}) {
+    for (const som::neighborhood neighborhood : neighborhoods) {
+      const som::model map = random_map(7, 6, 2, lattice, true);
+      som::options options = options_from(map);
+      options.neighborhood = neighborhood;
+      options.epochs = 3;
+      const auto turn = [](const std::vector<double>& codebook) {  // by two rows and three columns
+        std::vector<double> turned(codebook.size());
+        for (std::size_t u = 0; u < 42; ++u) {
+          const std::size_t to = (u / 7 + 2) % 6 * 7 + (u % 7 + 3) % 7;
+          turned[2 * to] = codebook[2 * u];
+          turned[2 * to + 1] = codebook[2 * u + 1];
+        }
+        return turned;
+      };
+      const som::fit_result plain = fit(rows, options);
+      options.codebook = turn(map.codebook);
+      const som::fit_result turned = fit(rows, options);
+      EXPECT_LT(apart(turned.model.codebook, turn(plain.model.codebook)), 1e-11);
+      EXPECT_NEAR(turned.quality.topographic_error, plain.quality.topographic_error, 1e-12);
+    }
+  }
+}
+
 // float32 at offset 10⁶ with unit spread: as float64 on the same values, to 1e-3 of the spread.
 TEST(SomFit, LargeOffsetsInFloat32) {
   const table<float> rows = clouds<float>(4000, 4, 1e6);
@@ -410,35 +472,64 @@ TYPED_TEST(SomFit, RefusesWhatNoMapCanUse) {
       "unit 3, column 1");
 }
 
+// Options under which the first codebook is also the last: steps of 1e-300 of the way change no bit.
+som::options only_the_start(som::initialization init) {
+  som::options options;
+  options.init = init;
+  options.training = som::training::online;
+  options.epochs = 1;
+  options.rate = {1e-300, 1e-300};
+  return options;
+}
+
 // On rows whose principal axes are the coordinate axes, the wider one along the longer side.
 TYPED_TEST(SomFit, PrincipalPlaneByHand) {
   const table<TypeParam> rows{4, 2, {10, 3, 14, 3, 12, 2, 12, 4}};  // variances 2 and ½
-  som::options options;
+  som::options options = only_the_start(som::initialization::principal_plane);
   options.width = 3;
   options.height = 2;
-  options.radius = som::range{0, 0};
-  options.neighborhood = som::neighborhood::bubble;
-  // A metric under which no row moves a unit: none does, as the only epoch is at radius 0 and most units have no rows.
   const double s = std::sqrt(2.0), t = std::sqrt(0.5);
-  const std::vector<double> plane{12 - s, 3 - t, 12, 3 - t, 12 + s, 3 - t, 12 - s, 3 + t, 12, 3 + t, 12 + s, 3 + t};
-  const som::fit_result done = fit(rows, options);
-  som::model start{3, 2, 2, som::lattice::rectangular, false, som::metric::euclidean, plane, {}};
-  som::options from_plane = options_from(start);
-  from_plane.radius = options.radius;
-  from_plane.neighborhood = options.neighborhood;
-  EXPECT_LT(apart(done.model.codebook, fit(rows, from_plane).model.codebook), 1e-6);
-  EXPECT_NEAR(done.history[0], fit(rows, from_plane).history[0], 1e-6);
+  EXPECT_LT(apart(fit(rows, options).model.codebook,
+                  {12 - s, 3 - t, 12, 3 - t, 12 + s, 3 - t, 12 - s, 3 + t, 12, 3 + t, 12 + s, 3 + t}),
+            1e-14);
+  options.width = 2;
+  options.height = 3;
+  EXPECT_LT(apart(fit(rows, options).model.codebook,
+                  {12 - s, 3 - t, 12 - s, 3 + t, 12, 3 - t, 12, 3 + t, 12 + s, 3 - t, 12 + s, 3 + t}),
+            1e-14);
+  // Odd hexagonal rows stand half a column to the right of the even ones: at −3/5, 1/5 and 1, beside −1, −1/5 and 3/5.
+  options.width = 3;
+  options.height = 2;
+  options.lattice = som::lattice::hexagonal;
+  EXPECT_LT(apart(fit(rows, options).model.codebook, {12 - s, 3 - t, 12 - s / 5, 3 - t, 12 + s * 3 / 5, 3 - t,
+                                                      12 - s * 3 / 5, 3 + t, 12 + s / 5, 3 + t, 12 + s, 3 + t}),
+            1e-14);
+  // Weights count: without the first two rows the second axis has the only variance, 1.
+  const std::vector<TypeParam> weights{0, 0, 3, 3};
+  options.lattice = som::lattice::rectangular;
+  options.width = 2;
+  options.height = 1;
+  EXPECT_LT(apart(fit(rows, options, weights).model.codebook, {12, 2, 12, 4}), 1e-14);
+}
+
+// Rows on a line, or in one column: the second axis adds nothing.
+TYPED_TEST(SomFit, PrincipalPlaneOfALine) {
+  som::options options = only_the_start(som::initialization::principal_plane);
+  options.width = 2;
+  options.height = 2;
+  const table<TypeParam> line{4, 2, {0, 0, 1, 2, 2, 4, 3, 6}}, column{2, 1, {-5, 1}};
+  const double s = std::sqrt(1.25);
+  EXPECT_LT(apart(fit(line, options).model.codebook,
+                  {1.5 - s, 3 - 2 * s, 1.5 + s, 3 + 2 * s, 1.5 - s, 3 - 2 * s, 1.5 + s, 3 + 2 * s}),
+            1e-14);
+  EXPECT_LT(apart(fit(column, options).model.codebook, {-5, 1, -5, 1}), 1e-14);
 }
 
 TYPED_TEST(SomFit, SampledRowsAreRowsAndRandomValuesLieBetweenTheExtremes) {
   const table<TypeParam> rows = clouds<TypeParam>(50, 2);
-  som::options options;
+  som::options options = only_the_start(som::initialization::sampled_rows);
   options.width = 5;
   options.height = 5;
-  options.training = som::training::online;
-  options.epochs = 1;
-  options.rate = {1e-300, 1e-300};  // so small that the first codebook is the last
-  options.init = som::initialization::sampled_rows;
   const std::vector<double> sampled = fit(rows, options).model.codebook;
   std::vector<std::size_t> chosen;
   for (std::size_t u = 0; u < 25; ++u) {

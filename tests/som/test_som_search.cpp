@@ -100,6 +100,12 @@ TYPED_TEST(SomSearch, AwkwardSizes) {
   }
 }
 
+// As many panels as make the number of groups the limit.
+TYPED_TEST(SomSearch, ManyUnitsOfManyColumns) {
+  const som::model map = som_reference::random_map(190, 137, 64, som::lattice::rectangular, false);
+  expect_exact<TypeParam>(map, clouds<TypeParam>(7, 64).view(), "many units");
+}
+
 // Units that rounding cannot tell from one another: the lowest of equals, and the nearest of nearly equals.
 TYPED_TEST(SomSearch, TiesAndNearTies) {
   for (const som::metric metric : metrics) {

@@ -2,68 +2,22 @@
 // Build it with the library and run it on a machine with a GPU; it prints milliseconds (median of the replays).
 #include <cuda_runtime_api.h>
 
-#include <algorithm>
 #include <cstdio>
-#include <random>
 #include <stdexcept>
 #include <string>
-#include <vector>
 
 #include <shoal/gmm/parameters.hpp>
 
 #include "../../../tests/gmm/cuda/device_mixture.hpp"
 #include "../../../tests/gmm/kernel_checks.hpp"
 #include "../../../tests/gmm/reference.hpp"
+#include "timing.hpp"
 
 namespace {
 
 using shoal::gmm::covariance_type;
-
-double median_milliseconds(cudaStream_t stream, cudaGraphExec_t graph, int repeats) {
-  cudaEvent_t begin{}, end{};
-  cudaEventCreate(&begin);
-  cudaEventCreate(&end);
-  std::vector<float> times;
-  for (int i = 0; i < repeats + 3; ++i) {
-    cudaEventRecord(begin, stream);
-    cudaGraphLaunch(graph, stream);
-    cudaEventRecord(end, stream);
-    shoal::cuda::check(cudaEventSynchronize(end), "finish its work");
-    float time = 0;
-    cudaEventElapsedTime(&time, begin, end);
-    if (i >= 3) times.push_back(time);
-  }
-  std::nth_element(times.begin(), times.begin() + repeats / 2, times.end());
-  return static_cast<double>(times[static_cast<std::size_t>(repeats / 2)]);
-}
-
-template <class Work>
-double time_graph(cudaStream_t stream, const Work& work, int repeats) {
-  cudaGraph_t graph{};
-  cudaGraphExec_t executable{};
-  shoal::cuda::check(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal), "capture a graph");
-  work();
-  shoal::cuda::check(cudaStreamEndCapture(stream, &graph), "capture a graph");
-  shoal::cuda::check(cudaGraphInstantiate(&executable, graph, 0), "make a graph");
-  const double time = median_milliseconds(stream, executable, repeats);
-  cudaGraphExecDestroy(executable);
-  cudaGraphDestroy(graph);
-  return time;
-}
-
-// Rows near the means, made on the host for a few and repeated with a shift of a few units in the last place.
-std::vector<float> rows_of(const shoal::gmm::model& mixture, std::size_t count) {
-  const std::size_t some = std::min<std::size_t>(count, 16384);
-  const std::vector<float> few = reference::random_rows<float>(mixture, some, mixture.columns, 2);
-  std::vector<float> rows(count * mixture.columns);
-  std::mt19937 engine(3);
-  for (std::size_t r = 0; r < count; ++r) {
-    const std::size_t from = r < some ? r : engine() % some;
-    std::copy_n(few.begin() + static_cast<std::ptrdiff_t>(from * mixture.columns), mixture.columns,
-                rows.begin() + static_cast<std::ptrdiff_t>(r * mixture.columns));
-  }
-  return rows;
-}
+using timing::rows_of;
+using timing::time_graph;
 
 void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread,
                 shoal::precision precision = shoal::precision::float32) {

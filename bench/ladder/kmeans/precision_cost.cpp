@@ -29,7 +29,8 @@ outcome run(const shape& s, const std::vector<float>& values, const std::vector<
   shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
   outcome made;
   made.labels.resize(s.rows);
-  made.labelled = shoal::kmeans::predict_on_device(rows, {s.clusters, s.columns, first, {}}, made.labels.data());
+  made.labelled =
+      shoal::kmeans::predict_on_device(rows, {s.clusters, s.columns, first, {}}, made.labels.data()).inertia;
   const auto stepper =
       shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
   stepper->seed(0);
@@ -40,7 +41,8 @@ outcome run(const shape& s, const std::vector<float>& values, const std::vector<
   }
   shoal::cuda::device_rows<float> exact_rows(exact, context, {&source, nullptr, 1});
   made.inertia = shoal::kmeans::predict_on_device(exact_rows, {s.clusters, s.columns, stepper->centroids(), {}},
-                                                  static_cast<std::int32_t*>(nullptr));
+                                                  static_cast<std::int32_t*>(nullptr))
+                     .inertia;
   return made;
 }
 

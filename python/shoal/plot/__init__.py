@@ -1,9 +1,10 @@
 """Pictures of fits, drawn with matplotlib.
 
 Every function takes ``ax=None``: the axes to draw on, or none to make a new figure. Every function returns the axes.
-They take fitted estimators of shoal and of scikit-learn alike, since the attributes have the same names.
+They take fitted estimators of shoal and of scikit-learn alike, since the attributes have the same names. Maps are shoal's
+alone.
 
-Two rules hold for all of them. **Large data are thinned out**: at most ``max_points`` rows are drawn, one from each of
+Two rules hold for all of them. **Large data are thinned out**, except where rows are only counted: at most ``max_points`` rows are drawn, one from each of
 as many equal stretches of the data, at a place in the stretch that a hash of its number fixes, so that the same data
 give the same picture and no period in the rows shows; the picture says how many rows it shows. Only these rows are read,
 converted and given to the estimator, so a memory-mapped file or an array on a GPU stays where it is. **Colours** are
@@ -18,8 +19,19 @@ except ImportError as error:
 
 from ._convergence import convergence
 from ._data import data
+from ._maps import component_planes, hit_map, u_matrix, unit_labels
 from ._responsibilities import responsibilities
 from ._selection import selection
 from ._silhouette import silhouette
 
-__all__ = ["convergence", "data", "responsibilities", "selection", "silhouette"]
+__all__ = [
+    "component_planes",
+    "convergence",
+    "data",
+    "hit_map",
+    "responsibilities",
+    "selection",
+    "silhouette",
+    "u_matrix",
+    "unit_labels",
+]

@@ -7,15 +7,16 @@ from . import _fits, _style
 
 
 def convergence(estimator, *, label=None, ax=None):
-    """The mean log-likelihood of a mixture, or the inertia of k-means, at each iteration.
+    """The mean log-likelihood of a mixture, the inertia of k-means or the quantization error of a map, at each iteration.
 
     Point i is the figure of the model that iteration i started from: ``lower_bounds_`` of a mixture (natural logarithm,
-    per unit of weight), ``inertias_`` of k-means (squared units of the data). Called again with the same axes, it draws
+    per unit of weight), ``inertias_`` of k-means (squared units of the data), ``quantization_errors_`` of a map (in its
+    metric). Called again with the same axes, it draws
     the next fit in the next colour.
 
     Parameters
     ----------
-    estimator : fitted GaussianMixture or KMeans, or sequence of float
+    estimator : fitted GaussianMixture, KMeans or SelfOrganizingMap, or sequence of float
         A fit, or its figures.
     label : str, optional
         Name of the fit in the legend.
@@ -78,7 +79,10 @@ def convergence(estimator, *, label=None, ax=None):
 
 
 def _history(estimator):
-    if hasattr(estimator, "fit"):
+    if _fits.is_map(estimator):
+        _fits.check_map(estimator)
+        estimator, word = estimator.quantization_errors_, "quantization error"
+    elif hasattr(estimator, "fit"):
         _fits.check_estimator(estimator)
         name, word = (
             ("lower_bounds_", "mean log-likelihood") if _fits.is_mixture(estimator) else ("inertias_", "inertia")

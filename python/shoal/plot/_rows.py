@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from .._device_arrays import copied_to_host
+
 DEFAULT_MAX_POINTS = 5000
 
 
@@ -36,11 +38,7 @@ def drawing_order(count):
 
 def to_host(values):
     """A NumPy array of anything array-like, from a GPU too."""
-    if hasattr(values, "detach"):  # PyTorch
-        values = values.detach().cpu()
-    elif hasattr(values, "get") and hasattr(values, "__cuda_array_interface__"):  # CuPy
-        values = values.get()
-    return np.asarray(values)
+    return np.asarray(copied_to_host(values))
 
 
 class Sample:

@@ -2,7 +2,7 @@
 
 import numpy as np
 from matplotlib import patheffects
-from matplotlib.colors import to_rgb
+from matplotlib.colors import LinearSegmentedColormap, to_rgb
 
 # Okabe & Ito (2008), "Color universal design". Their yellow and black, which vanish on paper and in text, are darkened
 # and lightened, as in the reports of the command line.
@@ -12,6 +12,8 @@ MUTED = "#5c6670"
 GRID = "#e7eaed"
 AXIS = "#aeb6be"
 LEGEND_GROUPS = 8
+# Values from pale to dark blue, the lightness falling all the way; the reports of the command line have the same.
+VALUES = LinearSegmentedColormap.from_list("shoal", ["#f7f4e8", "#86bed6", "#0072b2", "#0b1d33"])
 
 
 def colour(group):
@@ -37,6 +39,11 @@ def blend(shares):
     """Colours mixed in proportion to each row of ``shares``, as light mixes (in linear RGB, not in its encoding)."""
     base = _linear(colours(np.arange(shares.shape[1])))
     return np.clip(_encoded(shares @ base), 0, 1)
+
+
+def is_dark(colours):
+    """Whether white text is read more easily than dark text on each RGB row."""
+    return _linear(colours) @ [0.2126, 0.7152, 0.0722] < 0.3
 
 
 def halo(width=3):

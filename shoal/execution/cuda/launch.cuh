@@ -24,8 +24,8 @@ __device__ inline void wait_for_predecessor() {
 
 /// Launches a kernel that calls wait_for_predecessor(), so that its launch is under way while the work before it ends.
 template <class... Parameters, class... Arguments>
-void launch_in_turn(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared,
-                    cudaStream_t stream, const Arguments&... arguments) {
+void launch_in_turn(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared, cudaStream_t stream,
+                    const Arguments&... arguments) {
   if (shared > ordinary_shared_bytes) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "give a kernel shared memory");

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include <shoal/estimation/cuda/device_data.hpp>
+#include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_expectation_maximization.hpp>
 #include <shoal/gmm/cuda/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
@@ -35,6 +36,8 @@ class cuda_backend final : public backend<Scalar> {
   double predict(const model& model, const prediction<Scalar>& out) override {
     return predict_on_device(data_->rows(), model, out);
   }
+
+  statistics expectation(const model& model) override { return expectation_on_device(data_->rows(), model); }
 
   std::string hardware() const override { return data_->hardware(); }
 

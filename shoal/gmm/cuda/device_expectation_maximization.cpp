@@ -8,6 +8,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
+#include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
 #include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/initialize.hpp>
@@ -44,16 +45,9 @@ class device_expectation_maximization final : public mixture_stepper {
         first_model_(std::move(first_model)),
         layout_(options.covariance_type, options.components, rows.columns()),
         parts_(rows.group(), layout_, options.regularization),
+        expectation_(rows, layout_),
         many_steps_(rows.group().size() == 1 && rows.resident()) {
-    cuda::device_group& group = rows.group();
-    for (std::size_t g = 0; g < group.size(); ++g) {
-      const cuda::device_scope scope(group[g].device);
-      accumulators_.push_back(
-          make_device_accumulator<Scalar>({layout_, rows.share_rows(g), group[g].multiprocessors, group[g].shared_bytes,
-                                           rows.weighted(), group.precision()}));
-      statistics_.emplace_back(layout_.size());
-    }
-    const cuda::device_scope scope(group[0].device);
+    const cuda::device_scope scope(rows.group()[0].device);
     for (std::size_t i = 0; i < graphs_in_flight; ++i) passed_.emplace_back();
   }
 
@@ -88,9 +82,8 @@ class device_expectation_maximization final : public mixture_stepper {
 
   double score() override {
     make_ready();
-    sum_all_rows();
-    const cuda::device_scope scope(rows_.group()[0].device);
-    const std::vector<double> sums = statistics_[0].download(layout_.component(0), rows_.group()[0].compute);
+    expectation_.sum_all_rows(parts_);
+    const std::vector<double> sums = expectation_.download(layout_.component(0));
     return sums[statistics_layout::log_likelihood()] / sums[statistics_layout::total_weight()];
   }
 
@@ -174,28 +167,9 @@ class device_expectation_maximization final : public mixture_stepper {
   }
 
   void enqueue_step() {
-    sum_all_rows();
-    parts_.maximise(statistics_[0].data());
+    expectation_.sum_all_rows(parts_);
+    parts_.maximise(expectation_.sums());
     parts_.broadcast();
-  }
-
-  // Leaves the statistics of all rows on the first GPU.
-  void sum_all_rows() {
-    cuda::device_group& group = rows_.group();
-    for (std::size_t g = 0; g < group.size(); ++g) {
-      const cuda::device_scope scope(group[g].device);
-      accumulators_[g]->clear(parts_.parameters(g), group[g].compute);
-    }
-    rows_.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-      accumulators_[g]->add(piece, parts_.parameters(g), group[g].compute);
-    });
-    std::vector<double*> sums;
-    for (std::size_t g = 0; g < group.size(); ++g) {
-      const cuda::device_scope scope(group[g].device);
-      sums.push_back(statistics_[g].data());
-      accumulators_[g]->merge(sums[g], parts_.parameters(g), group[g].compute);
-    }
-    group.sum_on_first(sums, sums[0], layout_.size());
   }
 
   // Does for the last step what the GPU leaves to the host.
@@ -209,9 +183,7 @@ class device_expectation_maximization final : public mixture_stepper {
   // The GPU stopped before it changed anything, so model and statistics are those of the step's start.
   void fill_empty_components() {
     const model& start = current();
-    statistics sums(layout_);
-    const std::vector<double> values = statistics_[0].download(layout_.size(), rows_.group()[0].compute);
-    std::copy(values.begin(), values.end(), sums.values().begin());
+    const statistics sums = expectation_.download();
     const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, context_.workers);
     model next = start;
     const std::vector<std::size_t> empty =
@@ -228,9 +200,8 @@ class device_expectation_maximization final : public mixture_stepper {
   first_model_function first_model_;
   statistics_layout layout_;
   device_parts<Scalar> parts_;
+  device_expectation<Scalar> expectation_;
   bool many_steps_;
-  std::vector<std::unique_ptr<device_accumulator<Scalar>>> accumulators_;
-  std::vector<cuda::device_buffer<double>> statistics_;
   cuda::graph one_step_;
   cuda::graph some_steps_;
   std::vector<cuda::event> passed_;  // [graphs_in_flight]

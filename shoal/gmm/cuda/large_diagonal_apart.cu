@@ -145,11 +145,10 @@ __global__ void __launch_bounds__(threads, 2)
     const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);
     const bool near = own.norm <= far_norm;
     const bool counts = inside && near && weight > 0;
-    const float density = own.greatest + log2f(own.sum);
-    mixture.shifts[row] = counts ? density - log2f(weight) : INFINITY;
+    const double log_density = write_row(mixture, row, own.greatest, log2f(own.sum), weight, counts);
     if (inside && !near) atomicOr(&shared.far[in_tile / 32], 1U << in_tile % 32);
     atomicMax(&shared.greatest_weight, __float_as_int(weight));  // of integers: like floats that are not negative
-    if (counts) likelihood = static_cast<double>(weight) * (ln_2 * static_cast<double>(density) + *mixture.log_shift);
+    if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
   likelihood = warp_sum(likelihood);

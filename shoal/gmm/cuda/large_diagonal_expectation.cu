@@ -254,12 +254,16 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const bool near = norm <= far_norm && tile.beyond[in_tile] == 0;
     const bool counts = inside && near && weight > 0;
     // In a wide frame the row's greatest term is what refine() goes on from.
-    const float shift = wide ? own.greatest : own.greatest + (log_sum - log2f(weight));
+    const bool apart = wide || mixture.log_sums != nullptr;
+    const float shift = apart ? own.greatest : own.greatest + (log_sum - log2f(weight));
     const bool found = wide ? inside && tile.beyond[in_tile] == 0 : counts;
     mixture.shifts[row] = found ? shift : INFINITY;
+    if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
+    const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
+    if (mixture.log_densities != nullptr && near) mixture.log_densities[row] = log_density;
     if constexpr (Spherical) mixture.norms[row] = near ? tile.norm[in_tile] : 0.0F;
     if (inside && !near) atomicOr(&tile.far[in_tile / 32], 1U << in_tile % 32);
-    if (counts) likelihood = static_cast<double>(weight) * (ln_2 * static_cast<double>(density) + *mixture.log_shift);
+    if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
   likelihood = warp_sum(likelihood);

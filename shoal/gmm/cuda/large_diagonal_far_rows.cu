@@ -59,16 +59,18 @@ __global__ void __launch_bounds__(threads)
         double sum = 0;
         for (int k = thread; k < mixture.components; k += 32) {
           const double ratio = logarithms[k] - greatest;
-          if (ratio >= -negligible_log_ratio<float>) sum += exp(ratio);
+          if (ratio >= -mixture.negligible) sum += exp(ratio);
         }
         sum = warp_sum(sum);
         for (int k = thread; k < mixture.components; k += 32) {
           const double ratio = logarithms[k] - greatest;
           mixture.terms[term_place(mixture.tiles, k, index)] =
-              ratio >= -negligible_log_ratio<float> ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
+              ratio >= -mixture.negligible ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
         }
         __syncwarp();
-        if (weight > 0) likelihood += weight * (greatest + log(sum) + *mixture.log_shift);
+        const double log_density = greatest + log(sum) + *mixture.log_shift;
+        if (mixture.log_densities != nullptr && thread == 0) mixture.log_densities[index] = log_density;
+        if (weight > 0) likelihood += weight * log_density;
       }
     }
     if (thread == 0 && any) {
@@ -187,14 +189,17 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-void far_rows(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_rows");
+  cuda::check_launch("far_responsibilities");
+}
+
+void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   // Mostly there is nothing to do, and many blocks cost more than a few.
   const int some = std::min(mixture.lanes, std::max(1, most_blocks / mixture.components));
   const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(some));
   moments_kernel<<<grid, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_rows");
+  cuda::check_launch("far_moments");
 }
 
 }  // namespace shoal::gmm::large_diagonal

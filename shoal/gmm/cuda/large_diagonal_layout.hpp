@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <shoal/gmm/tuning.hpp>
+
 namespace shoal::gmm::large_diagonal {
 
 inline constexpr int most_columns = 128;
@@ -67,6 +69,8 @@ struct problem {
   int lanes = 0;
   int section_rows = 0;  ///< rows that a lane takes at a time; divides cuda::piece_unit
   bool spherical = false;
+  double negligible = negligible_log_ratio<float>;  ///< responsibilities below exp(−this) that are found again by
+                                                    ///< themselves, as those of far rows are, are zero
 
   const float* centres = nullptr;  ///< device_components<float>
   const float* offsets = nullptr;
@@ -87,11 +91,14 @@ struct problem {
   float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
   float* own_constants = nullptr;     ///< [tiles · 128] ln πₖ + Σ ln s
 
-  float* terms = nullptr;    ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
-                             ///< responsibility
-  float* shifts = nullptr;   ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
-  float* norms = nullptr;    ///< [chunk_rows] ‖z‖², spherical
-  int* exponents = nullptr;  ///< [chunk_rows / tile_rows] of a tile's greatest weight
+  float* terms = nullptr;     ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
+                              ///< responsibility
+  float* shifts = nullptr;    ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
+  float* log_sums = nullptr;  ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
+                              ///< then the greatest of them; null: the two are one shift
+  double* log_densities = nullptr;           ///< [chunk_rows] ln p(x); null where it is not asked for
+  float* norms = nullptr;                    ///< [chunk_rows] ‖z‖², spherical
+  int* exponents = nullptr;                  ///< [chunk_rows / tile_rows] of a tile's greatest weight
   std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
   unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w

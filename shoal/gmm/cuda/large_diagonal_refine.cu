@@ -19,10 +19,6 @@ constexpr int row_groups = block_rows / 4;
 constexpr int block_threads = parts * row_groups;
 constexpr int threads = block_threads * (tile_rows / block_rows);
 
-// A term this far below its row's greatest, in bits, counts as nothing, whatever the products' errors are: with
-// large::wide_squared_distance they are less than a bit each.
-constexpr float negligible = static_cast<float>(negligible_log_ratio<float>) * log2_of_e + 2;
-
 // What is known of a row, in bits.
 struct row_state {
   float greatest = -INFINITY;
@@ -62,6 +58,9 @@ __global__ void __launch_bounds__(threads)
   const int part = thread % block_threads / row_groups;
   // Four neighbours in memory are four rows; which ones depends on whether the component is odd, as its part is.
   const int in_tile = thread / block_threads * block_rows + (thread % row_groups ^ part % 2 * 4) * 4;
+  // A term this far below its row's greatest, in bits, counts as nothing, whatever the products' errors are: with
+  // large::wide_squared_distance they are less than a bit each.
+  const float negligible = static_cast<float>(mixture.negligible) * log2_of_e + 2;
   float least[4];
 #pragma unroll
   for (int i = 0; i < 4; ++i) least[i] = mixture.shifts[first + in_tile + i] - negligible;
@@ -103,11 +102,9 @@ __global__ void __launch_bounds__(threads)
     const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);
     const bool near = all.norm <= far_norm;
     const bool counts = inside && near && weight > 0;
-    const float density = all.greatest + log2f(all.sum);
-    mixture.shifts[row] = counts ? density - log2f(weight) : INFINITY;
+    const double log_density = write_row(mixture, row, all.greatest, log2f(all.sum), weight, counts);
     const unsigned far_mask = __ballot_sync(~0U, inside && !near);
-    const double likelihood =
-        counts ? static_cast<double>(weight) * (ln_2 * static_cast<double>(density) + *mixture.log_shift) : 0.0;
+    const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
     const double likelihood_sum = warp_sum(likelihood);
     const double weight_sum = warp_sum(static_cast<double>(weight));
     if (lane == 0) {

@@ -44,4 +44,17 @@ __device__ inline float power_of_two(float exponent) {
 inline constexpr float log2_of_e = 1.44269504088896341F;
 inline constexpr double ln_2 = 0.693147180559945309417;
 
+// Writes what was found of a row whose terms have nothing in common beside them: the greatest of them and log₂ of
+// their sum beside it. A row that does not count, a far or weightless one, has no shift. Returns ln p(x).
+__device__ inline double write_row(const problem& mixture, int row, float greatest, float log_sum, float weight,
+                                   bool counts) {
+  const float density = greatest + log_sum;
+  const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
+  const float shift = mixture.log_sums != nullptr ? greatest : density - log2f(weight);
+  mixture.shifts[row] = counts ? shift : INFINITY;
+  if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
+  if (mixture.log_densities != nullptr) mixture.log_densities[row] = log_density;
+  return log_density;
+}
+
 }  // namespace shoal::gmm::large_diagonal

@@ -16,11 +16,14 @@ namespace shoal::gmm::large {
 namespace {
 
 // Components in shared memory at a time; while they are used, the next ones arrive.
-constexpr int stage_components(int groups) {
-  const int some = stage_bytes(groups) / (record_size(groups) * 16);
+constexpr int stage_components(int groups, int products) {
+  const int some = stage_bytes(groups) / (record_size(groups, products) * 16);
   return some < 1 ? 1 : some;
 }
-constexpr int stage_size(int groups) { return stage_components(groups) * record_size(groups); }
+constexpr int stage_size(int groups, int products) {
+  return stage_components(groups, products) * record_size(groups, products);
+}
+constexpr int stages_bytes(int groups, int products) { return 2 * stage_size(groups, products) * 16; }
 
 // What a thread knows of the row that it owns while the components pass by.
 struct row_state {
@@ -118,9 +121,10 @@ __device__ void partial_norms(const uint4* record, const Rows& rows, float (&nor
   constexpr bool split_before = std::is_same_v<Rows, split_rows<steps>[Tiles]>;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int t = thread % 4;
-  const uint4* const factor = record + thread;
-  const float4* const scales = reinterpret_cast<const float4*>(record + record_scales(Groups)) + t;
-  const float2* const offsets = reinterpret_cast<const float2*>(record + record_offsets(Groups)) + t;
+  using terms = column_terms<Products>;
+  const terms* const factor = reinterpret_cast<const terms*>(record) + thread;
+  const float4* const scales = reinterpret_cast<const float4*>(record + record_scales(Groups, Products)) + t;
+  const float2* const offsets = reinterpret_cast<const float2*>(record + record_offsets(Groups, Products)) + t;
   float y[Tiles][Groups][4];
 #pragma unroll
   for (int n = 0; n < Groups; ++n) {
@@ -151,7 +155,7 @@ __device__ void partial_norms(const uint4* record, const Rows& rows, float (&nor
 #pragma unroll
     for (int n = 2 * step; n < Groups; n += 2) {
       constexpr int most = 2;
-      uint4 u[most];
+      terms u[most];
 #pragma unroll
       for (int i = 0; i < most; ++i) {
         if (n + i < Groups) u[i] = factor[tile_index(Groups, step, n + i) * 32];
@@ -163,8 +167,13 @@ __device__ void partial_norms(const uint4* record, const Rows& rows, float (&nor
           if (n + i >= Groups) continue;
 #pragma unroll
           for (int tile = 0; tile < Tiles; ++tile) {
-            multiply_add(y[tile][n + i], product == 0 ? low[tile] : high[tile], product == 1 ? u[i].z : u[i].x,
-                         product == 1 ? u[i].w : u[i].y);
+            if constexpr (Products == 3) {
+              if (product == 1) {
+                multiply_add(y[tile][n + i], high[tile], u[i].z, u[i].w);
+                continue;
+              }
+            }
+            multiply_add(y[tile][n + i], product == 0 ? low[tile] : high[tile], u[i].x, u[i].y);
           }
         }
       }
@@ -210,7 +219,8 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     expectation_kernel(const problem mixture, const chunk rows) {
   if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.apart != 0) != Apart) return;
   constexpr int tiles = row_tiles(Groups);
-  constexpr int batch = stage_components(Groups);
+  constexpr int batch = stage_components(Groups, Products);
+  constexpr int size = record_size(Groups, Products);
   extern __shared__ uint4 stages[];
   const int word = static_cast<int>(blockIdx.x) * block_warps(Groups) + static_cast<int>(threadIdx.x) / 32;
   const int first = word * word_rows;
@@ -221,8 +231,8 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     const int begin = number * batch;
     const int some = min(batch, mixture.components - begin);
     if (some > 0) {
-      copy_stage(stages + number % 2 * stage_size(Groups),
-                 mixture.records + static_cast<std::size_t>(begin) * record_size(Groups), some * record_size(Groups));
+      copy_stage(stages + number % 2 * stage_size(Groups, Products),
+                 mixture.records + static_cast<std::size_t>(begin) * size, some * size);
     }
     end_stage();
   };
@@ -245,7 +255,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       fetch(number + 1);
       wait_for_stage();
       __syncthreads();
-      const uint4* record = stages + number % 2 * stage_size(Groups);
+      const uint4* record = stages + number % 2 * stage_size(Groups, Products);
       const int some = min(batch, mixture.components - number * batch);
       for (int i = 0; i < some; ++i) {
         float norms[tiles][2];
@@ -255,13 +265,14 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
           partial_norms<Groups, Products, tiles>(record, split_x, norms);
         }
         const float norm = owned_norm(norms);
-        const float term = fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups)));
+        const float term =
+            fmaf(norm, -0.5F, *reinterpret_cast<const float*>(record + record_constant(Groups, Products)));
         if (owner) {
           *to = term;
           state.add(term, norm);
         }
         to += mixture.chunk_rows;
-        record += record_size(Groups);
+        record += size;
       }
       __syncthreads();
     }
@@ -278,9 +289,9 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     mixture.shifts[row] = counts ? make_float2(state.greatest, log_sum - (rows.weights == nullptr ? 0 : logf(weight)))
                                  : make_float2(0.0F, INFINITY);
   }
-  const double likelihood = counts ? static_cast<double>(weight) * (static_cast<double>(state.greatest) +
-                                                                    static_cast<double>(log_sum) + *mixture.log_shift)
-                                   : 0.0;
+  const double log_density = static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.log_shift;
+  if (mixture.log_densities != nullptr && inside && near) mixture.log_densities[row] = log_density;
+  const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
   const double likelihoods = warp_sum(likelihood);
   const double weights = warp_sum(static_cast<double>(weight));
   if (thread == 0) {
@@ -292,7 +303,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
 template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int warps = block_warps(Groups);
-  constexpr int bytes = 2 * stage_size(Groups) * 16;
+  constexpr int bytes = stages_bytes(Groups, Products);
   const int words = (rows.count + word_rows - 1) / word_rows;
   for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
     cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
@@ -302,6 +313,8 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
 }
 
 }  // namespace
+
+std::size_t expectation_bytes(int groups) { return static_cast<std::size_t>(stages_bytes(groups, 3)); }
 
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   with_compiled_products(mixture.products, [&](auto products) {

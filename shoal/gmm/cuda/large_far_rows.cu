@@ -55,16 +55,18 @@ __global__ void __launch_bounds__(threads) responsibilities_kernel(const problem
       double sum = 0;
       for (int k = thread; k < mixture.components; k += 32) {
         const double ratio = logarithms[k] - greatest;
-        if (ratio >= -negligible_log_ratio<float>) sum += exp(ratio);
+        if (ratio >= -mixture.negligible) sum += exp(ratio);
       }
       sum = warp_sum(sum);
       for (int k = thread; k < mixture.components; k += 32) {
         const double ratio = logarithms[k] - greatest;
         mixture.terms[k * mixture.chunk_rows + static_cast<std::size_t>(index)] =
-            ratio >= -negligible_log_ratio<float> ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
+            ratio >= -mixture.negligible ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
       }
       __syncwarp();
-      if (weight > 0) likelihood += weight * (greatest + log(sum) + *mixture.double_log_shift);
+      const double log_density = greatest + log(sum) + *mixture.double_log_shift;
+      if (mixture.log_densities != nullptr && thread == 0) mixture.log_densities[index] = log_density;
+      if (weight > 0) likelihood += weight * log_density;
     }
     if (thread == 0 && mixture.far_masks[word] != 0) {
       mixture.word_sums[word].x += likelihood;
@@ -127,12 +129,15 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
 
 }  // namespace
 
-void far_rows(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_rows");
+  cuda::check_launch("far_responsibilities");
+}
+
+void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.lanes));
   moments_kernel<<<grid, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_rows");
+  cuda::check_launch("far_moments");
 }
 
 }  // namespace shoal::gmm::large

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <shoal/gmm/tuning.hpp>
+
 namespace shoal::gmm::large {
 
 /// Columns are padded to groups of 8, the width of a tensor-core tile; a kernel is compiled for a number of groups.
@@ -37,12 +39,17 @@ constexpr int tile_index(int groups, int m, int n) { return m * groups - m * (m 
 constexpr int tile_count(int groups) { return tile_index(groups, steps_of(groups), 2 * steps_of(groups)); }
 
 /// What the expectation step needs of one component, in units of 16 bytes: the tiles of the scaled factor,
-/// [tile][thread] two float16 terms of four elements; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of columns; b₀, b₁ for each
-/// pair; the log-constant. In a frame that all components share, b is what is left of y at the frame's centre.
-constexpr int record_scales(int groups) { return tile_count(groups) * 32; }
-constexpr int record_offsets(int groups) { return record_scales(groups) + 8 * steps_of(groups); }
-constexpr int record_constant(int groups) { return record_offsets(groups) + 4 * steps_of(groups); }
-constexpr int record_size(int groups) { return record_constant(groups) + 1; }
+/// [tile][thread] two float16 terms of four elements, or the first alone; s₀, s₁, −c₀s₀, −c₁s₁ for each pair of
+/// columns; b₀, b₁ for each pair; the log-constant. In a frame that all components share, b is what is left of y at the
+/// frame's centre.
+constexpr int record_scales(int groups, int products) { return tile_count(groups) * (products == 3 ? 32 : 16); }
+constexpr int record_offsets(int groups, int products) {
+  return record_scales(groups, products) + 8 * steps_of(groups);
+}
+constexpr int record_constant(int groups, int products) {
+  return record_offsets(groups, products) + 4 * steps_of(groups);
+}
+constexpr int record_size(int groups, int products) { return record_constant(groups, products) + 1; }
 
 /// Warps that share the second moments of one component, so that their sums fit into registers.
 constexpr int team_warps(int groups) { return groups <= 8 ? 1 : 4; }
@@ -91,6 +98,7 @@ struct problem {
   int lanes = 0;
   int products = 3;  ///< of float16 terms for one of float32 grade; 1: of the first terms, 11 bits, alone
   bool tied = false;
+  double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero
 
   const float* centres = nullptr;  ///< device_components<float>
   const float* offsets = nullptr;
@@ -104,22 +112,33 @@ struct problem {
   const double* double_log_shift = nullptr;
   const int* stopped = nullptr;
 
-  int* exponents = nullptr;  ///< [K][columns] of the columns' deviations under a component
-  int* peaks = nullptr;      ///< [K] exponent of the greatest element of the factor in these units; no_peak: empty
-  float2* frame = nullptr;   ///< [columns, padded] S, −mS: the units and the centre that all components share
-  int* apart = nullptr;      ///< not zero: the components are too far apart for such a frame
-  uint4* records = nullptr;  ///< [K][record_size]
+  float* deviations = nullptr;  ///< [K][columns] of the columns under a component, in float32's range
+  int* exponents = nullptr;     ///< [K][columns] their exponents
+  int* peaks = nullptr;         ///< [K] exponent of the greatest element of the factor in these units; no_peak: empty
+  float2* frame = nullptr;      ///< [columns, padded] S, −mS: the units and the centre that all components share
+  int* apart = nullptr;         ///< not zero: the components are too far apart for such a frame
+  uint4* records = nullptr;     ///< [K][record_size]
   float2* moment_scales = nullptr;  ///< [K][place] s, −cs
+  int* moments_apart = nullptr;     ///< not zero: too far apart for sums about the centre that all share
   int* coarse = nullptr;            ///< not zero: a component is out of float16's range, every row is far
 
   float* terms = nullptr;  ///< [K][chunk_rows] ln πₖN(x) − log_shift; a far row's responsibility
   float2* shifts = nullptr;  ///< [chunk_rows] greatest term, ln Σ exp(term − greatest) − ln w; ∞: far or weightless
-  unsigned* far_masks = nullptr;  ///< [chunk_rows / word_rows]
-  double2* word_sums = nullptr;   ///< [chunk_rows / word_rows] Σ w ln p, Σ w
-  double* scratch = nullptr;      ///< [far_warps][K]
-  double* sums = nullptr;         ///< [2 · lanes][K][sums_size]; the second half is of far rows
-  int* any_far = nullptr;         ///< not zero: the second half is not all zero
-  double* likelihood = nullptr;   ///< [likelihood_lanes][likelihood_sums]
+  unsigned* far_masks = nullptr;    ///< [chunk_rows / word_rows]
+  double2* word_sums = nullptr;     ///< [chunk_rows / word_rows] Σ w ln p, Σ w
+  double* log_densities = nullptr;  ///< [chunk_rows] ln p(x); null where it is not asked for
+  double* scratch = nullptr;        ///< [far_warps][K]
+  double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
+  int* any_far = nullptr;           ///< not zero: the second half is not all zero
+
+  int frame_lanes = 0;         ///< of the sums about the shared centre (large_frame_layout.hpp); 0: there are none
+  int frame_section_rows = 0;  ///< rows that such a lane takes at a time; divides cuda::piece_unit
+  std::uint16_t* placed_rows = nullptr;              ///< [step of 16 rows][term][placed_columns][row]
+  std::uint16_t* placed_responsibilities = nullptr;  ///< [tile of components][step][term][component × row]
+  int* section_exponents = nullptr;                  ///< [chunk_rows / frame_section_rows] of the greatest weights
+  double* frame_sums = nullptr;                      ///< [frame_lanes][tile][component][feature]
+  double* frame_total = nullptr;                     ///< [tile][component][feature]
+  double* likelihood = nullptr;                      ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
 };
 

@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/large_frame_layout.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 
 namespace shoal::gmm::large {
@@ -34,6 +35,9 @@ __device__ std::size_t triangle_place(int order, int row, int column) {
   return static_cast<std::size_t>(row) * order - static_cast<std::size_t>(row) * (row + 1) / 2 + column;
 }
 
+// Whether near rows were summed about the centre that all components share.
+__device__ bool has_frame(const problem& mixture) { return mixture.frame_lanes > 0 && *mixture.moments_apart == 0; }
+
 // The lanes' sum of one element of one component, times its scale.
 __device__ double lane_sum(const problem& mixture, int k, int place, double scale) {
   const auto size = static_cast<std::size_t>(sums_size(mixture.groups));
@@ -42,7 +46,7 @@ __device__ double lane_sum(const problem& mixture, int k, int place, double scal
   const int lanes = *mixture.any_far != 0 ? 2 * mixture.lanes : mixture.lanes;
   double sum = 0;
 #pragma unroll 8
-  for (int lane = 0; lane < lanes; ++lane) sum += from[lane * step];
+  for (int lane = has_frame(mixture) ? mixture.lanes : 0; lane < lanes; ++lane) sum += from[lane * step];
   return sum * scale;
 }
 
@@ -56,16 +60,56 @@ __device__ double unit_of(const problem& mixture, int k, int place) {
   return scale > 0 ? 1 / static_cast<double>(scale) : 0.0;
 }
 
+// What sums about the centre that all components share say about the component's own centre, in the columns' units.
+struct frame_element {
+  const problem& mixture;
+  const double* total;  // of the component
+  int k;
+
+  __device__ frame_element(const problem& mixture_, int k_)
+      : mixture(mixture_), total(mixture_.frame_total + static_cast<std::size_t>(k_) * tile_features), k(k_) {}
+
+  __device__ double at(feature_place place) const {
+    const auto tile = static_cast<std::size_t>(place.tile * padded_components(mixture.components));
+    return total[tile * tile_features + static_cast<std::size_t>(place.feature)];
+  }
+  __device__ double weight() const { return at(single_place(mixture.columns, mixture.columns)); }
+  // The component's centre in the frame.
+  __device__ double distance(int column) const {
+    const float2 frame = mixture.frame[column];
+    return fma(static_cast<double>(mixture.centres[static_cast<std::size_t>(k) * mixture.columns + column]),
+               static_cast<double>(frame.x), static_cast<double>(frame.y));
+  }
+  __device__ double unit(int column) const { return 1 / static_cast<double>(mixture.frame[column].x); }
+  __device__ double first(int column) const {
+    return (at(single_place(mixture.columns, column)) - weight() * distance(column)) * unit(column);
+  }
+  __device__ double second(int row, int column) const {
+    const double x = distance(row);
+    const double y = distance(column);
+    const double sum = at(pair_place(row, column)) - x * at(single_place(mixture.columns, column)) -
+                       y * at(single_place(mixture.columns, row)) + x * y * weight();
+    return sum * unit(row) * unit(column);
+  }
+};
+
 __device__ double second_moment(const problem& mixture, int k, int row, int column) {
   const int i = place_of(mixture, row);
   const int j = place_of(mixture, column);
   const double scale = unit_of(mixture, k, i) * unit_of(mixture, k, j);
-  return lane_sum(mixture, k, sums_second(mixture.groups, min(i, j), max(i, j)), scale);
+  const double sum = lane_sum(mixture, k, sums_second(mixture.groups, min(i, j), max(i, j)), scale);
+  return has_frame(mixture) ? sum + frame_element(mixture, k).second(row, column) : sum;
 }
 
 __device__ double first_moment(const problem& mixture, int k, int column) {
   const int i = place_of(mixture, column);
-  return lane_sum(mixture, k, sums_first(mixture.groups) + i, unit_of(mixture, k, i));
+  const double sum = lane_sum(mixture, k, sums_first(mixture.groups) + i, unit_of(mixture, k, i));
+  return has_frame(mixture) ? sum + frame_element(mixture, k).first(column) : sum;
+}
+
+__device__ double weight_of(const problem& mixture, int k) {
+  const double sum = lane_sum(mixture, k, sums_weight(mixture.groups), 1.0);
+  return has_frame(mixture) ? sum + frame_element(mixture, k).weight() : sum;
 }
 
 // Σ w ln p, Σ w and the number of far rows, by one block in a fixed tree; the header's last element is not used.
@@ -107,7 +151,7 @@ __global__ void __launch_bounds__(threads)
   const bool weight = row == mixture.columns;
   const bool first = !weight && column == mixture.columns;
   if (weight || first) {
-    const double sum = weight ? lane_sum(mixture, k, sums_weight(mixture.groups), 1.0) : first_moment(mixture, k, row);
+    const double sum = weight ? weight_of(mixture, k) : first_moment(mixture, k, row);
     own[mixture.tied ? static_cast<std::size_t>(row) : triangle_place(order, row, column)] = sum;
   } else if (!mixture.tied) {
     own[triangle_place(order, row, column)] = second_moment(mixture, k, row, column);

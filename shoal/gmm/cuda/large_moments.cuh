@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <cmath>
-#include <type_traits>
 
 #include <shoal/gmm/cuda/large_layout.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
@@ -53,23 +52,6 @@ __device__ inline void step_entries(const listed_row* list, int t, listed_row (&
   entry[1] = {__uint_as_float(near.z), near.w};
   entry[2] = {__uint_as_float(next.x), next.y};
   entry[3] = {__uint_as_float(next.z), next.w};
-}
-
-/// Terms of 8 columns and 16 rows as a thread holds them: high 0, high 1, and low 0, low 1 where there are two terms.
-template <int Products>
-using column_terms = std::conditional_t<Products == 3, uint4, uint2>;
-
-template <int Products>
-__device__ inline column_terms<Products> split_four(const float (&v)[4]) {
-  column_terms<Products> terms;
-  if constexpr (Products == 3) {
-    split(v[0], v[1], terms.x, terms.z);
-    split(v[2], v[3], terms.y, terms.w);
-  } else {
-    terms.x = bits_of(__floats2half2_rn(v[0], v[1]));
-    terms.y = bits_of(__floats2half2_rn(v[2], v[3]));
-  }
-  return terms;
 }
 
 /// One of the products of a tile: of three, the last one is of the high terms. Terms of 8 columns and 16 rows are the

@@ -186,6 +186,7 @@ struct component_sums {
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(const problem mixture, const chunk rows) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
   constexpr int tile_elements = tile_rows(Groups) * tile_stride(Groups);
   constexpr int tiles = section_rows / tile_rows(Groups);

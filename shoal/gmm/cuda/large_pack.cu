@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_products.cuh>
 #include <shoal/gmm/cuda/large_tuning.hpp>
@@ -21,7 +22,7 @@ constexpr int most_shift = 8;
 // Exponents of the deviations of the columns: Σ = LLᵀ with L = U⁻ᵀ, so that column i's variance is Σ_c L_ic².
 // In units of its deviation σ a column of z is at most ‖y‖, so a row whose z is beyond float16's range is farther from
 // the component than any row that belongs to it.
-__device__ void deviations(const float* upper, float* lower, int columns, int* exponents) {
+__device__ void find_deviations(const float* upper, float* lower, int columns, float* deviations, int* exponents) {
   __shared__ float reciprocals[most_columns];
   const int stride = columns + 1;
   const int c = static_cast<int>(threadIdx.x) / 4;
@@ -56,7 +57,9 @@ __device__ void deviations(const float* upper, float* lower, int columns, int* e
   variance += __shfl_xor_sync(~0U, variance, 2);
   if (c < columns && quarter == 0) {
     const double deviation = sqrt(variance);
-    exponents[c] = deviation > 0 && deviation < 1e300 ? min(max(ilogb(deviation), -125), 125) : 0;
+    const bool is_one = deviation > 0 && deviation < 1e300;
+    exponents[c] = is_one ? min(max(ilogb(deviation), -125), 125) : 0;
+    deviations[c] = is_one ? static_cast<float>(fmin(fmax(deviation, 0x1p-125), 0x1p125)) : 1.0F;
   }
   __syncthreads();
 }
@@ -80,6 +83,7 @@ __device__ bool is_empty(const problem& mixture, int k) { return mixture.log_con
 __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   extern __shared__ float memory[];
+  __shared__ float deviations[most_columns];
   __shared__ int exponents[most_columns];
   __shared__ int largest;
   const int columns = mixture.columns;
@@ -88,7 +92,7 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
   float* const upper = memory;
   if (thread == 0) largest = 0;
   load_factor(mixture, k, upper);
-  deviations(upper, memory + columns * (columns + 1), columns, exponents);
+  find_deviations(upper, memory + columns * (columns + 1), columns, deviations, exponents);
   float most = 0;
   bool finite = true;
   for (int row = thread / 32; row < columns; row += threads / 32) {
@@ -100,7 +104,10 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
   }
   atomicMax(&largest, __float_as_int(finite ? most : 1e30F));  // of integers: like floats that are not negative
   __syncthreads();
-  if (thread < columns) mixture.exponents[static_cast<std::size_t>(k) * columns + thread] = exponents[thread];
+  if (thread < columns) {
+    mixture.deviations[static_cast<std::size_t>(k) * columns + thread] = deviations[thread];
+    mixture.exponents[static_cast<std::size_t>(k) * columns + thread] = exponents[thread];
+  }
   if (thread == 0) mixture.peaks[k] = is_empty(mixture, k) ? no_peak : ilogbf(fmaxf(__int_as_float(largest), 1e-30F));
 }
 
@@ -109,10 +116,11 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
 __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
   __shared__ int apart;
+  __shared__ int moments_apart;
   const int columns = mixture.columns;
   const int column = static_cast<int>(threadIdx.x) / 4;
   const int quarter = static_cast<int>(threadIdx.x) % 4;
-  if (threadIdx.x == 0) apart = 0;
+  if (threadIdx.x == 0) apart = moments_apart = 0;
   __syncthreads();
   double sum = 0;
   int count = 0;
@@ -139,15 +147,22 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
       const float distance = ldexpf(fabsf(mixture.centres[at] - centre), -own);
       if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
         apart = 1;
+      const float deviation = mixture.deviations[at];
+      if (!(fabsf(mixture.centres[at] - centre) <= most_moments_distance(mixture.products) * deviation) ||
+          exponent - own > most_moments_ratio) {
+        moments_apart = 1;
+      }
     }
     const float scale = ldexpf(1.0F, -exponent);
-    if (!(fabsf(centre * scale) <= 1e30F)) apart = 1;
+    if (!(fabsf(centre * scale) <= 1e30F)) apart = moments_apart = 1;
     if (quarter == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
   } else if (column < 16 * steps_of(mixture.groups) && quarter == 0) {
     mixture.frame[column] = make_float2(0.0F, 0.0F);
   }
   __syncthreads();
-  if (threadIdx.x == 0) *mixture.apart = apart;
+  if (threadIdx.x != 0) return;
+  *mixture.apart = apart;
+  *mixture.moments_apart = cuda::has_warpgroup_products ? moments_apart : 1;
 }
 
 // What the expectation step and the moments read. Block k.
@@ -172,8 +187,9 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
   const float* const offset = mixture.offsets + static_cast<std::size_t>(k) * columns;
   if (thread == 0 && apart && peak + 1 - shift > factor_exponent) coarse = 1;
 
-  uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups);
-  if (thread == 0) *reinterpret_cast<float*>(record + record_constant(mixture.groups)) = mixture.log_constants[k];
+  uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups, mixture.products);
+  if (thread == 0)
+    *reinterpret_cast<float*>(record + record_constant(mixture.groups, mixture.products)) = mixture.log_constants[k];
 
   // z = s x − c s for the expectation step of components that are apart, and for the moments.
   const auto scale_of = [&](int column, int extra, float& scale, float& moved) {
@@ -184,7 +200,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
     moved = -centre[column] * scale;
     if (!(fabsf(moved) <= 1e38F)) coarse = 1;
   };
-  float4* const scales = reinterpret_cast<float4*>(record + record_scales(mixture.groups));
+  float4* const scales = reinterpret_cast<float4*>(record + record_scales(mixture.groups, mixture.products));
   for (int pair = thread; pair < 8 * steps; pair += threads) {
     float4 four;
     scale_of(2 * pair, shift, four.x, four.z);
@@ -199,7 +215,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
   }
 
   // b, from the component's centre or from the frame's: then −Uᵀ(c − m) belongs to it.
-  float* const offsets = reinterpret_cast<float*>(record + record_offsets(mixture.groups));
+  float* const offsets = reinterpret_cast<float*>(record + record_offsets(mixture.groups, mixture.products));
   for (int column = thread; column < 16 * steps; column += threads) {
     double sum = 0;
     if (column < columns && !empty) {
@@ -229,7 +245,11 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
     uint4 terms;
     split(element(row), element(row + 1), terms.x, terms.z);
     split(element(row + 8), element(row + 9), terms.y, terms.w);
-    record[i] = terms;
+    if (mixture.products == 3) {
+      record[i] = terms;
+    } else {
+      reinterpret_cast<uint2*>(record)[i] = make_uint2(terms.x, terms.y);
+    }
   }
   __syncthreads();
   if (thread == 0 && coarse != 0 && !empty) *mixture.coarse = 1;

@@ -4,6 +4,7 @@
 #include <cuda_fp16.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace shoal::gmm::large {
 
@@ -15,6 +16,23 @@ __device__ inline void split(float a, float b, std::uint32_t& high, std::uint32_
   const float2 back = __half22float2(rounded);
   high = bits_of(rounded);
   low = bits_of(__floats2half2_rn(a - back.x, b - back.y));
+}
+
+// Terms of 8 columns and 16 rows as a thread holds them: high 0, high 1, and low 0, low 1 where there are two terms.
+template <int Products>
+using column_terms = std::conditional_t<Products == 3, uint4, uint2>;
+
+template <int Products>
+__device__ inline column_terms<Products> split_four(const float (&v)[4]) {
+  column_terms<Products> terms;
+  if constexpr (Products == 3) {
+    split(v[0], v[1], terms.x, terms.z);
+    split(v[2], v[3], terms.y, terms.w);
+  } else {
+    terms.x = bits_of(__floats2half2_rn(v[0], v[1]));
+    terms.y = bits_of(__floats2half2_rn(v[2], v[3]));
+  }
+  return terms;
 }
 
 // sum (16 × 8) += a (16 × 16) · b (16 × 8)

@@ -29,6 +29,15 @@ constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }
 /// not for each component, took (2²⁰, 32, 64) from 3.99 to 3.65.
 constexpr float most_frame_distance(int products) { return products == 3 ? 16 : 4; }
 
+/// The same for moments about that centre, which lose digits with its square, and how many powers of two a column's
+/// deviations may differ by.
+constexpr float most_moments_distance(int products) { return products == 3 ? 6 : 4; }
+inline constexpr int most_moments_ratio = 5;
+/// From so many components on moments are taken about that centre: (2¹⁹, 32, 16) takes 0.543 with it and 0.438 without,
+/// with 24 components 0.600 and 0.601, (2¹⁹, 54, 32) 1.475 and 1.767, (2²⁰, 32, 64) 1.94 and 2.72. With one product
+/// (2¹⁹, 32, 16) takes 0.322 and 0.326, (2¹⁹, 54, 16) 0.596 and 0.711, (2²⁰, 32, 64) 1.09 and 1.87.
+constexpr int least_moments_components(int products) { return products == 3 ? 24 : 16; }
+
 // ---- diag and spherical ----
 
 /// Deviations that a component may be from the frame's centre in one column, and their sum of squares over all: sums

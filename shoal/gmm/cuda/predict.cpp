@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
-#include <shoal/gmm/cuda/predict_rows.hpp>
+#include <shoal/gmm/cuda/device_predictor.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -32,29 +33,30 @@ class share_predictor {
         out_(out),
         stream_(on.compute),
         step_(step_rows(layout, most_rows)),
-        rows_(layout, step_, on.multiprocessors, on.compute) {
+        predictor_(make_device_predictor<Scalar>({layout, step_, on.multiprocessors, on.shared_bytes}, on.compute)) {
     if (out.labels != nullptr) labels_.grow(step_);
     if (out.probabilities != nullptr) probabilities_.grow(step_ * components_);
     if (out.log_density != nullptr) log_density_.grow(step_);
   }
 
-  void add(const cuda::device_piece<Scalar>& piece, const device_parameters<Scalar>& parameters, std::size_t columns) {
+  void prepare(const device_parameters<Scalar>& parameters) { predictor_->prepare(parameters, stream_); }
+  void add(const cuda::device_piece<Scalar>& piece, std::size_t columns) {
     for (std::size_t begin = 0; begin < piece.count; begin += step_) {
       const std::size_t count = std::min(step_, piece.count - begin);
       const cuda::device_piece<Scalar> part{piece.rows + begin * columns,
                                             piece.weights == nullptr ? nullptr : piece.weights + begin,
                                             piece.first + begin, piece.share_first + begin, count};
-      rows_.add(part, parameters, {labels_.data(), probabilities_.data(), log_density_.data()}, stream_);
+      predictor_->add(part, {labels_.data(), probabilities_.data(), log_density_.data()}, stream_);
       copy_out(labels_, out_.labels, part.first, count, stream_);
       copy_out(probabilities_, out_.probabilities, part.first * components_, count * components_, stream_);
       copy_out(log_density_, out_.log_density, part.first, count, stream_);
     }
   }
-  typename row_predictor<Scalar>::score total() const { return rows_.total(stream_); }
+  score_sums total() const { return predictor_->total(stream_); }
 
  private:
   static std::size_t step_rows(const statistics_layout& layout, std::size_t most_rows) {
-    constexpr std::size_t unit = row_predictor<Scalar>::unit;
+    constexpr std::size_t unit = device_predictor<Scalar>::unit;
     const std::size_t row_bytes = sizeof(std::int32_t) + (layout.components() + 1) * sizeof(Scalar);
     const std::size_t units = std::max<std::size_t>(1, most_result_bytes / row_bytes / unit);
     return std::min(units * unit, std::max<std::size_t>(1, most_rows));
@@ -64,7 +66,7 @@ class share_predictor {
   prediction<Scalar> out_;
   cudaStream_t stream_;
   std::size_t step_;
-  row_predictor<Scalar> rows_;
+  std::unique_ptr<device_predictor<Scalar>> predictor_;
   cuda::device_buffer<std::int32_t> labels_;
   cuda::device_buffer<Scalar> probabilities_;
   cuda::device_buffer<Scalar> log_density_;
@@ -82,14 +84,14 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, co
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     shares.emplace_back(layout, std::min(rows.most_piece_rows(), rows.share_rows(g)), group[g], out);
+    shares[g].prepare(parts.parameters(g));
   }
-  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    shares[g].add(piece, parts.parameters(g), rows.columns());
-  });
+  rows.for_each_piece(
+      [&](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares[g].add(piece, rows.columns()); });
   double log_likelihood = 0, weight = 0;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const auto sum = shares[g].total();
+    const score_sums sum = shares[g].total();
     log_likelihood += sum.log_likelihood;
     weight += sum.weight;
   }

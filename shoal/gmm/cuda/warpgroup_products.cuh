@@ -8,7 +8,7 @@ namespace shoal::gmm {
 // Operands lie as core matrices whose rows are so many bytes apart (describe()).
 inline constexpr unsigned row_stride = 256;
 
-// d (64 × 128 or 64 × 64) = keep · d + a (64 × 16) · b (16 × 128 or 16 × 64), of float16 numbers: both from shared
+// d (64 × 128, 64 × 64 or 64 × 32) = keep · d + a (64 × 16) · b (16 × as many), of float16 numbers: both from shared
 // memory, or the first from registers.
 __device__ inline void multiply(float (&d)[64], unsigned long long a, unsigned long long b, int keep) {
   asm volatile(
@@ -46,6 +46,16 @@ __device__ inline void multiply(float (&d)[64], const unsigned (&a)[4], unsigned
         "+f"(d[41]), "+f"(d[42]), "+f"(d[43]), "+f"(d[44]), "+f"(d[45]), "+f"(d[46]), "+f"(d[47]), "+f"(d[48]),
         "+f"(d[49]), "+f"(d[50]), "+f"(d[51]), "+f"(d[52]), "+f"(d[53]), "+f"(d[54]), "+f"(d[55]), "+f"(d[56]),
         "+f"(d[57]), "+f"(d[58]), "+f"(d[59]), "+f"(d[60]), "+f"(d[61]), "+f"(d[62]), "+f"(d[63])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+}
+__device__ inline void multiply(float (&d)[16], const unsigned (&a)[4], unsigned long long b, int keep) {
+  asm volatile(
+      "{.reg .pred p;\nsetp.ne.b32 p, %21, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n32k16.f32.f16.f16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15}, "
+      "{%16, %17, %18, %19}, %20, p, 1, 1, 0;}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 }
 __device__ inline void multiply(float (&d)[32], const unsigned (&a)[4], unsigned long long b, int keep) {

@@ -1,23 +1,25 @@
 #include <shoal/gmm/cuda/worst_rows.hpp>
 
 #include <algorithm>
+#include <memory>
 
 #include <shoal/algebra/adapt.hpp>
 #include <shoal/algebra/instances/top_k.hpp>
-#include <shoal/gmm/cuda/predict_rows.hpp>
+#include <shoal/gmm/cuda/device_predictor.hpp>
 
 namespace shoal::gmm {
 namespace {
 
 // Rows that are measured between two looks of the host.
 constexpr std::size_t rows_at_once = std::size_t{1} << 20;
-static_assert(rows_at_once % row_predictor<float>::unit == 0);
+static_assert(rows_at_once % device_predictor<float>::unit == 0);
 
 template <class Scalar>
 struct measuring {
   measuring(const statistics_layout& layout, std::size_t rows, const cuda::gpu& on)
-      : predictor(layout, rows, on.multiprocessors, on.compute), log_density(rows) {}
-  row_predictor<Scalar> predictor;
+      : predictor(make_device_predictor<Scalar>({layout, rows, on.multiprocessors, on.shared_bytes}, on.compute)),
+        log_density(rows) {}
+  std::unique_ptr<device_predictor<Scalar>> predictor;
   cuda::device_buffer<Scalar> log_density;
 };
 
@@ -33,6 +35,7 @@ std::vector<std::vector<double>> worst_rows_on_devices(cuda::device_rows<Scalar>
     const std::size_t most =
         std::min({rows_at_once, rows.most_piece_rows(), std::max<std::size_t>(1, rows.share_rows(g))});
     places.emplace_back(layout, most, group[g]);
+    places[g].predictor->prepare(parts.parameters(g), group[g].compute);
   }
   const algebra::complete<algebra::top_k<double>> order(algebra::top_k<double>{count});
   auto worst = order.identity();
@@ -44,7 +47,7 @@ std::vector<std::vector<double>> worst_rows_on_devices(cuda::device_rows<Scalar>
       const cuda::device_piece<Scalar> part{piece.rows + begin * rows.columns(),
                                             piece.weights == nullptr ? nullptr : piece.weights + begin,
                                             piece.first + begin, piece.share_first + begin, some};
-      places[g].predictor.add(part, parts.parameters(g), {nullptr, nullptr, places[g].log_density.data()}, stream);
+      places[g].predictor->add(part, {nullptr, nullptr, places[g].log_density.data()}, stream);
       cuda::check(cudaMemcpyAsync(log_density.data(), places[g].log_density.data(), some * sizeof(Scalar),
                                   cudaMemcpyDeviceToHost, stream),
                   "copy from the device");

@@ -2,6 +2,7 @@
 #include <shoal/kmeans/cuda/device_backend.hpp>
 
 #include <shoal/estimation/seeding.hpp>
+#include <shoal/kmeans/cuda/device_distances.hpp>
 #include <shoal/kmeans/cuda/device_lloyd.hpp>
 #include <shoal/kmeans/first_centroids.hpp>
 
@@ -23,8 +24,16 @@ class cuda_backend final : public backend<Scalar> {
                                      limits_of(options, summary()));
   }
 
-  double predict(const model& model, std::int32_t* labels) override {
+  statistics predict(const model& model, std::int32_t* labels) override {
     return predict_on_device(data_->rows(), model, labels);
+  }
+
+  void distances(const model& model, Scalar* distances) override {
+    distances_on_device(data_->rows(), model, distances);
+  }
+
+  std::vector<std::size_t> choose_rows(const seeding_request& request) override {
+    return choose_plus_plus(data_->context(), data_->rows().data(), summary(), request, data_->seeding());
   }
 
   std::string hardware() const override { return data_->hardware(); }

@@ -212,7 +212,7 @@ template void label_on_device(cuda::device_rows<float>&, const model&, const dev
 template void label_on_device(cuda::device_rows<double>&, const model&, const device_fold<double>::labels_visitor&);
 
 template <class Scalar>
-double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels) {
+statistics predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels) {
   device_fold<Scalar> fold(rows, model.clusters);
   fold.upload(model.centroids);
   fold.begin({});
@@ -222,11 +222,11 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, st
         cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
         "copy labels from the device");
   });
-  const double inertia = fold.read_statistics().inertia;
+  statistics sums = fold.read_statistics();
   rows.group().synchronize();
-  return inertia * rows.data().weight_scale;
+  return in_callers_weights(std::move(sums), rows.data().weight_scale);
 }
-template double predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
-template double predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
+template statistics predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
+template statistics predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
 
 }  // namespace shoal::kmeans

@@ -43,11 +43,11 @@ extern template void label_on_device(cuda::device_rows<float>&, const model&,
 extern template void label_on_device(cuda::device_rows<double>&, const model&,
                                      const device_fold<double>::labels_visitor&);
 
-/// The nearest centroid of each row (lowest index on a tie), as labels[rows]; null: none are wanted. Returns the
-/// inertia Σ w‖x − c‖², in the caller's weights.
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]; null: none are wanted. Returns what the
+/// rows sum up to about the model's centroids, in the caller's weights.
 template <class Scalar>
-double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels);
-extern template double predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
-extern template double predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
+statistics predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels);
+extern template statistics predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
+extern template statistics predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
 
 }  // namespace shoal::kmeans

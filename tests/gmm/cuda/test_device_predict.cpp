@@ -91,6 +91,105 @@ TEST(DevicePredict, AgreesWithPlainLoops) {
   }
 }
 
+// float32 rows by the kernels that were chosen for them, against the same rows in float64.
+void check_against_float64(const shoal::gmm::model& model, std::vector<float> values, std::vector<float> weights = {}) {
+  const std::string what = fmt::format("{} {}x{} K={}", checks::name(model.covariance_type),
+                                       values.size() / model.columns, model.columns, model.components);
+  const std::vector<double> same(values.begin(), values.end());
+  const problem<float> coarse(std::move(values), model.columns, weights);
+  const problem<double> fine(same, model.columns, std::vector<double>(weights.begin(), weights.end()));
+  on_devices<float> coarse_devices(coarse);
+  on_devices<double> fine_devices(fine);
+  const auto got = predict(coarse_devices, coarse, model);
+  const auto expected = predict(fine_devices, fine, model);
+  const std::size_t components = model.components;
+  for (std::size_t r = 0; r < coarse.rows().rows(); ++r) {
+    // Log-densities are of rows that are at most far_norm away, or float64's, rounded to float32.
+    const double tolerance = 1e-4 + 6e-8 * std::abs(expected.log_density[r]);
+    ASSERT_NEAR(got.log_density[r], expected.log_density[r], tolerance) << what << ", row " << r;
+    const double* const theirs = &expected.probabilities[r * components];
+    double sum = 0;
+    for (std::size_t k = 0; k < components; ++k) {
+      const double probability = got.probabilities[r * components + k];
+      ASSERT_NEAR(probability, theirs[k], 3e-4 * theirs[k] + 1e-37) << what << ", row " << r << ", component " << k;
+      sum += probability;
+    }
+    ASSERT_NEAR(sum, 1.0, 1e-6 * static_cast<double>(std::max<std::size_t>(components, 4))) << what << ", row " << r;
+    const auto label = static_cast<std::size_t>(got.labels[r]);
+    ASSERT_LT(label, components) << what;
+    ASSERT_GE(theirs[label], (1 - 3e-4) * *std::max_element(theirs, theirs + components)) << what << ", row " << r;
+  }
+  ASSERT_NEAR(got.score, expected.score, 1e-5 * (1 + std::abs(expected.score))) << what;
+}
+
+std::vector<float> with_far_rows(const shoal::gmm::model& model, std::size_t rows) {
+  std::vector<float> values = reference::random_rows<float>(model, rows, model.columns, 6);
+  for (const std::size_t far : {rows / 3, rows / 2, rows - 1}) values[far * model.columns] = 5000;
+  return values;
+}
+
+TEST(DevicePredict, AgreesWithFloat64ForEveryNumberOfColumns) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const std::size_t columns : {1, 2, 7, 8, 9, 16, 17, 31, 33, 48, 54, 64, 65, 96, 100, 127, 128, 130}) {
+      const auto model = reference::random_model(type, 5, columns, 0.3, 5);
+      check_against_float64(model, with_far_rows(model, 513));
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(DevicePredict, AgreesWithFloat64ForAwkwardNumbersOfComponentsAndRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const std::size_t components : {1, 2, 31, 32, 33, 127, 128, 129, 300}) {
+      const auto model = reference::random_model(type, components, 20, 1.0, 5);
+      for (const std::size_t rows : {4, 255, 256, 1031}) {
+        check_against_float64(model, with_far_rows(model, rows), device_checks::some_weights<float>(rows));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// The same on so few rows that compute-sanitizer can follow: far ones, a frame, a wide one and none.
+TEST(DevicePredict, AgreesWithFloat64OnFewRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const double spread : {0.3, 10.0, 1000.0}) {
+      const auto model = reference::random_model(type, 35, 18, spread, 5);
+      check_against_float64(model, with_far_rows(model, 300));
+    }
+  }
+}
+
+// Too far for one frame, or for the digits of products in it.
+TEST(DevicePredict, AgreesWithFloat64WhereComponentsLieApart) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const double spread : {3.0, 30.0, 1000.0}) {
+      for (const std::size_t columns : {3, 40, 128}) {
+        const auto model = reference::random_model(type, 70, columns, spread, 5);
+        check_against_float64(model, with_far_rows(model, 700));
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// Rows without weight count in no sum and are predicted like others; a component without weight has no row.
+TEST(DevicePredict, TakesWeightlessRowsAndComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    auto model = reference::random_model(type, 6, 12, 1.0, 5);
+    model.weights[2] = 0;
+    std::vector<float> weights = device_checks::some_weights<float>(700);
+    for (std::size_t r = 0; r < weights.size(); r += 3) weights[r] = 0;
+    check_against_float64(model, with_far_rows(model, 700), weights);
+    if (HasFatalFailure()) return;
+  }
+}
+
 // Of equally probable components the lowest is the label.
 TEST(DevicePredict, BreaksTiesLikeTheCpu) {
   SHOAL_NEEDS_DEVICES(1);
@@ -107,9 +206,15 @@ TEST(DevicePredict, BreaksTiesLikeTheCpu) {
 }
 
 template <class Scalar>
-void check_bits() {
-  const std::size_t rows = 2 * 4096 + 555, columns = 3;
-  const auto model = reference::random_model(covariance_type::full, 4, columns, 2.0, 8);
+void expect_same_rows(const filled<Scalar>& got, const filled<Scalar>& expected) {
+  EXPECT_EQ(got.labels, expected.labels);
+  EXPECT_EQ(got.probabilities, expected.probabilities);
+  EXPECT_EQ(got.log_density, expected.log_density);
+}
+
+template <class Scalar>
+void check_bits(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components) {
+  const auto model = reference::random_model(type, components, columns, 2.0, 8);
   problem<Scalar> of(reference::random_rows<Scalar>(model, rows, columns, 9), columns);
   on_devices<Scalar> resident(of);
   on_devices<Scalar> streamed(of, 2 * 4096 * columns * sizeof(Scalar));
@@ -118,18 +223,40 @@ void check_bits() {
   const auto again = predict(resident, of, model);
   const auto second = predict(streamed, of, model);
   for (const auto* other : {&again, &second}) {
-    EXPECT_EQ(other->labels, first.labels);
-    EXPECT_EQ(other->probabilities, first.probabilities);
-    EXPECT_EQ(other->log_density, first.log_density);
+    expect_same_rows(*other, first);
     EXPECT_EQ(other->score, first.score);
   }
   EXPECT_EQ(shoal::gmm::predict_on_device<Scalar>(resident.rows(), model, {}), first.score);
+  filled<Scalar> labels(rows, components);
+  shoal::gmm::predict_on_device<Scalar>(resident.rows(), model, {labels.labels.data(), nullptr, nullptr});
+  EXPECT_EQ(labels.labels, first.labels);
 }
 
 TEST(DevicePredict, GivesTheSameBitsStreamedAndAgain) {
   SHOAL_NEEDS_DEVICES(1);
-  check_bits<float>();
-  check_bits<double>();
+  const std::size_t rows = 2 * 4096 + 555;
+  check_bits<double>(covariance_type::full, rows, 3, 4);
+  for (const covariance_type type : all_types) {
+    check_bits<float>(type, rows, 3, 4);
+    check_bits<float>(type, rows, 35, 65);
+    // More rows than terms are kept of at a time.
+    check_bits<float>(type, 40000, 4, 1024);
+  }
+}
+
+TEST(DevicePredict, GivesEachRowTheSameBitsOnTwoDevices) {
+  SHOAL_NEEDS_DEVICES(2);
+  for (const covariance_type type : all_types) {
+    const std::size_t rows = 3 * 4096 + 555, columns = 20, components = 33;
+    const auto model = reference::random_model(type, components, columns, 2.0, 8);
+    problem<float> of(reference::random_rows<float>(model, rows, columns, 9), columns);
+    on_devices<float> one(of);
+    on_devices<float> two(of, 0, 2);
+    const auto expected = predict(one, of, model);
+    const auto got = predict(two, of, model);
+    expect_same_rows(got, expected);
+    EXPECT_NEAR(got.score, expected.score, 1e-12 * std::abs(expected.score));
+  }
 }
 
 }  // namespace

@@ -51,7 +51,8 @@ std::vector<std::int32_t> labels_of(const table<float>& made, const std::vector<
   on_device data(made, products);
   std::vector<std::int32_t> labels(made.rows, -1);
   inertia = kmeans::predict_on_device(data.rows, {centroids.size() / made.columns, made.columns, centroids, {}},
-                                      labels.data());
+                                      labels.data())
+                .inertia;
   return labels;
 }
 

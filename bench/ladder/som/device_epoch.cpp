@@ -1,0 +1,106 @@
+// A pass that finds units, and one epoch of batch training on a GPU as a fit runs it, by shape:
+// device_epoch [float32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS WIDTH HEIGHT]...
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/io/row_source.hpp>
+#include <shoal/som/cuda/device_map.hpp>
+#include <shoal/som/cuda/device_training.hpp>
+
+#include "made_maps.hpp"
+
+namespace {
+
+namespace som = shoal::som;
+
+double milliseconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+double median(std::vector<double> all) {
+  std::sort(all.begin(), all.end());
+  return all[all.size() / 2];
+}
+
+double time_units(shoal::cuda::device_rows<float>& rows, const shoal::data_summary& summary,
+                  const som::options& options, const std::vector<double>& codebook) {
+  som::device_map<float> map(rows, summary, som::shape_of(options), options.metric);
+  map.upload(codebook);
+  constexpr int together = 20;
+  std::vector<double> times;
+  for (int repeat = 0; repeat < 10; ++repeat) {
+    rows.group().synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < together; ++i) map.enqueue(som::pass::units);
+    rows.group().synchronize();
+    if (repeat > 0) times.push_back(milliseconds_since(start) / together);
+  }
+  return median(times);
+}
+
+// The codebook that it leaves is trained.
+double time_epochs(som::map_stepper& training, std::size_t epochs, std::vector<double>& codebook) {
+  std::vector<double> times;
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    training.seed(0);
+    training.advance(1);
+    training.advance(4);
+    std::size_t done = 5;
+    const auto start = std::chrono::steady_clock::now();
+    while (done < epochs) done += training.advance(epochs - done).size();
+    if (repeat > 0) times.push_back(milliseconds_since(start) / static_cast<double>(epochs - 5));
+  }
+  codebook = training.codebook();
+  return median(times);
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  std::vector<problem> problems{{10'000, 12, 200, 200}, {100'000, 64, 100, 100}};
+  const bool rough = count > 1 && std::string_view(arguments[1]) == "bf16";
+  const std::string_view wanted = count > 2 ? arguments[2] : "all";
+  if (count > 6) problems.clear();
+  for (int i = 3; i + 3 < count; i += 4) {
+    const auto number = [&](int at) { return static_cast<std::size_t>(std::strtoull(arguments[at], nullptr, 10)); };
+    problems.push_back({number(i), number(i + 1), number(i + 2), number(i + 3)});
+  }
+  const auto workers = shoal::make_threads(0);
+  const shoal::fold_context context{workers.get(), 0, {}};
+  const int device = 0;
+  shoal::cuda::device_group group(std::span(&device, 1), rough ? shoal::precision::bf16 : shoal::precision::float32);
+  std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one) and of an epoch\n",
+              group.description().c_str(), rough ? "bf16" : "float32");
+  for (const problem& p : problems) {
+    for (const bool clustered : {false, true}) {
+      std::vector<float> values(p.rows * p.columns);
+      fill_rows(p, clustered, values);
+      const shoal::view_source<float> source({values.data(), p.rows, p.columns});
+      const shoal::data_summary summary = shoal::check_data<float>(context, source, nullptr);
+      shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
+      for (const som::metric metric :
+           {som::metric::euclidean, som::metric::taxicab, som::metric::cosine, som::metric::chebyshev}) {
+        constexpr const char* names[] = {"euclidean", "taxicab", "cosine", "chebyshev"};
+        if (wanted != "all" && wanted != names[static_cast<int>(metric)]) continue;
+        som::options options;
+        options.width = p.width;
+        options.height = p.height;
+        options.metric = metric;
+        options.epochs = 45;
+        const std::vector<double> first = make_units(p);
+        const auto training = som::make_device_training<float>(rows, context, summary, options, [&] { return first; });
+        std::vector<double> trained;
+        const double of_epoch = time_epochs(*training, options.epochs, trained);
+        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f epoch %8.4f\n", p.rows, p.columns, p.width,
+                    p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
+                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained), of_epoch);
+        std::fflush(stdout);
+      }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+// Rows that k-means may start from, by their places in the data.
+#include <memory>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/kmeans.hpp>
+
+namespace shoal::kmeans {
+namespace {
+
+template <class Scalar>
+std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_options& options,
+                                const row_source<Scalar>* weights, const control& control) {
+  if (options.clusters == 0 || options.clusters > rows.rows()) {
+    throw bad_argument(fmt::format("rows to choose must be at least 1 and at most the {} that there are; got {}",
+                                   rows.rows(), options.clusters));
+  }
+  const std::unique_ptr<executor> workers = make_executor(options.threads);
+  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  return make_backend<Scalar>(options.device, {context, &rows, weights})
+      ->choose_rows({options.clusters, options.seed, 0, options.trials});
+}
+
+}  // namespace
+
+std::vector<std::size_t> choose_rows(const row_source<float>& rows, const choice_options& options,
+                                     const row_source<float>* weights, const control& control) {
+  return choose(rows, options, weights, control);
+}
+
+std::vector<std::size_t> choose_rows(const row_source<double>& rows, const choice_options& options,
+                                     const row_source<double>* weights, const control& control) {
+  return choose(rows, options, weights, control);
+}
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,85 @@
+// A map on every GPU of a group, and passes of the rows over it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/som/cuda/kernels.hpp>
+
+namespace shoal::som {
+
+/// What a pass adds up beside Σ w·distance and Σ w of each unit.
+enum class pass {
+  units,     ///< nothing
+  sums,      ///< Σ w(x − m) of each unit
+  topology,  ///< the weight of rows whose two best-matching units are not neighbours
+};
+
+/// The units of a map and what rows add up to about them. Borrows the rows. The same bits for resident and for streamed
+/// rows; for several GPUs the same but for the rounding of the sum over GPUs.
+template <class Scalar>
+class device_map {
+ public:
+  /// Called, with the piece's GPU current, when the units of some of its rows are enqueued in that GPU's compute
+  /// stream: `first` is the first row's number in the whole data.
+  using labels_visitor =
+      std::function<void(std::size_t first, std::size_t count, const std::int32_t* labels, cudaStream_t stream)>;
+
+  /// `summary` is of the rows. Throws out_of_memory.
+  device_map(cuda::device_rows<Scalar>& rows, const data_summary& summary, const lattice_shape& shape, metric metric);
+
+  /// Gives every GPU a codebook [units][columns].
+  void upload(const std::vector<double>& codebook);
+  std::vector<double> download() const;
+
+  /// Enqueues a pass; afterwards the statistics lie on the first GPU.
+  void enqueue(pass what, const labels_visitor& visit = {});
+  /// Enqueues the codebook's way from the first GPU to the others.
+  void enqueue_broadcast();
+
+  /// On the first GPU: of read_sums(), and what the sums are about, [columns].
+  const double* statistics() const { return places_[0].statistics.data(); }
+  double* codebook() { return places_[0].codebook.data(); }
+  const double* centre() const { return places_[0].wide_centre.data(); }
+  /// Waits for the pass.
+  std::vector<double> read_statistics() const;
+
+  cuda::device_rows<Scalar>& rows() const { return *rows_; }
+  const lattice_shape& shape() const { return shape_; }
+  cudaStream_t stream() const { return rows_->group()[0].compute; }
+  int first_device() const { return rows_->group()[0].device; }
+
+ private:
+  // On one GPU.
+  struct place {
+    device_units<Scalar> units;
+    fixed_sums sums;
+    cuda::device_buffer<double> codebook, exact, wide_centre, scale, statistics;
+    cuda::device_buffer<Scalar> centre, turned, minima;
+    cuda::device_buffer<unsigned char> operands;
+    cuda::device_buffer<near_columns> near;
+    cuda::device_buffer<unit_bounds> bounds;
+    cuda::device_buffer<long long> whole, rest, totals;
+    cuda::device_buffer<std::int32_t> labels;
+  };
+
+  void set_units(place& here, const cuda::gpu& gpu, const std::vector<double>& centre, metric metric);
+  void set_sums(place& here, const cuda::gpu& gpu, const data_summary& summary, const std::vector<double>& centre);
+  void search(searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu);
+
+  cuda::device_rows<Scalar>* rows_;
+  lattice_shape shape_;
+  std::size_t columns_;
+  std::size_t rows_at_once_ = 0;
+  bool on_tensor_cores_ = false;
+  std::vector<place> places_;
+};
+extern template class device_map<float>;
+extern template class device_map<double>;
+
+}  // namespace shoal::som

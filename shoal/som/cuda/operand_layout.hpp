@@ -1,0 +1,61 @@
+// Where a unit lies in the tiles that the tensor cores read.
+#pragma once
+
+#include <cstddef>
+
+namespace shoal::som {
+
+/// Units whose least score the search keeps: a tile. There are a multiple of tile_group of them, the last ones empty.
+inline constexpr int unit_tile = 64;
+inline constexpr int tile_group = 4;
+
+/// Where a unit lies among the units of its tile: the 16 that one thread of the products sees for a row, a column of
+/// the tile, are neighbours.
+constexpr int turned_place(int k) { return k / unit_tile * unit_tile + k % 8 / 2 * 16 + k % unit_tile / 8 * 2 + k % 2; }
+/// The unit at a place.
+constexpr int unit_at(int place) {
+  return place / unit_tile * unit_tile + place % 16 / 2 * 8 + place % unit_tile / 16 * 2 + place % 2;
+}
+
+/// Float32 rows of at most so many columns are searched on the tensor cores, which keep a row in registers.
+inline constexpr int most_tensor_columns = 128;
+
+/// Columns come in chunks of 16, what one product of bf16 numbers takes. Four places more, the tail, hold half the
+/// squared norm of a unit in three parts and a one, against ones and the offset of a row's scores; they are in the last
+/// chunk where that has room, else in a chunk apart.
+struct operand_shape {
+  int chunks = 1;
+  bool apart = false;
+  constexpr int tail(int columns) const { return apart ? 16 * chunks : columns; }
+};
+/// There are kernels for 1, 2, 3, 4, 6 and 8 chunks.
+constexpr operand_shape operands_for(int columns) {
+  int chunks = (columns + 15) / 16;
+  if (chunks > 4) chunks += chunks % 2;
+  return {chunks, columns + 4 > 16 * chunks};
+}
+
+/// A number is the sum of two of bf16 (up to 2⁻¹⁷ of it); rough: of one.
+constexpr int unit_bytes(operand_shape shape, bool rough) {
+  return 32 * (shape.chunks + (shape.apart ? 1 : 0) + (rough ? 0 : shape.chunks));
+}
+constexpr std::size_t tile_bytes(operand_shape shape, bool rough) {
+  return static_cast<std::size_t>(unit_tile) * static_cast<std::size_t>(unit_bytes(shape, rough));
+}
+
+/// The chunk of second parts that belongs to chunk 0.
+constexpr int second_parts(operand_shape shape) { return shape.chunks + (shape.apart ? 1 : 0); }
+
+/// Byte of place j of unit k, which counts the columns of the first parts, the tail, and from 16 · second_parts() the
+/// columns of the second parts. Core matrices of 8 units × 16 bytes, those of 8 units one after another. Within a chunk
+/// the order is that in which a thread's four neighbouring columns of a row feed the products: columns 4q and 4q + 1
+/// are places 2q and 2q + 1, columns 4q + 2 and 4q + 3 those of the second eight.
+constexpr std::size_t operand_place(int k, int j, operand_shape shape, bool rough) {
+  const int q = j % 16 / 4, e = j % 4;
+  const int place = j / 16 * 16 + e / 2 * 8 + 2 * q + e % 2;
+  const int bytes = unit_bytes(shape, rough);
+  return static_cast<std::size_t>(k / unit_tile) * tile_bytes(shape, rough) +
+         static_cast<std::size_t>(k % unit_tile / 8 * 8 * bytes + place / 8 * 128 + k % 8 * 16 + place % 8 * 2);
+}
+
+}  // namespace shoal::som

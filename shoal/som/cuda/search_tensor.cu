@@ -1,0 +1,371 @@
+// Scores of rows against all units on Hopper's tensor cores: rows stay in registers as the left operand of wgmma, tiles
+// of units stream through shared memory, and of a row's scores in a tile only the least is kept.
+//
+// A score is half the squared distance from the row to the unit, up to an offset of the row that keeps it from being
+// negative (positive float32 numbers order like whole numbers, of which one instruction takes the least of three).
+// Norms and offsets are columns of the product, so that a score costs no arithmetic beyond it: half an instruction of
+// the minimum is left.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/som/cuda/kernels.hpp>
+#include <shoal/som/cuda/warpgroup_products.cuh>
+
+namespace shoal::som {
+namespace {
+
+using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
+
+constexpr int group_rows = 64;
+// Warpgroups of a block, each on rows of its own.
+constexpr int groups_for(int chunks) { return chunks <= 4 ? 4 : 3; }
+// Tiles that are fetched and handed back together.
+constexpr int stage_tiles_for(int chunks) { return chunks <= 2 ? 4 : chunks <= 4 ? 2 : 1; }
+// Stages before a block's first thread replaces one, which its own warpgroup must have handed back by then: where a
+// group of tiles has several stages, products of one begin before the scores of the one before are looked at.
+constexpr int lag_for(int stage_tiles) { return stage_tiles == tile_group ? 1 : 2; }
+
+struct tensor_arguments {
+  const float* rows;
+  int count;
+  int columns;
+  int tail;  // column of the first of the tail's four places
+  bool cosine;
+  bool aligned;  // rows may be read 16 bytes at a time
+  const float* centre;
+  const unsigned char* operands;
+  float* minima;
+  near_columns* near;
+  int tiles;      // of units, a multiple of tile_group
+  int parts;      // of the tiles, which different blocks take for the same rows
+  int row_tiles;  // of the rows of a block
+  int stages;     // in shared memory
+};
+
+__device__ unsigned pack(float low, float high) {
+  unsigned both;
+  asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
+  return both;
+}
+__device__ float low_of(unsigned both) { return __uint_as_float(both << 16); }
+__device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff0000u); }
+
+// Two rows of a thread as the products want them: of each 16 columns four neighbours.
+template <int Chunks, bool Apart, bool Rough>
+struct row_operands {
+  unsigned first[Chunks + (Apart ? 1 : 0)][4];
+  unsigned second[Rough ? 1 : Chunks][4];
+
+  __device__ void set(const tensor_arguments& in, const int (&rows)[2], int q, const float* centre) {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float* const from = in.rows + static_cast<std::size_t>(rows[half]) * in.columns;
+      float x[Chunks][4];
+      float norm = 0;
+#pragma unroll
+      for (int c = 0; c < Chunks; ++c) {
+        const int column = 16 * c + 4 * q;
+        if (in.aligned) {
+          float4 all = make_float4(0, 0, 0, 0);
+          if (column < in.columns) all = __ldcs(reinterpret_cast<const float4*>(from + column));
+          x[c][0] = all.x, x[c][1] = all.y, x[c][2] = all.z, x[c][3] = all.w;
+        } else {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) x[c][e] = column + e < in.columns ? from[column + e] : 0.0f;
+        }
+#pragma unroll
+        for (int e = 0; e < 4; ++e) {
+          x[c][e] -= centre[column + e];
+          norm = fmaf(x[c][e], x[c][e], norm);
+        }
+      }
+      norm += __shfl_xor_sync(~0u, norm, 1);
+      norm += __shfl_xor_sync(~0u, norm, 2);
+      // Somewhat more than it takes for no score to be negative; the least scores stay small beside the norms.
+      const float offset = in.cosine ? sqrtf(norm) * 1.02f : 0.5f * norm * 1.02f;
+      const auto place = [&](int column, float value) {
+        const int at = column - in.tail;
+        return at < 0 || at > 3 ? value : at == 3 ? offset : 1.0f;
+      };
+#pragma unroll
+      for (int c = 0; c < Chunks; ++c) {
+#pragma unroll
+        for (int pair = 0; pair < 2; ++pair) {
+          const int column = 16 * c + 4 * q + 2 * pair;
+          const float low = x[c][2 * pair], high = x[c][2 * pair + 1];
+          const unsigned both = pack(low, high);
+          if constexpr (!Rough) second[c][2 * pair + half] = pack(low - low_of(both), high - high_of(both));
+          first[c][2 * pair + half] = Apart ? both : pack(place(column, low), place(column + 1, high));
+        }
+      }
+      if constexpr (Apart) {
+        first[Chunks][half] = q == 0 ? pack(1.0f, 1.0f) : 0u;
+        first[Chunks][2 + half] = q == 0 ? pack(1.0f, offset) : 0u;
+      }
+    }
+    // Products read them as they are now; left to itself the compiler computes them again for each tile.
+#pragma unroll
+    for (int i = 0; i < 4 * (Chunks + (Apart ? 1 : 0)); ++i) asm volatile("" : "+r"(first[i / 4][i % 4]));
+    if constexpr (!Rough) {
+#pragma unroll
+      for (int i = 0; i < 4 * Chunks; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
+    }
+  }
+
+  // The small products first, so that what a sum cuts off is small beside them.
+  __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
+    constexpr int after_first = Chunks + (Apart ? 1 : 0);
+    if constexpr (!Rough) {
+      multiply<false>(scores, second[0], units);
+      multiply<true>(scores, first[0], units + after_first * (256 >> 4));
+#pragma unroll
+      for (int c = 1; c < Chunks; ++c) {
+        multiply<true>(scores, second[c], units + c * (256 >> 4));
+        multiply<true>(scores, first[c], units + (after_first + c) * (256 >> 4));
+      }
+      multiply<true>(scores, first[0], units);
+    } else {
+      multiply<false>(scores, first[0], units);
+    }
+#pragma unroll
+    for (int c = 1; c < after_first; ++c) multiply<true>(scores, first[c], units + c * (256 >> 4));
+  }
+};
+
+__device__ int least_of_half(const float (&scores)[32], int half) {
+  const auto score = [&](int p) { return __float_as_int(scores[p / 2 * 4 + 2 * half + p % 2]); };
+  int a = __vimin3_s32(score(0), score(1), score(2)), b = __vimin3_s32(score(3), score(4), score(5));
+  a = __vimin3_s32(a, score(6), score(7));
+  b = __vimin3_s32(b, score(8), score(9));
+  a = __vimin3_s32(a, score(10), score(11));
+  b = __vimin3_s32(b, score(12), score(13));
+  return __vimin3_s32(a, b, min(score(14), score(15)));
+}
+
+// Each of four neighbouring threads has a row's least scores of four tiles among its own units: thread q gets the least
+// of all of them in tile q.
+__device__ float least_of_quad(const int (&of_tiles)[tile_group], int q) {
+  const bool odd = q % 2 != 0, high = q >= 2;
+  const int low_pair = min(odd ? of_tiles[1] : of_tiles[0], __shfl_xor_sync(~0u, odd ? of_tiles[0] : of_tiles[1], 1));
+  const int high_pair = min(odd ? of_tiles[3] : of_tiles[2], __shfl_xor_sync(~0u, odd ? of_tiles[2] : of_tiles[3], 1));
+  return __int_as_float(min(high ? high_pair : low_pair, __shfl_xor_sync(~0u, high ? low_pair : high_pair, 2)));
+}
+
+// The least two of the least scores of a thread's columns of tiles, and where the first is.
+struct least_columns {
+  int first = 0x7fffffff, second = 0x7fffffff;
+  int column = 0;
+
+  __device__ void take(const int (&of_tiles)[tile_group], int number) {
+    const int low_a = min(of_tiles[0], of_tiles[1]), high_a = max(of_tiles[0], of_tiles[1]);
+    const int low_b = min(of_tiles[2], of_tiles[3]), high_b = max(of_tiles[2], of_tiles[3]);
+    const int best = min(low_a, low_b);
+    second = __vimin3_s32(second, __vimin3_s32(high_a, high_b, max(low_a, low_b)), max(first, best));
+    column = best < first ? number : column;
+    first = min(first, best);
+  }
+  __device__ void take(const least_columns& other) {
+    second = __vimin3_s32(second, other.second, max(first, other.first));
+    column = other.first < first ? other.column : column;
+    first = min(first, other.first);
+  }
+  __device__ least_columns of_lane(int step) const {
+    return {__shfl_xor_sync(~0u, first, step), __shfl_xor_sync(~0u, second, step), __shfl_xor_sync(~0u, column, step)};
+  }
+};
+
+template <int Chunks, bool Apart, bool Rough>
+__device__ void search_rows(const tensor_arguments& in) {
+  wait_for_predecessor();
+  constexpr int groups = groups_for(Chunks), block_rows_here = groups * group_rows;
+  constexpr int stage_tiles = stage_tiles_for(Chunks);
+  constexpr operand_shape shape{Chunks, Apart};
+  constexpr unsigned bytes = static_cast<unsigned>(tile_bytes(shape, Rough)), stage_bytes = stage_tiles * bytes;
+  extern __shared__ __align__(1024) unsigned char shared[];
+  __shared__ float centre[16 * Chunks];
+  auto* const full = reinterpret_cast<unsigned long long*>(shared + in.stages * stage_bytes);
+  unsigned long long* const empty = full + in.stages;
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < in.stages; ++s) {
+      make_barrier(full + s, 1);
+      make_barrier(empty + s, groups);
+    }
+    publish_barriers();
+  }
+  if (threadIdx.x < 16 * Chunks) {
+    const int j = static_cast<int>(threadIdx.x);
+    centre[j] = j < in.columns && !in.cosine ? in.centre[j] : 0.0f;
+  }
+  __syncthreads();
+
+  // Items: rows of a block and a part of the tiles. A block takes every gridDim.x-th.
+  const int items = in.row_tiles * in.parts, quads = in.tiles / tile_group;
+  const auto first_tile = [&](int part) { return tile_group * (quads * part / in.parts); };
+  int fetched_item = static_cast<int>(blockIdx.x), fetched_stage = 0;
+  int fetched_tile = first_tile(fetched_item % in.parts), fetched_end = first_tile(fetched_item % in.parts + 1);
+  unsigned fetched_round = 0;
+  const auto fetch_next = [&] {
+    fetch(shared + fetched_stage * stage_bytes, in.operands + static_cast<std::size_t>(fetched_tile) * bytes,
+          stage_bytes, full + fetched_stage);
+    fetched_tile += stage_tiles;
+    if (fetched_tile == fetched_end) {
+      fetched_item += static_cast<int>(gridDim.x);
+      fetched_tile = first_tile(fetched_item % in.parts);
+      fetched_end = first_tile(fetched_item % in.parts + 1);
+    }
+    if (++fetched_stage == in.stages) fetched_stage = 0, ++fetched_round;
+  };
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < in.stages && fetched_item < items; ++s) fetch_next();
+  }
+
+  const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
+  int stage = 0;
+  unsigned round = 0, seen = 0;
+  for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
+    const int first_row = item / in.parts * block_rows_here + group * group_rows + warp * 16 + lane / 4;
+    const int rows[2] = {min(first_row, in.count - 1), min(first_row + 8, in.count - 1)};
+    row_operands<Chunks, Apart, Rough> operands;
+    operands.set(in, rows, q, centre);
+    least_columns near[2];
+    const int part = item % in.parts, end = first_tile(part + 1);
+    for (int start = first_tile(part); start < end; start += tile_group) {
+      // The products of a tile are on their way while the scores of the one before are looked at.
+      float scores[2][32];
+      int least[2][tile_group];
+      const auto multiply_tile = [&](int t) {
+        if (t % stage_tiles == 0) {
+          if (threadIdx.x == 0 && fetched_item < items && ++seen > lag_for(stage_tiles)) {
+            wait(empty + fetched_stage, (fetched_round - 1) & 1);
+            fetch_next();
+          }
+          wait(full + stage, round & 1);
+        }
+        begin_products();
+        const unsigned char* const tile = shared + stage * stage_bytes + t % stage_tiles * bytes;
+        operands.multiply_all(scores[t % 2], describe(shared_address(tile), 8 * unit_bytes(shape, Rough)));
+        end_products();
+        if (t % stage_tiles == stage_tiles - 1) {
+          if (++stage == in.stages) stage = 0, ++round;
+        }
+      };
+      int seen_stage = stage;  // whose tiles' products are complete next
+      multiply_tile(0);
+#pragma unroll
+      for (int t = 0; t < tile_group; ++t) {
+        if (t + 1 < tile_group) {
+          multiply_tile(t + 1);
+          wait_for_products<1>();
+        } else {
+          wait_for_products<0>();
+        }
+        if (t % stage_tiles == stage_tiles - 1) {
+          if (threadIdx.x % 128 == 0) arrive(empty + seen_stage);
+          if (++seen_stage == in.stages) seen_stage = 0;
+        }
+#pragma unroll
+        for (int half = 0; half < 2; ++half) least[half][t] = least_of_half(scores[t % 2], half);
+      }
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        near[half].take(least[half], start + q);
+        const float mine = least_of_quad(least[half], q);
+        if (first_row + 8 * half < in.count) {
+          in.minima[static_cast<std::size_t>(first_row + 8 * half) * in.tiles + start + q] = mine;
+        }
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      near[half].take(near[half].of_lane(1));
+      near[half].take(near[half].of_lane(2));
+      const int row = first_row + 8 * half;
+      if (q == half && row < in.count) {
+        in.near[static_cast<std::size_t>(row) * in.parts + part] = {
+            __int_as_float(near[half].first), __int_as_float(near[half].second), near[half].column};
+      }
+    }
+  }
+}
+
+template <int Chunks, bool Apart, bool Rough>
+__global__ void __launch_bounds__(128 * groups_for(Chunks), 1) search_kernel(tensor_arguments in) {
+  if constexpr (has_warpgroup_products) search_rows<Chunks, Apart, Rough>(in);
+}
+
+template <int Chunks, bool Apart, bool Rough>
+void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
+  constexpr int block_rows_here = groups_for(Chunks) * group_rows;
+  constexpr std::size_t stage_bytes =
+      stage_tiles_for(Chunks) * tile_bytes({Chunks, Apart}, Rough) + 2 * sizeof(unsigned long long);
+  constexpr std::size_t reserved = 2048;  // for the centre and what aligns the tiles
+  constexpr std::size_t most_stages = 8;
+  in.row_tiles = (in.count + block_rows_here - 1) / block_rows_here;
+  in.stages = static_cast<int>(std::min((shared_bytes - reserved) / stage_bytes, most_stages));
+  const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
+  launch_in_turn(search_kernel<Chunks, Apart, Rough>, static_cast<unsigned>(blocks), 128 * groups_for(Chunks),
+                 in.stages * stage_bytes, stream, in);
+}
+
+template <int Chunks, bool Apart>
+void launch_rough(const tensor_arguments& in, bool rough, std::size_t multiprocessors, std::size_t shared_bytes,
+                  cudaStream_t stream) {
+  if (rough) return launch<Chunks, Apart, true>(in, multiprocessors, shared_bytes, stream);
+  launch<Chunks, Apart, false>(in, multiprocessors, shared_bytes, stream);
+}
+
+template <int Chunks = 1>
+void launch_chunks(const tensor_arguments& in, operand_shape shape, bool rough, std::size_t multiprocessors,
+                   std::size_t shared_bytes, cudaStream_t stream) {
+  if constexpr (16 * Chunks < most_tensor_columns) {
+    if (shape.chunks > Chunks) {
+      return launch_chunks<Chunks + (Chunks < 4 ? 1 : 2)>(in, shape, rough, multiprocessors, shared_bytes, stream);
+    }
+  }
+  if (shape.apart) return launch_rough<Chunks, true>(in, rough, multiprocessors, shared_bytes, stream);
+  launch_rough<Chunks, false>(in, rough, multiprocessors, shared_bytes, stream);
+}
+
+}  // namespace
+
+bool has_tensor_search(int device) {
+#ifdef SHOAL_COMPILED_FOR_90A
+  int major = 0, minor = 0;
+  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "describe the device");
+  cuda::check(cudaDeviceGetAttribute(&minor, cudaDevAttrComputeCapabilityMinor, device), "describe the device");
+  return major == 9 && minor == 0;
+#else
+  static_cast<void>(device);
+  return false;
+#endif
+}
+
+int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors) {
+  const int block_rows_here = groups_for(operands_for(units.columns).chunks) * group_rows;
+  const int row_tiles = (count + block_rows_here - 1) / block_rows_here;
+  return std::clamp(static_cast<int>(multiprocessors) / row_tiles, 1, units.padded / unit_tile / tile_group);
+}
+
+void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,
+                   std::size_t shared_bytes, cudaStream_t stream) {
+  const operand_shape shape = operands_for(units.columns);
+  tensor_arguments in{};
+  in.rows = rows.rows;
+  in.count = rows.count;
+  in.columns = units.columns;
+  in.tail = shape.tail(units.columns);
+  in.cosine = units.metric == metric::cosine;
+  in.aligned = units.columns % 4 == 0;
+  in.centre = units.centre;
+  in.operands = units.operands;
+  in.minima = rows.minima;
+  in.near = rows.near;
+  in.parts = rows.parts;
+  in.tiles = units.padded / unit_tile;
+  launch_chunks(in, shape, units.rough, multiprocessors, shared_bytes, stream);
+}
+
+}  // namespace shoal::som

@@ -1,0 +1,260 @@
+// Smoothing over the lattice and the move of the units, in float64.
+//
+// Along one direction of the lattice, smoothing is a product with a matrix whose elements depend on the difference of
+// their places alone. A gaussian is a product of one along the rows of the map and one across them. On a hexagonal
+// lattice odd rows stand half a column aside: along the rows everything is smoothed twice, for targets in rows of the
+// same parity and of the other, and across them each target takes what fits. Elsewhere every pair of rows of the map
+// has its own matrix along them.
+#include <cuda_runtime.h>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/som/cuda/kernels.hpp>
+
+namespace shoal::som {
+namespace {
+
+constexpr int across = 16;  // columns of a block: neighbouring threads
+constexpr int groups = 16;  // of targets
+constexpr int each = 8;     // targets of a thread
+constexpr int block_targets = groups * each;
+constexpr int depth = 64;  // sources in shared memory at a time
+constexpr int threads = across * groups;
+constexpr int window = block_targets + depth;  // differences of places that a block needs at a time
+
+// A table holds h for every difference target − source: 2n − 1 of them. Tables of the separable gaussian:
+//   along the rows of the map, [same parity, target even, target odd] (rectangular: the first alone), then across them.
+// Else, for each offset of rows, [target even, target odd] (rectangular: one).
+__host__ __device__ int tables_along(const smoothing& in) {
+  if (in.separable()) return in.hexagonal() ? 3 : 1;
+  return static_cast<int>(in.shape.height) * (in.hexagonal() ? 2 : 1);
+}
+__host__ __device__ std::size_t along_size(const smoothing& in) { return 2 * std::size_t{in.shape.width} - 1; }
+__host__ __device__ std::size_t all_tables(const smoothing& in) {
+  const std::size_t along = static_cast<std::size_t>(tables_along(in)) * along_size(in);
+  return in.separable() ? along + 2 * std::size_t{in.shape.height} - 1 : along;
+}
+
+// δ² along the rows of the map between columns that differ by so much, target − source.
+__device__ double squared_along(const smoothing& in, int difference, bool odd_rows, bool target_odd) {
+  const auto column = static_cast<std::uint32_t>(difference < 0 ? 0 : difference);
+  const auto source = static_cast<std::uint32_t>(difference < 0 ? -difference : 0);
+  const std::uint32_t columns =
+      column_offset(in.shape, column, odd_rows && target_odd, source, odd_rows && !target_odd);
+  return squared_column_distance(in.shape, {odd_rows ? 1u : 0u, columns});
+}
+
+__global__ void fill_tables_kernel(smoothing in) {
+  cuda::wait_for_predecessor();
+  const neighborhood_function h{in.kind, in.radii[*in.epoch], in.cutoff};
+  const std::size_t along = along_size(in), size = all_tables(in);
+  const bool separable = in.separable();
+  for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < size;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    const auto table = static_cast<std::uint32_t>(i / along);
+    double squared = 0;
+    if (separable && table < static_cast<std::uint32_t>(tables_along(in))) {
+      const int difference = static_cast<int>(i % along) - static_cast<int>(in.shape.width) + 1;
+      squared = squared_along(in, difference, table > 0, table == 2);
+    } else if (separable) {
+      const int difference = static_cast<int>(i - tables_along(in) * along) - static_cast<int>(in.shape.height) + 1;
+      const auto apart = static_cast<std::uint32_t>(difference < 0 ? -difference : difference);
+      squared = squared_row_distance(in.shape, {row_offset(in.shape, apart, 0), 0});
+    } else {
+      const std::uint32_t row = in.hexagonal() ? table / 2 : table;
+      const int difference = static_cast<int>(i % along) - static_cast<int>(in.shape.width) + 1;
+      const bool odd = in.hexagonal() && row % 2 != 0;
+      squared = squared_along(in, difference, odd, table % 2 != 0) + squared_row_distance(in.shape, {row, 0});
+    }
+    in.tables[i] = h(squared);
+  }
+}
+
+// Shared memory of a block: sources, those of the other parity, and h of the differences.
+template <bool Parities>
+struct block_memory {
+  double sources[Parities ? 2 : 1][depth][across];
+  double h[window];
+};
+
+// sums[r] += Σ_k h(target − k) · source k, for targets first + r and the sources of one table.
+template <bool Parities, bool Magnitudes>
+__device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each], const double* table, int length,
+                            const double* same, const double* other, std::size_t stride, std::size_t columns,
+                            int first_target, std::size_t first_column) {
+  const int column = threadIdx.x % across, group = threadIdx.x / across;
+  const bool there = first_column + column < columns;
+  for (int start = 0; start < length; start += depth) {
+    __syncthreads();
+    for (int k = group; k < depth; k += groups) {
+      const bool real = there && start + k < length;
+      const std::size_t place = static_cast<std::size_t>(start + k) * stride + first_column + column;
+      memory.sources[0][k][column] = real ? same[place] : 0.0;
+      if constexpr (Parities) memory.sources[1][k][column] = real ? other[place] : 0.0;
+    }
+    // h[i] is that of the difference first_target − start − depth + 1 + i.
+    for (int i = threadIdx.x; i < window; i += threads) {
+      const int difference = first_target - start - depth + 1 + i, at = difference + length - 1;
+      const double value = at >= 0 && at < 2 * length - 1 ? table[at] : 0.0;
+      memory.h[i] = Magnitudes ? fabs(value) : value;
+    }
+    __syncthreads();
+#pragma unroll 1
+    for (int k = 0; k < depth; k += 8) {
+      double h[each + 7], source[8], shifted[8];
+#pragma unroll
+      for (int i = 0; i < each + 7; ++i) h[i] = memory.h[group * each + depth - 1 - (k + 7) + i];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        source[i] = memory.sources[0][k + i][column];
+        if constexpr (Parities) shifted[i] = memory.sources[1][k + i][column];
+      }
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+#pragma unroll
+        for (int r = 0; r < each; ++r) {
+          // Blocks, threads and sources start at even places.
+          const bool differ = Parities && (r + i) % 2 != 0;
+          sums[r] = fma(h[r - i + 7], differ ? shifted[i] : source[i], sums[r]);
+        }
+      }
+    }
+  }
+}
+
+__device__ void write_targets(const double (&sums)[each], double* to, int length, std::size_t stride,
+                              std::size_t columns, int first_target, std::size_t first_column) {
+  const std::size_t column = first_column + threadIdx.x % across;
+  if (column >= columns) return;
+#pragma unroll
+  for (int r = 0; r < each; ++r) {
+    const int target = first_target + static_cast<int>(threadIdx.x) / across * each + r;
+    if (target < length) to[static_cast<std::size_t>(target) * stride + column] = sums[r];
+  }
+}
+
+// Along the rows of the map: blocks are [rows of the map, target tiles][column tiles][1, or 2 for the other parity].
+__global__ void __launch_bounds__(threads) along_kernel(smoothing in) {
+  cuda::wait_for_predecessor();
+  __shared__ block_memory<false> memory;
+  const std::size_t columns = in.columns + 1, first_column = std::size_t{blockIdx.y} * across;
+  const int width = static_cast<int>(in.shape.width), target_tiles = (width + block_targets - 1) / block_targets;
+  const int first_target = static_cast<int>(blockIdx.x) % target_tiles * block_targets;
+  const auto row = static_cast<std::uint32_t>(static_cast<int>(blockIdx.x) / target_tiles);
+  const int table = blockIdx.z == 0 ? 0 : row % 2 != 0 ? 1 : 2;  // an odd row's targets of the other parity are even
+  const double* const from = in.statistics + std::size_t{row} * width * columns;
+  double sums[each] = {};
+  add_sources<false, false>(memory, sums, in.tables + table * along_size(in), width, from, nullptr, columns, columns,
+                            first_target, first_column);
+  double* const to = in.along + (std::size_t{blockIdx.z} * in.shape.units() + std::size_t{row} * width) * columns;
+  write_targets(sums, to, width, columns, columns, first_target, first_column);
+}
+
+// Across them: every place of a row is a column.
+template <bool Hexagonal>
+__global__ void __launch_bounds__(threads) across_kernel(smoothing in) {
+  cuda::wait_for_predecessor();
+  __shared__ block_memory<Hexagonal> memory;
+  const std::size_t stride = std::size_t{in.shape.width} * (in.columns + 1);
+  const std::size_t first_column = std::size_t{blockIdx.x} * across;
+  const int height = static_cast<int>(in.shape.height), first_target = static_cast<int>(blockIdx.y) * block_targets;
+  const double* const table = in.tables + tables_along(in) * along_size(in);
+  double sums[each] = {};
+  add_sources<Hexagonal, false>(memory, sums, table, height, in.along, in.along + in.shape.height * stride, stride,
+                                stride, first_target, first_column);
+  write_targets(sums, in.smoothed, height, stride, stride, first_target, first_column);
+}
+
+// Any neighbourhood: every row of the map takes from every other. With Magnitudes only Σ|h|·n, else everything.
+template <bool Magnitudes>
+__global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
+  cuda::wait_for_predecessor();
+  __shared__ block_memory<false> memory;
+  __shared__ bool reaches;
+  const std::size_t places = in.columns + 1, columns = Magnitudes ? 1 : places;
+  const std::size_t first_column = std::size_t{blockIdx.y} * across;
+  const int width = static_cast<int>(in.shape.width), target_tiles = (width + block_targets - 1) / block_targets;
+  const int first_target = static_cast<int>(blockIdx.x) % target_tiles * block_targets;
+  const auto row = static_cast<std::uint32_t>(static_cast<int>(blockIdx.x) / target_tiles);
+  double sums[each] = {};
+  for (std::uint32_t other = 0; other < in.shape.height; ++other) {
+    const std::uint32_t apart = row_offset(in.shape, row, other);
+    const std::size_t number = in.hexagonal() ? 2 * apart + row % 2 : apart;
+    const double* const table = in.tables + number * along_size(in);
+    // Rows beyond the neighbourhood take no part.
+    __syncthreads();
+    if (threadIdx.x == 0) reaches = false;
+    __syncthreads();
+    for (std::size_t i = threadIdx.x; i < along_size(in); i += threads) {
+      if (table[i] != 0) reaches = true;
+    }
+    __syncthreads();
+    if (!reaches) continue;
+    const double* const from = in.statistics + std::size_t{other} * width * places + (Magnitudes ? in.columns : 0);
+    add_sources<false, Magnitudes>(memory, sums, table, width, from, nullptr, places, columns, first_target,
+                                   first_column);
+  }
+  if constexpr (Magnitudes) {
+    write_targets(sums, in.pull + std::size_t{row} * width, width, 1, 1, first_target, first_column);
+  } else {
+    write_targets(sums, in.smoothed + std::size_t{row} * width * places, width, places, places, first_target,
+                  first_column);
+  }
+}
+
+__global__ void move_kernel(smoothing in) {
+  cuda::wait_for_predecessor();
+  const std::size_t columns = in.columns, count = in.shape.units() * columns;
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) {
+    const std::size_t unit = i / columns, j = i % columns;
+    const double* const smoothed = in.smoothed + unit * (columns + 1);
+    const double weight = smoothed[columns], centre = in.centre[j];
+    if (in.pull == nullptr) {
+      if (weight >= least_pull) in.codebook[i] = centre + smoothed[j] / weight;
+    } else if (in.pull[unit] >= least_pull) {
+      const double before = in.codebook[i];
+      in.codebook[i] = before + (smoothed[j] - weight * (before - centre)) / in.pull[unit];
+    }
+  }
+  if (i == 0) {
+    in.history[*in.epoch] = in.statistics[in.shape.units() * (columns + 1)];
+  }
+}
+
+__global__ void next_epoch_kernel(unsigned* epoch) {
+  cuda::wait_for_predecessor();
+  ++*epoch;
+}
+
+unsigned blocks_for(std::size_t count, std::size_t of_block) {
+  return static_cast<unsigned>((count + of_block - 1) / of_block);
+}
+
+}  // namespace
+
+std::size_t smoothing::table_doubles() const { return all_tables(*this); }
+std::size_t smoothing::along_doubles() const {
+  return separable() ? (hexagonal() ? 2 : 1) * shape.units() * (columns + 1) : 0;
+}
+
+void smooth_and_move(const smoothing& all, cudaStream_t stream) {
+  const std::size_t places = all.columns + 1;
+  const unsigned target_tiles = blocks_for(all.shape.width, block_targets);
+  cuda::launch_in_turn(fill_tables_kernel, blocks_for(all.table_doubles(), 256), 256, 0, stream, all);
+  if (all.separable()) {
+    const dim3 along(target_tiles * all.shape.height, blocks_for(places, across), all.hexagonal() ? 2 : 1);
+    cuda::launch_in_turn(along_kernel, along, threads, 0, stream, all);
+    const dim3 over(blocks_for(all.shape.width * places, across), blocks_for(all.shape.height, block_targets));
+    cuda::launch_in_turn(all.hexagonal() ? across_kernel<true> : across_kernel<false>, over, threads, 0, stream, all);
+  } else {
+    const dim3 blocks(target_tiles * all.shape.height, blocks_for(places, across));
+    cuda::launch_in_turn(dense_kernel<false>, blocks, threads, 0, stream, all);
+    if (all.pull != nullptr) {
+      cuda::launch_in_turn(dense_kernel<true>, dim3(target_tiles * all.shape.height), threads, 0, stream, all);
+    }
+  }
+  cuda::launch_in_turn(move_kernel, blocks_for(all.shape.units() * all.columns, 256), 256, 0, stream, all);
+  cuda::launch_in_turn(next_epoch_kernel, 1, 1, 0, stream, all.epoch);
+}
+
+}  // namespace shoal::som
