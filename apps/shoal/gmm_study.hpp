@@ -22,6 +22,8 @@ struct study_algorithm {
   /// what all shorter ones reach.
   bool exact_history = false;
   bool on_devices = false;  ///< runs on CUDA devices too
+  /// On real data it stops as the paper's does: when a pass changes nothing, or after 100.
+  bool papers_stop = false;
 };
 
 const std::vector<study_algorithm>& study_algorithms();

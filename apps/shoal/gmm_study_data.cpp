@@ -16,6 +16,7 @@ namespace {
 constexpr std::size_t components = 7;
 constexpr double near_enough = 1e-4;
 constexpr std::size_t most_iterations = 2'000;
+constexpr std::size_t papers_iterations = 100;
 // Both data sets hold whole numbers, and a uniform error of rounding has this variance: without it a component that
 // holds a single value of some column has no greatest likelihood.
 constexpr double rounding_variance = 1.0 / 12;
@@ -108,8 +109,8 @@ data_result study_data(const study_setting& setting, const std::string& name, co
       options.regularization = result.regularization;
       options.seed = seed;
       study_path<double> path(all.view(), options, algorithm.exact_history, *setting.control);
-      options.tolerance = result.tolerance;
-      options.max_iterations = most_iterations;
+      options.tolerance = algorithm.papers_stop ? 0 : result.tolerance;
+      options.max_iterations = algorithm.papers_stop ? papers_iterations : most_iterations;
       data_row& row = result.algorithms[a];
       try {
         const gmm::fit_result fit = gmm::fit(view_source<double>(all.view()), options, nullptr, *setting.control);

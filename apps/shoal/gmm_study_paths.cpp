@@ -6,10 +6,27 @@
 #include <shoal/gmm/generate.hpp>
 
 namespace shoal::app {
+namespace {
+
+// The paper's own parameters, but from the same start and for as many passes as the others.
+void set_preset(gmm::options& options) {
+  const gmm::options given = options;
+  gmm::set_async_em_2013(options);
+  options.init = given.init;
+  options.max_iterations = given.max_iterations;
+  options.tolerance = given.tolerance;
+}
+
+}  // namespace
 
 const std::vector<study_algorithm>& study_algorithms() {
   static const std::vector<study_algorithm> known = {
       {"batch", [](gmm::options&) {}, true, true},
+      {"incremental", [](gmm::options& options) { options.algorithm = gmm::algorithm::incremental; }},
+      {"asynchronous", [](gmm::options& options) { options.algorithm = gmm::algorithm::asynchronous; }},
+      {"async-em-2013", set_preset, false, false, true},
+      {"stepwise", [](gmm::options& options) { options.algorithm = gmm::algorithm::stepwise; }},
+      {"squarem", [](gmm::options& options) { options.acceleration = gmm::acceleration::squarem; }},
   };
   return known;
 }
