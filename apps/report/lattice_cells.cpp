@@ -81,9 +81,13 @@ std::ptrdiff_t hexagon_at(const lattice_cells& cells, double x, double y) {
 }
 
 std::string draw_image(const lattice_cells& cells, double left, double top, double distance) {
-  // Pixels for a hexagon unit: so many that the edges of a hexagon can be seen in an enlarged page.
-  constexpr std::size_t pixels_across = 3;
-  constexpr std::size_t pixels_down = 2;
+  // Pixels for a hexagon unit: about two for a page unit, so that edges stay edges on a fine screen, and no more than
+  // show them in an enlarged page.
+  const auto pixels_for = [&](double unit, std::size_t most) {
+    return std::clamp<std::size_t>(static_cast<std::size_t>(std::lround(2 * unit * distance)), 1, most);
+  };
+  const std::size_t pixels_across = pixels_for(hexagon_unit_across, 3);
+  const std::size_t pixels_down = pixels_for(hexagon_unit_down, 2);
   std::size_t width = cells.width;
   std::size_t height = cells.height;
   if (cells.hexagonal) {
@@ -94,8 +98,8 @@ std::string draw_image(const lattice_cells& cells, double left, double top, doub
   for (std::size_t i = 0; i < pixels.size(); ++i) {
     auto at = static_cast<std::ptrdiff_t>(i);
     if (cells.hexagonal) {
-      at = hexagon_at(cells, (static_cast<double>(i % width) + 0.5) / pixels_across,
-                      (static_cast<double>(i / width) + 0.5) / pixels_down);
+      at = hexagon_at(cells, (static_cast<double>(i % width) + 0.5) / static_cast<double>(pixels_across),
+                      (static_cast<double>(i / width) + 0.5) / static_cast<double>(pixels_down));
     }
     if (at >= 0) pixels[i] = static_cast<std::uint8_t>(cells.shade[static_cast<std::size_t>(at)] + 1);
   }

@@ -98,7 +98,8 @@ std::string draw_colour_bar(const range& shown, const std::string& word, double 
   for (std::size_t i = 0; i < ticks.ticks.size(); ++i) {
     const double half = text_width(ticks.tick_labels[i]) / 2;
     const double x = along(ticks.ticks[i]);
-    if (x - half < free_from) continue;
+    // A label that would run into the one before it or far beyond the bar is left out.
+    if (x - half < free_from || x + half > left + width + 9) continue;
     free_from = x + half + 6;
     out += fmt::format(R"(<text class="tick middle" x="{}" y="{}">{}</text>)", coordinate(x), coordinate(bottom),
                        escape(ticks.tick_labels[i]));

@@ -28,8 +28,8 @@ print(f"topographic error {som.topographic_error_:.1%}")
 # What it found
 # -------------
 #
-# Each unit in the colour of the digit that most of its images show, paler where others are among them. And the U-matrix: dark units
-# lie far from their neighbours, so that ridges part the digits.
+# Each unit in the colour of the digit that most of its images show, paler where others are among them. And the U-matrix:
+# dark units lie far from their neighbours, so that ridges part the digits.
 
 figure, (left, right) = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 shoal.plot.unit_labels(som, X, digits.target, ax=left)
@@ -51,8 +51,8 @@ axes.set_axis_off()
 # Where images lie, and what a pixel says
 # ---------------------------------------
 #
-# The hits count the images of each unit. A component plane shows one column over the map: the pixel in the middle is blank where the
-# zeros lie.
+# The hits count the images of each unit. A component plane shows one column over the map: the pixel in the middle is
+# blank where the zeros lie.
 
 figure, (left, right) = pyplot.subplots(1, 2, figsize=(12, 4.6), layout="constrained")
 shoal.plot.hit_map(som, ax=left)

@@ -20,6 +20,7 @@ from ._input import Data, read
 from ._running import (
     ILL_DEFINED,
     RUNNING_CONSTRAINTS,
+    START_AGAIN,
     named_errors,
     nth_seed,
     reporter,
@@ -415,6 +416,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 fitted = started._from_scratch(data, None)
                 self.n_steps_ = 0
             else:
+                self._check_same_model()
                 fitted = {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
             moved = _shoal.gmm_update(
                 data.rows,
@@ -431,6 +433,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.lower_bound_ = moved["mean_log_likelihood"]
         self.lower_bounds_ = [*getattr(self, "lower_bounds_", []), self.lower_bound_]
         return self
+
+    def _check_same_model(self) -> None:
+        held, wanted = len(self.weights_), self.n_components
+        if held != wanted:
+            raise ValueError(f"n_components is {wanted}, and partial_fit began with {held}: {START_AGAIN}")
+        if self.covariances_.shape != _covariance_shape(self.covariance_type, held, self.means_.shape[1]):
+            kind = self.covariance_type
+            raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")
 
     # Using the model
 

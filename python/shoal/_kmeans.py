@@ -17,6 +17,7 @@ from . import _device_arrays as device_arrays
 from ._input import Data, as_data, device_data, on_host, read
 from ._running import (
     RUNNING_CONSTRAINTS,
+    START_AGAIN,
     named_errors,
     reporter,
     resources,
@@ -311,6 +312,9 @@ default='k-means++'
                 self._check_count(data)
                 centroids, seen = self._first_centroids(data), np.zeros(self.n_clusters)
             else:
+                held = len(self.cluster_centers_)
+                if held != self.n_clusters:
+                    raise ValueError(f"n_clusters is {self.n_clusters}, and partial_fit began with {held}: {START_AGAIN}")
                 centroids, seen = _numbers(self.cluster_centers_), _numbers(self.counts_)
             how = resources(self, data, self.n_clusters)
             moved = _shoal.kmeans_update(data.rows, centroids, seen, labels=labels, **how)

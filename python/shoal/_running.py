@@ -25,6 +25,9 @@ ILL_DEFINED = (
     "the input data."
 )
 
+# How an error ends when a parameter was changed that a model in progress cannot follow.
+START_AGAIN = "set it back, or clone the estimator to start again"
+
 RUNNING_CONSTRAINTS: dict[str, list] = {
     "device": [str, None],
     "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from sklearn.base import clone
@@ -73,6 +74,9 @@ def select_components(
     """
     if criterion not in ("bic", "aic"):
         raise ValueError(f"criterion must be 'bic' or 'aic'; got {criterion!r}")
+    for name, values in (("n_components", n_components), ("covariance_types", covariance_types)):
+        if isinstance(values, str) or not isinstance(values, Iterable):
+            raise ValueError(f"{name} must be several values, such as those of a list or a range; got {values!r}")
     counts, kinds = list(n_components), list(covariance_types)
     if not counts or not kinds:
         raise ValueError("n_components and covariance_types must name at least one value each")

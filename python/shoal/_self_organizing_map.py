@@ -10,6 +10,7 @@ from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import Data, read
 from ._running import RUNNING_CONSTRAINTS, named_errors, reporter, resources, seed_of
@@ -18,11 +19,11 @@ DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
 
 
 class SelfOrganizingMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Self-organizing map (Kohonen 1982): units on a lattice that come to lie among the rows, neighbours near each other.
+    """Self-organizing map (Kohonen 1982): units on a lattice that come to lie among the rows, neighbours together.
 
-    A map shows data of many columns as a picture of two dimensions: each row belongs to its best-matching unit, and units
-    that lie side by side stand for similar rows. Training in batches is a fold like every fit of shoal: the same data,
-    seed and parameters give the same bits with any number of threads, in memory or streamed.
+    A map shows data of many columns as a picture of two dimensions: each row belongs to its best-matching unit, and
+    units that lie side by side stand for similar rows. Training in batches is a fold like every fit of shoal: the same
+    data, seed and parameters give the same bits with any number of threads, in memory or streamed.
 
     Unit u stands in row ``u // width`` and column ``u % width`` of the map.
 
@@ -58,17 +59,17 @@ class SelfOrganizingMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
     rate_decay : {'linear', 'exponential', 'asymptotic'}, default='linear'
         The rate's way from first to last.
     step_decay : float, default=0.6
-        Of :meth:`partial_fit`: batch t = 0, 1, ... takes the units (t + 1) ** -step_decay of the way. 0 is the whole way
-        each time.
+        Of :meth:`partial_fit`: batch t = 0, 1, ... takes the units (t + 1) ** -step_decay of the way. 0 is the whole
+        way each time.
     init : {'principal-plane', 'sampled-rows', 'random-values'} or array-like of shape (height * width, n_features), \
 default='principal-plane'
-        First units: on the plane of the rows' first two principal components; rows drawn by weight; uniform between each
-        column's extremes; or these.
+        First units: on the plane of the rows' first two principal components; rows drawn by weight; uniform between
+        each column's extremes; or these.
     verbose : int, default=0
         Print the quantization error after every epoch.
     random_state : int, RandomState instance or None, default=None
-        Seed of random first units and of the order of online training. An int is the seed of the command line and of C++
-        too.
+        Seed of random first units and of the order of online training. An int is the seed of the command line and of
+        C++ too.
     device : str or None, default=None
         Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all' or 'auto'. None is the device
         that the data lie on.
@@ -277,7 +278,8 @@ default='principal-plane'
         return seed_of(self.random_state) if drawn else 0
 
     def _checked_init(self, data: Data) -> np.ndarray:
-        codebook = check_array(self.init, dtype=np.float64, order="C", input_name="init")
+        codebook = device_arrays.copied_to_host(self.init)
+        codebook = check_array(codebook, dtype=np.float64, order="C", input_name="init")
         expected = (self.height * self.width, data.columns)
         if codebook.shape != expected:
             raise ValueError(f"The shape of init {codebook.shape} is not (height * width, n_features) = {expected}.")
@@ -298,9 +300,9 @@ default='principal-plane'
     def partial_fit(self, X, y=None, sample_weight=None):
         """Takes one batch of rows into the map, on the host.
 
-        The first batch chooses the first units by ``init``. Each batch then moves the units (t + 1) ** -step_decay of the
-        way that a batch epoch over its rows alone would, with the radius of epoch t; from batch number ``epochs`` on the
-        radius stays at its last. With ``step_decay=0``, ``epochs`` calls with the same rows are :meth:`fit`.
+        The first batch chooses the first units by ``init``. Each batch then moves the units (t + 1) ** -step_decay of
+        the way that a batch epoch over its rows alone would, with the radius of epoch t; from batch number ``epochs`` on
+        the radius stays at its last. With ``step_decay=0``, ``epochs`` calls with the same rows are :meth:`fit`.
 
         Parameters
         ----------

@@ -103,7 +103,20 @@ class host_passes final : public seeding_passes {
 
   std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
     std::vector<double> all;
-    for (const std::size_t unit : wanted) {
+    std::vector<std::size_t> starts;  // of each unit's masses
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      starts.push_back(all.size());
+      const std::size_t unit = wanted[i];
+      // Few rows are few units, which several draws share.
+      const auto same = std::find(wanted.begin(), wanted.begin() + static_cast<std::ptrdiff_t>(i), unit);
+      if (same != wanted.begin() + static_cast<std::ptrdiff_t>(i)) {
+        const std::size_t from = starts[static_cast<std::size_t>(same - wanted.begin())];
+        const std::size_t count = units_.end_row(unit) - units_.first_row(unit);
+        all.resize(all.size() + count);
+        std::copy_n(all.begin() + static_cast<std::ptrdiff_t>(from), count,
+                    all.end() - static_cast<std::ptrdiff_t>(count));
+        continue;
+      }
       for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
         const std::size_t count = std::min(block_rows, units_.end_row(unit) - first);
         all.resize(all.size() + count);

@@ -54,15 +54,11 @@ struct worker {
 };
 
 // Workers sleep between runs; during a run teams claim tasks from one counter, and workers without a team sleep on: to
-// wake 31 of them for a run of two tasks takes longer than a small run. The calling thread is worker 0.
+// wake 31 of them for a run of two tasks takes longer than a small run. To start them takes longer still, so that each
+// is started by the first run that has work for it. The calling thread is worker 0.
 class thread_pool final : public executor {
  public:
-  explicit thread_pool(std::size_t count) : count_(count) {
-    for (std::size_t index = 1; index < count_; ++index) {
-      worker& added = workers_.emplace_back();
-      added.thread = std::jthread([this, &added, index](const std::stop_token& stop) { serve(stop, added, index); });
-    }
-  }
+  explicit thread_pool(std::size_t count) : count_(count) {}
 
   std::size_t threads() const override { return count_; }
 
@@ -73,6 +69,7 @@ class thread_pool final : public executor {
     for (std::size_t t = 0; t < teams; ++t) work.teams.push_back(std::make_unique<team>(team_size));
     const std::size_t wanted = teams * team_size - 1;  // beside the calling thread
     if (wanted > 0) {
+      while (workers_.size() < wanted) start_worker();
       {
         const std::scoped_lock lock(mutex_);
         work_ = &work;
@@ -91,6 +88,17 @@ class thread_pool final : public executor {
   }
 
  private:
+  void start_worker() {
+    const std::size_t index = workers_.size() + 1;
+    worker& added = workers_.emplace_back();
+    try {
+      added.thread = std::jthread([this, &added, index](const std::stop_token& stop) { serve(stop, added, index); });
+    } catch (...) {
+      workers_.pop_back();  // nobody may wait for a worker without a thread
+      throw;
+    }
+  }
+
   void serve(const std::stop_token& stop, worker& own, std::size_t index) {
     for (;;) {
       assignment* work;

@@ -19,14 +19,15 @@ struct neighborhood_function {
     if (!(radius > 0)) return squared_distance > 0 ? 0.0 : 1.0;
     const double distance = std::sqrt(squared_distance);
     if (cutoff > 0 && distance > cutoff * radius) return 0.0;
-    const double ratio = squared_distance / (radius * radius);
+    const double ratio = squared_distance / radius / radius;  // the square of a tiny radius would be zero
     switch (kind) {
       case som::neighborhood::gaussian:
         return std::exp(-0.5 * ratio);
       case som::neighborhood::bubble:
         return distance <= radius ? 1.0 : 0.0;
       case som::neighborhood::mexican_hat:
-        return (1.0 - ratio) * std::exp(-0.5 * ratio);
+        return ratio > 1500.0 ? 0.0
+                              : (1.0 - ratio) * std::exp(-0.5 * ratio);  // exp is zero there, ratio may be infinite
       case som::neighborhood::triangle:
         break;
     }

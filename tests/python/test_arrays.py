@@ -8,7 +8,9 @@ import numpy as np
 import pandas
 import polars
 import pytest
+import sklearn
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.utils.validation import _get_feature_names
 
 from shoal import GaussianMixture, KMeans, _input, make_mixture
 
@@ -96,6 +98,8 @@ def test_frames(rows, frame):
     X = frame({name: rows[:, j] for j, name in enumerate(["a", "b", "c"])})
     mixture = fitted(X)
     assert_array_equal(mixture.means_, fitted(rows).means_)
+    if _get_feature_names(X) is None:
+        pytest.skip(f"scikit-learn {sklearn.__version__} sees no names in a frame of {frame.__module__}")
     assert mixture.feature_names_in_.tolist() == ["a", "b", "c"]
     assert_array_equal(mixture.predict(X), mixture.predict(X))
     with pytest.raises(ValueError, match="feature names"):

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from shoal import GaussianMixture, KMeans, _device_arrays, _shoal, kmeans_plusplus, make_mixture
+from shoal import GaussianMixture, KMeans, SelfOrganizingMap, _device_arrays, _shoal, kmeans_plusplus, make_mixture
 
 
 def missing():
@@ -120,6 +120,31 @@ def test_distances_lie_where_the_rows_do(rows, library):
     assert lies_beside(distances, X) and _device_arrays.dtype_of(distances) == "float32"
     assert_array_equal(host(distances), kmeans.transform(rows))  # to the bit
     assert_array_equal(host(distances).argmin(axis=1), host(kmeans.labels_))
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("lattice", ["rectangular", "hexagonal"])
+def test_maps_are_trained_where_the_rows_lie(rows, library, lattice):
+    X = LIBRARIES[library](rows)
+    options = dict(width=12, height=10, lattice=lattice, epochs=5)
+    there, here = SelfOrganizingMap(**options).fit(X), SelfOrganizingMap(**options).fit(rows)
+    assert_allclose(there.codebook_, here.codebook_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.quantization_errors_, here.quantization_errors_, rtol=1e-4)
+    assert_allclose(there.hits_, here.hits_, atol=5)
+    assert lies_beside(there.labels_, X) and _device_arrays.dtype_of(there.labels_) == "int32"
+    units = there.predict(X)
+    assert lies_beside(units, X) and (host(units) == here.predict(rows)).mean() > 0.99
+    assert_array_equal(host(units), host(there.labels_))
+    assert_allclose(there.score(X), -there.quantization_error_, rtol=1e-6)
+    assert_allclose(there.quality(X)["topographic_error"], there.topographic_error_, atol=1e-3)
+    begun = SelfOrganizingMap(**{**options, "epochs": 1}, init=LIBRARIES[library](there.codebook_)).fit(X)
+    assert begun.n_iter_ == 1
+    for call in (there.transform, there.partial_fit):
+        with pytest.raises(NotImplementedError, match="this runs on the host alone, and X lies on cuda:0"):
+            call(X)
+    with pytest.raises(ValueError, match="online training runs on the host"):
+        SelfOrganizingMap(3, 3, training="online").fit(X)
 
 
 @needs_device

@@ -89,6 +89,12 @@ def test_batches_keep_exact_means(rows):
     assert kmeans.n_steps_ == 7
 
 
+def test_batches_do_not_follow_another_number_of_clusters(rows):
+    kmeans = KMeans(3, random_state=0).partial_fit(rows)
+    with pytest.raises(ValueError, match="n_clusters is 4, and partial_fit began with 3"):
+        kmeans.set_params(n_clusters=4).partial_fit(rows)
+
+
 def test_a_batch_after_a_fit_adds_to_it(rows):
     kmeans = KMeans(6, random_state=0).fit(rows)
     before, counts = kmeans.cluster_centers_.copy(), kmeans.counts_.copy()

@@ -3,6 +3,7 @@
 import sys
 from pathlib import Path
 
+import sklearn
 import sklearn.cluster
 import sklearn.mixture
 
@@ -31,3 +32,5 @@ EXCLUDED = {
     "test_gaussian_mixture_setting_best_params": "a component that has collapsed onto one row has a variance of exactly "
     "zero here, and is refused by name; there rounding leaves it some 1e-17",
 }
+if not sklearn.__version__.startswith("1.9."):
+    EXCLUDED["test_regularisation"] = "an error of old releases ends otherwise"

@@ -176,6 +176,10 @@ def test_responsibilities_are_blended_row_by_row(mixture, rows):
 
 def test_convergence_draws_the_history_and_counts_from_one(library, rows):
     fit = library[0](3, random_state=0).fit(rows)
+    if not hasattr(fit, "lower_bounds_"):
+        with pytest.raises(TypeError, match="has no lower_bounds_"):
+            plot.convergence(fit)
+        return
     axes = plot.convergence(fit)
     steps, values = axes.get_lines()[0].get_data()
     np.testing.assert_array_equal(values, fit.lower_bounds_)
@@ -346,7 +350,7 @@ def test_arrays_of_a_device_are_fetched(kmeans, rows):
     [
         lambda fit, rows, ax: plot.data(fit, rows, ax=ax),
         lambda fit, rows, ax: plot.responsibilities(fit, rows, ax=ax),
-        lambda fit, rows, ax: plot.convergence(fit, ax=ax),
+        lambda fit, rows, ax: plot.convergence(fit if hasattr(fit, "lower_bounds_") else [1.0, 2.0], ax=ax),
         lambda fit, rows, ax: plot.silhouette(fit, rows, ax=ax),
         lambda fit, rows, ax: plot.selection({"n_components": [1], "bic": [2.0]}, criteria="bic", ax=ax),
     ],

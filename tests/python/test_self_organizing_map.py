@@ -103,7 +103,8 @@ def test_batches_with_whole_steps_are_a_fit(rows, decay):
     assert_allclose(parts.quantization_errors_, whole.quantization_errors_, rtol=1e-12)
     assert_array_equal(parts.labels_, whole.labels_)
     assert_allclose(parts.hits_, whole.hits_)
-    assert_allclose([parts.quantization_error_, parts.topographic_error_], [whole.quantization_error_, whole.topographic_error_])
+    assert_allclose(parts.quantization_error_, whole.quantization_error_)
+    assert_allclose(parts.topographic_error_, whole.topographic_error_)
     assert parts.n_steps_ == parts.n_iter_ == 4
     # The radius stays at its last.
     before = parts.codebook_
@@ -140,7 +141,8 @@ def test_online_training_depends_on_its_seed_alone(rows):
 
 @pytest.mark.parametrize("init", ["sampled-rows", "random-values"])
 def test_random_starts_depend_on_their_seed(rows, init):
-    a, b, c = (SelfOrganizingMap(4, 4, init=init, epochs=1, random_state=seed).fit(rows).codebook_ for seed in (0, 0, 1))
+    fits = (SelfOrganizingMap(4, 4, init=init, epochs=1, random_state=seed).fit(rows) for seed in (0, 0, 1))
+    a, b, c = (fit.codebook_ for fit in fits)
     assert_array_equal(a, b)
     assert not np.array_equal(a, c)
 

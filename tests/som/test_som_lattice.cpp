@@ -110,6 +110,9 @@ TEST(SomNeighborhood, ByHand) {
     EXPECT_EQ(h(kind, 0, 0), 1);
     EXPECT_EQ(h(kind, 0.25, 0), 0);
     EXPECT_EQ(h(kind, 0, 3), 1);
+    EXPECT_EQ(h(kind, 0, 1e-200), 1);
+    EXPECT_EQ(h(kind, 1, 1e-200), 0);
+    EXPECT_EQ(h(kind, 1, 1e200), 1);
   }
 }
 

@@ -203,9 +203,8 @@ def _corners(estimator):
 def _draw_cells(ax, estimator, **options):
     places, corners = unit_positions(estimator), _corners(estimator)
     # Edges of the faces' own colour close the seams that smoothed edges leave.
-    cells = PolyCollection(
-        places[:, None] + corners, edgecolors="face", linewidths=0.7, rasterized=len(places) >= RASTERIZED_UNITS, **options
-    )
+    look = {"edgecolors": "face", "linewidths": 0.7, "rasterized": len(places) >= RASTERIZED_UNITS}
+    cells = PolyCollection(places[:, None] + corners, **look, **options)
     ax.add_collection(cells)
     low, high = places.min(axis=0) + corners.min(axis=0), places.max(axis=0) + corners.max(axis=0)
     ax.set(xlim=(low[0], high[0]), ylim=(high[1], low[1]), aspect="equal")

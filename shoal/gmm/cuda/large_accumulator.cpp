@@ -97,7 +97,7 @@ class large_accumulator final : public device_accumulator<float> {
   // The memory of sums about the centre that all components share.
   void set_up_frame(const accumulator_shape& shape) {
     using namespace large;
-    if (problem_.components < least_moments_components || !has_products()) return;
+    if (problem_.components < least_moments_components(problem_.products) || !has_products()) return;
     const int roles = frame_roles(problem_.columns, problem_.components, problem_.products);
     const std::size_t size = frame_sums_size(problem_.columns, problem_.components);
     const auto rows = static_cast<int>(problem_.chunk_rows);

@@ -352,15 +352,15 @@ __device__ void run(const problem& mixture, const chunk& rows, int stages) {
           }
           const int keep = fresh == 0 || step > 0 ? 1 : 0;
           begin_products();
+          // Of float32 grade the small products come first. Products into one sum wait for each other, so that all
+          // tiles take their turns.
 #pragma unroll
-          for (int tile = 0; tile < sums::half_tiles; ++tile) {
-            float(&sum)[sums::size] = own.sum[half * sums::half_tiles + tile];
-            if constexpr (Products == 3) {
-              multiply(sum, low[half][tile], b, keep);
-              multiply(sum, high[half][tile], advance(b, step_bytes), 1);
-              multiply(sum, high[half][tile], b, 1);
-            } else {
-              multiply(sum, high[half][tile], b, keep);
+          for (int product = 3 - Products; product < 3; ++product) {
+#pragma unroll
+            for (int tile = 0; tile < sums::half_tiles; ++tile) {
+              float(&sum)[sums::size] = own.sum[half * sums::half_tiles + tile];
+              multiply(sum, product == 0 ? low[half][tile] : high[half][tile],
+                       product == 1 ? advance(b, step_bytes) : b, product > 3 - Products ? 1 : keep);
             }
           }
           end_products();

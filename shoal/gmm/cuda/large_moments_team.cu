@@ -276,13 +276,13 @@ struct part {
 };
 
 template <int Groups, int Width, int Products, bool Diagonal>
-__device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k,
+__device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k, bool works,
                          unsigned char* memory) {
   part<Groups, Width, Products, Diagonal> own(mixture, rows, team, number, k, memory);
   const int lane = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x) % (32 * warps);
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.components + k) * sums_size(Groups);
-  for (int i = thread; i < sums_size(Groups); i += 32 * warps) own.sums[i] = kept[i];
+  for (int i = thread; i < sums_size(Groups); i += 32 * warps) own.sums[i] = works ? kept[i] : 0.0;
   team_wait(team);
   const float* const terms = mixture.terms + k * mixture.chunk_rows;
   const auto passed = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
@@ -291,7 +291,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
     own.add_section(terms, section * section_rows);
   }
   team_wait(team);
-  for (int i = thread; i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];
+  for (int i = thread; works && i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];
 }
 
 template <int Groups, int Width, int Products>
@@ -302,16 +302,19 @@ __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(con
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int teams = static_cast<int>(blockDim.x) / (32 * warps);
   const int team = warp / warps;
-  const int k = static_cast<int>(blockIdx.x) * teams + team;
-  const bool works = k < mixture.components;
+  // A team without a component goes along with another one's and keeps nothing: compute-sanitizer takes a barrier that
+  // some threads of the block never reach for an error, though they are not counted at it.
+  const int wanted = static_cast<int>(blockIdx.x) * teams + team;
+  const bool works = wanted < mixture.components;
+  const int k = works ? wanted : mixture.components - 1;
   unsigned char* const own = reinterpret_cast<unsigned char*>(memory) + team * team_bytes<Products>(Groups);
   // Parts differ in work; the second team takes them the other way round, so that the processors' shares even out.
   const int number = (warp + 2 * team) % warps;
-  if (works && number < 2) run_part<Groups, Width, Products, true>(mixture, rows, team, number, k, own);
-  if (works && number >= 2) run_part<Groups, Width, Products, false>(mixture, rows, team, number, k, own);
-  // A team without a component stays until the other is done: compute-sanitizer takes a barrier that some threads of
-  // the block have left for an error, though they were not counted at it.
-  __syncthreads();
+  if (number < 2) {
+    run_part<Groups, Width, Products, true>(mixture, rows, team, number, k, works, own);
+  } else {
+    run_part<Groups, Width, Products, false>(mixture, rows, team, number, k, works, own);
+  }
 }
 
 int block_teams(int components) { return std::min(most_teams, components); }

@@ -72,9 +72,4 @@ constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
-/// Columns, and numbers of all components' means, up to which predictions of diagonal and spherical mixtures find each
-/// row's distances twice and leave tensor cores alone.
-inline constexpr int most_small_prediction_columns = 32;
-inline constexpr std::size_t most_small_prediction_numbers = 2048;
-
 }  // namespace shoal::gmm

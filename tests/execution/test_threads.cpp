@@ -1,0 +1,42 @@
+// Threads that share tasks: each task once, and no thread before a run has work for it.
+#include <atomic>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <shoal/execution/executor.hpp>
+
+namespace {
+
+std::ptrdiff_t threads_of_this_process() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+void expect_each_task_once(shoal::executor& workers, std::size_t tasks, std::size_t team_size) {
+  std::vector<std::atomic<int>> calls(tasks);
+  workers.run(tasks, team_size, [&](std::size_t task, const shoal::team_member& member) {
+    EXPECT_EQ(member.size(), team_size);
+    ++calls[task];
+  });
+  for (const auto& count : calls) EXPECT_EQ(count, static_cast<int>(team_size));
+}
+
+TEST(Threads, StartWhenARunHasWorkForThem) {
+  const std::ptrdiff_t before = threads_of_this_process();
+  const std::unique_ptr<shoal::executor> workers = shoal::make_threads(8);
+  expect_each_task_once(*workers, 1, 1);
+  EXPECT_EQ(threads_of_this_process(), before);
+  expect_each_task_once(*workers, 3, 1);
+  EXPECT_EQ(threads_of_this_process(), before + 2);
+  expect_each_task_once(*workers, 2, 1);
+  EXPECT_EQ(threads_of_this_process(), before + 2);
+  expect_each_task_once(*workers, 100, 1);
+  EXPECT_EQ(threads_of_this_process(), before + 7);
+  for (const std::size_t team_size : {2, 3, 8}) expect_each_task_once(*workers, 11, team_size);
+  EXPECT_EQ(threads_of_this_process(), before + 7);
+}
+
+}  // namespace
