@@ -36,13 +36,15 @@ std::vector<float> make_rows(const problem& p) {
   return rows;
 }
 
-// The least of several runs, in milliseconds.
-double least_of(int runs, const std::function<void()>& work) {
-  double least = 1e300;
-  for (int i = 0; i < runs; ++i) {
+// The least of as many runs as fit into two seconds, and of three at least, in milliseconds: the machine may be shared.
+double least_time(const std::function<void()>& work) {
+  double least = 1e300, spent = 0;
+  for (int runs = 0; runs < 3 || spent < 2; ++runs) {
     const auto begin = std::chrono::steady_clock::now();
     work();
-    least = std::min(least, std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+    least = std::min(least, seconds);
+    spent += seconds;
   }
   return least * 1e3;
 }
@@ -73,20 +75,17 @@ void run(const problem& p, std::size_t threads, double multiply_add) {
   fit.seed(0);
   fit.advance(1);
 
-  const int runs = p.rows * units * p.columns > 20'000'000'000 ? 3 : 7;
-  const double epoch = least_of(runs, [&] { fit.advance(1); });
+  const double epoch = least_time([&] { fit.advance(1); });
   som::codebook_index<float> index;
-  const double pack = least_of(runs, [&] { index.set(p.metric, fit.codebook(), units, p.columns); });
+  const double pack = least_time([&] { index.set(p.metric, fit.codebook(), units, p.columns); });
   const std::vector<double> centre = som::centre_of<float>(summary);
   shoal::folder<float, som::statistics_monoid, som::accumulate_body<float>> folder(
       data, som::statistics_monoid{units, p.columns});
-  const double fold = least_of(runs, [&] { folder(context, {&index, centre.data(), nullptr}); });
+  const double fold = least_time([&] { folder(context, {&index, centre.data(), nullptr}); });
   som::unit_mover mover(som::shape_of(options), p.columns);
   const som::statistics folded = folder(context, {&index, centre.data(), nullptr});
   std::vector<double> codebook = fit.codebook();
-  const double move = least_of(runs, [&] {
-    mover(*workers, {p.neighborhood, radius, 0}, folded, centre, 1, codebook);
-  });
+  const double move = least_time([&] { mover(*workers, {p.neighborhood, radius, 0}, folded, centre, 1, codebook); });
   const double work = static_cast<double>(p.rows * units) * static_cast<double>(p.columns) * 1e-9;
   fmt::print(
       "{:>7} x {:>3} on {:>3} x {:>3}, {} threads: epoch {:8.2f} ms = units and sums {:8.2f} ({:.0f} % of the peak) + "

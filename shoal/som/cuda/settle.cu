@@ -184,7 +184,8 @@ struct row_task {
     }
     const double gap = 2 * error_of_products(norm);
     const bool open = !(static_cast<double>(least.second) - static_cast<double>(least.first) > gap);
-    if (open && !in.units.rough) return -1;
+    // Beyond float32's range a rough score says nothing either.
+    if (in.units.rough ? !(least.first < 0x1p125f) : open) return -1;
     // Of tile_group tiles the first that has this score; NaN is in none.
     const int start = least.column / tile_group * tile_group;
     const bool here = lane < tile_group && static_cast<float>(minima[start + lane % tile_group]) == least.first;
@@ -229,11 +230,13 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
     const Scalar* const row = in.rows.rows + static_cast<std::size_t>(i) * columns;
     row_task<Scalar, Metric> task{in, row, columns <= staged_columns ? staged[warp] : nullptr, lane};
     double norm = 0;
+    bool zero = true;
     __syncwarp();
     for (int j = lane; j < columns; j += 32) {
       const Scalar x = Metric == metric::cosine ? row[j] : row[j] - in.units.centre[j];
       if (task.staged != nullptr) staged[warp][j] = x;
       norm = add_to_norm<Metric>(norm, static_cast<double>(x));
+      zero = zero && x == 0;
     }
     __syncwarp();
     for (int step = 16; step > 0; step /= 2) norm = join_norms<Metric>(norm, from_lane(norm, step));
@@ -259,8 +262,12 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       for_own_units(several);
       for (int step = 16; step > 0; step /= 2) best.join(step);
     };
-    const int only = !Two && in.scores == score_kind::products ? task.only_column(minima, i, norm) : -1;
-    if (only >= 0) {
+    const bool alike = Metric == metric::cosine && __all_sync(all_lanes, zero);  // every unit is at distance 1
+    const int only = !Two && !alike && in.scores == score_kind::products ? task.only_column(minima, i, norm) : -1;
+    if (alike) {
+      best.first_unit = 0;
+      best.second_unit = 1;
+    } else if (only >= 0) {
       near_units<Scalar> near;
       const auto measure = [&](int unit, Scalar distance) { near.take(distance, unit); };
       task.measure_column(only / tile_group, only % tile_group, measure);

@@ -1,7 +1,9 @@
 // Maps on GPUs against the host's and the plain reference: units, quality, epochs, streaming, several GPUs, bits.
 #include <cmath>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -340,6 +342,42 @@ TEST(DeviceMapPrecision, RoughProductsFindUnitsNearlyAsNear) {
     EXPECT_GE(bf16, fact) << columns;
     EXPECT_LE(bf16, 1.02 * fact) << columns;
   }
+}
+
+TEST(DeviceMapPrecision, ValuesBeyondFloat32sRangeStillHaveUnits) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const double scale : {1e-22, 3e18, 1e30}) {
+    auto made = clouds<float>(515, 20);
+    for (float& value : made.values) value = static_cast<float>(static_cast<double>(value) * scale);
+    const given_rows<float> data(std::move(made));
+    som::model map = random_map(5, 3, 20, som::lattice::rectangular, false);
+    for (double& value : map.codebook) value *= scale;
+    for (const std::int32_t unit : match(map, data, gpus(1, 0, shoal::precision::bf16)).units) {
+      ASSERT_GE(unit, 0);
+      ASSERT_LT(unit, 15);
+    }
+  }
+}
+
+TEST(DeviceMapCheckpoint, AFitThatWasStoppedEndsAsOneThatWasNot) {
+  SHOAL_NEEDS_DEVICES(1);
+  const given_rows<float> data(clouds<float>(2003, 6));
+  som::options options;
+  options.epochs = 9;
+  options.device = gpus(1);
+  const som::fit_result whole = som::fit(data.source, options);
+  options.checkpoint = testing::TempDir() + "device_map.checkpoint";
+  std::filesystem::remove(options.checkpoint);
+  std::stop_source stop;
+  shoal::control control;
+  control.stop = stop.get_token();
+  control.report = [&](const shoal::progress&) { stop.request_stop(); };
+  EXPECT_THROW(som::fit(data.source, options, nullptr, control), shoal::interrupted);
+  const som::fit_result resumed = som::fit(data.source, options);
+  EXPECT_LT(resumed.loop_epochs, 9u);
+  EXPECT_EQ(resumed.history, whole.history);
+  EXPECT_EQ(resumed.model.codebook, whole.model.codebook);
+  std::filesystem::remove(options.checkpoint);
 }
 
 }  // namespace
