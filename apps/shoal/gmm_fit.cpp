@@ -14,9 +14,11 @@ constexpr const char* examples = R"(Examples:
   shoal gmm fit rows.csv --components 3 --output model.json --labels labels.npy
   shoal gmm fit huge.npy --components 10 --memory-limit 64MiB --checkpoint fit.checkpoint --output model.json
   shoal gmm fit rows.csv --init model.json --tolerance 0 --max-iterations 1 --json
+  shoal gmm fit overlapping.npy --components 6 --tolerance 1e-6 --max-iterations 1000 --accelerate squarem
 
 With --json, mean_log_likelihood is that of the returned model; history has, for each iteration, that of the model which
-the iteration started from, and lower_bound is its last. With --standardize every figure and the model are in the data's
+the iteration started from (of algorithms beside batch: of the rows under the models that they met), and lower_bound is
+its last. With --standardize every figure and the model are in the data's
 own units; a spherical mixture is then written as the diagonal one that it is there. With --checkpoint, Ctrl-C or a
 crash loses nothing but the last moments: the same command resumes, and its result is the same to the last bit.)";
 
@@ -29,9 +31,9 @@ template <class Scalar>
 void run(gmm_options& options, gmm_outcome& outcome) {
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
   const std::stop_token stop = interruptions().token();
-  settle_device(options.run,
-                gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), outcome.library),
-                outcome.library.threads);
+  settle_gmm_device(options.run,
+                    gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), outcome.library),
+                    outcome.library);
   outcome.library.device = options.run.device;
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};

@@ -38,7 +38,7 @@ void run(select_command& command, gmm_outcome& outcome) {
     work += gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar),
                              library_options(options, components, threads));
   }
-  settle_device(options.run, work, threads);
+  settle_gmm_device(options.run, work, library_options(options, command.components.front(), threads));
   progress_line line(!options.run.quiet);
   const control control{[&](const progress& now) { line(now); }, stop};
   const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);

@@ -22,7 +22,21 @@ const choices<gmm::initialization>& gmm_initialization_choices() {
                                       {"k-means++", init::plus_plus},
                                       {"k-means-parallel", init::parallel},
                                       {"random-rows", init::random_rows},
-                                      {"random-responsibilities", init::random_responsibilities}};
+                                      {"random-responsibilities", init::random_responsibilities},
+                                      {"kmeans-of-tenth", init::kmeans_of_tenth}};
+  return known;
+}
+
+const choices<gmm::algorithm>& algorithm_choices() {
+  using enum gmm::algorithm;
+  static const choices<gmm::algorithm> known = {
+      {"batch", batch}, {"incremental", incremental}, {"asynchronous", asynchronous}, {"stepwise", stepwise}};
+  return known;
+}
+
+const choices<gmm::acceleration>& acceleration_choices() {
+  static const choices<gmm::acceleration> known = {{"none", gmm::acceleration::none},
+                                                   {"squarem", gmm::acceleration::squarem}};
   return known;
 }
 
@@ -37,8 +51,31 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
   add_number(app, "--tolerance", options.fit.tolerance,
              "Stop when the mean log-likelihood changes by less; 0: exactly --max-iterations", 0);
   add_number(app, "--regularization", options.regularization, "Added to the diagonal of every covariance", 0);
+  add_choice(app, "--algorithm", options.algorithm, algorithm_choices(),
+             "How often the model moves during a pass over the rows", "batch");
+  add_choice(app, "--accelerate", options.acceleration, acceleration_choices(), "Extrapolate the models of batch",
+             "none");
+  add_count(app, "--chunk-rows", options.chunks.rows, "N",
+            "Rows of a chunk of the algorithms beside batch; 0: chosen from the data's shape");
+  add_count(app, "--superchunks", options.chunks.superchunks, "N",
+            "Times that the model of those algorithms moves in a pass; 0: 32, fewer for few rows");
+  add_number(app, "--threshold", options.chunks.threshold,
+             "asynchronous: leave out chunks whose responsibilities moved by no more than this", 0);
+  add_flag(app, "--async-em-2013", options.async_em_2013,
+           "The parameters of Altinigneli, Plant & Boehm (KDD 2013), in place of the options for them");
   add_device_options(app, options.run);
   add_run_options(app, options.run);
+}
+
+void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library) {
+  const bool batch = library.algorithm == gmm::algorithm::batch;
+  if (run.device_word == "auto" && !(batch && library.acceleration == gmm::acceleration::none)) {
+    say(run, fmt::format("device auto: {} ({} runs on the host)", device_name(run.device),
+                         batch ? word_for(acceleration_choices(), library.acceleration)
+                               : word_for(algorithm_choices(), library.algorithm)));
+    return;
+  }
+  settle_device(run, work, library.threads);
 }
 
 gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
@@ -62,6 +99,9 @@ gmm::options library_options(const gmm_options& options, std::optional<std::size
   }
   if (!components) throw bad_argument("--components is missing: say how many, as in --components 3");
   library.components = *components;
+  library.algorithm = options.algorithm.value_or(gmm::algorithm::batch);
+  library.acceleration = options.acceleration;
+  library.chunks = options.chunks;
   library.max_iterations = options.fit.max_iterations;
   library.tolerance = options.fit.tolerance;
   library.regularization = options.regularization;
@@ -72,6 +112,13 @@ gmm::options library_options(const gmm_options& options, std::optional<std::size
   library.device = options.run.device;
   library.checkpoint = options.fit.checkpoint;
   library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  if (options.async_em_2013) {
+    if (options.algorithm.value_or(gmm::algorithm::asynchronous) != gmm::algorithm::asynchronous ||
+        library.acceleration != gmm::acceleration::none) {
+      throw bad_argument("--async-em-2013 is asynchronous without acceleration, and another --algorithm was asked for");
+    }
+    gmm::set_async_em_2013(library);
+  }
   return library;
 }
 
@@ -107,7 +154,10 @@ json describe_fit(const gmm_options& options, const gmm::options& library, const
   object["scalar"] = word_for(scalar_choices(), scalar);
   object["components"] = library.components;
   object["covariance_type"] = word_for(covariance_choices(), library.covariance_type);
-  object["init"] = options.fit.init;
+  object["algorithm"] = word_for(algorithm_choices(), library.algorithm);
+  object["acceleration"] = word_for(acceleration_choices(), library.acceleration);
+  object["init"] = library.init == gmm::initialization::model ? options.fit.init
+                                                              : word_for(gmm_initialization_choices(), library.init);
   object["max_iterations"] = library.max_iterations;
   object["tolerance"] = library.tolerance;
   object["regularization"] = library.regularization;

@@ -15,6 +15,9 @@ namespace shoal::app {
 const choices<gmm::covariance_type>& covariance_choices();
 const choices<gmm::initialization>& gmm_initialization_choices();
 
+const choices<gmm::algorithm>& algorithm_choices();
+const choices<gmm::acceleration>& acceleration_choices();
+
 /// The options of `gmm fit` and `gmm select`.
 struct gmm_options {
   data_options data;
@@ -22,6 +25,10 @@ struct gmm_options {
   fit_options fit;
   std::optional<gmm::covariance_type> covariance;
   double regularization = 1e-6;
+  std::optional<gmm::algorithm> algorithm;
+  gmm::acceleration acceleration = gmm::acceleration::none;
+  gmm::chunk_options chunks;
+  bool async_em_2013 = false;
 };
 
 /// Declares them, but for `--components`.
@@ -30,6 +37,9 @@ void add_gmm_options(CLI::App& app, gmm_options& options);
 /// The library's options for them, with the start read when `--init` names a file. Throws bad_argument when the start
 /// is of other components, or of another covariance type, than were asked for.
 gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads);
+
+/// As settle_device(), but "auto" is the host for what no device does: every algorithm but plain batch.
+void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library);
 
 /// Fits, and carries the model and every figure into the data's own units. Throws bad_argument or bad_data when the
 /// start does not fit the data's columns.

@@ -46,13 +46,14 @@ void build(CLI::App& program, verb& selected) {
     noun->footer(std::string("Example:\n  ") + example + "\n\n'shoal " + name + " VERB --help' tells more.");
     return noun;
   };
-  CLI::App& gmm = *add_noun("gmm", "Gaussian mixtures: fit, predict, score, sample, select",
+  CLI::App& gmm = *add_noun("gmm", "Gaussian mixtures: fit, predict, score, sample, select, study",
                             "shoal gmm fit rows.csv --components 3 --output model.json");
   add_gmm_fit(gmm, selected);
   add_gmm_predict(gmm, selected);
   add_gmm_score(gmm, selected);
   add_gmm_sample(gmm, selected);
   add_gmm_select(gmm, selected);
+  add_gmm_study(gmm, selected);
   CLI::App& kmeans = *add_noun("kmeans", "k-means: fit, predict, select",
                                "shoal kmeans fit rows.csv --clusters 8 --output model.json");
   add_kmeans_fit(kmeans, selected);

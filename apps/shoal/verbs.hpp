@@ -10,6 +10,7 @@ void add_gmm_predict(CLI::App& noun, verb& selected);
 void add_gmm_score(CLI::App& noun, verb& selected);
 void add_gmm_sample(CLI::App& noun, verb& selected);
 void add_gmm_select(CLI::App& noun, verb& selected);
+void add_gmm_study(CLI::App& noun, verb& selected);
 
 void add_kmeans_fit(CLI::App& noun, verb& selected);
 void add_kmeans_predict(CLI::App& noun, verb& selected);

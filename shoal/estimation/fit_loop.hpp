@@ -15,7 +15,8 @@ namespace shoal {
 /// What one step of a fit did.
 struct step_record {
   double objective = 0;  ///< of the parameters that the step started from
-  double change = 0;     ///< what the family's stop rule compares: k-means Σ‖Δc‖²; a mixture leaves it at zero
+  double change =
+      0;  ///< what the family's stop rule compares: k-means Σ‖Δc‖²; a mixture leaves it at zero but for SQUAREM
   bool settled = false;  ///< a further step could change nothing (no label changed)
 };
 
@@ -27,8 +28,9 @@ class stepper {
   /// Chooses first parameters for restart `restart` (0, 1, …), forgetting the present ones.
   virtual void seed(std::size_t restart) = 0;
 
-  /// Runs between one and `most_steps` steps and says what they did. When it throws, the parameters are those of the
-  /// last step that was reported.
+  /// Runs between one and `most_steps` steps and says what they did. When it throws interrupted, save()
+  /// gives a state from which the same steps follow: the parameters of the last step that was reported, or a place
+  /// within the step that was not.
   virtual std::vector<step_record> advance(std::size_t most_steps) = 0;
 
   /// How good the present parameters are, greater being better: what restarts are compared by. One fold at most.

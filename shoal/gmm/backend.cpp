@@ -1,7 +1,7 @@
 #include <shoal/gmm/backend.hpp>
 
 #include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/expectation_maximization.hpp>
+#include <shoal/gmm/host_fit.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -18,7 +18,7 @@ class host_backend final : public backend<Scalar> {
   const data_summary& summary() const override { return summary_; }
 
   std::unique_ptr<mixture_stepper> fit(const options& options) override {
-    return std::make_unique<expectation_maximization<Scalar>>(context_, scaled_.data(), summary_, options);
+    return make_host_fit<Scalar>({context_, scaled_.data(), summary_, options});
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

@@ -16,7 +16,7 @@ namespace shoal::gmm {
 
 /// Expectation-maximisation (Dempster, Laird & Rubin 1977) on an executor. Borrows everything it is given.
 template <class Scalar>
-class expectation_maximization final : public mixture_stepper {
+class expectation_maximization final : public batch_stepper {
  public:
   expectation_maximization(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
                            const options& options);
@@ -25,6 +25,7 @@ class expectation_maximization final : public mixture_stepper {
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
   double score() override;
+  void place(const model& model) override { model_ = model; }
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 

@@ -52,6 +52,25 @@ std::string start_of(const options& options) {
              : fmt::format("{} after {}", model, options.previous_log_likelihood);
 }
 
+// How the algorithm was told to work, and which rows its chunks hold; of batch its name is all.
+std::string algorithm_of(const options& options) {
+  std::string text(name_of(options.algorithm));
+  if (options.acceleration != acceleration::none) text += fmt::format(" with {}", name_of(options.acceleration));
+  if (options.algorithm == algorithm::batch) return text;
+  const chunk_options& chunks = options.chunks;
+  text +=
+      fmt::format(" in chunks of {} rows, {} superchunks and {} bytes", chunks.rows, chunks.superchunks, chunks.memory);
+  if (options.algorithm == algorithm::stepwise) {
+    text += fmt::format(", steps ({} + t)^-{}", options.step_delay, options.step_exponent);
+  }
+  if (options.algorithm == algorithm::asynchronous) {
+    text += fmt::format(", threshold {} of {}{}, rebuilt every {} passes", chunks.threshold,
+                        chunks.memberships ? "rows" : "chunks", chunks.local_models ? ", local models" : "",
+                        chunks.rebuild_passes);
+  }
+  return text;
+}
+
 template <class Scalar>
 fit_identity identity_of(const data_summary& summary, const options& options, const std::string& hardware) {
   return {
@@ -59,6 +78,7 @@ fit_identity identity_of(const data_summary& summary, const options& options, co
        fmt::format("{} rows x {} columns, fingerprint {:016x}", summary.rows, summary.columns, summary.fingerprint)},
       {"scalar", sizeof(Scalar) == 4 ? "float32" : "float64"},
       {"family", "gmm"},
+      {"algorithm", algorithm_of(options)},
       {"components", fmt::to_string(options.components)},
       {"covariance type", fmt::to_string(static_cast<int>(options.covariance_type))},
       {"initialization", fmt::to_string(static_cast<int>(options.init))},
@@ -103,6 +123,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   loop.restarts = options.restarts;
   loop.stop = [&options](std::span<const step_record> done) {
     if (options.tolerance == 0) return false;
+    if (options.acceleration == acceleration::squarem) return std::abs(done.back().change) < options.tolerance;
     const double before = done.size() < 2 ? options.previous_log_likelihood : done[done.size() - 2].objective;
     return std::abs(done.back().objective - before) < options.tolerance;  // false where there is none before
   };

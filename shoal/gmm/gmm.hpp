@@ -28,6 +28,7 @@ enum class initialization {
   random_rows,              ///< means from distinct rows; pooled per-column variance, uniform weights
   random_responsibilities,  ///< uniform random responsibilities, normalised
   model,                    ///< exactly options::start
+  kmeans_of_tenth,  ///< means by k-means on a random tenth of the rows; pooled per-column variance, uniform weights
 };
 
 /// A mixture of K Gaussians in d columns, in float64 whatever the data's scalar. Matrices are row-major.
@@ -47,9 +48,58 @@ std::size_t covariance_size(covariance_type type, std::size_t components, std::s
 /// Free parameters of such a mixture: the covariances', K·d means and K − 1 weights.
 double free_parameters(covariance_type type, std::size_t components, std::size_t columns);
 
+/// How often the model moves during a pass over the rows. One iteration is one pass, whichever is chosen.
+enum class algorithm {
+  batch,  ///< once: the statistics of all rows under one model, then one maximisation
+  /// After every superchunk (Neal & Hinton 1998): what its chunks contributed before is subtracted from the statistics
+  /// of all rows, what they contribute now is added, and the model is maximised. The first pass is one of batch. Same
+  /// bits for any number of threads.
+  incremental,
+  /// As incremental, by threads that do not wait for each other: each takes a superchunk, uses the newest model there
+  /// is, and folds in the chunks that moved by more than a threshold. With several threads a result is repeatable in
+  /// distribution only.
+  asynchronous,
+  /// After every superchunk, by decaying steps towards its statistics (Cappé & Moulines 2009); keeps no statistics of
+  /// chunks. Approaches a maximum without reaching it.
+  stepwise,
+};
+
+/// What is made of the models that batch passes through.
+enum class acceleration {
+  none,
+  /// Extrapolation from every three of them (Varadhan & Roland 2008), in log-weights, means and log-Cholesky factors,
+  /// where every value is a mixture. An extrapolated model that explains the rows worse is dropped.
+  squarem,
+};
+
+/// How the algorithms beside batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
+/// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
+struct chunk_options {
+  std::size_t rows = 0;         ///< of a chunk, one or more; 0: chosen from the data's shape and `memory`
+  std::size_t superchunks = 0;  ///< of a pass, at most one for each chunk; 0: 32, fewer where the rows are few
+  /// Bytes for the statistics that incremental and asynchronous keep of each chunk (and for `memberships`); 0: 256 MiB.
+  std::size_t memory = 0;
+  /// asynchronous: a chunk whose responsibilities moved by no more, Σₖ |ΔWₖ| / Σ w ≤ threshold, is not folded in. A
+  /// pass that folds nothing in is followed by one without a threshold, and ends the fit when it comes just after one.
+  double threshold = 0;
+  /// asynchronous: keep the responsibilities of every row (N × K of the data's scalar) and hold the threshold to each
+  /// row's Σₖ |Δrₖ|; rows below it go on contributing what they did.
+  bool memberships = false;
+  /// asynchronous: a thread maximises a model of its own after every chunk of its superchunk.
+  bool local_models = false;
+  /// asynchronous: every so many passes thresholds are ignored and all statistics are made anew; at least 1.
+  std::size_t rebuild_passes = 20;
+};
+
 struct options {
   std::size_t components = 1;
   gmm::covariance_type covariance_type = gmm::covariance_type::full;
+  gmm::algorithm algorithm = gmm::algorithm::batch;
+  gmm::acceleration acceleration = gmm::acceleration::none;  ///< of batch
+  chunk_options chunks;                                      ///< of the other algorithms
+  /// stepwise: step t = 0, 1, … has η = (t + step_delay)^−step_exponent; delay at least 1, exponent in (0.5, 1].
+  double step_delay = 2;
+  double step_exponent = 0.6;
   initialization init = initialization::kmeans;
   model start;  ///< for initialization::model
   std::size_t max_iterations = 100;
@@ -67,11 +117,19 @@ struct options {
   device_choice device;           ///< where the fit runs; the host's processor unless chosen (choose_device)
 };
 
+/// Sets what Altinigneli, Plant & Böhm ("Massively parallel expectation maximization using graphics processing units",
+/// KDD 2013) fit with: asynchronous, chunks of 512 rows (128 threads of 4), 128 superchunks, a factorisation after
+/// every chunk, a threshold of 0.01 on each row's responsibilities, which are kept; at most 100 iterations or until a
+/// pass changes nothing; means by k-means on a tenth of the rows. Everything else stays.
+void set_async_em_2013(options& options);
+
 struct fit_result {
   gmm::model model;
   double mean_log_likelihood = 0;  ///< of the returned model, per unit of weight
-  std::vector<double> history;     ///< mean log-likelihood of the model that each iteration started from
-  std::size_t iterations = 0;      ///< of the fit that was kept
+  /// Mean log-likelihood of the model that each iteration started from; where models change within a pass, of the rows
+  /// under the models that they met. Under `squarem` an iteration whose model was dropped stands lower.
+  std::vector<double> history;
+  std::size_t iterations = 0;  ///< of the fit that was kept
   bool converged = false;
   std::size_t reseeded = 0;  ///< empty components that were given the row that fitted worst
   std::size_t rows = 0;

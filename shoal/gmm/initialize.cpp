@@ -97,6 +97,23 @@ model from_random_responsibilities(const fold_context& context, const weighted_r
   return maximised(context, summary, options, sums_of(context, data, layout, centres, random_ones), centres.centres);
 }
 
+// Centroids of k-means on a tenth of the rows, drawn without replacement.
+template <class Scalar>
+std::vector<double> centroids_of_tenth(const fold_context& context, const weighted_rows<Scalar>& data,
+                                       const data_summary& summary, const seeding_request& request,
+                                       const first_model_steps& on) {
+  const std::size_t drawn = std::max(request.clusters, summary.positive_rows / 10);
+  const std::vector<double> sample =
+      seed_random_rows(context, data, summary, {drawn, request.seed, request.stream}, on.seeding);
+  kmeans::options clustering;
+  clustering.clusters = request.clusters;
+  clustering.seed = random::mix(request.seed, request.stream);
+  clustering.threads = context.workers->threads();
+  const view_source<double> rows({sample.data(), drawn, summary.columns});
+  const control stoppable{{}, context.stop};
+  return kmeans::fit(rows, clustering, nullptr, stoppable).model.centroids;
+}
+
 }  // namespace
 
 model pooled_model(covariance_type type, std::vector<double> means, const data_summary& summary,
@@ -150,6 +167,8 @@ model initial_model(const fold_context& context, const weighted_rows<Scalar>& da
       return from_random_responsibilities(context, data, summary, options, restart, on);
     case initialization::model:
       return options.start;
+    case initialization::kmeans_of_tenth:
+      return spread(centroids_of_tenth(context, data, summary, request, on));
   }
   throw bad_argument("unknown initialization");
 }

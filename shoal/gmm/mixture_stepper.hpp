@@ -14,4 +14,11 @@ class mixture_stepper : public stepper {
   virtual std::size_t reseeded() const = 0;  ///< empty components that got a row so far
 };
 
+/// One whose step is one iteration of batch from any model.
+class batch_stepper : public mixture_stepper {
+ public:
+  /// Goes on from this model, of the same type and sizes.
+  virtual void place(const model& model) = 0;
+};
+
 }  // namespace shoal::gmm

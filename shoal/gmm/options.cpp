@@ -27,7 +27,59 @@ void validate_start(const options& options, std::size_t columns) {
           "the start model's covariance type is not the one asked for");
 }
 
+void validate_algorithm(const options& options) {
+  const bool batch = options.algorithm == algorithm::batch;
+  require(batch || options.acceleration == acceleration::none,
+          fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
+  require(options.device.on_host() || (batch && options.acceleration == acceleration::none),
+          fmt::format("{} runs on the host alone: choose the device cpu, or batch without acceleration",
+                      batch ? name_of(options.acceleration) : name_of(options.algorithm)));
+  const chunk_options& chunks = options.chunks;
+  require(std::isfinite(chunks.threshold) && chunks.threshold >= 0,
+          fmt::format("chunks.threshold must be finite and not negative; got {}", chunks.threshold));
+  require(chunks.rebuild_passes >= 1, "chunks.rebuild_passes must be at least 1; got 0");
+  require(options.algorithm == algorithm::asynchronous ||
+              !(chunks.threshold > 0 || chunks.memberships || chunks.local_models),
+          fmt::format("chunks.threshold, memberships and local_models are for the algorithm asynchronous, and it is {}",
+                      name_of(options.algorithm)));
+  require(std::isfinite(options.step_delay) && options.step_delay >= 1,
+          fmt::format("step_delay must be finite and at least 1; got {}", options.step_delay));
+  require(options.step_exponent > 0.5 && options.step_exponent <= 1,
+          fmt::format("step_exponent must be greater than 0.5 and at most 1; got {}", options.step_exponent));
+}
+
 }  // namespace
+
+std::string_view name_of(algorithm algorithm) {
+  switch (algorithm) {
+    case algorithm::batch:
+      return "batch";
+    case algorithm::incremental:
+      return "incremental";
+    case algorithm::asynchronous:
+      return "asynchronous";
+    case algorithm::stepwise:
+      return "stepwise";
+  }
+  throw bad_argument("unknown algorithm");
+}
+
+std::string_view name_of(acceleration acceleration) {
+  return acceleration == acceleration::squarem ? "squarem" : "none";
+}
+
+void set_async_em_2013(options& options) {
+  options.algorithm = algorithm::asynchronous;
+  options.acceleration = acceleration::none;
+  options.chunks.rows = std::size_t{128} * 4;
+  options.chunks.superchunks = 128;
+  options.chunks.threshold = 0.01;
+  options.chunks.memberships = true;
+  options.chunks.local_models = true;
+  options.init = initialization::kmeans_of_tenth;
+  options.max_iterations = 100;
+  options.tolerance = 0;
+}
 
 void validate_options(const options& options, std::size_t columns) {
   require(options.components >= 1, "components must be at least 1; got 0");
@@ -38,6 +90,7 @@ void validate_options(const options& options, std::size_t columns) {
   require(options.restarts >= 1, "restarts must be at least 1; got 0");
   require(std::isfinite(options.checkpoint_seconds) && options.checkpoint_seconds >= 0,
           fmt::format("checkpoint_seconds must be finite and not negative; got {}", options.checkpoint_seconds));
+  validate_algorithm(options);
   if (options.init == initialization::model) validate_start(options, columns);
 }
 

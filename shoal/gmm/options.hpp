@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include <shoal/gmm/gmm.hpp>
 
@@ -11,6 +12,10 @@ namespace shoal::gmm {
 /// Throws bad_argument naming the first option that no data could make valid, or a start model that does not suit data
 /// of `columns` columns.
 void validate_options(const options& options, std::size_t columns);
+
+/// The words for them: "batch", "squarem". Throws bad_argument for a value that is none.
+std::string_view name_of(algorithm algorithm);
+std::string_view name_of(acceleration acceleration);
 
 /// A hash of the model's type, sizes and every bit of its numbers.
 std::uint64_t fingerprint(const model& model);

@@ -170,13 +170,20 @@ std::size_t packed_factor_size(std::size_t columns) {
 
 template <class Scalar>
 parameters<Scalar> prepare(const model& model, executor* workers) {
+  return prepare_about<Scalar>(model, model.means, workers);
+}
+template parameters<float> prepare(const model&, executor*);
+template parameters<double> prepare(const model&, executor*);
+
+template <class Scalar>
+parameters<Scalar> prepare_about(const model& model, std::span<const double> centres, executor* workers) {
   const std::size_t K = model.components;
   const std::size_t d = model.columns;
   parameters<Scalar> result;
   result.covariance_type = model.covariance_type;
   result.components = K;
   result.columns = d;
-  round_centres(result, model.means.data());
+  round_centres(result, centres.data());
   allocate(result.packed, model.covariance_type, K, d);
   constexpr bool needs_double = !std::is_same_v<Scalar, double>;
   if constexpr (needs_double) allocate(result.in_double, model.covariance_type, K, d);
@@ -212,8 +219,8 @@ parameters<Scalar> prepare(const model& model, executor* workers) {
   if constexpr (needs_double) pack_constants(constants, d, result.in_double);
   return result;
 }
-template parameters<float> prepare(const model&, executor*);
-template parameters<double> prepare(const model&, executor*);
+template parameters<float> prepare_about(const model&, std::span<const double>, executor*);
+template parameters<double> prepare_about(const model&, std::span<const double>, executor*);
 
 template <class Scalar>
 parameters<Scalar> prepare_centres(covariance_type type, std::size_t components, std::size_t columns,

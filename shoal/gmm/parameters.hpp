@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <span>
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
@@ -53,6 +54,13 @@ template <class Scalar>
 parameters<Scalar> prepare(const model& model, executor* workers = nullptr);
 extern template parameters<float> prepare(const model&, executor*);
 extern template parameters<double> prepare(const model&, executor*);
+
+/// The same about `centres` [K][d] rounded to Scalar, so that statistics of several models can be combined. Refuses
+/// centres instead of means.
+template <class Scalar>
+parameters<Scalar> prepare_about(const model& model, std::span<const double> centres, executor* workers = nullptr);
+extern template parameters<float> prepare_about(const model&, std::span<const double>, executor*);
+extern template parameters<double> prepare_about(const model&, std::span<const double>, executor*);
 
 /// Parameters that only say what statistics are about, for responsibilities that are given: `centres` [K][d] rounded to
 /// Scalar, without factors.

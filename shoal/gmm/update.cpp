@@ -1,8 +1,6 @@
-// Stepwise expectation-maximisation: the statistics that a model stands for, mixed with those of a batch of rows.
-#include <algorithm>
+// One step of stepwise expectation-maximisation for rows that come in batches.
 #include <cmath>
 #include <memory>
-#include <span>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,53 +9,13 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/stepwise.hpp>
 
 namespace shoal::gmm {
 namespace {
-
-// The statistics per unit of weight, about `centres`, that maximise() turns into `model`.
-statistics stood_for(const model& model, std::span<const double> centres, double regularization) {
-  const std::size_t d = model.columns;
-  const statistics_layout layout(model.covariance_type, model.components, d);
-  statistics sums(layout);
-  const std::span<double> values = sums.values();
-  values[layout.total_weight()] = 1;
-  for (std::size_t k = 0; k < model.components; ++k) {
-    const double weight = model.weights[k];
-    values[layout.weight(k)] = weight;
-    const auto delta = [&](std::size_t j) { return model.means[k * d + j] - centres[k * d + j]; };
-    const auto covariance = [&](std::size_t i, std::size_t j) {
-      double element = 0;
-      switch (model.covariance_type) {
-        case covariance_type::full:
-          element = model.covariances[(k * d + i) * d + j];
-          break;
-        case covariance_type::tied:
-          element = model.covariances[i * d + j];
-          break;
-        case covariance_type::diag:
-          element = model.covariances[k * d + i];
-          break;
-        case covariance_type::spherical:
-          element = model.covariances[k];
-          break;
-      }
-      return i == j ? std::max(element - regularization, 0.0) : element;
-    };
-    for (std::size_t i = 0; i < d; ++i) {
-      values[layout.first(k, i)] = weight * delta(i);
-      const std::size_t end = layout.has_matrices() ? d : i + 1;
-      for (std::size_t j = i; j < end; ++j) {
-        values[layout.second(k, i, j)] += weight * (covariance(i, j) + delta(i) * delta(j));
-      }
-    }
-  }
-  return sums;
-}
 
 void check_options(const update_options& options) {
   if (!(options.step_size > 0 && options.step_size <= 1)) {
@@ -82,15 +40,7 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
   const std::vector<double> centres =
       prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
-
-  statistics mixed = stood_for(model, centres, options.regularization);
-  const double share = options.step_size / batch.total_weight();
-  for (std::size_t i = 0; i < mixed.layout().size(); ++i) {
-    mixed.values()[i] = (1 - options.step_size) * mixed.values()[i] + share * batch.values()[i];
-  }
-  gmm::model next = model;
-  maximise(mixed, centres, options.regularization, next, workers.get());
-  model = std::move(next);
+  mix(model, batch, centres, options.step_size, options.regularization, workers.get());
   return batch.log_likelihood() / batch.total_weight();
 }
 

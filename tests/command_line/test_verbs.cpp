@@ -44,6 +44,7 @@ TEST(verbs, every_help_has_an_example) {
                                                        {"kmeans"},
                                                        {"data"},
                                                        {"gmm", "select"},
+                                                       {"gmm", "study"},
                                                        {"kmeans", "fit"},
                                                        {"kmeans", "predict"},
                                                        {"kmeans", "select"},

@@ -1,0 +1,54 @@
+// Batch expectation-maximisation accelerated by squared extrapolation (Varadhan & Roland 2008), guarded.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/mixture_stepper.hpp>
+
+namespace shoal::gmm {
+
+/// With θ₁ and θ₂ the models that one and two iterations make of θ₀, r = θ₁ − θ₀ and v = (θ₂ − θ₁) − r, the next
+/// iteration starts from θ₀ − 2αr + α²v, α = −max(1, ‖r‖ / ‖v‖) and not beyond a bound that grows while it is met. It
+/// is dropped, and θ₂ gone on from, when the log-likelihood of its rows is below that of θ₁ or it cannot be factorised.
+/// Differences are of coordinates_of(). Every iteration is one pass.
+///
+/// `change` of a step_record is what an iteration of batch gained, and infinite where none is known.
+class squarem_fit final : public mixture_stepper {
+ public:
+  squarem_fit(std::unique_ptr<batch_stepper> batch, const data_summary& summary, const options& options)
+      : batch_(std::move(batch)), summary_(summary), options_(options) {}
+
+  void seed(std::size_t restart) override;
+  std::vector<step_record> advance(std::size_t most_steps) override;
+  double score() override { return batch_->score(); }
+  std::vector<double> save() const override;
+  void restore(std::span<const double> state) override;
+
+  const model& current() const override { return batch_->current(); }
+  std::size_t reseeded() const override { return batch_->reseeded(); }
+
+ private:
+  enum class phase { base, second, leap };
+
+  void begin(double objective);
+  step_record iterate(phase next);
+  bool leap(step_record& record);
+  model extrapolated();
+
+  std::unique_ptr<batch_stepper> batch_;
+  const data_summary& summary_;
+  const options& options_;
+  phase phase_ = phase::base;
+  double objective_ = std::numeric_limits<double>::quiet_NaN();  // of the last model that was kept
+  double longest_ = 1;                                           // bound of −α
+  bool bounded_ = false;                                         // the last −α met it
+  model first_, second_;                                         // θ₀ and θ₁, as far as the phase has them
+};
+
+}  // namespace shoal::gmm
