@@ -38,9 +38,8 @@ class chunked_fit : public mixture_stepper {
   const chunk_plan& plan() const { return plan_; }
 
  protected:
-  /// Whether every pass has an order of its own. Statistics that are kept are youngest on the average when it has not:
-  /// then none is older than one pass (half a pass on the average; seven twelfths in ever new orders, measured as 1.68
-  /// times fewer passes than batch where one order makes it 1.97 with 64 superchunks).
+  /// Whether every pass has an order of its own. Statistics that are kept are younger when it has not: with many
+  /// superchunks half a pass on the average, in ever new orders seven twelfths (docs/decisions/0012).
   virtual bool reorders() const { return false; }
   /// The chunks of superchunk `superchunk` of the present pass, in order.
   std::span<const std::size_t> chunks_of(std::size_t superchunk);

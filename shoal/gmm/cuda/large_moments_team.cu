@@ -302,8 +302,8 @@ __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(con
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int teams = static_cast<int>(blockDim.x) / (32 * warps);
   const int team = warp / warps;
-  // A team without a component goes along with another one's and keeps nothing: compute-sanitizer takes a barrier that
-  // some threads of the block never reach for an error, though they are not counted at it.
+  // A team without a component goes along with another one's and keeps nothing, so that both run the same barriers.
+  // compute-sanitizer's synccheck still calls the teams' own barriers, which count their threads, divergent.
   const int wanted = static_cast<int>(blockIdx.x) * teams + team;
   const bool works = wanted < mixture.components;
   const int k = works ? wanted : mixture.components - 1;

@@ -106,6 +106,20 @@ TYPED_TEST(CudaUpdate, AWholeStepIsAnIteration) {
   expect_near(model.covariances, fitted.model.covariances, 1e-10);
 }
 
+TYPED_TEST(CudaUpdate, AgreesOnTwoDevices) {
+  SHOAL_NEEDS_DEVICES(2);
+  const auto made = clouds<TypeParam>(20'011, 5, 4, 6);
+  const auto weights = uneven_weights<TypeParam>(made.rows);
+  for (const gmm::covariance_type type : fit_data::all_types()) {
+    const gmm::model first = this->start(made, type, 4);
+    const auto one = after_batches<TypeParam>(made, first, &weights, {{0}, 0});
+    const auto two = after_batches<TypeParam>(made, first, &weights, {{0, 1}, 0});
+    const double tolerance = sizeof(TypeParam) == 4 ? 1e-5 : 1e-9;
+    expect_near(two.log_likelihoods, one.log_likelihoods, tolerance);
+    expect_near(two.model.covariances, one.model.covariances, tolerance);
+  }
+}
+
 TYPED_TEST(CudaUpdate, LeavesTheModelAloneWhenItIsRefused) {
   auto made = clouds<TypeParam>(5000, 3, 4, 6);
   gmm::model model = this->start(made, gmm::covariance_type::full, 4);
