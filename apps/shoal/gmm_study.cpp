@@ -37,6 +37,7 @@ struct study_command {
   std::vector<study_part> parts{study_part::overlap, study_part::speed, study_part::data};
   std::vector<std::string> algorithms;  ///< empty: all
   bool quick = false;
+  std::uint64_t starts = 0;
   std::uint64_t seed = 0;
   std::string shuttle;
   std::string covertype;
@@ -91,6 +92,7 @@ void run(const study_command& command) {
   study_setting setting;
   setting.algorithms = chosen_algorithms(command.algorithms);
   setting.quick = command.quick;
+  setting.starts = command.starts;
   setting.seed = command.seed;
   setting.threads = resolved_threads(command.run);
   setting.device = command.run.device;
@@ -153,6 +155,8 @@ void add_gmm_study(CLI::App& noun, verb& selected) {
              fmt::format("Algorithms to compare; batch is always there: {}", fmt::join(names, ", ")), "all",
              [command](const std::string& text) { command->algorithms = parse_names("--algorithms", text); });
   add_flag(app, "--quick", command->quick, "Sizes that end in seconds, to try the command");
+  add_option(app, "--starts", "N", "Most starts of each mixture and each data set", "25, 9, 100 and 25",
+             [command](const std::string& text) { command->starts = parse_count("--starts", text, 1); });
   add_count(app, "--seed", command->seed, "N", "Seed of every mixture, row and start");
   add_file(app, "--shuttle", command->shuttle, "FILE", "Statlog (Shuttle) with its column class");
   add_file(app, "--covertype", command->covertype, "FILE", "The numerical columns of Covertype");

@@ -32,6 +32,7 @@ const std::vector<study_algorithm>& study_algorithms();
 struct study_setting {
   std::vector<study_algorithm> algorithms;  ///< batch first
   bool quick = false;                       ///< sizes that end in seconds, to try the command
+  std::size_t starts = 0;                   ///< most of each mixture and each data set; 0: as many as the part says
   std::uint64_t seed = 0;
   std::size_t threads = 0;
   device_choice device;  ///< where the part on speed runs what runs there

@@ -86,8 +86,10 @@ data_result study_data(const study_setting& setting, const std::string& name, co
                        const std::string& label_column, std::size_t starts) {
   held_rows all = load(file, label_column);
   if (setting.quick) all = sample_of(all, 4'000 / static_cast<double>(all.rows), setting.seed);
+  if (setting.quick) starts = 2;
+  if (setting.starts > 0) starts = std::min(starts, setting.starts);
   const std::size_t reach_starts = setting.quick ? 1 : 5;
-  data_result result{name, all.rows, all.columns, components, setting.quick ? 2 : starts, {}, 0, 0, {}};
+  data_result result{name, all.rows, all.columns, components, starts, {}, 0, 0, {}};
   result.regularization = rounding_variance;
   result.tolerance = 2e-5;
   struct figures {

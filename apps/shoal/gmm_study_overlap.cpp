@@ -200,6 +200,8 @@ std::vector<overlap_result> study_overlap(const study_setting& setting) {
     extent size = extent_of(setting);
     // Where means overlap most the starts differ most.
     if (spread > 1.5) size.starts = (size.starts + 2) / 3;
+    if (setting.starts > 0) size.starts = std::min(size.starts, setting.starts);
+    size.curve_starts = std::min(size.curve_starts, size.starts);
     results.push_back(degree(setting, size, spread).run());
   }
   return results;

@@ -48,11 +48,28 @@ TEST(study, overlap_shows_slower_convergence_and_a_falling_error) {
   EXPECT_LT(apart["constant"].get<double>(), 0.6);
   EXPECT_GT(mixed["constant"].get<double>(), apart["constant"].get<double>());
 
+  // Where components lie apart, all that have a limit end where batch ends.
+  for (const json& row : degrees[1]["algorithms"]) {
+    if (row["algorithm"] == "stepwise") continue;
+    EXPECT_LT(row["curve"]["deficit"].back().get<double>(), 1e-3) << row["algorithm"];
+    EXPECT_FALSE(row["median_passes"].is_null()) << row["algorithm"];
+  }
+
   const json written = json::parse(read_file(folder / "study.json"));
   EXPECT_EQ(written["overlap"], degrees);
   const std::string page = read_file(folder / "s.html");
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_NE(page.find("Modelling error"), std::string::npos);
+}
+
+TEST(study, compares_the_algorithms_that_are_named) {
+  const json object = study({"--parts", "overlap", "--algorithms", "squarem,incremental", "--starts", "1"});
+  const json& algorithms = object["overlap"][0]["algorithms"];
+  ASSERT_EQ(algorithms.size(), 3u);
+  EXPECT_EQ(algorithms[0]["algorithm"], "batch");
+  EXPECT_EQ(algorithms[1]["algorithm"], "incremental");
+  EXPECT_EQ(algorithms[2]["algorithm"], "squarem");
+  EXPECT_EQ(algorithms[2]["passes"].size(), 1u);
 }
 
 TEST(study, speed_covers_both_covariances) {
