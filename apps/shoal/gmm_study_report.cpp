@@ -48,10 +48,7 @@ report::picture line_picture(const overlap_result& degree) {
   return draw(chart);
 }
 
-bool has_lines(const overlap_result& degree) {
-  return std::any_of(degree.algorithms.begin(), degree.algorithms.end(),
-                     [](const overlap_row& row) { return row.convergence.has_value(); });
-}
+bool has_lines(const overlap_result& degree) { return degree.algorithms.front().convergence.has_value(); }
 
 // Both figures of a curve against the rows seen, on logarithmic scales.
 report::picture curve_picture(const overlap_result& degree, bool error) {
