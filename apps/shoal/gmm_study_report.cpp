@@ -27,6 +27,8 @@ struct printed_line {
 constexpr printed_line printed_lines[] = {
     {"batch", 0.9823, 0.0222}, {"async-em-2013", 0.99846, 0.94597}, {"incremental", 0.99903, 0.96864}};
 
+constexpr const char* more_means = "more: most starts ended at a lower likelihood, or never came so near.";
+
 std::string passes_words(const std::optional<std::size_t>& passes) { return passes ? report::count(*passes) : "more"; }
 
 std::string degree_name(const overlap_result& degree) {
@@ -140,6 +142,7 @@ void add_overlap(report::page& out, const std::vector<overlap_result>& degrees) 
     }
     passes.rows.push_back(std::move(row));
   }
+  passes.note = more_means;
   out.add(passes);
 
   out.section("Log-likelihood and modelling error against rows seen");
@@ -308,8 +311,8 @@ void add_data(report::page& out, const data_result& data) {
   table.note = fmt::format(
       "Mean ± standard deviation over the starts. Passes: the median, over the first {}, of those to come within 1e-4 "
       "of "
-      "where batch stopped from the same start.",
-      data.algorithms.front().passes.size());
+      "where batch stopped from the same start. {}",
+      data.algorithms.front().passes.size(), more_means);
   out.add(table);
 }
 
