@@ -114,14 +114,21 @@ __global__ void __launch_bounds__(place_threads)
   float r[frame_step_rows];
 #pragma unroll
   for (int i = 0; i < frame_step_rows; i += 4) {
-    const float4 four = k < mixture.components ? *reinterpret_cast<const float4*>(terms + i) : make_float4(0, 0, 0, 0);
-    const float term[4] = {four.x, four.y, four.z, four.w};
+    float term[4] = {};
+    if (k < mixture.components && first + i + 4 <= rows.count) {
+      const float4 four = *reinterpret_cast<const float4*>(terms + i);
+      term[0] = four.x, term[1] = four.y, term[2] = four.z, term[3] = four.w;
+    } else if (k < mixture.components) {
+#pragma unroll
+      for (int j = 0; j < 4; ++j) term[j] = first + i + j < rows.count ? terms[i + j] : 0.0F;
+    }
 #pragma unroll
     for (int j = 0; j < 4; ++j) {
-      const float2 shift = mixture.shifts[first + i + j];
+      const bool inside = first + i + j < rows.count;
+      const float2 shift = inside ? mixture.shifts[first + i + j] : make_float2(0, 0);
       const float ratio = term[j] - shift.x;
-      // Beyond the last row terms are anything, and comparisons fail for what is not a number.
-      const bool counts = first + i + j < rows.count && k < mixture.components && ratio >= least;
+      // A comparison that fails for what is not a number.
+      const bool counts = inside && k < mixture.components && ratio >= least;
       r[i + j] = counts ? __expf(ratio - shift.y) * scale : 0.0F;
     }
   }

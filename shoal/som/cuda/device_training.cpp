@@ -123,6 +123,7 @@ class device_training final : public map_stepper {
     smoothing_.columns = columns;
     epoch_number_.grow(1);
     history_.grow(options_.epochs);
+    history_.fill_with_zeros();  // all of it is read, also what a resumed fit never writes
     tables_.grow(smoothing_.table_doubles());
     along_.grow(smoothing_.along_doubles());
     smoothed_.grow(units * (columns + 1));
