@@ -337,8 +337,8 @@ void add_differences(report::page& out) {
       "Its Covertype is all 581,012 rows and 54 columns, 44 of them binary; the file read here holds the ten numerical "
       "columns of two classes, so that methods can be compared and likelihoods cannot. The paper states neither the "
       "type "
-      "of its covariances nor what was added to them. Full covariances and the variance of rounding to whole numbers, "
-      "1/12, bring Shuttle's likelihood near the printed one.");
+      "of its covariances nor what was added to them. Here covariances are full, and the variance of rounding to whole "
+      "numbers, 1/12, is added.");
 }
 
 }  // namespace
