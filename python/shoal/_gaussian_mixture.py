@@ -7,7 +7,6 @@ import warnings
 from numbers import Integral, Real
 
 import numpy as np
-from scipy.linalg import lapack
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_array
@@ -16,6 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _device_arrays as device_arrays
 from . import _shoal
+from ._covariances import covariance_shape, inverted, precision_factors
 from ._input import Data, read
 from ._running import (
     ILL_DEFINED,
@@ -355,8 +355,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             _require_shape(means, (K, columns), "means")
         if self.precisions_init is not None:
             precisions = _parameter(self.precisions_init, "precisions_init")
-            _require_shape(precisions, _covariance_shape(kind, K, columns), f"{kind} precision")
-            covariances = _inverted(precisions, kind)
+            _require_shape(precisions, covariance_shape(kind, K, columns), f"{kind} precision")
+            covariances = inverted(precisions, kind)
         return weights, means, covariances
 
     def _take(self, fitted: dict) -> None:
@@ -373,7 +373,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.weights_ = fitted["weights"]
         self.means_ = fitted["means"]
         self.covariances_ = fitted["covariances"]
-        self.precisions_cholesky_ = _precision_factors(self.covariances_, self.covariance_type)
+        self.precisions_cholesky_ = precision_factors(self.covariances_, self.covariance_type)
         if self.covariance_type in ("full", "tied"):
             self.precisions_ = self.precisions_cholesky_ @ np.swapaxes(self.precisions_cholesky_, -1, -2)
         else:
@@ -438,7 +438,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         held, wanted = len(self.weights_), self.n_components
         if held != wanted:
             raise ValueError(f"n_components is {wanted}, and partial_fit began with {held}: {START_AGAIN}")
-        if self.covariances_.shape != _covariance_shape(self.covariance_type, held, self.means_.shape[1]):
+        if self.covariances_.shape != covariance_shape(self.covariance_type, held, self.means_.shape[1]):
             kind = self.covariance_type
             raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")
 
@@ -662,46 +662,6 @@ def _parameter(given, name: str) -> np.ndarray:
     return check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
 
 
-def _covariance_shape(kind: str, components: int, columns: int) -> tuple:
-    return {
-        "full": (components, columns, columns),
-        "tied": (columns, columns),
-        "diag": (components, columns),
-        "spherical": (components,),
-    }[kind]
-
-
 def _require_shape(array, shape, name) -> None:
     if array.shape != shape:
         raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {array.shape}")
-
-
-def _inverted(precisions: np.ndarray, kind: str) -> np.ndarray:
-    if kind in ("diag", "spherical"):
-        if np.any(precisions <= 0):
-            raise ValueError(f"'{kind} precision' should be positive")
-        return 1 / precisions
-    symmetric = np.allclose(precisions, np.swapaxes(precisions, -1, -2))
-    if not symmetric or np.any(np.linalg.eigvalsh(precisions) <= 0):
-        raise ValueError(f"'{kind} precision' should be symmetric, positive-definite")
-    inverse = np.linalg.inv(precisions)
-    return (inverse + np.swapaxes(inverse, -1, -2)) / 2
-
-
-def _precision_factors(covariances: np.ndarray, kind: str) -> np.ndarray:
-    """U with precision = U U^T: the transposed inverse of the covariance's lower factor."""
-    if kind in ("diag", "spherical"):
-        return 1 / np.sqrt(covariances)
-    factors = np.empty_like(covariances)
-    for matrix, factor in zip(_matrices(covariances), _matrices(factors)):
-        lower, failed = lapack.dpotrf(matrix, lower=1)
-        if not failed:
-            inverse, failed = lapack.dtrtri(lower, lower=1)
-        if failed:
-            raise ValueError(ILL_DEFINED)
-        factor[...] = np.tril(inverse).T
-    return factors
-
-
-def _matrices(stack: np.ndarray):
-    return stack[np.newaxis] if stack.ndim == 2 else stack

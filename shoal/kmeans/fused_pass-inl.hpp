@@ -14,10 +14,10 @@
 #include <cstdint>
 #include <limits>
 #include <type_traits>
-#include <utility>
 
 #include <hwy/highway.h>
 
+#include <shoal/core/unrolled-inl.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/block_input.hpp>
 #include <shoal/kmeans/tuning.hpp>
@@ -26,17 +26,11 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal::kmeans {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using shoal::HWY_NAMESPACE::unrolled;
 
 template <class D>
 HWY_INLINE double sum_lanes(D d, hn::Vec<D> v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
-}
-
-// Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
-template <std::size_t Count, class F>
-HWY_INLINE void unrolled(const F& f) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
-  (std::make_index_sequence<Count>());
 }
 
 template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <numeric>
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/random/permutation.hpp>
 #include <shoal/random/stream.hpp>
 #include <shoal/som/move_units.hpp>
 #include <shoal/som/neighborhood.hpp>
@@ -18,17 +18,6 @@ namespace {
 // Different uses of one seed.
 constexpr std::uint64_t block_order_stream = random::mix(0x736f6d, 3);
 constexpr std::uint64_t row_order_stream = random::mix(0x736f6d, 4);
-
-// The numbers below `count` in an order drawn by Fisher and Yates.
-std::vector<std::size_t> drawn_order(std::size_t count, random::stream stream) {
-  std::vector<std::size_t> order(count);
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  for (std::size_t i = count; i > 1; --i) {
-    const auto at = static_cast<std::size_t>(stream.uniform() * static_cast<double>(i));
-    std::swap(order[i - 1], order[std::min(at, i - 1)]);
-  }
-  return order;
-}
 
 }  // namespace
 
@@ -101,7 +90,7 @@ double online_training<Scalar>::train_block(row_reader<Scalar>& reader, const bl
   const std::uint64_t stream = random::mix(random::mix(row_order_stream, this->epoch_), place.block);
   std::vector<double> row(turned_view_.columns);
   double error = 0;
-  for (const std::size_t i : drawn_order(count, random::stream(this->options_.seed, stream))) {
+  for (const std::size_t i : random::permutation(count, random::stream(this->options_.seed, stream))) {
     const double weight =
         (block.weights == nullptr ? 1.0 : static_cast<double>(block.weights[i])) * this->data_.weight_scale;
     if (!(weight > 0)) continue;
@@ -124,7 +113,7 @@ std::vector<step_record> online_training<Scalar>::advance(std::size_t) {
   const std::uint64_t stream = random::mix(block_order_stream, this->epoch_);
   double error = 0;
   std::size_t turn = 0;
-  for (const std::size_t block : drawn_order(blocks_, random::stream(this->options_.seed, stream))) {
+  for (const std::size_t block : random::permutation(blocks_, random::stream(this->options_.seed, stream))) {
     if (this->context_.stop.stop_requested()) throw interrupted("stopped on request");
     error += train_block(reader, {block, turn++});
   }

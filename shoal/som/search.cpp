@@ -5,7 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include <shoal/core/simd_targets.hpp>
 #include <shoal/som/distance.hpp>
@@ -15,6 +14,8 @@
 #define HWY_TARGET_INCLUDE "shoal/som/search.cpp"
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
+
+#include <shoal/core/unrolled-inl.hpp>
 
 #ifndef SHOAL_SOM_SEARCH_ONCE
 #define SHOAL_SOM_SEARCH_ONCE
@@ -41,6 +42,7 @@ namespace shoal::som {
 namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
+using shoal::HWY_NAMESPACE::unrolled;
 
 // A panel is three vectors of units, or several times three where vectors are narrower.
 constexpr std::size_t tile_rows = 4;
@@ -50,13 +52,6 @@ using vector_tag = hn::CappedTag<T, 64 / sizeof(T)>;
 template <class D>
 constexpr std::size_t tile_units(D d) {
   return tile_vectors * hn::Lanes(d);
-}
-
-// Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
-template <std::size_t Count, class F>
-HWY_INLINE void unrolled(const F& f) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
-  (std::make_index_sequence<Count>());
 }
 
 template <class D, class M>

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <utility>
 
 #include <shoal/core/simd_targets.hpp>
 #include <shoal/som/smooth.hpp>
@@ -10,17 +9,14 @@
 #include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
+#include <shoal/core/unrolled-inl.hpp>
+
 HWY_BEFORE_NAMESPACE();
 namespace shoal::som {
 namespace HWY_NAMESPACE {
 namespace {
 namespace hn = hwy::HWY_NAMESPACE;
-
-template <std::size_t Count, class F>
-HWY_INLINE void unrolled(const F& f) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
-  (std::make_index_sequence<Count>());
-}
+using shoal::HWY_NAMESPACE::unrolled;
 
 // Rows targets from `target` on, for Vectors vectors of values.
 template <std::size_t Rows, std::size_t Vectors, class D, class V = hn::Vec<D>>
