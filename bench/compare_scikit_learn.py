@@ -108,8 +108,9 @@ def timed(fit):
 
 def seconds_an_iteration(short, long):
     """From the runs of a short fit and of a long one: the difference of their medians, so that one slow run has no say."""
-    (few, many), (less, more) = zip(*((runs[0][1], statistics.median(seconds for seconds, _ in runs)) for runs in (short, long)))
-    return (more - less) / (many - few)
+    seconds = [statistics.median(each for each, _ in runs) for runs in (short, long)]
+    iterations = [runs[0][1] for runs in (short, long)]
+    return (seconds[1] - seconds[0]) / (iterations[1] - iterations[0])
 
 
 def gmm_speed(kind, rows, columns, components, spread, repeats, random):
