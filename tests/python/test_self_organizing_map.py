@@ -161,7 +161,7 @@ def test_mapped_files_are_streamed_to_the_same_bits(rows, tmp_path):
     X = np.tile(rows, (40, 1)).astype(np.float32)
     np.save(tmp_path / "rows.npy", X)
     mapped = np.load(tmp_path / "rows.npy", mmap_mode="r")
-    streamed = SelfOrganizingMap(6, 6, memory_limit=20_000).fit(mapped)
+    streamed = SelfOrganizingMap(6, 6, threads=2, memory_limit=20_000).fit(mapped)
     assert_array_equal(streamed.codebook_, SelfOrganizingMap(6, 6).fit(X).codebook_)
 
 

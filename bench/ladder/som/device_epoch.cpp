@@ -1,6 +1,7 @@
-// A pass that finds units, and one epoch of batch training on a GPU as a fit runs it, by shape; where products are
-// rounded also how many rows get another unit on the trained map than float64's, and how much farther it is:
-// device_epoch [float32|tf32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS WIDTH HEIGHT]...
+// A pass that finds units, the smoothing and the move that follow it, and one epoch of batch training on a GPU as a fit
+// runs it, by shape; where products are rounded also how many rows get another unit on the trained map than float64's,
+// and how much farther it is: device_epoch [float32|tf32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS
+// WIDTH HEIGHT]...
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -13,6 +14,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/som/cuda/device_map.hpp>
+#include <shoal/som/cuda/device_smoother.hpp>
 #include <shoal/som/cuda/device_training.hpp>
 #include <shoal/som/distance.hpp>
 
@@ -40,6 +42,26 @@ double time_units(shoal::cuda::device_rows<float>& rows, const shoal::data_summa
     rows.group().synchronize();
     const auto start = std::chrono::steady_clock::now();
     for (int i = 0; i < together; ++i) map.enqueue(som::pass::units);
+    rows.group().synchronize();
+    if (repeat > 0) times.push_back(milliseconds_since(start) / together);
+  }
+  return median(times);
+}
+
+double time_update(shoal::cuda::device_rows<float>& rows, const shoal::data_summary& summary,
+                   const som::options& options, const std::vector<double>& codebook) {
+  som::device_map<float> map(rows, summary, som::shape_of(options), options.metric);
+  map.upload(codebook);
+  map.enqueue(som::pass::sums);
+  constexpr int together = 20, repeats = 10;
+  som::device_smoother<float> smoother(map, options.neighborhood, options.cutoff,
+                                       std::vector<double>(together * repeats, 5.0));
+  smoother.set_epoch(0);
+  std::vector<double> times;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    rows.group().synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < together; ++i) smoother.enqueue();
     rows.group().synchronize();
     if (repeat > 0) times.push_back(milliseconds_since(start) / together);
   }
@@ -118,7 +140,7 @@ int main(int count, char** arguments) {
   const shoal::fold_context context{workers.get(), 0, {}};
   const int device = 0;
   shoal::cuda::device_group group(std::span(&device, 1), precision), exact_group(std::span(&device, 1));
-  std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one) and of an epoch\n",
+  std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one), of the update and of an epoch\n",
               group.description().c_str(), std::string(shoal::precision_name(precision)).c_str());
   for (const problem& p : problems) {
     for (const bool clustered : {false, true}) {
@@ -140,9 +162,10 @@ int main(int count, char** arguments) {
         const auto training = som::make_device_training<float>(rows, context, summary, options, [&] { return first; });
         std::vector<double> trained;
         const double of_epoch = time_epochs(*training, options.epochs, trained);
-        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f epoch %8.4f\n", p.rows, p.columns, p.width,
-                    p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
-                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained), of_epoch);
+        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f update %8.4f epoch %8.4f\n", p.rows,
+                    p.columns, p.width, p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
+                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained),
+                    time_update(rows, summary, options, trained), of_epoch);
         if (precision != shoal::precision::float32) {
           shoal::cuda::device_rows<float> exact_rows(exact_group, context, {&source, nullptr, 1});
           for (const bool is_trained : {false, true}) {

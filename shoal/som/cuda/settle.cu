@@ -113,8 +113,9 @@ struct row_task {
   }
 
   // What search_tensor's scores may be off by: products of second parts and of what is beyond them are left out, and
-  // sums cut terms off at a unit of their greatest one, 18 of them in a product. The definition's own roundings are
-  // relative to the distance.
+  // sums cut terms off at a unit of their greatest one, 18 of them in a product. Sums of columns are no greater than the
+  // two norms' product; half a squared norm and the offset come in with the last chunk. The definition's own roundings
+  // are relative to the distance.
   __device__ double error_of_products(double norm) const {
     double second_squares = 0, residual_squares = 0;
     for (int j = lane; j < in.units.columns; j += 32) {
@@ -137,12 +138,12 @@ struct row_task {
                  unit_residual = bound_of(in.units.bounds->residual);
     const operand_shape shape = operands_for(in.units.columns);
     const double cut = 18 * 0x1p-23;
-    const double offset = Metric == metric::cosine ? norm * unit : fmin(0.5 * norm * norm, norm * unit);
-    const double magnitude = 1.04 * (offset + norm * unit + (Metric == metric::cosine ? 0.0 : 0.5 * unit * unit));
+    const double product = norm * unit, half = Metric == metric::cosine ? 0.0 : 0.5 * unit * unit;
+    const double greatest = 1.05 * fmax(product, half), magnitude = 2.1 * product + 1.05 * half;
     return second * unit_second + residual * unit + norm * 1.01 * unit_residual +  // what is left out
-           8 * 0x1p-24 * 1.05 * magnitude +                                        // roundings of the inputs
+           8 * 0x1p-24 * magnitude +                                               // roundings of the inputs
            cut * shape.chunks * 2.1 * (second * unit + norm * unit_second) +
-           cut * (shape.chunks + (shape.apart ? 1 : 0)) * 1.05 * magnitude +
+           cut * first_products(shape, precision::float32) * greatest + 0x1p-23 * magnitude +
            definition_error<Metric>(norm, unit, in.units.columns) +
            4.0 * (in.units.columns + 16) * 0x1p-126 * (1 + norm + unit);
   }
