@@ -296,8 +296,7 @@ void add_data(report::page& out, const data_result& data) {
       data.starts, number(data.tolerance), number(data.regularization)));
   report::table table;
   table.headings = {
-      "algorithm and device", "iterations",       "mean negative log-likelihood", "seconds", "passes", "failed",
-      "iterations, paper",    "likelihood, paper"};
+      "algorithm and device", "iterations", "paper", "−log-likelihood", "paper", "seconds", "passes", "failed"};
   for (std::size_t a = 0; a < data.algorithms.size(); ++a) {
     const data_row& row = data.algorithms[a];
     const auto printed = std::find_if(std::begin(printed_tables), std::end(printed_tables), [&](const auto& one) {
@@ -306,15 +305,16 @@ void add_data(report::page& out, const data_result& data) {
     const bool known = printed != std::end(printed_tables);
     table.rows.push_back({{row.algorithm + ", " + row.device, 0, static_cast<int>(a)},
                           {spread_words(row.iterations, 1)},
+                          {known ? printed->iterations : ""},
                           {spread_words(row.negative_log_likelihood, 3)},
+                          {known ? printed->likelihood : ""},
                           {seconds_words(row.seconds)},
                           {row.passes.empty() ? "–" : passes_words(median_of(row.passes))},
-                          {report::count(row.failed)},
-                          {known ? printed->iterations : ""},
-                          {known ? printed->likelihood : ""}});
+                          {report::count(row.failed)}});
   }
   table.note = fmt::format(
-      "Mean ± standard deviation over the starts. Passes: the median, over the first {}, of those to come within 1e-4 "
+      "Mean ± standard deviation over the starts; −log-likelihood is the mean of a row. Passes: the median, over the "
+      "first {}, of those to come within 1e-4 "
       "of where batch stopped from the same start, among at most four times as many as batch took. {}",
       data.algorithms.front().passes.size(), more_means);
   out.add(table);

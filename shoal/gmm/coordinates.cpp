@@ -33,13 +33,28 @@ std::size_t matrices_of(const model& model) {
   return model.covariance_type == covariance_type::tied ? 1 : model.components;
 }
 
+std::size_t triangle(std::size_t d) { return d * (d + 1) / 2; }
+
+// Factors of fewer multiply-adds than this are quicker made on one thread.
+constexpr std::size_t least_shared_work = std::size_t{1} << 18;
+
+template <class Task>
+void for_each_matrix(executor* workers, const model& model, const Task& task) {
+  const std::size_t count = matrices_of(model), d = model.columns;
+  if (workers == nullptr || count < 2 || count * d * d * d < least_shared_work) {
+    for (std::size_t m = 0; m < count; ++m) task(m);
+  } else {
+    workers->run(count, 1, [&](std::size_t m, const team_member&) { task(m); });
+  }
+}
+
 bool has_matrices(const model& model) {
   return model.covariance_type == covariance_type::full || model.covariance_type == covariance_type::tied;
 }
 
 }  // namespace
 
-std::vector<double> coordinates_of(const model& model, const data_summary& summary) {
+std::vector<double> coordinates_of(const model& model, const data_summary& summary, executor* workers) {
   const std::size_t d = model.columns;
   const std::vector<double> scale = deviations(summary);
   std::vector<double> point;
@@ -55,23 +70,26 @@ std::vector<double> coordinates_of(const model& model, const data_summary& summa
     }
     return point;
   }
-  const auto size = static_cast<Eigen::Index>(d);
-  for (std::size_t m = 0; m < matrices_of(model); ++m) {
+  const std::size_t means_end = point.size();
+  point.resize(means_end + matrices_of(model) * triangle(d));
+  for_each_matrix(workers, model, [&](std::size_t m) {
+    const auto size = static_cast<Eigen::Index>(d);
     const Eigen::LLT<row_major> cholesky(Eigen::Map<const row_major>(model.covariances.data() + m * d * d, size, size));
     const row_major& factor = cholesky.matrixLLT();
     if (cholesky.info() != Eigen::Success || !factor.diagonal().allFinite()) {
       refuse_covariance(model.covariance_type, m, not_positive_definite);
     }
+    double* at = &point[means_end + m * triangle(d)];
     for (Eigen::Index i = 0; i < size; ++i) {
       const double unit = scale[static_cast<std::size_t>(i)];
-      for (Eigen::Index j = 0; j < i; ++j) point.push_back(factor(i, j) / unit);
-      point.push_back(std::log(factor(i, i) / unit));
+      for (Eigen::Index j = 0; j < i; ++j) *at++ = factor(i, j) / unit;
+      *at++ = std::log(factor(i, i) / unit);
     }
-  }
+  });
   return point;
 }
 
-void place_at(const std::vector<double>& coordinates, const data_summary& summary, model& into) {
+void place_at(const std::vector<double>& coordinates, const data_summary& summary, model& into, executor* workers) {
   const std::size_t d = into.columns;
   const std::vector<double> scale = deviations(summary);
   const double* at = coordinates.data();
@@ -89,16 +107,17 @@ void place_at(const std::vector<double>& coordinates, const data_summary& summar
     }
     return;
   }
-  row_major factor = row_major::Zero(static_cast<Eigen::Index>(d), static_cast<Eigen::Index>(d));
-  for (std::size_t m = 0; m < matrices_of(into); ++m) {
-    for (Eigen::Index i = 0; i < factor.rows(); ++i) {
+  for_each_matrix(workers, into, [&](std::size_t m) {
+    const auto size = static_cast<Eigen::Index>(d);
+    row_major factor = row_major::Zero(size, size);
+    const double* from = at + m * triangle(d);
+    for (Eigen::Index i = 0; i < size; ++i) {
       const double unit = scale[static_cast<std::size_t>(i)];
-      for (Eigen::Index j = 0; j < i; ++j) factor(i, j) = *at++ * unit;
-      factor(i, i) = std::exp(*at++) * unit;
+      for (Eigen::Index j = 0; j < i; ++j) factor(i, j) = *from++ * unit;
+      factor(i, i) = std::exp(*from++) * unit;
     }
-    Eigen::Map<row_major>(into.covariances.data() + m * d * d, factor.rows(), factor.cols()) =
-        factor * factor.transpose();
-  }
+    Eigen::Map<row_major>(into.covariances.data() + m * d * d, size, size) = factor * factor.transpose();
+  });
 }
 
 }  // namespace shoal::gmm

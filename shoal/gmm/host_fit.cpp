@@ -18,7 +18,7 @@ std::unique_ptr<mixture_stepper> make_host_fit(const host_rows<Scalar>& rows) {
       auto batch =
           std::make_unique<expectation_maximization<Scalar>>(rows.context, rows.data, rows.summary, rows.options);
       if (rows.options.acceleration == acceleration::none) return batch;
-      return std::make_unique<squarem_fit>(std::move(batch), rows.summary, rows.options);
+      return std::make_unique<squarem_fit>(std::move(batch), rows.summary, rows.options, rows.context.workers);
     }
     case algorithm::incremental:
       return std::make_unique<incremental_fit<Scalar>>(rows);

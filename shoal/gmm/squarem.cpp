@@ -48,8 +48,9 @@ void squarem_fit::seed(std::size_t restart) {
 
 // None where batch leaves too little of its way for a leap to pay.
 std::optional<model> squarem_fit::extrapolated() {
-  const std::vector<double> x0 = coordinates_of(first_, summary_), x1 = coordinates_of(second_, summary_),
-                            x2 = coordinates_of(batch_->current(), summary_);
+  const std::vector<double> x0 = coordinates_of(first_, summary_, workers_),
+                            x1 = coordinates_of(second_, summary_, workers_),
+                            x2 = coordinates_of(batch_->current(), summary_, workers_);
   double r_norm = 0, v_norm = 0;
   for (std::size_t i = 0; i < x0.size(); ++i) {
     const double r = x1[i] - x0[i], v = x2[i] - x1[i] - r;
@@ -66,7 +67,7 @@ std::optional<model> squarem_fit::extrapolated() {
     x[i] = x0[i] + 2 * length * r + length * length * v;
   }
   model placed = batch_->current();
-  place_at(x, summary_, placed);
+  place_at(x, summary_, placed, workers_);
   return placed;
 }
 

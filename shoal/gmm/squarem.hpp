@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/executor.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/mixture_stepper.hpp>
 
@@ -23,8 +24,9 @@ namespace shoal::gmm {
 /// `change` of a step_record is what an iteration of batch gained, and infinite where none is known.
 class squarem_fit final : public mixture_stepper {
  public:
-  squarem_fit(std::unique_ptr<batch_stepper> batch, const data_summary& summary, const options& options)
-      : batch_(std::move(batch)), summary_(summary), options_(options) {}
+  squarem_fit(std::unique_ptr<batch_stepper> batch, const data_summary& summary, const options& options,
+              executor* workers)
+      : batch_(std::move(batch)), summary_(summary), options_(options), workers_(workers) {}
 
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
@@ -47,6 +49,7 @@ class squarem_fit final : public mixture_stepper {
   std::unique_ptr<batch_stepper> batch_;
   const data_summary& summary_;
   const options& options_;
+  executor* workers_;
   phase phase_ = phase::base;
   double objective_ = std::numeric_limits<double>::quiet_NaN();  // of the last model that was kept
   double longest_ = 1;                                           // bound of −α

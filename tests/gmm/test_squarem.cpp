@@ -49,6 +49,24 @@ TEST_P(Squarem, CoordinatesNameTheirModel) {
   EXPECT_LT(difference(back, model), 1e-11);
 }
 
+TEST(SquaremCoordinates, AreThoseOfOneThread) {
+  gmm::generator_options options;
+  options.components = 12;
+  options.columns = 30;
+  const gmm::model model = gmm::generate_model(options);
+  shoal::data_summary summary;
+  summary.columns = 30;
+  summary.mean.assign(30, 1.5);
+  summary.variance.assign(30, 7.0);
+  const auto workers = shoal::make_threads(3);
+  const std::vector<double> point = gmm::coordinates_of(model, summary);
+  EXPECT_EQ(gmm::coordinates_of(model, summary, workers.get()), point);
+  gmm::model alone = model, shared = model;
+  gmm::place_at(point, summary, alone);
+  gmm::place_at(point, summary, shared, workers.get());
+  EXPECT_TRUE(same_bits(shared, alone));
+}
+
 TEST_P(Squarem, EveryPointIsAMixture) {
   const auto [summary, model] = some_model(GetParam());
   std::vector<double> point = gmm::coordinates_of(model, summary);

@@ -33,7 +33,7 @@ class cuda_backend final : public backend<Scalar> {
     auto batch = make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
                                                               summary(), options, first_model);
     if (options.acceleration == acceleration::none) return batch;
-    return std::make_unique<squarem_fit>(std::move(batch), summary(), options);
+    return std::make_unique<squarem_fit>(std::move(batch), summary(), options, data_->context().workers);
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

@@ -52,7 +52,8 @@ class device_expectation_maximization final : public batch_stepper {
         layout_(options.covariance_type, options.components, rows.columns()),
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
-        many_steps_(rows.group().size() == 1 && rows.resident()) {
+        many_steps_(rows.resident()),
+        recorded_(many_steps_ && rows.group().size() == 1) {
     const cuda::device_scope scope(rows.group()[0].device);
     for (std::size_t i = 0; i < graphs_in_flight; ++i) passed_.emplace_back();
   }
@@ -66,15 +67,13 @@ class device_expectation_maximization final : public batch_stepper {
     if (context_.stop.stop_requested()) throw interrupted("stopped on request");
     make_ready();
     const cuda::device_scope scope(rows_.group()[0].device);
-    if (many_steps_ && !one_step_) record_graphs();
+    if (recorded_ && !one_step_) record_graphs();
     const clock::time_point start = clock::now();
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known, options_.tolerance);
     if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
       launch_steps(std::min<std::size_t>(most, most_steps), start);
-    } else if (many_steps_) {
-      one_step_.launch(rows_.group()[0].compute);
     } else {
-      enqueue_step();
+      enqueue_steps(1);
     }
     const step_state& state = parts_.end_steps();
     std::vector<step_record> records;
@@ -95,20 +94,23 @@ class device_expectation_maximization final : public batch_stepper {
     for (cuda::pinned_buffer<double>& kept : kept_models_) kept.grow(model_size(layout_));
     // Rows that are streamed would come by for nothing once the steps have stopped.
     const std::size_t wanted = rows_.resident() ? std::min(limits.most, most_kept) : 1;
-    cuda::graph& graph = keeping_steps_[wanted - 1];
-    if (many_steps_ && !graph) graph = cuda::graph::record(rows_.group()[0].compute, [&] { enqueue_kept(wanted); });
-    parts_.begin_steps(limits.previous, limits.tolerance, limits.least);
-    if (!prepared_) {
-      parts_.enqueue_prepare(model_);
+    const bool placed = !prepared_;
+    parts_.stage_steps(limits.previous, limits.tolerance, limits.least);
+    if (placed) {
+      parts_.stage(model_);
     } else if (stopped_) {
       parts_.resume();
     }
-    if (many_steps_) {
+    if (recorded_) {
+      cuda::graph& graph = keeping_steps_[placed ? 1 : 0][wanted - 1];
+      if (!graph) {
+        graph = cuda::graph::record(rows_.group()[0].compute, [&] { enqueue_kept(placed, wanted); });
+      }
       graph.launch(rows_.group()[0].compute);
     } else {
-      enqueue_kept(wanted);
+      enqueue_kept(placed, wanted);
     }
-    const step_state& state = parts_.end_steps();
+    const step_state& state = parts_.wait_for_end();
     if (state.steps == 0) refuse_model(state.failure, model_, sizeof(Scalar));
     std::vector<batch_iteration> done;
     for (unsigned i = 0; i < state.steps; ++i) {
@@ -189,12 +191,16 @@ class device_expectation_maximization final : public batch_stepper {
     });
   }
 
-  // Steps, each followed by a copy of its model to the host.
-  void enqueue_kept(std::size_t count) {
+  // What the host has staged, and steps, each followed by a copy of its model to the host: all that is between two
+  // looks of the host, since every launch and copy that is asked for by itself keeps the GPU waiting.
+  void enqueue_kept(bool placed, std::size_t count) {
+    parts_.enqueue_begin();
+    if (placed) parts_.enqueue_prepare();
     for (std::size_t i = 0; i < count; ++i) {
       enqueue_step();
       parts_.enqueue_download(kept_models_[i].data());
     }
+    parts_.enqueue_end();
   }
 
   model empty_model() const {
@@ -218,9 +224,18 @@ class device_expectation_maximization final : public batch_stepper {
         if (parts_.stopped() || elapsed > batch_seconds || context_.stop.stop_requested()) return;
       }
       const std::size_t steps = quick && most - launched >= graph_steps ? graph_steps : 1;
-      (steps == 1 ? one_step_ : some_steps_).launch(stream);
+      enqueue_steps(steps);
       done.record(stream);
       launched += steps;
+    }
+  }
+
+  // One, or as many as a graph has.
+  void enqueue_steps(std::size_t count) {
+    if (recorded_) {
+      (count == 1 ? one_step_ : some_steps_).launch(rows_.group()[0].compute);
+    } else {
+      for (std::size_t i = 0; i < count; ++i) enqueue_step();
     }
   }
 
@@ -241,6 +256,11 @@ class device_expectation_maximization final : public batch_stepper {
   // The GPU stopped before it changed anything, so model and statistics are those of the step's start.
   void fill_empty_components() {
     const model& start = current();
+    if (rows_.group().size() > 1) {
+      // Steps that were asked for already have added the shares of the other GPUs to the sums once more.
+      parts_.resume();
+      expectation_.sum_all_rows(parts_);
+    }
     const statistics sums = expectation_.download();
     const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, context_.workers);
     model next = start;
@@ -259,10 +279,11 @@ class device_expectation_maximization final : public batch_stepper {
   statistics_layout layout_;
   device_parts<Scalar> parts_;
   device_expectation<Scalar> expectation_;
-  bool many_steps_;
+  bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
+  bool recorded_;    // and are in graphs, which hold the work of one GPU
   cuda::graph one_step_;
   cuda::graph some_steps_;
-  cuda::graph keeping_steps_[most_kept];  // of one step, of two, …
+  cuda::graph keeping_steps_[2][most_kept];  // without and with a model that is placed first; of one step, of two
   cuda::pinned_buffer<double> kept_models_[most_kept];
   std::vector<cuda::event> passed_;  // [graphs_in_flight]
 

@@ -69,6 +69,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   work_.grow(work_size(device_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
   state_.fill_with_zeros(group[0].compute);  // the host reads all of it back, whatever the steps wrote
+  host_model_.grow(model_size(layout));
   host_state_.grow(1);
   host_reason_.grow(1);
 }
@@ -91,13 +92,18 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
 }
 
 template <class Scalar>
-void device_parts<Scalar>::enqueue_prepare(const model& model) {
+void device_parts<Scalar>::stage(const model& model) {
+  double* at = host_model_.data();
+  for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
+    at = std::copy(part->begin(), part->end(), at);
+  }
+}
+
+template <class Scalar>
+void device_parts<Scalar>::enqueue_prepare() {
   const cuda::device_scope scope((*group_)[0].device);
   const cuda::stream& stream = (*group_)[0].compute;
-  const std::vector<double> values = pack_model(model);
-  host_model_.grow(values.size());
-  std::copy(values.begin(), values.end(), host_model_.data());
-  model_.upload({host_model_.data(), values.size()}, stream);
+  model_.upload({host_model_.data(), host_model_.size()}, stream);
   gmm::prepare(arguments(nullptr), stream);
   broadcast();
 }
@@ -105,7 +111,8 @@ void device_parts<Scalar>::enqueue_prepare(const model& model) {
 template <class Scalar>
 void device_parts<Scalar>::prepare(const model& model) {
   begin_steps(std::numeric_limits<double>::quiet_NaN(), 0);
-  enqueue_prepare(model);
+  stage(model);
+  enqueue_prepare();
   const step_state& state = end_steps();
   if (state.reason == stop_reason::failed) refuse_model(state.failure, model, sizeof(Scalar));
 }
@@ -124,17 +131,27 @@ void device_parts<Scalar>::enqueue_download(double* into) const {
 }
 
 template <class Scalar>
-void device_parts<Scalar>::begin_steps(double previous, double tolerance, double least) {
-  const cuda::device_scope scope((*group_)[0].device);
+void device_parts<Scalar>::stage_steps(double previous, double tolerance, double least) {
   host_state_[0] = {};
   host_state_[0].has_previous = std::isnan(previous) ? 0 : 1;
   host_state_[0].previous = previous;
   host_state_[0].tolerance = tolerance;
   host_state_[0].least = least;
   host_reason_[0] = static_cast<int>(stop_reason::none);
+}
+
+template <class Scalar>
+void device_parts<Scalar>::enqueue_begin() {
+  const cuda::device_scope scope((*group_)[0].device);
   cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), offsetof(step_state, objectives),
                               cudaMemcpyHostToDevice, (*group_)[0].compute),
               "copy to the device");
+}
+
+template <class Scalar>
+void device_parts<Scalar>::begin_steps(double previous, double tolerance, double least) {
+  stage_steps(previous, tolerance, least);
+  enqueue_begin();
 }
 
 template <class Scalar>
@@ -157,13 +174,24 @@ bool device_parts<Scalar>::stopped() const {
 }
 
 template <class Scalar>
-const step_state& device_parts<Scalar>::end_steps() {
+void device_parts<Scalar>::enqueue_end() {
   const cuda::device_scope scope((*group_)[0].device);
-  const cuda::stream& stream = (*group_)[0].compute;
-  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(step_state), cudaMemcpyDeviceToHost, stream),
+  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(step_state), cudaMemcpyDeviceToHost,
+                              (*group_)[0].compute),
               "copy from the device");
-  stream.synchronize();
+}
+
+template <class Scalar>
+const step_state& device_parts<Scalar>::wait_for_end() {
+  const cuda::device_scope scope((*group_)[0].device);
+  (*group_)[0].compute.synchronize();
   return host_state_[0];
+}
+
+template <class Scalar>
+const step_state& device_parts<Scalar>::end_steps() {
+  enqueue_end();
+  return wait_for_end();
 }
 
 template <class Scalar>

@@ -37,9 +37,11 @@ class device_parts {
   /// Puts the model on the first GPU, prepares it there, and gives it to the others. Waits. Throws numerical_error as
   /// prepare() in parameters.hpp does.
   void prepare(const model& model);
-  /// The same after begin_steps() and without waiting: a model that cannot be prepared stops the steps that follow,
-  /// with stop_reason::failed.
-  void enqueue_prepare(const model& model);
+  /// The two parts of it that a graph may hold apart: stage() writes the model to host memory, enqueue_prepare() has it
+  /// copied from there and prepared, after begin_steps(). Neither waits: a model that cannot be prepared stops the
+  /// steps that follow, with stop_reason::failed.
+  void stage(const model& model);
+  void enqueue_prepare();
   /// The model as the last maximise() left it. Waits.
   void download_model(model& into) const;
   /// Has the model as it will be at this place of the stream copied to `into`, [model_size()] of page-locked memory.
@@ -48,6 +50,9 @@ class device_parts {
   /// Starts steps that the host will look at together. `previous` is the objective before the first, not-a-number where
   /// it is not known. Does not wait.
   void begin_steps(double previous, double tolerance, double least = -std::numeric_limits<double>::infinity());
+  /// The two parts of it that a graph may hold apart: what the host writes, and its copy to the GPU.
+  void stage_steps(double previous, double tolerance, double least);
+  void enqueue_begin();
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
   void maximise(const double* statistics);
   /// Gives the first GPU's parameters to the others. Does not wait.
@@ -57,6 +62,9 @@ class device_parts {
   bool stopped() const;
   /// What happened since begin_steps(). Waits for the first GPU.
   const step_state& end_steps();
+  /// The two parts of it that a graph may hold apart.
+  void enqueue_end();
+  const step_state& wait_for_end();
   /// Lets kernels run again after a stop.
   void resume();
 

@@ -127,8 +127,8 @@ TEST(DeviceSquarem, FillsAnEmptyComponent) {
     of.options.acceleration = shoal::gmm::acceleration::squarem;
     of.options.start = shoal::gmm::pooled_model(type, {0, 0, 10, 10, -1e8, 1e8}, of.summary(), 1e-6);
     on_devices<double> devices(of);
-    shoal::gmm::squarem_fit gpu(devices.stepper(), of.summary(), of.options);
-    shoal::gmm::squarem_fit cpu(of.on_cpu(), of.summary(), of.options);
+    shoal::gmm::squarem_fit gpu(devices.stepper(), of.summary(), of.options, nullptr);
+    shoal::gmm::squarem_fit cpu(of.on_cpu(), of.summary(), of.options, nullptr);
     cpu.seed(0);
     gpu.seed(0);
     const auto expected = cpu.advance(1), got = gpu.advance(5);
@@ -136,6 +136,29 @@ TEST(DeviceSquarem, FillsAnEmptyComponent) {
     EXPECT_NEAR(got.front().objective, expected.front().objective, 1e-9 * std::abs(expected.front().objective));
     EXPECT_EQ(gpu.reseeded(), 1u);
     EXPECT_EQ(cpu.reseeded(), 1u);
+  }
+}
+
+// Steps behind the one that finds it have been asked for by then.
+TEST(DeviceSquarem, FillsAnEmptyComponentOnTwoDevices) {
+  SHOAL_NEEDS_DEVICES(2);
+  problem<double> of(fit_data::clusters(30'000, 2, 2, 10.0), 2);
+  of.options.components = 3;
+  of.options.init = initialization::model;
+  of.options.tolerance = 0;
+  of.options.start = shoal::gmm::pooled_model(covariance_type::full, {0, 0, 10, 10, -1e8, 1e8}, of.summary(), 1e-6);
+  on_devices<double> one(of), two(of, 0, 2);
+  const auto first = one.stepper(), second = two.stepper();
+  first->seed(0);
+  second->seed(0);
+  EXPECT_EQ(first->iterate(limits_of(2)).size(), 1u);
+  EXPECT_EQ(second->iterate(limits_of(2)).size(), 1u);
+  EXPECT_EQ(second->reseeded(), 1u);
+  for (std::size_t i = 0; i < first->current().means.size(); ++i) {
+    EXPECT_NEAR(second->current().means[i], first->current().means[i], 1e-9);
+  }
+  for (std::size_t i = 0; i < first->current().covariances.size(); ++i) {
+    EXPECT_NEAR(second->current().covariances[i], first->current().covariances[i], 1e-9);
   }
 }
 
