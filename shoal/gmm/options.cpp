@@ -31,7 +31,8 @@ void validate_algorithm(const options& options) {
   const bool batch = options.algorithm == algorithm::batch;
   require(batch || options.acceleration == acceleration::none,
           fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
-  require(options.device.on_host() || (batch && options.acceleration == acceleration::none),
+  const bool on_devices = options.algorithm != algorithm::asynchronous && options.acceleration == acceleration::none;
+  require(options.device.on_host() || on_devices,
           fmt::format("{} runs on the host alone: choose the device cpu, or batch without acceleration",
                       batch ? name_of(options.acceleration) : name_of(options.algorithm)));
   const chunk_options& chunks = options.chunks;

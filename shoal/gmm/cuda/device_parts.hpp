@@ -41,8 +41,12 @@ class device_parts {
 
   /// Starts steps that the host will look at together. Does not wait.
   void begin_steps(bool has_previous, double previous, double tolerance);
+  /// From the next begin_steps() on, so many steps are a pass (step_state::pass_steps); one unless this is called.
+  void set_pass_steps(std::size_t steps) { pass_steps_ = static_cast<unsigned>(steps); }
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
   void maximise(const double* statistics);
+  /// The model of the first GPU, for kernels.
+  model_arrays model_on_device();
   /// Gives the first GPU's parameters to the others. Does not wait.
   void broadcast();
   /// Whether steps have stopped by themselves, as far as the host can see without waiting: surely when the work that
@@ -60,6 +64,7 @@ class device_parts {
   cuda::device_group* group_;
   statistics_layout layout_;
   double regularization_;
+  unsigned pass_steps_ = 1;
   std::vector<device_mixture<Scalar>> mixtures_;
   cuda::device_buffer<double> model_;
   cuda::device_buffer<double> work_;

@@ -1,0 +1,372 @@
+// Fits on GPUs whose models move within a pass: against the host's with the same cut, against batch, and resumed.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/device_chunk_plan.hpp>
+#include <shoal/gmm/cuda/device_kept_statistics.hpp>
+#include <shoal/gmm/cuda/make_device_fit.hpp>
+#include <shoal/gmm/host_fit.hpp>
+#include <shoal/gmm/initialize.hpp>
+
+#include "../algorithm_data.hpp"
+#include "device_checks.hpp"
+
+namespace {
+
+using algorithm_data::difference;
+using algorithm_data::same_bits;
+using device_checks::on_devices;
+using device_checks::problem;
+using fit_data::all_types;
+using shoal::gmm::algorithm;
+using shoal::gmm::covariance_type;
+using shoal::gmm::mixture_stepper;
+using shoal::gmm::statistics;
+
+template <class Scalar>
+std::unique_ptr<mixture_stepper> on_gpu(const problem<Scalar>& of, on_devices<Scalar>& devices) {
+  return shoal::gmm::make_device_chunked_fit<Scalar>(
+      {devices.rows(), of.context(), of.data(), of.summary(), of.options, {}});
+}
+
+template <class Scalar>
+std::unique_ptr<mixture_stepper> on_host(const problem<Scalar>& of) {
+  return shoal::gmm::make_host_fit<Scalar>({of.context(), of.data(), of.summary(), of.options});
+}
+
+// Exactly `count` passes.
+std::vector<double> run(mixture_stepper& fit, std::size_t count) {
+  std::vector<double> objectives;
+  while (objectives.size() < count) {
+    for (const shoal::step_record& step : fit.advance(count - objectives.size())) objectives.push_back(step.objective);
+  }
+  return objectives;
+}
+
+// Seven chunks of one unit, the last a short one, in superchunks of two.
+constexpr std::size_t rows = 6 * shoal::cuda::piece_unit + 77;
+
+shoal::gmm::options options_for(algorithm which, std::size_t components, covariance_type type) {
+  shoal::gmm::options options = algorithm_data::options_for(which, components, 100, type);
+  options.regularization = 1e-3;
+  options.chunks.rows = shoal::cuda::piece_unit;
+  options.chunks.superchunks = 4;
+  return options;
+}
+
+template <class Scalar>
+void compare_passes(algorithm which, covariance_type type, std::size_t columns, std::size_t components, bool weighted) {
+  const std::string what = fmt::format("{} {} {} columns, {} components{}", device_checks::name<Scalar>(),
+                                       checks::name(type), columns, components, weighted ? " weighted" : "");
+  problem<Scalar> of(fit_data::as<Scalar>(fit_data::clusters(rows, columns, components, 4.0)), columns,
+                     weighted ? device_checks::some_weights<Scalar>(rows) : std::vector<Scalar>());
+  of.options = options_for(which, components, type);
+  on_devices<Scalar> devices(of);
+  const auto host = on_host(of);
+  const auto gpu = on_gpu(of, devices);
+  host->seed(0);
+  gpu->seed(0);
+  constexpr std::size_t passes = 4;
+  constexpr double tolerance = sizeof(Scalar) == 4 ? 2e-4 : 1e-8;
+  const auto expected = run(*host, passes), got = run(*gpu, passes);
+  for (std::size_t i = 0; i < passes; ++i) {
+    ASSERT_NEAR(got[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << what << ", pass " << i;
+  }
+  EXPECT_LT(difference(gpu->current(), host->current()), 10 * tolerance) << what;
+  EXPECT_EQ(gpu->reseeded(), host->reseeded()) << what;
+  EXPECT_NEAR(gpu->score(), host->score(), tolerance * (1 + std::abs(expected.back()))) << what;
+}
+
+class DeviceAlgorithm : public testing::TestWithParam<algorithm> {
+ protected:
+  void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
+};
+INSTANTIATE_TEST_SUITE_P(Algorithms, DeviceAlgorithm, testing::Values(algorithm::incremental, algorithm::stepwise));
+
+TEST_P(DeviceAlgorithm, FollowsTheHostWithTheSameCut) {
+  for (const covariance_type type : all_types()) {
+    for (const auto& [columns, components] : {std::pair{1, 2}, std::pair{2, 3}, std::pair{8, 5}, std::pair{19, 3}}) {
+      for (const bool weighted : {false, true}) {
+        compare_passes<float>(GetParam(), type, columns, components, weighted);
+        compare_passes<double>(GetParam(), type, columns, components, weighted);
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+TEST_P(DeviceAlgorithm, SameBitsRunAfterRunAndStreamed) {
+  for (const covariance_type type : all_types()) {
+    problem<float> of(fit_data::as<float>(fit_data::clusters(rows, 5, 3, 2.0)), 5);
+    of.options = options_for(GetParam(), 3, type);
+    on_devices<float> resident(of), again(of), streamed(of, 2 * shoal::cuda::piece_unit * 5 * sizeof(float));
+    ASSERT_FALSE(streamed.rows().resident());
+    const auto first = on_gpu(of, resident), second = on_gpu(of, again), third = on_gpu(of, streamed);
+    first->seed(0);
+    second->seed(0);
+    third->seed(0);
+    const auto expected = run(*first, 5);
+    EXPECT_EQ(run(*second, 5), expected) << checks::name(type);
+    EXPECT_EQ(run(*third, 5), expected) << checks::name(type);
+    EXPECT_TRUE(same_bits(second->current(), first->current())) << checks::name(type);
+    EXPECT_TRUE(same_bits(third->current(), first->current())) << checks::name(type);
+  }
+}
+
+TEST_P(DeviceAlgorithm, GoesOnFromWhatItSaved) {
+  for (const std::size_t memory : {std::size_t{0}, 2 * shoal::cuda::piece_unit * 4 * sizeof(double)}) {
+    problem<double> of(fit_data::clusters(rows, 4, 3, 2.0), 4);
+    of.options = options_for(GetParam(), 3, covariance_type::full);
+    on_devices<double> devices(of, memory);
+    const auto whole = on_gpu(of, devices), first = on_gpu(of, devices), second = on_gpu(of, devices);
+    whole->seed(1);
+    run(*whole, 7);
+    first->seed(1);
+    run(*first, 3);
+    second->restore(first->save());
+    EXPECT_TRUE(same_bits(second->current(), first->current()));
+    EXPECT_EQ(second->score(), first->score());
+    run(*second, 4);
+    EXPECT_TRUE(same_bits(second->current(), whole->current()));
+    EXPECT_THROW(second->restore(std::vector<double>(3)), shoal::bad_data);
+  }
+}
+
+// Rows that ask the fit to stop when they have been read so many times.
+class stopping_rows final : public shoal::row_source<double> {
+ public:
+  stopping_rows(const std::vector<double>& values, std::size_t columns) : from_(values, columns) {}
+  std::size_t rows() const override { return from_.rows(); }
+  std::size_t columns() const override { return from_.columns(); }
+  shoal::matrix_view<const double> read(std::size_t first, std::size_t count,
+                                        shoal::aligned_buffer<double>& buffer) const override {
+    if (left != 0 && --left == 0) stop.request_stop();
+    return from_.read(first, count, buffer);
+  }
+  bool resident() const override { return false; }
+
+  mutable std::size_t left = 0;
+  mutable std::stop_source stop;
+
+ private:
+  algorithm_data::copying_source<double> from_;
+};
+
+TEST_P(DeviceAlgorithm, CanBeStoppedWithinAPassAndResumed) {
+  const auto values = fit_data::clusters(rows, 4, 3, 2.0);
+  shoal::gmm::options options = options_for(GetParam(), 3, covariance_type::full);
+  const shoal::view_source<double> plain({values.data(), rows, 4});
+  const auto workers = shoal::make_sequential();
+  const shoal::data_summary summary = shoal::check_data<double>({workers.get(), 0, {}}, plain, nullptr);
+  shoal::cuda::device_group group(cuda_devices::first(1));
+  const std::size_t memory = 2 * shoal::cuda::piece_unit * 4 * sizeof(double);
+  const auto fit_of = [&](shoal::cuda::device_rows<double>& on, const shoal::fold_context& context) {
+    return shoal::gmm::make_device_chunked_fit<double>({on, context, on.data(), summary, options, {}});
+  };
+  const shoal::fold_context free{workers.get(), 0, {}};
+  shoal::cuda::device_rows<double> undisturbed(group, free, {&plain, nullptr, 1}, memory);
+  const auto whole = fit_of(undisturbed, free);
+  whole->seed(0);
+  run(*whole, 5);
+  for (const std::size_t reads : {1, 3, 6}) {
+    stopping_rows source(values, 4);
+    const shoal::fold_context context{workers.get(), 0, source.stop.get_token()};
+    shoal::cuda::device_rows<double> stopped(group, context, {&source, nullptr, 1}, memory);
+    const auto first = fit_of(stopped, context);
+    first->seed(0);
+    run(*first, 2);
+    source.left = reads;
+    EXPECT_THROW(run(*first, 3), shoal::interrupted);
+    const auto state = first->save();
+    const auto second = fit_of(undisturbed, free);
+    second->restore(state);
+    run(*second, 3);
+    EXPECT_TRUE(same_bits(second->current(), whole->current())) << reads;
+  }
+}
+
+TEST_P(DeviceAlgorithm, EndsNearBatchOnSeparatedData) {
+  for (const covariance_type type : all_types()) {
+    problem<float> of(fit_data::as<float>(fit_data::clusters(40000, 2, 3, 9.0)), 2);
+    of.options = options_for(GetParam(), 3, type);
+    of.options.chunks = {};
+    of.options.init = shoal::gmm::initialization::plus_plus;
+    on_devices<float> devices(of);
+    const auto batch = devices.stepper(), gpu = on_gpu(of, devices);
+    batch->seed(0);
+    gpu->seed(0);
+    run(*batch, 30);
+    run(*gpu, 30);
+    EXPECT_NEAR(gpu->score(), batch->score(), 1e-3) << checks::name(type);
+  }
+}
+
+TEST_P(DeviceAlgorithm, FillsAnEmptyComponent) {
+  for (const covariance_type type : all_types()) {
+    auto values = fit_data::clusters(rows, 2, 2, 10.0);
+    values[2 * 1234] = 60;
+    problem<double> of(values, 2);
+    of.options = options_for(GetParam(), 3, type);
+    of.options.init = shoal::gmm::initialization::model;
+    of.options.start = shoal::gmm::pooled_model(type, {0, 0, 10, 10, -1e8, 1e8}, of.summary(), 1e-6);
+    on_devices<double> devices(of);
+    const auto gpu = on_gpu(of, devices);
+    gpu->seed(0);
+    run(*gpu, 12);
+    EXPECT_GE(gpu->reseeded(), 1u) << checks::name(type);
+    const shoal::gmm::model& found = gpu->current();
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_GT(found.weights[k], 0) << checks::name(type);
+      EXPECT_LT(std::abs(found.means[2 * k]), 61) << checks::name(type);
+    }
+  }
+}
+
+TEST_P(DeviceAlgorithm, NamesACollapsedComponent) {
+  std::vector<double> values;
+  for (const double value : fit_data::clusters(rows, 1, 1, 0.0)) {
+    values.push_back(value);
+    values.push_back(value);
+  }
+  problem<double> of(values, 2);
+  of.options = options_for(GetParam(), 1, covariance_type::full);
+  of.options.init = shoal::gmm::initialization::model;
+  of.options.regularization = 0;
+  of.options.start = shoal::gmm::pooled_model(covariance_type::full, {0, 0}, of.summary(), 1.0);
+  on_devices<double> devices(of);
+  const auto gpu = on_gpu(of, devices);
+  gpu->seed(0);
+  const std::string message = fit_data::message_of([&] { run(*gpu, 10); });
+  EXPECT_NE(message.find("ill-defined empirical covariance"), std::string::npos) << message;
+  EXPECT_EQ(fit_data::message_of([&] { gpu->score(); }), message);
+}
+
+TEST_P(DeviceAlgorithm, TwoGpusEndWhereOneDoes) {
+  SHOAL_NEEDS_DEVICES(2);
+  problem<float> of(fit_data::as<float>(fit_data::clusters(60000, 3, 3, 5.0)), 3);
+  of.options = options_for(GetParam(), 3, covariance_type::full);
+  of.options.init = shoal::gmm::initialization::plus_plus;
+  on_devices<float> one(of), two(of, 0, 2);
+  const auto first = on_gpu(of, one), second = on_gpu(of, two), again = on_gpu(of, two);
+  for (auto* fit : {first.get(), second.get(), again.get()}) {
+    fit->seed(0);
+    run(*fit, 30);
+  }
+  EXPECT_NEAR(second->score(), first->score(), GetParam() == algorithm::stepwise ? 1e-3 : 1e-5);
+  EXPECT_TRUE(same_bits(again->current(), second->current()));
+}
+
+class DeviceIncremental : public cuda_devices::on_one_device {};
+
+TEST_F(DeviceIncremental, WithOneSuperchunkIsBatch) {
+  for (const covariance_type type : all_types()) {
+    problem<float> of(fit_data::as<float>(fit_data::clusters(rows, 3, 3, 2.0)), 3);
+    of.options = options_for(algorithm::incremental, 3, type);
+    of.options.chunks.rows = 0;
+    of.options.chunks.superchunks = 1;
+    on_devices<float> devices(of);
+    const auto batch = devices.stepper(), gpu = on_gpu(of, devices);
+    batch->seed(0);
+    gpu->seed(0);
+    EXPECT_EQ(run(*gpu, 8), run(*batch, 8)) << checks::name(type);
+    EXPECT_TRUE(same_bits(gpu->current(), batch->current())) << checks::name(type);
+  }
+}
+
+// The GPU ends its passes where the loop's rule would, however many it was asked for.
+TEST_F(DeviceIncremental, StopsWhereTheHostWould) {
+  for (const double tolerance : {1e-2, 1e-4, 1e-6}) {
+    problem<double> of(fit_data::clusters(rows, 3, 4, 2.5), 3);
+    of.options = options_for(algorithm::incremental, 4, covariance_type::full);
+    of.options.tolerance = tolerance;
+    on_devices<double> devices(of);
+    const auto gpu = on_gpu(of, devices), host = on_host(of);
+    gpu->seed(0);
+    host->seed(0);
+    std::vector<double> done;
+    const auto ended = [&] { return done.size() > 1 && std::abs(done.back() - done[done.size() - 2]) < tolerance; };
+    while (!ended()) {
+      for (const auto& step : gpu->advance(400)) done.push_back(step.objective);
+    }
+    const std::size_t passes = done.size();
+    done.clear();
+    while (!ended()) {
+      for (const auto& step : host->advance(400)) done.push_back(step.objective);
+    }
+    EXPECT_EQ(passes, done.size()) << tolerance;
+  }
+}
+
+// What is kept, moved to the present centres, against the same sums on the host.
+TEST_F(DeviceIncremental, KeepsSumsThatAddUpAboutAnyCentres) {
+  for (const covariance_type type : all_types()) {
+    for (const auto& [columns, components] : {std::pair{1, 1}, std::pair{3, 2}, std::pair{33, 5}}) {
+      const shoal::gmm::statistics_layout layout(type, components, columns);
+      shoal::cuda::device_group group(cuda_devices::first(1));
+      const cudaStream_t stream = group[0].compute;
+      constexpr std::size_t superchunks = 5;
+      shoal::gmm::device_kept_statistics kept(group, layout, superchunks);
+      fit_data::uniform u(7);
+      const auto some = [&](std::size_t count) {
+        std::vector<double> values(count);
+        for (double& value : values) value = u() - 0.3;
+        return values;
+      };
+      std::vector<statistics> host(superchunks, statistics(layout));
+      std::vector<std::vector<double>> centres(superchunks);
+      shoal::cuda::device_buffer<double> fresh(layout.size()), about(centres.size() * columns * components);
+      shoal::cuda::device_buffer<int> stopped(1);
+      stopped.fill_with_zeros(stream);
+      for (const std::size_t visited : {0, 1, 2, 3, 4, 2, 0}) {
+        const auto values = some(layout.size());
+        std::copy(values.begin(), values.end(), host[visited].values().begin());
+        centres[visited] = some(static_cast<std::size_t>(columns * components));
+        fresh.upload(values, stream);
+        about.upload(centres[visited], stream);
+        kept.replace(visited, fresh.data(), about.data(), stopped.data());
+        group.synchronize();
+        statistics expected(layout);
+        for (std::size_t s = 0; s < superchunks; ++s) {
+          if (centres[s].empty()) continue;
+          statistics moved = host[s];
+          shoal::gmm::translate(moved, centres[s], centres[visited]);
+          shoal::gmm::statistics_group(layout).combine_into(expected, moved);
+        }
+        std::vector<double> total(layout.size());
+        ASSERT_EQ(cudaMemcpy(total.data(), kept.total(), total.size() * sizeof(double), cudaMemcpyDeviceToHost),
+                  cudaSuccess);
+        for (std::size_t i = 0; i < total.size(); ++i) {
+          ASSERT_NEAR(total[i], expected.values()[i], 1e-11 * (1 + std::abs(expected.values()[i])))
+              << checks::name(type) << " " << columns << " " << components << " element " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST_F(DeviceIncremental, RefusesCutsThatGpusCannotMake) {
+  const shoal::gmm::statistics_layout layout(covariance_type::full, 3, 4);
+  auto options = options_for(algorithm::incremental, 3, covariance_type::full);
+  const auto message = [&] {
+    return fit_data::message_of([&] { shoal::gmm::make_device_chunk_plan(rows, layout, options); });
+  };
+  options.chunks.rows = 5000;
+  EXPECT_NE(message().find("multiple of 4096"), std::string::npos) << message();
+  options.chunks.rows = 4096;
+  options.chunks.superchunks = 513;
+  EXPECT_NE(message().find("at most 512"), std::string::npos) << message();
+  options.chunks.superchunks = 4;
+  options.chunks.memory = 1000;
+  EXPECT_NE(message().find("1000 bytes are too few"), std::string::npos) << message();
+}
+
+}  // namespace
