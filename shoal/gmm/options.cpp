@@ -31,10 +31,9 @@ void validate_algorithm(const options& options) {
   const bool batch = options.algorithm == algorithm::batch;
   require(batch || options.acceleration == acceleration::none,
           fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
-  const bool on_devices = options.algorithm != algorithm::asynchronous && options.acceleration == acceleration::none;
-  require(options.device.on_host() || on_devices,
+  require(options.device.on_host() || options.acceleration == acceleration::none,
           fmt::format("{} runs on the host alone: choose the device cpu, or batch without acceleration",
-                      batch ? name_of(options.acceleration) : name_of(options.algorithm)));
+                      name_of(options.acceleration)));
   const chunk_options& chunks = options.chunks;
   require(std::isfinite(chunks.threshold) && chunks.threshold >= 0,
           fmt::format("chunks.threshold must be finite and not negative; got {}", chunks.threshold));

@@ -70,7 +70,8 @@ class device_chunked_fit : public mixture_stepper {
   /// Restart, reseeded components and the model; takes them off the front of `state`.
   std::vector<double> save_model() const;
   void restore_model(std::span<const double>& state);
-  std::size_t restart() const { return restart_; }
+  /// Whether the GPUs have been told to do nothing.
+  bool stopped() const { return stopped_; }
 
   device_fit_rows<Scalar> fit_;
   statistics_layout layout_;

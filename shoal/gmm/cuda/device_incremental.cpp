@@ -79,8 +79,13 @@ class device_incremental final : public device_chunked_fit<Scalar> {
     return records;
   }
 
-  const double* centres() const { return this->parts_.parameters(0).in_double.centres; }
-  const int* stopped() const { return this->parts_.parameters(0).stopped; }
+  fresh_statistics fresh() const { return {this->expectation_.sums(), this->parts_.parameters(0).in_double.centres}; }
+
+  void replace(std::size_t superchunk) {
+    const cuda::gpu& first = this->fit_.rows.group()[0];
+    const cuda::device_scope scope(first.device);
+    kept_.replace(superchunk, fresh(), fresh().centres, this->parts_.parameters(0).stopped, first.compute);
+  }
 
   void begin_passes(std::size_t pass_steps, bool compare) {
     this->parts_.set_pass_steps(pass_steps);
@@ -94,9 +99,10 @@ class device_incremental final : public device_chunked_fit<Scalar> {
     for (std::size_t s = 0; s < superchunks; ++s) {
       this->expectation_.sum_rows(this->ranges(s, 0), this->parts_);
       if (s + 1 < superchunks) {
-        kept_.keep(s, this->expectation_.sums(), centres());
+        const cuda::device_scope scope(this->fit_.rows.group()[0].device);
+        kept_.keep(s, fresh(), this->fit_.rows.group()[0].compute);
       } else {
-        kept_.replace(s, this->expectation_.sums(), centres(), stopped());
+        replace(s);
       }
     }
     maximise();
@@ -106,7 +112,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
 
   void visit(std::size_t superchunk) {
     this->expectation_.sum_rows(this->ranges(superchunk, 0), this->parts_);
-    kept_.replace(superchunk, this->expectation_.sums(), centres(), stopped());
+    replace(superchunk);
     maximise();
   }
 

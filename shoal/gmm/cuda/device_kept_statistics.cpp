@@ -22,32 +22,50 @@ device_kept_statistics::device_kept_statistics(cuda::device_group& group, const 
   kept_.fill_with_zeros(group[0].compute);
   centres_.fill_with_zeros(group[0].compute);
   total_.fill_with_zeros(group[0].compute);
+  movement_.grow(2);
+  movement_.fill_with_zeros(group[0].compute);
 }
 
-void device_kept_statistics::keep(std::size_t superchunk, const double* fresh, const double* centres) {
-  const cuda::gpu& first = (*group_)[0];
-  const cuda::device_scope scope(first.device);
+void device_kept_statistics::keep(std::size_t superchunk, const fresh_statistics& fresh, cudaStream_t stream) {
   const std::size_t means = layout_.components() * layout_.columns();
-  copy_on_device(kept_.data() + superchunk * layout_.size(), fresh, layout_.size(), first.compute);
-  copy_on_device(centres_.data() + superchunk * means, centres, means, first.compute);
+  copy_on_device(kept_.data() + superchunk * layout_.size(), fresh.sums, layout_.size(), stream);
+  copy_on_device(centres_.data() + superchunk * means, fresh.centres, means, stream);
 }
 
-void device_kept_statistics::replace(std::size_t superchunk, const double* fresh, const double* centres,
-                                     const int* stopped) {
-  const cuda::gpu& first = (*group_)[0];
-  const cuda::device_scope scope(first.device);
-  kept_arguments arguments;
-  arguments.layout = device_layout(layout_);
-  arguments.size = layout_.size();
-  arguments.fresh = fresh;
-  arguments.centres = centres;
-  arguments.kept = kept_.data();
-  arguments.kept_centres = centres_.data();
-  arguments.total = total_.data();
-  arguments.stopped = stopped;
-  arguments.superchunks = static_cast<unsigned>(superchunks_);
-  arguments.superchunk = static_cast<unsigned>(superchunk);
-  replace_kept(arguments, first.compute);
+kept_arguments device_kept_statistics::arguments(std::size_t superchunk, const fresh_statistics& fresh,
+                                                 const double* centres, const int* stopped) {
+  kept_arguments made;
+  made.layout = device_layout(layout_);
+  made.size = layout_.size();
+  made.fresh = fresh.sums;
+  made.fresh_centres = fresh.centres;
+  made.centres = centres;
+  made.kept = kept_.data();
+  made.kept_centres = centres_.data();
+  made.total = total_.data();
+  made.stopped = stopped;
+  made.superchunks = static_cast<unsigned>(superchunks_);
+  made.superchunk = static_cast<unsigned>(superchunk);
+  return made;
+}
+
+void device_kept_statistics::replace(std::size_t superchunk, const fresh_statistics& fresh, const double* centres,
+                                     const int* stopped, cudaStream_t stream) {
+  replace_kept(arguments(superchunk, fresh, centres, stopped), stream);
+}
+
+void device_kept_statistics::replace_moved(std::size_t superchunk, const fresh_statistics& fresh, const double* centres,
+                                           const int* stopped, double threshold, cudaStream_t stream) {
+  kept_arguments of = arguments(superchunk, fresh, centres, stopped);
+  look_for_movement(of, threshold, movement_.data(), movement_.data() + 1, stream);
+  of.moved = movement_.data();
+  replace_kept(of, stream);
+}
+
+void device_kept_statistics::begin_count(cudaStream_t stream) { movement_.fill_with_zeros(stream); }
+
+std::size_t device_kept_statistics::folded(cudaStream_t stream) const {
+  return static_cast<std::size_t>(movement_.download(2, stream)[1]);
 }
 
 void device_kept_statistics::append_to(std::vector<double>& state) const {

@@ -132,9 +132,9 @@ void device_parts<Scalar>::begin_steps(bool has_previous, double previous, doubl
 }
 
 template <class Scalar>
-void device_parts<Scalar>::maximise(const double* statistics) {
+void device_parts<Scalar>::maximise(const double* statistics, cudaStream_t stream) {
   const cuda::device_scope scope((*group_)[0].device);
-  gmm::maximise(arguments(statistics), (*group_)[0].compute);
+  gmm::maximise(arguments(statistics), stream);
 }
 
 template <class Scalar>

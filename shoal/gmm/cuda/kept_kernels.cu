@@ -10,6 +10,7 @@ namespace {
 
 constexpr unsigned warp = 32;
 constexpr unsigned most_threads = 256;
+constexpr unsigned most_sum_threads = 512;
 
 // Where sums lie in the part of one component, and of tied components in the part of all. A block does a row of a
 // triangle: row i of (x − c, 1)(x − c, 1)ᵀ of a component of full, and row i of the triangle that tied ones share.
@@ -50,6 +51,13 @@ __device__ inline block_part part_of(const device_layout& layout, unsigned block
   }
 }
 
+// Threads for the elements of a row, and for superchunks.
+dim3 sum_threads(const kept_arguments& a) {
+  unsigned elements = 4;
+  while (elements < most_threads && elements <= a.layout.columns) elements *= 2;
+  return {elements, std::clamp(a.superchunks, warp / elements, most_sum_threads / elements)};
+}
+
 unsigned threads_for(const device_layout& layout) {
   return std::min(most_threads, (layout.columns + warp) / warp * warp);
 }
@@ -57,152 +65,196 @@ unsigned threads_for(const device_layout& layout) {
 // One superchunk's sums, and how far its centres are from the present ones.
 struct kept_view {
   const double* sums;
-  const double* centres;  // null: the present ones
+  const double* centres;
 
-  __device__ kept_view(const kept_arguments& a, unsigned superchunk) {
-    const bool visited = superchunk == a.superchunk;
-    sums = visited ? a.fresh : a.kept + superchunk * a.size;
-    centres = visited ? nullptr : a.kept_centres + std::size_t{superchunk} * a.layout.components * a.layout.columns;
+  __device__ kept_view(const kept_arguments& a, unsigned superchunk, bool fresh) {
+    sums = fresh ? a.fresh : a.kept + superchunk * a.size;
+    centres =
+        fresh ? a.fresh_centres : a.kept_centres + std::size_t{superchunk} * a.layout.components * a.layout.columns;
   }
   __device__ double shift(const kept_arguments& a, unsigned k, unsigned j) const {
-    if (centres == nullptr) return 0;
     const std::size_t at = std::size_t{k} * a.layout.columns + j;
     return centres[at] - a.centres[at];
   }
 };
 
-__device__ void sum_header(const kept_arguments& a) {
-  for (unsigned e = threadIdx.x; e < a.layout.header; e += blockDim.x) {
-    double sum = 0;
-    for (unsigned s = 0; s < a.superchunks; ++s) sum += kept_view(a, s).sums[e];
-    a.total[e] = sum;
-    a.kept[a.superchunk * a.size + e] = a.fresh[e];
+// How a block sums superchunks: a column of threads for each element, a row of them for every so many superchunks, so
+// that all are read at once. They are added in an order that the launch alone decides.
+struct summation {
+  bool moved;
+  double* partial;  // [blockDim.y][blockDim.x]
+
+  __device__ summation(const kept_arguments& a, double* shared)
+      : moved(a.moved == nullptr || *a.moved != 0), partial(shared) {}
+
+  __device__ bool writes() const { return threadIdx.y == 0; }
+
+  // Σ term(superchunk as it is now), in the threads that write; called by all threads of the block.
+  template <class Term>
+  __device__ double sum(const kept_arguments& a, bool wanted, const Term& term) const {
+    double own = 0;
+    if (wanted) {
+      for (unsigned s = threadIdx.y; s < a.superchunks; s += blockDim.y) {
+        own += term(kept_view(a, s, moved && s == a.superchunk));
+      }
+    }
+    partial[threadIdx.y * blockDim.x + threadIdx.x] = own;
+    __syncthreads();
+    double all = 0;
+    if (writes()) {
+      for (unsigned y = 0; y < blockDim.y; ++y) all += partial[y * blockDim.x + threadIdx.x];
+    }
+    __syncthreads();
+    return all;
   }
+
+  __device__ void write(const kept_arguments& a, std::size_t element, double sum) const {
+    a.total[element] = sum;
+    if (moved) a.kept[a.superchunk * a.size + element] = a.fresh[element];
+  }
+
+  __device__ void keep_centre(const kept_arguments& a, unsigned k, unsigned j) const {
+    const std::size_t columns = a.layout.columns, at = std::size_t{k} * columns + j;
+    if (moved) a.kept_centres[a.superchunk * a.layout.components * columns + at] = a.fresh_centres[at];
+  }
+};
+
+__device__ void sum_header(const kept_arguments& a, const summation& over) {
+  const unsigned e = threadIdx.x;
+  const bool wanted = e < a.layout.header;
+  double sum = over.sum(a, wanted, [&](const kept_view& from) { return from.sums[e]; });
+  if (!wanted || !over.writes()) return;
+  if (!over.moved && e == log_likelihood_at) {
+    double& kept = a.kept[a.superchunk * a.size + e];
+    sum += a.fresh[e] - kept;
+    kept = a.fresh[e];
+  }
+  over.write(a, e, sum);
 }
 
-__device__ void keep_centre(const kept_arguments& a, unsigned k, unsigned j) {
-  const std::size_t columns = a.layout.columns, at = std::size_t{k} * columns + j;
-  a.kept_centres[a.superchunk * a.layout.components * columns + at] = a.centres[at];
-}
-
-__device__ void sum_full_row(const kept_arguments& a, unsigned k, unsigned i) {
+__device__ void sum_full_row(const kept_arguments& a, const summation& over, unsigned k, unsigned i) {
   const unsigned d = a.layout.columns;
   const std::size_t start = a.layout.header + k * a.layout.component_size;
   const std::size_t row = start + triangle_row(d + 1, i);
-  for (unsigned j = i + threadIdx.x; j <= d; j += blockDim.x) {
-    double sum = 0;
-#pragma unroll 4
-    for (unsigned s = 0; s < a.superchunks; ++s) {
-      const kept_view from(a, s);
-      double value = from.sums[row + j];
-      if (i < d) {
-        const double weight = from.sums[start + a.layout.weight];
-        const double shift_i = from.shift(a, k, i);
-        if (j == d) {
-          value += weight * shift_i;
-        } else {
-          const double shift_j = from.shift(a, k, j);
-          const double first_i = from.sums[row + d];
-          const double first_j = from.sums[start + triangle_row(d + 1, j) + d];
-          value += first_i * shift_j + shift_i * first_j + weight * shift_i * shift_j;
-        }
-      }
-      sum += value;
-    }
-    a.total[row + j] = sum;
-    a.kept[a.superchunk * a.size + row + j] = a.fresh[row + j];
-    if (i == 0 && j < d) keep_centre(a, k, j);
+  for (unsigned first = i; first <= d; first += blockDim.x) {
+    const unsigned j = first + threadIdx.x;
+    const double sum = over.sum(a, j <= d, [&](const kept_view& from) {
+      const double value = from.sums[row + j];
+      if (i == d) return value;
+      const double weight = from.sums[start + a.layout.weight];
+      const double shift_i = from.shift(a, k, i);
+      if (j == d) return value + weight * shift_i;
+      const double shift_j = from.shift(a, k, j);
+      const double first_i = from.sums[row + d];
+      const double first_j = from.sums[start + triangle_row(d + 1, j) + d];
+      return value + (first_i * shift_j + shift_i * first_j + weight * shift_i * shift_j);
+    });
+    if (j > d || !over.writes()) continue;
+    over.write(a, row + j, sum);
+    if (i == 0 && j < d) over.keep_centre(a, k, j);
   }
 }
 
-__device__ void sum_tied_component(const kept_arguments& a, unsigned k) {
+__device__ void sum_tied_component(const kept_arguments& a, const summation& over, unsigned k) {
   const unsigned d = a.layout.columns;
   const std::size_t start = a.layout.header + k * a.layout.component_size;
-  for (unsigned j = threadIdx.x; j <= d; j += blockDim.x) {
-    double sum = 0;
-    for (unsigned s = 0; s < a.superchunks; ++s) {
-      const kept_view from(a, s);
-      sum += from.sums[start + j];
-      if (j < d) sum += from.sums[start + a.layout.weight] * from.shift(a, k, j);
-    }
-    a.total[start + j] = sum;
-    a.kept[a.superchunk * a.size + start + j] = a.fresh[start + j];
-    if (j < d) keep_centre(a, k, j);
+  for (unsigned first = 0; first <= d; first += blockDim.x) {
+    const unsigned j = first + threadIdx.x;
+    const double sum = over.sum(a, j <= d, [&](const kept_view& from) {
+      const double value = from.sums[start + j];
+      return j < d ? value + from.sums[start + a.layout.weight] * from.shift(a, k, j) : value;
+    });
+    if (j > d || !over.writes()) continue;
+    over.write(a, start + j, sum);
+    if (j < d) over.keep_centre(a, k, j);
   }
 }
 
-__device__ void sum_shared_row(const kept_arguments& a, unsigned i) {
+__device__ void sum_shared_row(const kept_arguments& a, const summation& over, unsigned i) {
   const unsigned d = a.layout.columns;
   const std::size_t row = a.layout.shared + triangle_row(d, i);
-  for (unsigned j = i + threadIdx.x; j < d; j += blockDim.x) {
-    double sum = 0;
-    for (unsigned s = 0; s < a.superchunks; ++s) {
-      const kept_view from(a, s);
-      sum += from.sums[row + j];
-      if (s == a.superchunk) continue;
+  for (unsigned first = i; first < d; first += blockDim.x) {
+    const unsigned j = first + threadIdx.x;
+    const double sum = over.sum(a, j < d, [&](const kept_view& from) {
+      double value = from.sums[row + j];
       for (unsigned k = 0; k < a.layout.components; ++k) {
         const double* const own = from.sums + a.layout.header + k * a.layout.component_size;
         const double shift_i = from.shift(a, k, i), shift_j = from.shift(a, k, j);
-        sum += own[i] * shift_j + shift_i * own[j] + own[a.layout.weight] * shift_i * shift_j;
+        value += own[i] * shift_j + shift_i * own[j] + own[a.layout.weight] * shift_i * shift_j;
       }
-    }
-    a.total[row + j] = sum;
-    a.kept[a.superchunk * a.size + row + j] = a.fresh[row + j];
+      return value;
+    });
+    if (j < d && over.writes()) over.write(a, row + j, sum);
   }
 }
 
 // Of a spherical component only the sum of second moments means anything, and it lies in one of their places; the sum
 // of what is added is right wherever it is added.
-__device__ void sum_diagonal(const kept_arguments& a, unsigned k) {
+__device__ void sum_diagonal(const kept_arguments& a, const summation& over, unsigned k) {
   const unsigned d = a.layout.columns;
   const std::size_t start = a.layout.header + k * a.layout.component_size;
-  const std::size_t first = start + 1, second = first + d;
-  double* const visited = a.kept + a.superchunk * a.size;
-  for (unsigned j = threadIdx.x; j < d; j += blockDim.x) {
-    double first_sum = 0, second_sum = 0;
-#pragma unroll 4
-    for (unsigned s = 0; s < a.superchunks; ++s) {
-      const kept_view from(a, s);
+  const std::size_t first_moments = start + 1, second_moments = first_moments + d;
+  // The last element is the weight.
+  for (unsigned first = 0; first <= d; first += blockDim.x) {
+    const unsigned j = first + threadIdx.x;
+    const double first_sum = over.sum(a, j <= d, [&](const kept_view& from) {
+      const double weight = from.sums[start];
+      return j < d ? from.sums[first_moments + j] + weight * from.shift(a, k, j) : weight;
+    });
+    const double second_sum = over.sum(a, j < d, [&](const kept_view& from) {
       const double shift = from.shift(a, k, j);
-      const double weight = from.sums[start], moment = from.sums[first + j];
-      first_sum += moment + weight * shift;
-      second_sum += from.sums[second + j] + shift * (2 * moment + weight * shift);
-    }
-    a.total[first + j] = first_sum;
-    a.total[second + j] = second_sum;
-    visited[first + j] = a.fresh[first + j];
-    visited[second + j] = a.fresh[second + j];
-    keep_centre(a, k, j);
-  }
-  if (threadIdx.x == 0) {
-    double sum = 0;
-    for (unsigned s = 0; s < a.superchunks; ++s) sum += kept_view(a, s).sums[start];
-    a.total[start] = sum;
-    visited[start] = a.fresh[start];
+      return from.sums[second_moments + j] + shift * (2 * from.sums[first_moments + j] + from.sums[start] * shift);
+    });
+    if (j > d || !over.writes()) continue;
+    over.write(a, j < d ? first_moments + j : start, first_sum);
+    if (j == d) continue;
+    over.write(a, second_moments + j, second_sum);
+    over.keep_centre(a, k, j);
   }
 }
 
 __global__ void replace_kept_kernel(const __grid_constant__ kept_arguments a) {
+  __shared__ double partial[most_sum_threads];
   cuda::wait_for_predecessor();
   if (*a.stopped != 0) return;
-  const block_part mine = part_of(a.layout, blockIdx.x);
-  switch (mine.what) {
+  const block_part at = part_of(a.layout, blockIdx.x);
+  const summation over(a, partial);
+  switch (at.what) {
     case part::header:
-      sum_header(a);
+      sum_header(a, over);
       break;
     case part::full_row:
-      sum_full_row(a, mine.component, mine.row);
+      sum_full_row(a, over, at.component, at.row);
       break;
     case part::tied_component:
-      sum_tied_component(a, mine.component);
+      sum_tied_component(a, over, at.component);
       break;
     case part::shared_row:
-      sum_shared_row(a, mine.row);
+      sum_shared_row(a, over, at.row);
       break;
     case part::diagonal:
-      sum_diagonal(a, mine.component);
+      sum_diagonal(a, over, at.component);
       break;
   }
+}
+
+// By one block.
+__global__ void look_for_movement_kernel(const __grid_constant__ kept_arguments a, double threshold, int* moved,
+                                         int* folded) {
+  cuda::wait_for_predecessor();
+  if (*a.stopped != 0) return;
+  const double* const before = a.kept + a.superchunk * a.size + a.layout.header + a.layout.weight;
+  const double* const after = a.fresh + a.layout.header + a.layout.weight;
+  double sum = 0;
+  for (unsigned k = threadIdx.x; k < a.layout.components; k += warp) {
+    sum += fabs(after[k * a.layout.component_size] - before[k * a.layout.component_size]);
+  }
+  for (unsigned step = warp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0U, sum, step);
+  if (threadIdx.x != 0) return;
+  const double weight = a.fresh[total_weight_at];
+  const bool is_moved = weight > 0 && sum / weight > threshold;
+  *moved = is_moved ? 1 : 0;
+  *folded += *moved;
 }
 
 // What one step takes of its rows and leaves of the model.
@@ -317,8 +369,13 @@ __global__ void mix_kernel(const __grid_constant__ mix_arguments a) {
 }  // namespace
 
 void replace_kept(const kept_arguments& arguments, cudaStream_t stream) {
-  cuda::launch_in_turn(replace_kept_kernel, block_count(arguments.layout), threads_for(arguments.layout), 0, stream,
+  cuda::launch_in_turn(replace_kept_kernel, block_count(arguments.layout), sum_threads(arguments), 0, stream,
                        arguments);
+}
+
+void look_for_movement(const kept_arguments& arguments, double threshold, int* moved, int* folded,
+                       cudaStream_t stream) {
+  cuda::launch_in_turn(look_for_movement_kernel, 1, warp, 0, stream, arguments, threshold, moved, folded);
 }
 
 void mix_with_model(const mix_arguments& arguments, cudaStream_t stream) {

@@ -12,20 +12,27 @@ namespace shoal::gmm {
 /// What the kernels work on. Memory of one GPU.
 struct kept_arguments {
   device_layout layout;
-  std::size_t size = 0;             ///< elements of a statistic
-  const double* fresh = nullptr;    ///< [size] of the superchunk that has been visited, about `centres`
-  const double* centres = nullptr;  ///< [K][d] of the present parameters
-  double* kept = nullptr;           ///< [superchunks][size], each about centres of its own
-  double* kept_centres = nullptr;   ///< [superchunks][K][d]
-  double* total = nullptr;          ///< [size]
-  const int* stopped = nullptr;     ///< as device_parameters::stopped
+  std::size_t size = 0;                   ///< elements of a statistic
+  const double* fresh = nullptr;          ///< [size] of the superchunk that has been visited
+  const double* fresh_centres = nullptr;  ///< [K][d] that they are about
+  const double* centres = nullptr;        ///< [K][d] of the present parameters
+  const int* moved = nullptr;             ///< null, or where it is said whether `fresh` is folded in
+  double* kept = nullptr;                 ///< [superchunks][size], each about centres of its own
+  double* kept_centres = nullptr;         ///< [superchunks][K][d]
+  double* total = nullptr;                ///< [size]
+  const int* stopped = nullptr;           ///< as device_parameters::stopped
   unsigned superchunks = 0;
   unsigned superchunk = 0;  ///< that has been visited
 };
 
 /// Keeps `fresh` in the place of what the superchunk said before, and sums all superchunks about `centres` in order,
-/// each moved there by the parallel-axis rule (translate() in statistics.hpp).
+/// each moved there by the parallel-axis rule (translate() in statistics.hpp). Of what has not moved the log-likelihood
+/// alone is replaced.
 void replace_kept(const kept_arguments& arguments, cudaStream_t stream);
+
+/// Says in `moved` whether the superchunk's responsibilities did, Σₖ |ΔWₖ| / Σ w > threshold, and if so adds one to
+/// `folded`.
+void look_for_movement(const kept_arguments& arguments, double threshold, int* moved, int* folded, cudaStream_t stream);
 
 /// What a step of stepwise EM works on. Memory of one GPU.
 struct mix_arguments {

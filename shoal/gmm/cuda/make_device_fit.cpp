@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/device_asynchronous.hpp>
 #include <shoal/gmm/cuda/device_incremental.hpp>
 #include <shoal/gmm/cuda/device_stepwise.hpp>
 #include <shoal/gmm/options.hpp>
@@ -14,6 +15,11 @@ std::unique_ptr<mixture_stepper> make_device_chunked_fit(const device_fit_rows<S
   switch (fit.options.algorithm) {
     case algorithm::incremental:
       return make_device_incremental(fit);
+    case algorithm::asynchronous:
+      if (fit.options.chunks.memberships || fit.options.chunks.local_models) {
+        throw bad_argument("chunks.memberships and chunks.local_models are the host's alone: choose the device cpu");
+      }
+      return make_device_asynchronous(fit);
     case algorithm::stepwise:
       return make_device_stepwise(fit);
     default:
