@@ -106,6 +106,7 @@ struct variant {
   gmm::algorithm algorithm = gmm::algorithm::batch;
   std::size_t superchunks = 0;
   gmm::acceleration acceleration = gmm::acceleration::none;
+  bool as_in_2013 = false;
 };
 
 std::vector<variant> variants() {
@@ -117,6 +118,7 @@ std::vector<variant> variants() {
   for (const std::size_t superchunks : {4, 8, 16, 32}) {
     all.push_back({fmt::format("asynchronous, {} superchunks", superchunks), asynchronous, superchunks});
   }
+  all.push_back({"async_em_2013", asynchronous, 128, gmm::acceleration::none, true});
   all.push_back({"squarem", batch, 0, gmm::acceleration::squarem});
   return all;
 }
@@ -136,6 +138,7 @@ void measure(const problem& of, std::size_t starts, const shoal::device_choice& 
     double enough = 0;
     for (std::size_t v = 0; v < all.size(); ++v) {
       gmm::options options;
+      if (all[v].as_in_2013) gmm::set_async_em_2013(options);
       options.components = of.components;
       options.covariance_type = of.type;
       options.init = gmm::initialization::random_rows;
@@ -147,6 +150,7 @@ void measure(const problem& of, std::size_t starts, const shoal::device_choice& 
       options.algorithm = all[v].algorithm;
       options.acceleration = all[v].acceleration;
       options.chunks.superchunks = all[v].superchunks;
+      options.chunks.memory = std::size_t{4} << 30;
       outcome& found = outcomes[v];
       try {
         const auto fit = on->fit(options);

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/chunk_tuning.hpp>
 #include <shoal/gmm/cuda/maximise.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -33,8 +33,7 @@ chunk_plan make_device_chunk_plan(std::size_t share_rows, const statistics_layou
                                    wanted.superchunks));
   }
   const std::size_t units = divided(share_rows, cuda::piece_unit);
-  const std::size_t usual = std::clamp(share_rows / least_device_superchunk_rows, std::size_t{2},
-                                       keeps ? usual_device_superchunks : usual_device_steps);
+  const std::size_t usual = keeps ? usual_device_superchunks(share_rows, layout.size()) : usual_device_steps;
   const std::size_t superchunks =
       std::min(units, wanted.superchunks == 0 ? std::min(usual, affordable) : wanted.superchunks);
   chunk_plan plan;

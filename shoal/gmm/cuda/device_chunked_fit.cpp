@@ -20,13 +20,32 @@ std::span<const double> take(std::span<const double>& state, std::size_t count) 
   return taken;
 }
 
+namespace {
+
+template <class Scalar>
+statistics_layout layout_of(const device_fit_rows<Scalar>& fit) {
+  return {fit.options.covariance_type, fit.options.components, fit.rows.columns()};
+}
+
+template <class Scalar>
+chunk_plan plan_of(const device_fit_rows<Scalar>& fit) {
+  return make_device_chunk_plan(fit.rows.share_rows(0), layout_of(fit), fit.options);
+}
+
+}  // namespace
+
 template <class Scalar>
 device_chunked_fit<Scalar>::device_chunked_fit(const device_fit_rows<Scalar>& fit)
+    : device_chunked_fit(fit, plan_of(fit), plan_of(fit).superchunk * plan_of(fit).chunk_rows) {}
+
+template <class Scalar>
+device_chunked_fit<Scalar>::device_chunked_fit(const device_fit_rows<Scalar>& fit, const chunk_plan& plan,
+                                               std::size_t sum_rows)
     : fit_(fit),
-      layout_(fit.options.covariance_type, fit.options.components, fit.rows.columns()),
-      plan_(make_device_chunk_plan(fit.rows.share_rows(0), layout_, fit.options)),
+      layout_(layout_of(fit)),
+      plan_(plan),
       parts_(fit.rows.group(), layout_, fit.options.regularization),
-      expectation_(fit.rows, layout_, plan_.superchunk * plan_.chunk_rows) {}
+      expectation_(fit.rows, layout_, sum_rows) {}
 
 template <class Scalar>
 void device_chunked_fit<Scalar>::seed(std::size_t restart) {

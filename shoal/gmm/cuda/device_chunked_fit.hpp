@@ -37,7 +37,10 @@ struct device_fit_rows {
 template <class Scalar>
 class device_chunked_fit : public mixture_stepper {
  public:
+  /// Cut by make_device_chunk_plan().
   explicit device_chunked_fit(const device_fit_rows<Scalar>& fit);
+  /// Cut by `plan`; sums are chosen for `sum_rows` rows of each GPU.
+  device_chunked_fit(const device_fit_rows<Scalar>& fit, const chunk_plan& plan, std::size_t sum_rows);
 
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
@@ -70,6 +73,7 @@ class device_chunked_fit : public mixture_stepper {
   /// Restart, reseeded components and the model; takes them off the front of `state`.
   std::vector<double> save_model() const;
   void restore_model(std::span<const double>& state);
+  std::size_t restart() const { return restart_; }
   /// Whether the GPUs have been told to do nothing.
   bool stopped() const { return stopped_; }
 

@@ -4,6 +4,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/device_asynchronous.hpp>
+#include <shoal/gmm/cuda/device_block_models.hpp>
 #include <shoal/gmm/cuda/device_incremental.hpp>
 #include <shoal/gmm/cuda/device_stepwise.hpp>
 #include <shoal/gmm/options.hpp>
@@ -17,7 +18,7 @@ std::unique_ptr<mixture_stepper> make_device_chunked_fit(const device_fit_rows<S
       return make_device_incremental(fit);
     case algorithm::asynchronous:
       if (fit.options.chunks.memberships || fit.options.chunks.local_models) {
-        throw bad_argument("chunks.memberships and chunks.local_models are the host's alone: choose the device cpu");
+        return make_device_block_models(fit);
       }
       return make_device_asynchronous(fit);
     case algorithm::stepwise:

@@ -72,14 +72,4 @@ constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
-// ---- models that move within a pass (device_incremental, device_stepwise) ----
-
-/// Superchunks of a pass, and rows that each GPU has of one at least.
-inline constexpr std::size_t usual_device_superchunks = 4;
-inline constexpr std::size_t least_device_superchunk_rows = 16384;
-
-/// Steps of a stepwise pass, and chunks that a step takes from different places, because rows often lie sorted.
-inline constexpr std::size_t usual_device_steps = 16;
-inline constexpr std::size_t stepwise_chunks = 4;
-
 }  // namespace shoal::gmm

@@ -330,6 +330,107 @@ TEST_F(DeviceIncremental, SettlesAsynchronouslyBelowItsThreshold) {
   }
 }
 
+class DeviceBlockModels : public cuda_devices::on_one_device {
+ protected:
+  static shoal::gmm::options preset(std::size_t components, covariance_type type) {
+    shoal::gmm::options options = options_for(algorithm::asynchronous, components, type);
+    shoal::gmm::set_async_em_2013(options);
+    options.init = shoal::gmm::initialization::plus_plus;
+    return options;
+  }
+};
+
+// With one superchunk there is one model, wherever it is.
+template <class Scalar>
+void compare_with_one_thread(covariance_type type, std::size_t columns, std::size_t components, bool weighted) {
+  constexpr std::size_t some_rows = 2345;
+  problem<Scalar> of(fit_data::as<Scalar>(fit_data::clusters(some_rows, columns, components, 3.0)), columns,
+                     weighted ? device_checks::some_weights<Scalar>(some_rows) : std::vector<Scalar>());
+  of.options = options_for(algorithm::asynchronous, components, type);
+  of.options.chunks = {};
+  of.options.chunks.rows = 300;
+  of.options.chunks.superchunks = 1;
+  of.options.chunks.threshold = 0.01;
+  of.options.chunks.memberships = true;
+  of.options.chunks.local_models = true;
+  on_devices<Scalar> devices(of);
+  const auto host = on_host(of);
+  const auto gpu = on_gpu(of, devices);
+  host->seed(0);
+  gpu->seed(0);
+  const std::string what = fmt::format("{} {} {} columns, {} components", device_checks::name<Scalar>(),
+                                       checks::name(type), columns, components);
+  constexpr double tolerance = sizeof(Scalar) == 4 ? 1e-3 : 1e-7;
+  const auto expected = run(*host, 5), got = run(*gpu, 5);
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    EXPECT_NEAR(got[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << what << ", pass " << i;
+  }
+  EXPECT_LT(difference(gpu->current(), host->current()), 10 * tolerance) << what;
+}
+
+TEST_F(DeviceBlockModels, OfOneBlockAreThoseOfOneThread) {
+  for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
+    for (const auto& [columns, components] : {std::pair{1, 1}, std::pair{2, 3}, std::pair{8, 5}, std::pair{16, 2}}) {
+      for (const bool weighted : {false, true}) {
+        compare_with_one_thread<double>(type, columns, components, weighted);
+        compare_with_one_thread<float>(type, columns, components, weighted);
+      }
+    }
+  }
+}
+
+TEST_F(DeviceBlockModels, EndNearBatchAndSettle) {
+  for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
+    problem<float> of(fit_data::as<float>(fit_data::clusters(60001, 3, 3, 9.0)), 3);
+    of.options = preset(3, type);
+    on_devices<float> devices(of);
+    const auto gpu = on_gpu(of, devices), again = on_gpu(of, devices), batch = devices.stepper();
+    for (auto* fit : {gpu.get(), again.get(), batch.get()}) fit->seed(0);
+    run(*batch, 60);
+    bool settled = false;
+    std::size_t passes = 0;
+    for (; passes < 100 && !settled; ++passes) settled = gpu->advance(1).back().settled;
+    EXPECT_TRUE(settled);
+    EXPECT_NEAR(gpu->score(), batch->score(), 1e-3) << checks::name(type);
+    for (std::size_t pass = 0; pass < passes; ++pass) again->advance(1);
+    EXPECT_TRUE(same_bits(again->current(), gpu->current())) << checks::name(type);
+  }
+}
+
+// Components and columns at their most: the rows of a tile are fewer there.
+TEST_F(DeviceBlockModels, TakeTheirMostColumnsAndComponents) {
+  for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
+    problem<double> of(fit_data::clusters(20000, 16, 64, 1.0), 16);
+    of.options = preset(64, type);
+    of.options.regularization = 1e-2;
+    on_devices<double> devices(of);
+    const auto gpu = on_gpu(of, devices), batch = devices.stepper();
+    gpu->seed(0);
+    batch->seed(0);
+    const auto passes = run(*gpu, 8), slow = run(*batch, 8);
+    EXPECT_EQ(passes.front(), slow.front());
+    EXPECT_GT(passes.back(), slow.front());
+    EXPECT_NEAR(gpu->score(), batch->score(), 0.2) << checks::name(type);
+  }
+}
+
+TEST_F(DeviceBlockModels, RefuseWhatTheyDoNot) {
+  problem<float> of(fit_data::as<float>(fit_data::clusters(3000, 17, 3, 9.0)), 17);
+  on_devices<float> devices(of);
+  const auto message = [&] { return fit_data::message_of([&] { on_gpu(of, devices); }); };
+  of.options = preset(3, covariance_type::full);
+  EXPECT_NE(message().find("here are 17 columns"), std::string::npos) << message();
+  of.options = preset(3, covariance_type::tied);
+  EXPECT_NE(message().find("these are others"), std::string::npos) << message();
+  of.options.chunks.memberships = false;
+  EXPECT_NE(message().find("without memberships"), std::string::npos) << message();
+  of.options = preset(3, covariance_type::full);
+  problem<float> longer(fit_data::as<float>(fit_data::clusters(30000, 3, 3, 9.0)), 3);
+  longer.options = of.options;
+  on_devices<float> pieces(longer, 2 * shoal::cuda::piece_unit * 3 * sizeof(float));
+  EXPECT_NE(fit_data::message_of([&] { on_gpu(longer, pieces); }).find("rows are streamed"), std::string::npos);
+}
+
 // The GPU ends its passes where the loop's rule would, however many it was asked for.
 TEST_F(DeviceIncremental, StopsWhereTheHostWould) {
   for (const double tolerance : {1e-2, 1e-4, 1e-6}) {
