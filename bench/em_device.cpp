@@ -2,7 +2,7 @@
 // the end: passes over the rows, milliseconds of one, and milliseconds to get there. Medians over starts, each with
 // rows of its own: unit Gaussians with means N(0, spread²).
 //
-//   em_device [starts [log2 rows [columns [components [spread [full|diag [device]]]]]]]
+//   em_device [starts [log2 rows [columns [components [spread [full|diag [device [part of a name]]]]]]]]
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -109,7 +109,8 @@ struct variant {
   bool as_in_2013 = false;
 };
 
-std::vector<variant> variants() {
+// Batch, and those whose names have `part`.
+std::vector<variant> variants(std::string_view part) {
   using enum gmm::algorithm;
   std::vector<variant> all{{"batch"}};
   for (const std::size_t superchunks : {1, 2, 4, 8, 16}) {
@@ -120,11 +121,13 @@ std::vector<variant> variants() {
   }
   all.push_back({"async_em_2013", asynchronous, 128, gmm::acceleration::none, true});
   all.push_back({"squarem", batch, 0, gmm::acceleration::squarem});
+  std::erase_if(all,
+                [&](const variant& one) { return one.name != "batch" && one.name.find(part) == std::string::npos; });
   return all;
 }
 
-void measure(const problem& of, std::size_t starts, const shoal::device_choice& device) {
-  const std::vector<variant> all = variants();
+void measure(const problem& of, std::size_t starts, const shoal::device_choice& device, std::string_view part) {
+  const std::vector<variant> all = variants(part);
   struct outcome {
     std::vector<double> passes, milliseconds, to_target, quotients;
     std::string refusal;
@@ -203,7 +206,7 @@ int main(int count, char** arguments) {
   of.type =
       count > 6 && std::string_view(arguments[6]) == "diag" ? gmm::covariance_type::diag : gmm::covariance_type::full;
   try {
-    measure(of, whole(1, 10), shoal::choose_device(count > 7 ? arguments[7] : "cuda"));
+    measure(of, whole(1, 10), shoal::choose_device(count > 7 ? arguments[7] : "cuda"), count > 8 ? arguments[8] : "");
   } catch (const shoal::error& failure) {
     fmt::print(stderr, "em_device: {}\n", failure.what());
     return 1;
