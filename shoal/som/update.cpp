@@ -21,6 +21,7 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
   const data_summary summary = check_data(context, rows, weights);
+  check_span<double>(summary);
   const scaled_rows<Scalar> scaled(rows, weights, summary);
   const std::vector<double> centre = centre_of<Scalar>(summary);
   codebook_index<Scalar> index;
