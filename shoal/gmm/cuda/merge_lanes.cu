@@ -10,8 +10,6 @@ namespace {
 constexpr unsigned elements = 8;  // of a block: 64 bytes of each lane
 constexpr unsigned warps = 8;
 constexpr unsigned parts = warps * 32 / elements;  // of the lanes, each a thread's for an element
-// Reads of a thread that are under way together: of all that it reads, where each multiprocessor has a lane or two.
-constexpr unsigned at_once = 8;
 
 __global__ void __launch_bounds__(warps * 32)
     merge_lanes_kernel(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics,
@@ -23,16 +21,8 @@ __global__ void __launch_bounds__(warps * 32)
   const std::size_t i = std::size_t{blockIdx.x} * elements + element;
   double sum = 0;
   if (i < count) {
-    for (std::size_t lane = threadIdx.x / elements; lane < lane_count; lane += at_once * parts) {
-      double own[at_once];
-#pragma unroll
-      for (unsigned j = 0; j < at_once; ++j) {
-        const std::size_t other = lane + j * parts;
-        own[j] = other < lane_count ? lanes[other * count + i] : 0.0;
-      }
-#pragma unroll
-      for (unsigned j = 0; j < at_once; ++j) sum += own[j];
-    }
+#pragma unroll 16
+    for (std::size_t lane = threadIdx.x / elements; lane < lane_count; lane += parts) sum += lanes[lane * count + i];
   }
   for (unsigned step = elements; step < 32; step *= 2) sum += __shfl_xor_sync(~0U, sum, step);
   if (threadIdx.x % 32 < elements) sums[threadIdx.x / 32][element] = sum;
