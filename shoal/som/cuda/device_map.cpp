@@ -48,6 +48,25 @@ double largest_distance(metric metric, const std::vector<double>& reach) {
   return most;
 }
 
+// The direction of the rows' mean where it is what rows have in common, else 0: what units that lie near each other
+// among directions differ from by little.
+template <class Scalar>
+std::vector<double> common_direction(const data_summary& summary) {
+  double largest = 0, squares = 0, variance = 0;
+  for (std::size_t j = 0; j < summary.columns; ++j) largest = std::max(largest, std::abs(summary.mean[j]));
+  std::vector<double> direction(summary.columns, 0.0);
+  if (!(largest > 0)) return direction;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    squares += summary.mean[j] / largest * (summary.mean[j] / largest);
+    variance += summary.variance[j] / largest / largest;
+  }
+  if (!(variance < 4 * squares)) return direction;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    direction[j] = static_cast<double>(static_cast<Scalar>(summary.mean[j] / largest / std::sqrt(squares)));
+  }
+  return direction;
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -60,14 +79,16 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(group[g].device);
   }
-  // About the rows' means; directions are from the origin.
+  // Rows are about their means; directions are from the origin.
   std::vector<double> centre(columns_, 0.0);
   for (std::size_t j = 0; j < columns_ && metric != metric::cosine; ++j) {
     centre[j] = static_cast<double>(static_cast<Scalar>(summary.mean[j]));
   }
+  const std::vector<double> of_units = metric == metric::cosine ? common_direction<Scalar>(summary) : centre;
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    set_units(places_[g], group[g], centre, metric);
+    set_units(places_[g], group[g], of_units, metric);
+    places_[g].wide_centre.upload(centre, group[g].compute);
     set_sums(places_[g], group[g], summary, centre);
     group[g].compute.synchronize();  // the host's copies end here
   }
@@ -92,7 +113,6 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   here.bounds.grow(1);
   here.bounds.fill_with_zeros(gpu.compute);
   here.centre.upload(std::vector<Scalar>(centre.begin(), centre.end()), gpu.compute);
-  here.wide_centre.upload(centre, gpu.compute);
   gpu.compute.synchronize();
   here.units.units = static_cast<int>(units);
   here.units.columns = static_cast<int>(columns_);
@@ -108,9 +128,11 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
     here.units.exact = here.exact.data();
   }
   if (!on_tensor_cores_) return;
-  here.units.rough = rows_->group().precision() == precision::bf16;
-  here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.rough));
+  here.units.precision = rows_->group().precision();
+  here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.precision));
   here.units.operands = here.operands.data();
+  here.starts.grow(padded);
+  here.units.starts = here.starts.data();
 }
 
 template <class Scalar>

@@ -60,7 +60,7 @@ class device_map {
     device_units<Scalar> units;
     fixed_sums sums;
     cuda::device_buffer<double> codebook, exact, wide_centre, scale, statistics;
-    cuda::device_buffer<Scalar> centre, turned, minima;
+    cuda::device_buffer<Scalar> centre, turned, starts, minima;
     cuda::device_buffer<unsigned char> operands;
     cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
