@@ -54,7 +54,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
   const cuda::gpu& gpu() const { return this->fit_.rows.group()[0]; }
 
   std::vector<step_record> advance_passes(std::size_t) override {
-    this->parts_.begin_steps(false, 0, 0);
+    this->parts_.begin_steps(not_known, 0);
     const bool every = !valid_ || quiet_ || pass_ % this->fit_.options.chunks.rebuild_passes == 0;
     if (every) {
       sum_all();

@@ -89,7 +89,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
 
   void begin_passes(std::size_t pass_steps, bool compare) {
     this->parts_.set_pass_steps(pass_steps);
-    this->parts_.begin_steps(compare, previous_objective_, this->fit_.options.tolerance);
+    this->parts_.begin_steps(compare ? previous_objective_ : not_known, this->fit_.options.tolerance);
   }
 
   // The expectation step of batch, which leaves every superchunk's statistics behind.

@@ -52,7 +52,7 @@ class device_stepwise final : public device_chunked_fit<Scalar> {
 
   std::vector<step_record> advance_passes(std::size_t) override {
     const std::size_t steps = this->plan_.superchunks() - position_;
-    this->parts_.begin_steps(false, 0, 0);
+    this->parts_.begin_steps(not_known, 0);
     try {
       for (; position_ < this->plan_.superchunks(); ++position_) visit(position_);
     } catch (const interrupted&) {
