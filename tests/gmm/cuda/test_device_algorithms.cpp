@@ -226,7 +226,7 @@ TEST_P(DeviceAlgorithm, EndsNearBatchOnSeparatedData) {
     of.options.chunks = {};
     of.options.init = shoal::gmm::initialization::plus_plus;
     on_devices<float> devices(of);
-    const auto batch = devices.stepper(), gpu = on_gpu(of, devices);
+    const std::unique_ptr<mixture_stepper> batch = devices.stepper(), gpu = on_gpu(of, devices);
     batch->seed(0);
     gpu->seed(0);
     run(*batch, 30);
@@ -301,7 +301,7 @@ TEST_F(DeviceIncremental, WithOneSuperchunkIsBatch) {
     of.options.chunks.rows = 0;
     of.options.chunks.superchunks = 1;
     on_devices<float> devices(of);
-    const auto batch = devices.stepper(), gpu = on_gpu(of, devices);
+    const std::unique_ptr<mixture_stepper> batch = devices.stepper(), gpu = on_gpu(of, devices);
     batch->seed(0);
     gpu->seed(0);
     EXPECT_EQ(run(*gpu, 8), run(*batch, 8)) << checks::name(type);
@@ -336,7 +336,7 @@ TEST_F(DeviceIncremental, SettlesAsynchronouslyBelowItsThreshold) {
     of.options.init = shoal::gmm::initialization::plus_plus;
     of.options.chunks.threshold = 1e-3;
     on_devices<float> devices(of, memory);
-    const auto gpu = on_gpu(of, devices), batch = devices.stepper();
+    const std::unique_ptr<mixture_stepper> gpu = on_gpu(of, devices), batch = devices.stepper();
     gpu->seed(0);
     batch->seed(0);
     run(*batch, 40);
@@ -403,7 +403,8 @@ TEST_F(DeviceBlockModels, EndNearBatchAndSettle) {
     problem<float> of(fit_data::as<float>(fit_data::clusters(60001, 3, 3, 9.0)), 3);
     of.options = preset(3, type);
     on_devices<float> devices(of);
-    const auto gpu = on_gpu(of, devices), again = on_gpu(of, devices), batch = devices.stepper();
+    const std::unique_ptr<mixture_stepper> gpu = on_gpu(of, devices), again = on_gpu(of, devices),
+                                           batch = devices.stepper();
     for (auto* fit : {gpu.get(), again.get(), batch.get()}) fit->seed(0);
     run(*batch, 60);
     bool settled = false;
@@ -437,7 +438,7 @@ TEST_F(DeviceBlockModels, TakeTheirMostColumnsAndComponents) {
     of.options = preset(64, type);
     of.options.regularization = 1e-2;
     on_devices<double> devices(of);
-    const auto gpu = on_gpu(of, devices), batch = devices.stepper();
+    const std::unique_ptr<mixture_stepper> gpu = on_gpu(of, devices), batch = devices.stepper();
     gpu->seed(0);
     batch->seed(0);
     const auto passes = run(*gpu, 8), slow = run(*batch, 8);
