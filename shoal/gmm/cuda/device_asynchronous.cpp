@@ -5,6 +5,8 @@
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
 #include <shoal/gmm/cuda/device_kept_statistics.hpp>
@@ -47,6 +49,11 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
         gpus_(fit.rows.group().size()),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks() * gpus_),
         recordable_(gpus_ == 1 && fit.rows.resident()) {
+    if (pass_steps() > most_steps) {
+      throw bad_argument(
+          fmt::format("chunks.superchunks: an asynchronous pass on {} CUDA devices has at most {}; got {}", gpus_,
+                      most_steps / gpus_, this->plan_.superchunks()));
+    }
     cuda::device_group& group = fit.rows.group();
     const std::size_t free = workers > 1 ? free_multiprocessors : 0;
     for (std::size_t g = 0; g < gpus_; ++g) {
