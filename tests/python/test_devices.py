@@ -74,6 +74,17 @@ def test_mixtures_fit_and_predict_where_the_rows_lie(rows, library):
 
 
 @needs_device
+def test_accelerated_mixtures_end_where_the_hosts_do():
+    X = make_mixture(
+        20_000, 3, 3, mean_scale=1.0, unit_covariances=True, wishart_degrees=50, random_state=2, dtype=np.float32
+    )[0]
+    options = dict(n_components=3, tol=1e-7, max_iter=2000, acceleration="squarem", **start(X))
+    there, here = GaussianMixture(device="cuda", **options).fit(X), GaussianMixture(**options).fit(X)
+    assert there.converged_ and there.n_iter_ < 2 * here.n_iter_
+    assert_allclose(there.score(X), here.score(X), atol=1e-4)
+
+
+@needs_device
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_kmeans_fits_and_predicts_where_the_rows_lie(rows, library):
     X = LIBRARIES[library](rows)

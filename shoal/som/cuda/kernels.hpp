@@ -34,10 +34,11 @@ struct device_units {
   som::metric metric = som::metric::euclidean;
   shoal::precision precision = shoal::precision::float32;  ///< of the operands
   double* codebook = nullptr;                              ///< [units][columns]
-  double* exact = nullptr;   ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
-  Scalar* centre = nullptr;  ///< [columns]
-  Scalar* turned = nullptr;  ///< [columns][padded] c′ at turned_place(); zero beyond the last unit
-  Scalar* starts = nullptr;  ///< [padded] what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
+  double* exact = nullptr;        ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
+  Scalar* centre = nullptr;       ///< [columns]
+  const int* at_place = nullptr;  ///< [units] the unit at each place of operand_layout.hpp
+  Scalar* turned = nullptr;       ///< [columns][padded] c′ by place; zero beyond the last unit
+  Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
   unit_bounds* bounds = nullptr;
   /// Whether a near tie is settled by what the products leave of it alone.
