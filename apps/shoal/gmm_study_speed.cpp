@@ -32,7 +32,10 @@ std::vector<problem> problems(const study_setting& setting) {
 // The devices that an algorithm runs on: the host, one GPU, or one and then all that the setting names.
 std::vector<device_choice> places(const study_algorithm& algorithm, const study_setting& setting) {
   std::vector<device_choice> out{first_device(algorithm, setting)};
-  if (!out.front().on_host() && setting.device.cuda.size() > 1) out.push_back(setting.device);
+  if (!out.front().on_host() && setting.device.cuda.size() > 1 &&
+      algorithm.most_devices >= setting.device.cuda.size()) {
+    out.push_back(setting.device);
+  }
   return out;
 }
 
@@ -60,7 +63,7 @@ void time_iterations(const problem& size, const study_setting& setting, std::vec
   for (const auto type : {gmm::covariance_type::diag, gmm::covariance_type::full}) {
     const gmm::model start = random_start(rows, size.components, type, setting.seed, setting);
     for (const study_algorithm& algorithm : setting.algorithms) {
-      if (size.rows >= many_rows && !algorithm.on_devices) continue;
+      if (size.rows >= many_rows && algorithm.most_devices == 0) continue;
       for (const device_choice& device : places(algorithm, setting)) {
         gmm::options options = options_from(start, algorithm, setting);
         options.device = device;

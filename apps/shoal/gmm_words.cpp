@@ -68,9 +68,9 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
 }
 
 void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library) {
-  if (run.device_word == "auto" && library.algorithm != gmm::algorithm::batch) {
-    say(run, fmt::format("device auto: {} ({} runs on the host)", device_name(run.device),
-                         word_for(algorithm_choices(), library.algorithm)));
+  if (run.device_word == "auto" && library.chunks.local_models) {
+    say(run,
+        fmt::format("device auto: {} (a GPU takes models of blocks of some shapes alone)", device_name(run.device)));
     return;
   }
   settle_device(run, work, library.threads);
