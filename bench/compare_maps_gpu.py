@@ -5,9 +5,12 @@ XPySom (CuPy) is timed by the clock over several epochs after one that compiles;
 formulation, a matrix product and its least element in each row, in float32 and in TF32, over as many rows as fit into 4 GiB of
 distances. shoal's figures are those that bench/ladder/som/device_epoch.cpp (som_device_epoch) prints. Peers that are not
 installed are left out, and named.
+
+--sweep prints instead how shoal's search and update grow: one of rows, units and columns at a time.
 """
 
 import argparse
+import re
 import statistics
 import subprocess
 import time
@@ -15,6 +18,11 @@ import time
 import numpy as np
 
 PROBLEMS = [(10_000, 12, 200, 200), (100_000, 64, 100, 100)]
+SWEEPS = {
+    "rows": [(rows, 64, 100, 100) for rows in (12_500, 25_000, 50_000, 100_000, 200_000, 400_000)],
+    "units": [(50_000, 64, side, side) for side in (50, 100, 200, 400)],
+    "columns": [(50_000, columns, 100, 100) for columns in (12, 28, 60, 92, 124)],
+}
 
 
 def median(values):
@@ -65,10 +73,31 @@ def torch_units(rows, units, tf32):
     return median(times)
 
 
+def sweep(program):
+    """A table for each sweep: the time of the search and of the update, and what is left of it by its law."""
+    for name, problems in SWEEPS.items():
+        print(f"\n| {name} | search, ms | ps/(rows·units·columns) | update, ms | ps/(units·(width + height)·columns) |")
+        print("|---|---|---|---|---|")
+        for rows, columns, width, height in problems:
+            shape = [str(value) for value in (rows, columns, width, height)]
+            printed = subprocess.run(
+                [program, "float32", "euclidean", *shape], check=True, capture_output=True, text=True
+            ).stdout
+            uniform = next(line for line in printed.splitlines() if "uniform" in line)
+            units, update = re.search(r"units +([0-9.]+) .*update +([0-9.]+)", uniform).groups()
+            search = float(units) * 1e9 / (rows * width * height * columns)
+            smoothing = float(update) * 1e9 / (width * height * (width + height) * columns)
+            what = f"{rows:,} × {columns} on {width} × {height}"
+            print(f"| {what} | {float(units):.3f} | {search:.4f} | {float(update):.3f} | {smoothing:.3f} |", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--program", default="build/cuda/bin/som_device_epoch", help="shoal's; default %(default)s")
+    parser.add_argument("--sweep", action="store_true", help="how the cost grows, without the peers")
     arguments = parser.parse_args()
+    if arguments.sweep:
+        return sweep(arguments.program)
     for count, columns, width, height in PROBLEMS:
         random = np.random.default_rng(1)
         rows = random.random((count, columns), dtype=np.float32)

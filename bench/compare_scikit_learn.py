@@ -106,10 +106,11 @@ def timed(fit):
     return time.perf_counter() - begin, fitted.n_iter_
 
 
-def peer_seconds(fits):
-    """Seconds an iteration, from one short and one long fit."""
-    (short, few), (long, many) = (timed(fit) for fit in fits)
-    return (long - short) / (many - few)
+def seconds_an_iteration(short, long):
+    """From the runs of a short fit and of a long one: the difference of their medians, so that one slow run has no say."""
+    seconds = [statistics.median(each for each, _ in runs) for runs in (short, long)]
+    iterations = [runs[0][1] for runs in (short, long)]
+    return (seconds[1] - seconds[0]) / (iterations[1] - iterations[0])
 
 
 def gmm_speed(kind, rows, columns, components, spread, repeats, random):
@@ -126,7 +127,7 @@ def gmm_speed(kind, rows, columns, components, spread, repeats, random):
     def peer(iterations):
         return mixture(kind, weights, means, np.ones(columns), iterations, np.float32).fit(data)
 
-    return alternate(ours, lambda: peer_seconds([lambda: peer(1), lambda: peer(4)]), repeats)
+    return alternate(ours, lambda: peer(1), lambda: peer(4), repeats)
 
 
 def kmeans_speed(rows, columns, clusters, repeats, random):
@@ -146,13 +147,15 @@ def kmeans_speed(rows, columns, clusters, repeats, random):
     def peer(iterations):
         return KMeans(clusters, init=start, n_init=1, max_iter=iterations, tol=0, algorithm="lloyd").fit(data)
 
-    return alternate(ours, lambda: peer_seconds([lambda: peer(2), lambda: peer(12)]), repeats)
+    # A whole fit of scikit-learn's takes as long as many of its cheap iterations, and varies by as much as some.
+    return alternate(ours, lambda: peer(2), lambda: peer(42), repeats)
 
 
-def alternate(ours, peer, repeats):
-    two, one, theirs = [], [], []
+def alternate(ours, short_peer, long_peer, repeats):
+    two, one, short, long = [], [], [], []
     for _ in range(repeats):
-        theirs.append(peer())
+        short.append(timed(short_peer))
+        long.append(timed(long_peer))
         time.sleep(REST)
         runs = ours(2), ours(1)
         two.append(runs[0]["seconds_per_iteration"])
@@ -162,7 +165,7 @@ def alternate(ours, peer, repeats):
     return {
         "shoal_two_threads": statistics.median(two),
         "shoal_one_thread": statistics.median(one),
-        "scikit_learn": statistics.median(theirs),
+        "scikit_learn": seconds_an_iteration(short, long),
         "peak_bytes": runs[0]["peak_resident_bytes"],
     }
 

@@ -23,7 +23,7 @@ constexpr const char* examples = R"(Examples:
 Measures EM algorithms as Altinigneli, Plant & Boehm (KDD 2013) did, and says where the figures differ from theirs. Parts:
 overlap (convergence order, passes, log-likelihood and modelling error for several degrees of overlap), speed (an
 iteration, and the time to come near the end), data (Shuttle and Covertype, which are read from files). On a GPU runs
-what runs there, in the part on speed; everything else is measured on the host.)";
+what runs there, in the parts on speed and data; everything else is measured on the host.)";
 
 enum class study_part { overlap, speed, data };
 
@@ -125,7 +125,7 @@ void run(const study_command& command) {
                        {{"sizes", command.quick ? "quick: too small to conclude from" : "full"},
                         {"seed", fmt::to_string(command.seed)},
                         {"threads", fmt::to_string(setting.threads)},
-                        {"device of the part on speed", device_name(setting.device)},
+                        {"device of speed and data", device_name(setting.device)},
                         {"time", duration_text(object["seconds"].get<double>())}},
                        command.report);
   }

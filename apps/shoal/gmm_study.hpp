@@ -35,7 +35,7 @@ struct study_setting {
   std::size_t starts = 0;                   ///< most of each mixture and each data set; 0: as many as the part says
   std::uint64_t seed = 0;
   std::size_t threads = 0;
-  device_choice device;  ///< where the part on speed runs what runs there
+  device_choice device;  ///< where the parts on speed and on data run what runs there
   const shoal::control* control = nullptr;
   std::function<void(const std::string&)> announce;  ///< says what is being done
 };
@@ -114,6 +114,7 @@ std::optional<std::size_t> median_of(std::vector<std::optional<std::size_t>> pas
 /// One algorithm on one data set, over all starts.
 struct data_row {
   std::string algorithm;
+  std::string device;
   mean_and_deviation iterations;
   mean_and_deviation negative_log_likelihood;  ///< mean per row
   mean_and_deviation seconds;

@@ -17,6 +17,8 @@ constexpr std::size_t components = 7;
 constexpr double near_enough = 1e-4;
 constexpr std::size_t most_iterations = 2'000;
 constexpr std::size_t papers_iterations = 100;
+// How many times batch's iterations another algorithm may take to come where batch stopped.
+constexpr std::size_t patience = 4;
 // Both data sets hold whole numbers, and a uniform error of rounding has this variance: without it a component that
 // holds a single value of some column has no greatest likelihood.
 constexpr double rounding_variance = 1.0 / 12;
@@ -99,17 +101,20 @@ data_result study_data(const study_setting& setting, const std::string& name, co
   for (const study_algorithm& algorithm : setting.algorithms) {
     result.algorithms.emplace_back();
     result.algorithms.back().algorithm = algorithm.name;
+    result.algorithms.back().device = device_name(first_device(algorithm, setting));
   }
   for (std::size_t start = 0; start < result.starts; ++start) {
     setting.announce(fmt::format("{}: start {} of {}", name, start + 1, result.starts));
     const std::uint64_t seed = random::mix(setting.seed, start);
     const gmm::model first = start_of(all, seed, setting);
     double target = std::nan("");
+    std::size_t most = most_iterations;
     for (std::size_t a = 0; a < setting.algorithms.size(); ++a) {
       const study_algorithm& algorithm = setting.algorithms[a];
       gmm::options options = options_from(first, algorithm, setting);
       options.regularization = result.regularization;
       options.seed = seed;
+      options.device = first_device(algorithm, setting);
       study_path<double> path(all.view(), options, algorithm.exact_history, *setting.control);
       options.tolerance = algorithm.papers_stop ? 0 : result.tolerance;
       options.max_iterations = algorithm.papers_stop ? papers_iterations : most_iterations;
@@ -120,8 +125,11 @@ data_result study_data(const study_setting& setting, const std::string& name, co
         found[a].negative_log_likelihood.push_back(-fit.mean_log_likelihood);
         found[a].seconds.push_back(fit.loop_seconds);
         if (!fit.converged) ++row.not_converged;
-        if (a == 0) target = fit.mean_log_likelihood - near_enough;
-        if (start < reach_starts && !std::isnan(target)) row.passes.push_back(path.passes_to(target, most_iterations));
+        if (a == 0) {
+          target = fit.mean_log_likelihood - near_enough;
+          most = std::min(most_iterations, patience * fit.iterations);
+        }
+        if (start < reach_starts && !std::isnan(target)) row.passes.push_back(path.passes_to(target, most));
       } catch (const numerical_error&) {
         ++row.failed;
       }

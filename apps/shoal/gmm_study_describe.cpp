@@ -86,6 +86,7 @@ json describe(const data_result& data) {
   object["algorithms"] = json::array();
   for (const data_row& row : data.algorithms) {
     object["algorithms"].push_back({{"algorithm", row.algorithm},
+                                    {"device", row.device},
                                     {"iterations", describe(row.iterations)},
                                     {"negative_log_likelihood", describe(row.negative_log_likelihood)},
                                     {"seconds", describe(row.seconds)},
@@ -152,9 +153,9 @@ std::string study_text(const study_result& study) {
   }
   for (const data_result& data : study.data) {
     std::vector<std::vector<std::string>> rows{
-        {data.name, "iterations", "-log-likelihood", "seconds", "passes", "failed"}};
+        {data.name, "device", "iterations", "-log-likelihood", "seconds", "passes", "failed"}};
     for (const data_row& row : data.algorithms) {
-      rows.push_back({row.algorithm, plus_minus(row.iterations, "{:.1f}"),
+      rows.push_back({row.algorithm, row.device, plus_minus(row.iterations, "{:.1f}"),
                       plus_minus(row.negative_log_likelihood, "{:.3f}"), plus_minus(row.seconds, "{:.3g}"),
                       passes_text(row.passes), fmt::to_string(row.failed)});
     }

@@ -26,7 +26,7 @@ const std::vector<study_algorithm>& study_algorithms() {
       {"asynchronous", [](gmm::options& options) { options.algorithm = gmm::algorithm::asynchronous; }},
       {"async-em-2013", set_preset, false, false, true},
       {"stepwise", [](gmm::options& options) { options.algorithm = gmm::algorithm::stepwise; }},
-      {"squarem", [](gmm::options& options) { options.acceleration = gmm::acceleration::squarem; }},
+      {"squarem", [](gmm::options& options) { options.acceleration = gmm::acceleration::squarem; }, false, true},
   };
   return known;
 }
@@ -104,6 +104,13 @@ gmm::options options_from(const gmm::model& start, const study_algorithm& algori
   options.seed = setting.seed;
   algorithm.choose(options);
   return options;
+}
+
+device_choice first_device(const study_algorithm& algorithm, const study_setting& setting) {
+  if (!algorithm.on_devices || setting.device.on_host()) return {};
+  device_choice first = setting.device;
+  first.cuda.resize(1);
+  return first;
 }
 
 template <class Scalar>

@@ -51,6 +51,9 @@ class study_path {
 /// Options of one algorithm from the model `start`, to run a given number of passes on the setting's threads.
 gmm::options options_from(const gmm::model& start, const study_algorithm& algorithm, const study_setting& setting);
 
+/// Where it runs: the host, or the first of the setting's GPUs where it can.
+device_choice first_device(const study_algorithm& algorithm, const study_setting& setting);
+
 /// A start whose means are rows drawn by k-means++, with the rows' variances and equal weights.
 template <class Scalar>
 gmm::model random_start(matrix_view<const Scalar> rows, std::size_t components, gmm::covariance_type type,

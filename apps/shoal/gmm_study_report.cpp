@@ -281,6 +281,11 @@ std::string spread_words(const mean_and_deviation& figure, int decimals) {
                      figure.deviation, decimals);
 }
 
+std::string seconds_words(const mean_and_deviation& figure) {
+  if (!std::isfinite(figure.mean)) return "–";
+  return number(figure.mean, 3) + " ± " + number(figure.deviation, 2);
+}
+
 void add_data(report::page& out, const data_result& data) {
   out.section(fmt::format("{} (table 4)", data.name));
   out.paragraph(fmt::format(
@@ -290,19 +295,19 @@ void add_data(report::page& out, const data_result& data) {
       report::count(data.rows), data.columns, data.components, word_for(covariance_choices(), data.covariance_type),
       data.starts, number(data.tolerance), number(data.regularization)));
   report::table table;
-  table.headings = {"algorithm",         "iterations",       "mean negative log-likelihood",
-                    "seconds",           "passes",           "failed",
-                    "iterations, paper", "likelihood, paper"};
+  table.headings = {
+      "algorithm and device", "iterations",       "mean negative log-likelihood", "seconds", "passes", "failed",
+      "iterations, paper",    "likelihood, paper"};
   for (std::size_t a = 0; a < data.algorithms.size(); ++a) {
     const data_row& row = data.algorithms[a];
     const auto printed = std::find_if(std::begin(printed_tables), std::end(printed_tables), [&](const auto& one) {
       return one.data == data.name && one.algorithm == row.algorithm;
     });
     const bool known = printed != std::end(printed_tables);
-    table.rows.push_back({{row.algorithm, 0, static_cast<int>(a)},
+    table.rows.push_back({{row.algorithm + ", " + row.device, 0, static_cast<int>(a)},
                           {spread_words(row.iterations, 1)},
                           {spread_words(row.negative_log_likelihood, 3)},
-                          {spread_words(row.seconds, 2)},
+                          {seconds_words(row.seconds)},
                           {row.passes.empty() ? "–" : passes_words(median_of(row.passes))},
                           {report::count(row.failed)},
                           {known ? printed->iterations : ""},
@@ -310,8 +315,7 @@ void add_data(report::page& out, const data_result& data) {
   }
   table.note = fmt::format(
       "Mean ± standard deviation over the starts. Passes: the median, over the first {}, of those to come within 1e-4 "
-      "of "
-      "where batch stopped from the same start. {}",
+      "of where batch stopped from the same start, among at most four times as many as batch took. {}",
       data.algorithms.front().passes.size(), more_means);
   out.add(table);
 }

@@ -18,20 +18,21 @@ struct problem {
   std::size_t rows, components, columns;
 };
 
-std::vector<problem> problems(bool quick) {
-  if (quick) return {{2'000, 8, 8}, {4'096, 10, 8}, {1 << 11, 8, 8}, {1 << 12, 8, 8}};
+// Rows that only GPUs are asked for, to show what a second one is worth.
+constexpr std::size_t many_rows = std::size_t{1} << 24;
+
+std::vector<problem> problems(const study_setting& setting) {
+  if (setting.quick) return {{2'000, 8, 8}, {4'096, 10, 8}, {1 << 11, 8, 8}, {1 << 12, 8, 8}};
   std::vector<problem> all{{46'800, 8, 8}, {1 << 20, 10, 8}};
   for (int power = 15; power <= 22; ++power) all.push_back({std::size_t{1} << power, 8, 8});
+  if (!setting.device.on_host()) all.push_back({many_rows, 10, 8});
   return all;
 }
 
-// The devices that the setting names: the host, one GPU, or one and then all of them.
-std::vector<device_choice> places(const device_choice& chosen) {
-  std::vector<device_choice> out{chosen};
-  if (chosen.cuda.size() > 1) {
-    out.front().cuda.resize(1);
-    out.push_back(chosen);
-  }
+// The devices that an algorithm runs on: the host, one GPU, or one and then all that the setting names.
+std::vector<device_choice> places(const study_algorithm& algorithm, const study_setting& setting) {
+  std::vector<device_choice> out{first_device(algorithm, setting)};
+  if (!out.front().on_host() && setting.device.cuda.size() > 1) out.push_back(setting.device);
   return out;
 }
 
@@ -41,7 +42,7 @@ double seconds_of_iteration(matrix_view<const float> rows, gmm::options options,
   options.tolerance = 0;
   options.max_iterations = 3;
   const gmm::fit_result probe = gmm::fit(source, options, nullptr, *setting.control);
-  const double wanted = setting.quick ? 0.01 : 0.3;
+  const double wanted = setting.quick ? 0.01 : options.device.on_host() ? 0.3 : 0.05;
   const double each = probe.loop_seconds / static_cast<double>(probe.loop_iterations);
   options.max_iterations = static_cast<std::size_t>(std::clamp(wanted / each, 3.0, 1000.0));
   double least = each;
@@ -59,7 +60,8 @@ void time_iterations(const problem& size, const study_setting& setting, std::vec
   for (const auto type : {gmm::covariance_type::diag, gmm::covariance_type::full}) {
     const gmm::model start = random_start(rows, size.components, type, setting.seed, setting);
     for (const study_algorithm& algorithm : setting.algorithms) {
-      for (const device_choice& device : places(algorithm.on_devices ? setting.device : device_choice{})) {
+      if (size.rows >= many_rows && !algorithm.on_devices) continue;
+      for (const device_choice& device : places(algorithm, setting)) {
         gmm::options options = options_from(start, algorithm, setting);
         options.device = device;
         const double seconds = seconds_of_iteration(rows, options, setting);
@@ -77,7 +79,7 @@ void time_reach(const problem& size, const study_setting& setting, std::vector<r
   const gmm::model start = random_start(rows, size.components, gmm::covariance_type::full, setting.seed, setting);
   double target = 0;
   for (const study_algorithm& algorithm : setting.algorithms) {
-    for (const device_choice& device : places(algorithm.on_devices ? setting.device : device_choice{})) {
+    for (const device_choice& device : places(algorithm, setting)) {
       gmm::options options = options_from(start, algorithm, setting);
       options.device = device;
       study_path<float> path(rows, options, algorithm.exact_history, *setting.control);
@@ -94,7 +96,7 @@ void time_reach(const problem& size, const study_setting& setting, std::vector<r
 
 speed_result study_speed(const study_setting& setting) {
   speed_result result;
-  const std::vector<problem> sizes = problems(setting.quick);
+  const std::vector<problem> sizes = problems(setting);
   for (const problem& size : sizes) {
     setting.announce(
         fmt::format("speed: {} rows, {} components, {} columns", size.rows, size.components, size.columns));

@@ -68,11 +68,9 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
 }
 
 void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library) {
-  const bool batch = library.algorithm == gmm::algorithm::batch;
-  if (run.device_word == "auto" && !(batch && library.acceleration == gmm::acceleration::none)) {
+  if (run.device_word == "auto" && library.algorithm != gmm::algorithm::batch) {
     say(run, fmt::format("device auto: {} ({} runs on the host)", device_name(run.device),
-                         batch ? word_for(acceleration_choices(), library.acceleration)
-                               : word_for(algorithm_choices(), library.algorithm)));
+                         word_for(algorithm_choices(), library.algorithm)));
     return;
   }
   settle_device(run, work, library.threads);

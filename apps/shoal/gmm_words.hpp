@@ -38,7 +38,7 @@ void add_gmm_options(CLI::App& app, gmm_options& options);
 /// is of other components, or of another covariance type, than were asked for.
 gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads);
 
-/// As settle_device(), but "auto" is the host for what no device does: every algorithm but plain batch.
+/// As settle_device(), but "auto" is the host for what no device does: every algorithm but batch.
 void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library);
 
 /// Fits, and carries the model and every figure into the data's own units. Throws bad_argument or bad_data when the

@@ -78,10 +78,10 @@ std::string table(const std::vector<std::vector<std::string>>& rows) {
 
 std::string fact(std::string_view name, std::string_view value) { return fmt::format("{:<15} {}\n", name, value); }
 
-std::string time_fact(const json& object) {
+std::string time_fact(const json& object, std::string_view step) {
   std::string text = duration_text(object["seconds"].get<double>());
   if (!object["seconds_per_iteration"].is_null()) {
-    text += fmt::format(", {} an iteration", duration_text(object["seconds_per_iteration"].get<double>()));
+    text += fmt::format(", {} {}", duration_text(object["seconds_per_iteration"].get<double>()), step);
   }
   const auto threads = object["threads"].get<std::size_t>();
   text += fmt::format("; {}, {} thread{}, {}", object["device"].get<std::string>(), threads, threads == 1 ? "" : "s",

@@ -34,7 +34,8 @@ std::string table(const std::vector<std::vector<std::string>>& rows);
 std::string fact(std::string_view name, std::string_view value);
 
 /// The line of a summary that says how long it took, and on what; from the keys of add_timing() and add_machine().
-std::string time_fact(const json& object);
+/// `step` is what the family calls an iteration, with its article.
+std::string time_fact(const json& object, std::string_view step = "an iteration");
 
 /// "a, b, c and 4 more".
 std::string enumeration(const std::vector<std::string>& words, std::size_t most);

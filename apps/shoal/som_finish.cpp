@@ -30,7 +30,7 @@ std::string summary(const som_outcome& outcome, const json& object) {
         fact("purity", fmt::format("{:.4f} with column {}", object["purity"].get<double>(), options.data.label_column));
   }
   text += fact("epochs", std::to_string(result.epochs));
-  return printable_lines(text + time_fact(object));
+  return printable_lines(text + time_fact(object, "an epoch"));
 }
 
 template <class Scalar>

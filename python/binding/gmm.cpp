@@ -46,8 +46,36 @@ gmm::initialization initialization_named(const std::string& name) {
   if (name == "k-means||") return gmm::initialization::parallel;
   if (name == "random_from_data") return gmm::initialization::random_rows;
   if (name == "random") return gmm::initialization::random_responsibilities;
+  if (name == "kmeans-of-tenth") return gmm::initialization::kmeans_of_tenth;
   if (name == "model") return gmm::initialization::model;
   throw bad_argument("init_params names no initialization");
+}
+
+// What moves a model, and how far a pass is cut for that.
+struct algorithm_choice {
+  std::string algorithm;
+  std::string acceleration;
+  gmm::chunk_options chunks;
+  double step_exponent = 0;
+  bool async_em_2013 = false;
+};
+
+void choose(const algorithm_choice& chosen, gmm::options& options) {
+  using enum gmm::algorithm;
+  for (const gmm::algorithm one : {batch, incremental, asynchronous, stepwise}) {
+    if (gmm::name_of(one) == chosen.algorithm) options.algorithm = one;
+  }
+  if (chosen.acceleration == gmm::name_of(gmm::acceleration::squarem)) {
+    options.acceleration = gmm::acceleration::squarem;
+  }
+  options.chunks = chosen.chunks;
+  options.step_exponent = chosen.step_exponent;
+  if (!chosen.async_em_2013) return;
+  // The preset's start and iterations, but for a start that was given and a fit that is to return its start.
+  const gmm::options given = options;
+  gmm::set_async_em_2013(options);
+  if (given.init == gmm::initialization::model) options.init = given.init;
+  if (given.max_iterations == 0) options.max_iterations = 0;
 }
 
 // A mixture as Python holds it: (covariance_type, weights, means, covariances).
@@ -141,7 +169,9 @@ void bind_gmm(nb::module_& module) {
       "gmm_fit",
       [](const rows& data, std::size_t components, const std::string& covariance_type, const std::string& init,
          nb::object start, std::size_t max_iterations, double tolerance, double regularization, std::size_t restarts,
-         std::uint64_t seed, std::optional<double> previous, const std::string& checkpoint, std::size_t threads,
+         std::uint64_t seed, std::optional<double> previous, const std::string& algorithm,
+         const std::string& acceleration, std::size_t chunk_rows, std::size_t superchunks, double threshold,
+         double step_exponent, bool async_em_2013, const std::string& checkpoint, std::size_t threads,
          std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
          bool brief, const output& labels, const nb::object& report) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
@@ -159,6 +189,11 @@ void bind_gmm(nb::module_& module) {
         options.restarts = restarts;
         options.seed = seed;
         if (previous) options.previous_log_likelihood = *previous;
+        gmm::chunk_options chunks;
+        chunks.rows = chunk_rows;
+        chunks.superchunks = superchunks;
+        chunks.threshold = threshold;
+        choose({algorithm, acceleration, chunks, step_exponent, async_em_2013}, options);
         options.checkpoint = checkpoint;
         options.threads = threads;
         options.memory_limit = memory_limit;
@@ -167,9 +202,11 @@ void bind_gmm(nb::module_& module) {
       },
       nb::arg("rows"), nb::kw_only(), nb::arg("components"), nb::arg("covariance_type"), nb::arg("init"),
       nb::arg("start").none(), nb::arg("max_iterations"), nb::arg("tolerance"), nb::arg("regularization"),
-      nb::arg("restarts"), nb::arg("seed"), nb::arg("previous_log_likelihood").none(), nb::arg("checkpoint"),
-      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
-      nb::arg("brief"), nb::arg("labels").none(), nb::arg("report").none(),
+      nb::arg("restarts"), nb::arg("seed"), nb::arg("previous_log_likelihood").none(), nb::arg("algorithm"),
+      nb::arg("acceleration"), nb::arg("chunk_rows"), nb::arg("superchunks"), nb::arg("threshold"),
+      nb::arg("step_exponent"), nb::arg("async_em_2013"), nb::arg("checkpoint"), nb::arg("threads"),
+      nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
+      nb::arg("labels").none(), nb::arg("report").none(),
       "Fits a mixture and writes the labels of the rows, unless None, into `labels` (int32).");
 
   module.def(

@@ -9,6 +9,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/som/backend.hpp>
+#include <shoal/som/model.hpp>
 #include <shoal/som/options.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/som.hpp>
@@ -205,47 +206,62 @@ void bind_som(nb::module_& module) {
   module.def(
       "som_distances",
       [](const rows& data, const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
-         bool toroidal, const std::string& metric, std::size_t threads, std::size_t memory_limit, bool brief,
-         nb::ndarray<nb::ndim<2>, nb::c_contig, nb::device::cpu> out) {
+         bool toroidal, const std::string& metric, std::size_t threads, std::size_t memory_limit,
+         const std::string& device, std::size_t device_memory, const std::string& products, bool brief,
+         const output& distances) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
-        if (out.shape(0) != data.count() || out.shape(1) != map.units()) {
-          throw bad_argument("distances must be rows x units");
-        }
         run_with_python(nb::none(), brief, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>*) {
-            if (out.dtype() != nb::dtype<Scalar>()) throw bad_argument("distances must be of the rows' scalar");
-            som::distances(map, source, static_cast<Scalar*>(out.data()), threads, memory_limit, control);
+            som::distances(map, source, pointer_of<Scalar>(distances, source.rows() * map.units()), threads,
+                           memory_limit, control, where.choice());
           });
         });
       },
       nb::arg("rows"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"),
-      nb::arg("toroidal"), nb::arg("metric"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("brief"),
-      nb::arg("out"), "Writes the distance of each row to every unit.");
+      nb::arg("toroidal"), nb::arg("metric"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"),
+      nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"), nb::arg("distances"),
+      "Writes the distance of each row to every unit into `distances`, of the rows' scalar.");
 
   module.def(
       "som_update",
       [](const rows& data, const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
          bool toroidal, const std::string& metric, const std::string& neighborhood, double cutoff, double radius,
-         double rate, std::size_t threads, std::size_t memory_limit, bool brief) {
+         double rate, std::size_t threads, std::size_t memory_limit, const std::string& device,
+         std::size_t device_memory, const std::string& products, bool brief, const output& units) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
         som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         const som::update_options options{
-            neighborhood_named(neighborhood), cutoff, radius, rate, threads, memory_limit};
-        double error = 0;
+            neighborhood_named(neighborhood), cutoff, radius, rate, threads, memory_limit, where.choice()};
+        std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
+        double started_from = 0;
+        som::quality quality;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          error = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
-            return som::update(map, source, options, nullptr, weights, control);
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+            som::check_model(map, source.columns());
+            som::check_options(options);
+            const std::unique_ptr<executor> workers = make_executor(threads);
+            const fold_context context{workers.get(), memory_limit, control.stop};
+            const auto on = som::make_backend<Scalar>(options.device, {context, &source, weights});
+            started_from = on->update(map, options, nullptr);
+            // Of the same rows, which are there and checked already.
+            quality = on->score(map);
+            if (units_at != nullptr) on->predict(map, units_at);
           });
         });
         nb::dict made;
+        put_quality(made, std::move(quality), map.units());
         made["codebook"] = array_of(std::move(map.codebook), {width * height, map.columns});
-        made["quantization_error"] = error;
+        made["started_from"] = started_from;
         return made;
       },
       nb::arg("rows"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"),
       nb::arg("toroidal"), nb::arg("metric"), nb::arg("neighborhood"), nb::arg("cutoff"), nb::arg("radius"),
-      nb::arg("rate"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("brief"),
-      "One batch step on a part of the rows; returns the codebook that it leads to, and the quantization error of the "
-      "one that came.");
+      nb::arg("rate"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"),
+      nb::arg("products"), nb::arg("brief"), nb::arg("units").none(),
+      "One batch step on a part of the rows; returns the codebook that it leads to, the rows' quality on that, and the "
+      "quantization error of the one that came; writes the best-matching units of the new one, unless None, into "
+      "`units`.");
 
   module.def(
       "som_radius",

@@ -34,6 +34,9 @@ _NOT_CONVERGED = (
     "check for degenerate data."
 )
 
+_INITIALIZATIONS = ("kmeans", "random", "random_from_data", "k-means++", "k-means||", "kmeans-of-tenth")
+_ALGORITHMS = ("batch", "incremental", "asynchronous", "stepwise")
+
 
 class GaussianMixture(DensityMixin, BaseEstimator):
     """A mixture of Gaussians, fitted by expectation-maximisation.
@@ -57,11 +60,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Most iterations of one initialization; 0 returns the initial model.
     n_init : int, default=1
         Initializations; the fit with the greatest log-likelihood is kept.
-    init_params : {'kmeans', 'k-means++', 'random', 'random_from_data', 'k-means||'}, default='kmeans'
+    init_params : {'kmeans', 'k-means++', 'random', 'random_from_data', 'k-means||', 'kmeans-of-tenth'}, default='kmeans'
         'kmeans' takes weights, means and covariances from a clustering, 'random' from random responsibilities.
         'k-means++' and 'random_from_data' choose rows as means, with equal weights and covariances of
         ``reg_covar`` * I, so that the first iteration gives each row to the nearest of them. 'k-means||' chooses means by
-        Bahmani et al. (2012), with the variances of the whole data's columns.
+        Bahmani et al. (2012), with the variances of the whole data's columns, and 'kmeans-of-tenth' by k-means on a
+        random tenth of the rows.
     weights_init : array-like of shape (n_components,), default=None
         Initial weights; with any of the three, the others come from ``init_params``.
     means_init : array-like of shape (n_components, n_features), default=None
@@ -77,7 +81,27 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     verbose_interval : int, default=10
         Iterations between two lines.
     step_decay : float, default=0.6
-        The exponent kappa of :meth:`partial_fit`, in (0.5, 1].
+        The exponent kappa of :meth:`partial_fit` and of ``algorithm='stepwise'``, in (0.5, 1].
+    algorithm : {'batch', 'incremental', 'asynchronous', 'stepwise'}, default='batch'
+        How often the model moves during a pass over the rows, which is one iteration. 'batch' moves it once.
+        'incremental' (Neal & Hinton 1998) moves it after every superchunk of rows, with what those rows contributed
+        before taken out; the same bits for any number of threads. 'asynchronous' does the same by threads that do not
+        wait for each other, and is repeatable in distribution only. 'stepwise' (Cappe & Moulines 2009) takes decaying
+        steps, and approaches a maximum without reaching it. Of all but 'batch', ``lower_bounds_`` are of the rows under
+        the models that they met.
+    acceleration : {'squarem'} or None, default=None
+        'squarem' (Varadhan & Roland 2008) extrapolates the models of 'batch', and drops one that explains the rows
+        worse: fewer iterations where components overlap.
+    chunk_rows : int or None, default=None
+        Rows of a chunk, of which the algorithms beside 'batch' keep or sum the statistics; None chooses by the shape of
+        the data.
+    superchunks : int or None, default=None
+        Times that the model of those algorithms moves in a pass; None is 32, fewer for few rows.
+    threshold : float, default=0.0
+        'asynchronous' leaves out chunks whose responsibilities moved by no more than this for each unit of weight.
+    async_em_2013 : bool, default=False
+        Fit as Altinigneli, Plant & Boehm (KDD 2013) do: their parameters take the place of ``algorithm``,
+        ``chunk_rows``, ``superchunks``, ``threshold``, ``init_params``, ``max_iter`` and ``tol``.
     device : str or None, default=None
         Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all' or 'auto'. None is the device
         that the data lie on.
@@ -138,7 +162,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "n_init": [Interval(Integral, 1, None, closed="left")],
-        "init_params": [StrOptions({"kmeans", "random", "random_from_data", "k-means++", "k-means||"})],
+        "init_params": [StrOptions(set(_INITIALIZATIONS))],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
         "precisions_init": ["array-like", None],
@@ -147,6 +171,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         "verbose": ["verbose"],
         "verbose_interval": [Interval(Integral, 1, None, closed="left")],
         "step_decay": [Interval(Real, 0.5, 1, closed="right")],
+        "algorithm": [StrOptions(set(_ALGORITHMS))],
+        "acceleration": [StrOptions({"squarem"}), None],
+        "chunk_rows": [Interval(Integral, 1, None, closed="left"), None],
+        "superchunks": [Interval(Integral, 1, None, closed="left"), None],
+        "threshold": [Interval(Real, 0.0, None, closed="left")],
+        "async_em_2013": ["boolean"],
         **RUNNING_CONSTRAINTS,
     }
 
@@ -168,6 +198,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         verbose=0,
         verbose_interval=10,
         step_decay=0.6,
+        algorithm="batch",
+        acceleration=None,
+        chunk_rows=None,
+        superchunks=None,
+        threshold=0.0,
+        async_em_2013=False,
         device=None,
         precision="auto",
         threads=None,
@@ -190,6 +226,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.verbose = verbose
         self.verbose_interval = verbose_interval
         self.step_decay = step_decay
+        self.algorithm = algorithm
+        self.acceleration = acceleration
+        self.chunk_rows = chunk_rows
+        self.superchunks = superchunks
+        self.threshold = threshold
+        self.async_em_2013 = async_em_2013
         self.device = device
         self.precision = precision
         self.threads = threads
@@ -250,6 +292,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         return self._fit(X, sample_weight, np.int32)
 
     def _fit(self, X, sample_weight, labels_type):
+        self._check_algorithm()
         data = read(self, X, reset=True, sample_weight=sample_weight)
         self._check_count(data)
         warm = self.warm_start and hasattr(self, "converged_")
@@ -261,6 +304,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
         return labels
+
+    def _check_algorithm(self) -> None:
+        if self.acceleration is not None and self.algorithm != "batch":
+            raise ValueError(f"acceleration={self.acceleration!r} is of algorithm='batch', and it is {self.algorithm!r}")
+        if self.async_em_2013 and (self.algorithm not in ("batch", "asynchronous") or self.acceleration is not None):
+            raise ValueError("async_em_2013 is asynchronous without acceleration, and another algorithm was asked for")
+        if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
+            raise ValueError(f"threshold is of algorithm='asynchronous', and it is {self.algorithm!r}")
 
     def _check_count(self, data: Data) -> None:
         if data.count < self.n_components:
@@ -328,6 +379,13 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             restarts=restarts,
             seed=seed,
             previous_log_likelihood=previous,
+            algorithm=self.algorithm,
+            acceleration=self.acceleration or "none",
+            chunk_rows=self.chunk_rows or 0,
+            superchunks=self.superchunks or 0,
+            threshold=float(self.threshold),
+            step_exponent=float(self.step_decay),
+            async_em_2013=bool(self.async_em_2013),
             checkpoint="" if quiet or self.checkpoint is None else self.checkpoint,
             labels=labels,
             report=report,

@@ -298,7 +298,7 @@ default='principal-plane'
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
-        """Takes one batch of rows into the map, on the host.
+        """Takes one batch of rows into the map.
 
         The first batch chooses the first units by ``init``. Each batch then moves the units (t + 1) ** -step_decay of
         the way that a batch epoch over its rows alone would, with the radius of epoch t; from batch number ``epochs`` on
@@ -319,7 +319,7 @@ default='principal-plane'
         """
         first = not hasattr(self, "codebook_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
-        how = self._host_resources(data)
+        how = resources(self, data, self.width * self.height)
         step = 0 if first else self.n_steps_
         labels = data.empty(data.count, np.int32)
         with named_errors():
@@ -332,12 +332,11 @@ default='principal-plane'
                 steps=self.epochs,
             )
             if first:
-                on_host = {"device": "cpu", "device_memory": 0, "products": "float32"}
                 options = {"epochs": 1, "training": "batch", "checkpoint": "", "report": None}
-                made = self._train(data, labels, radius=(radius, radius), **options, **on_host, **how)
+                made = self._train(data, labels, radius=(radius, radius), **options, **how)
                 started_from = made["history"][0]
             else:
-                moved = _shoal.som_update(
+                made = _shoal.som_update(
                     data.rows,
                     _numbers(self.codebook_),
                     **self._shape(),
@@ -345,12 +344,10 @@ default='principal-plane'
                     cutoff=self.cutoff,
                     radius=radius,
                     rate=(step + 1) ** -float(self.step_decay),
+                    units=labels,
                     **how,
                 )
-                started_from = moved["quantization_error"]
-                self.codebook_ = moved["codebook"]
-                made = {"codebook": self.codebook_, **self._quality(data)}
-                self._predict_into(data, labels)
+                started_from = made["started_from"]
         self._take(made, labels)
         self.quantization_errors_ = [*(() if first else self.quantization_errors_), float(started_from)]
         self.n_iter_ = self.n_steps_ = step + 1
@@ -430,7 +427,7 @@ default='principal-plane'
         return units
 
     def transform(self, X):
-        """The distance of each row to every unit, on the host.
+        """The distance of each row to every unit.
 
         Parameters
         ----------
@@ -451,9 +448,10 @@ default='principal-plane'
         """
         data = self._read_fitted(X)
         codebook = _numbers(self.codebook_)
-        distances = np.empty((data.count, len(codebook)), data.dtype)
+        distances = data.empty((data.count, len(codebook)), data.dtype)
+        how = resources(self, data, len(codebook))
         with named_errors():
-            _shoal.som_distances(data.rows, codebook, **self._shape(), out=distances, **self._host_resources(data))
+            _shoal.som_distances(data.rows, codebook, **self._shape(), distances=distances, **how)
         return distances
 
     def score(self, X, y=None, sample_weight=None):
@@ -524,15 +522,6 @@ default='principal-plane'
         codebook = _numbers(self.codebook_)
         how = resources(self, data, len(codebook))
         return _shoal.som_predict(data.rows, codebook, **self._shape(), units=units, **how)
-
-    def _host_resources(self, data: Data) -> dict:
-        """How a computation runs that exists on the host alone."""
-        if data.device != "cpu":
-            raise NotImplementedError(f"this runs on the host alone, and X lies on {data.device}: move X to the host")
-        if self.device not in (None, "cpu", "auto"):
-            raise NotImplementedError(f"this runs on the host alone, and device is {self.device!r}: set device='cpu'")
-        chosen = resources(self, data, self.width * self.height)
-        return {name: chosen[name] for name in ("threads", "memory_limit", "brief")}
 
     def _quality(self, data: Data) -> dict:
         codebook = _numbers(self.codebook_)

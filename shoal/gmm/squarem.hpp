@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -16,6 +17,7 @@ namespace shoal::gmm {
 /// With θ₁ and θ₂ the models that one and two iterations make of θ₀, r = θ₁ − θ₀ and v = (θ₂ − θ₁) − r, the next
 /// iteration starts from θ₀ − 2αr + α²v, α = −max(1, ‖r‖ / ‖v‖) and not beyond a bound that grows while it is met. It
 /// is dropped, and θ₂ gone on from, when the log-likelihood of its rows is below that of θ₁ or it cannot be factorised.
+/// Where batch is quick no such model is tried, so that components that lie apart take no more iterations than batch.
 /// Differences are of coordinates_of(). Every iteration is one pass.
 ///
 /// `change` of a step_record is what an iteration of batch gained, and infinite where none is known.
@@ -37,9 +39,10 @@ class squarem_fit final : public mixture_stepper {
   enum class phase { base, second, leap };
 
   void begin(double objective);
-  step_record iterate(phase next);
-  bool leap(step_record& record);
-  model extrapolated();
+  void follow(model from, std::span<batch_iteration> iterations, bool reseeded, std::vector<step_record>& records);
+  std::vector<step_record> go_on(std::size_t most);
+  std::vector<step_record> leap(std::size_t most);
+  std::optional<model> extrapolated();
 
   std::unique_ptr<batch_stepper> batch_;
   const data_summary& summary_;
@@ -47,6 +50,7 @@ class squarem_fit final : public mixture_stepper {
   phase phase_ = phase::base;
   double objective_ = std::numeric_limits<double>::quiet_NaN();  // of the last model that was kept
   double longest_ = 1;                                           // bound of −α
+  bool trusted_ = false;                                         // the last leap was kept
   bool bounded_ = false;                                         // the last −α met it
   model first_, second_;                                         // θ₀ and θ₁, as far as the phase has them
 };

@@ -2,8 +2,10 @@
 
 #include <shoal/estimation/nearest.hpp>
 #include <shoal/som/batch_training.hpp>
+#include <shoal/som/distances.hpp>
 #include <shoal/som/initialize.hpp>
 #include <shoal/som/online_training.hpp>
+#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 namespace {
@@ -34,6 +36,14 @@ class host_backend final : public backend<Scalar> {
   }
 
   quality score(const model& model) override { return measure(model, nullptr, true); }
+
+  void distances(const model& model, Scalar* distances) override {
+    distances_on_host(context_, *scaled_.data().rows, model, distances);
+  }
+
+  double update(model& model, const update_options& options, std::int32_t* units) override {
+    return update_on_host(context_, scaled_.data(), summary_, model, options, units);
+  }
 
   std::string hardware() const override { return simd_target(); }
 

@@ -25,6 +25,10 @@ class backend {
   /// must be valid and have the rows' columns.
   virtual double predict(const model& model, std::int32_t* units) = 0;
   virtual quality score(const model& model) = 0;
+  /// As distances() of som.hpp; the model must be as for predict().
+  virtual void distances(const model& model, Scalar* distances) = 0;
+  /// As update() of som.hpp; the model must be as for predict(), and the options have been checked.
+  virtual double update(model& model, const update_options& options, std::int32_t* units) = 0;
   /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };

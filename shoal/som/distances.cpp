@@ -1,15 +1,14 @@
-// The distance of every row to every unit.
+#include <shoal/som/distances.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <memory>
 #include <vector>
 
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/fold.hpp>
+#include <shoal/som/backend.hpp>
 #include <shoal/som/codebook_index.hpp>
 #include <shoal/som/distance.hpp>
 #include <shoal/som/model.hpp>
-#include <shoal/som/som.hpp>
 
 namespace shoal::som {
 namespace {
@@ -84,11 +83,18 @@ struct distances_body {
 
 template <class Scalar>
 void measure(const model& model, const row_source<Scalar>& rows, Scalar* out, std::size_t threads,
-             std::size_t memory_limit, const control& control) {
+             std::size_t memory_limit, const control& control, const device_choice& device) {
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  check_data<Scalar>(context, rows, nullptr);
+  make_backend<Scalar>(device, {context, &rows})->distances(model, out);
+}
+
+}  // namespace
+
+template <class Scalar>
+void distances_on_host(const fold_context& context, const row_source<Scalar>& rows, const model& model,
+                       Scalar* distances) {
   codebook_index<Scalar> index;
   index.set(model.metric, model.codebook, model.units(), model.columns);
   std::vector<double> by_column(model.codebook.size());
@@ -96,19 +102,19 @@ void measure(const model& model, const row_source<Scalar>& rows, Scalar* out, st
     for (std::size_t j = 0; j < model.columns; ++j) by_column[j * model.units() + u] = index.exact(u)[j];
   }
   fold<Scalar>(context, weighted_rows<Scalar>{&rows}, nothing_monoid{},
-               distances_body<Scalar>{model.metric, &by_column, model.units(), out});
+               distances_body<Scalar>{model.metric, &by_column, model.units(), distances});
 }
-
-}  // namespace
+template void distances_on_host(const fold_context&, const row_source<float>&, const model&, float*);
+template void distances_on_host(const fold_context&, const row_source<double>&, const model&, double*);
 
 void distances(const model& model, const row_source<float>& rows, float* distances, std::size_t threads,
-               std::size_t memory_limit, const control& control) {
-  measure(model, rows, distances, threads, memory_limit, control);
+               std::size_t memory_limit, const control& control, const device_choice& device) {
+  measure(model, rows, distances, threads, memory_limit, control, device);
 }
 
 void distances(const model& model, const row_source<double>& rows, double* distances, std::size_t threads,
-               std::size_t memory_limit, const control& control) {
-  measure(model, rows, distances, threads, memory_limit, control);
+               std::size_t memory_limit, const control& control, const device_choice& device) {
+  measure(model, rows, distances, threads, memory_limit, control, device);
 }
 
 }  // namespace shoal::som

@@ -157,11 +157,12 @@ quality score(const model& model, const row_source<double>& rows, std::size_t th
               const device_choice& device = {});
 
 /// The distance of each row to every unit in the map's metric, in distances[rows][units], each computed in float64 and
-/// rounded once. Runs on the host.
+/// rounded once: the same bits on every device. On CUDA devices `distances` may point to memory of the host or of any
+/// CUDA device; it has been written when distances() returns.
 void distances(const model& model, const row_source<float>& rows, float* distances, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const control& control = {});
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
 void distances(const model& model, const row_source<double>& rows, double* distances, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const control& control = {});
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
 
 /// How update() moves the units.
 struct update_options {
@@ -171,12 +172,13 @@ struct update_options {
   double rate = 1;               ///< the share of a whole epoch's step, in (0, 1]
   std::size_t threads = 0;       ///< as in options
   std::size_t memory_limit = 0;  ///< as in options
+  device_choice device;          ///< as in options
 };
 
 /// One batch step on rows that come in parts: each unit goes `rate` of the way that an epoch over these rows alone
-/// would take it. units[rows] takes the best-matching units of the codebook that came, unless it is null. Returns the
-/// quantization error of the codebook that came. Runs on the host. Throws what predict() throws, and leaves the model
-/// as it was when it does.
+/// would take it. units[rows] takes the best-matching units of the codebook that came, unless it is null; it is as for
+/// predict(). Returns the quantization error of the codebook that came. Throws what predict() throws, and leaves the
+/// model as it was when it does.
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units = nullptr,
               const row_source<float>* weights = nullptr, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,

@@ -1,14 +1,13 @@
-// One batch step of a map on rows that come in parts.
+#include <shoal/som/update.hpp>
+
 #include <memory>
 
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/fold.hpp>
 #include <shoal/som/accumulate.hpp>
+#include <shoal/som/backend.hpp>
 #include <shoal/som/batch_training.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/move_units.hpp>
 #include <shoal/som/options.hpp>
-#include <shoal/som/som.hpp>
 
 namespace shoal::som {
 namespace {
@@ -20,20 +19,30 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const data_summary summary = check_data(context, rows, weights);
-  check_span<double>(summary);
-  const scaled_rows<Scalar> scaled(rows, weights, summary);
-  const std::vector<double> centre = centre_of<Scalar>(summary);
-  codebook_index<Scalar> index;
-  index.set(model.metric, model.codebook, model.units(), model.columns);
-  const statistics folded = fold<Scalar>(context, scaled.data(), statistics_monoid{model.units(), model.columns},
-                                         accumulate_body<Scalar>{&index, centre.data(), units});
-  unit_mover mover(shape_of(model), model.columns);
-  mover(*workers, {options.neighborhood, options.radius, options.cutoff}, folded, centre, options.rate, model.codebook);
-  return folded.error * scaled.data().weight_scale / summary.total_weight;
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  check_span<double>(on->summary());
+  return on->update(model, options, units);
 }
 
 }  // namespace
+
+template <class Scalar>
+double update_on_host(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
+                      model& model, const update_options& options, std::int32_t* units) {
+  const std::vector<double> centre = centre_of<Scalar>(summary);
+  codebook_index<Scalar> index;
+  index.set(model.metric, model.codebook, model.units(), model.columns);
+  const statistics folded = fold<Scalar>(context, data, statistics_monoid{model.units(), model.columns},
+                                         accumulate_body<Scalar>{&index, centre.data(), units});
+  unit_mover mover(shape_of(model), model.columns);
+  mover(*context.workers, {options.neighborhood, options.radius, options.cutoff}, folded, centre, options.rate,
+        model.codebook);
+  return folded.error * data.weight_scale / summary.total_weight;
+}
+template double update_on_host(const fold_context&, const weighted_rows<float>&, const data_summary&, model&,
+                               const update_options&, std::int32_t*);
+template double update_on_host(const fold_context&, const weighted_rows<double>&, const data_summary&, model&,
+                               const update_options&, std::int32_t*);
 
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units,
               const row_source<float>* weights, const control& control) {

@@ -69,6 +69,7 @@ TEST_F(maps, from_fit_to_score) {
   ASSERT_EQ(fitted.status, 0) << fitted.err;
   EXPECT_NE(fitted.out.find("6 × 4 units, hexagonal"), std::string::npos) << fitted.out;
   EXPECT_NE(fitted.out.find("purity          1.0000 with column kind"), std::string::npos) << fitted.out;
+  EXPECT_NE(fitted.out.find(" an epoch; cpu"), std::string::npos) << fitted.out;
   EXPECT_NE(fitted.err.find("auto: cpu"), std::string::npos) << fitted.err;
 
   const json model = json::parse(read_file(folder / "map.json"));

@@ -213,13 +213,6 @@ TEST(Algorithm, OptionsThatDoNotSuitItAreNamed) {
   refused(
       algorithm::incremental, [](auto& o) { o.device.cuda = {0}; }, "incremental runs on the host");
   refused(
-      algorithm::batch,
-      [](auto& o) {
-        o.acceleration = gmm::acceleration::squarem;
-        o.device.cuda = {0};
-      },
-      "squarem runs on the host");
-  refused(
       algorithm::incremental, [](auto& o) { o.chunks.threshold = 0.1; }, "asynchronous");
   refused(
       algorithm::asynchronous, [](auto& o) { o.chunks.threshold = -1; }, "chunks.threshold");

@@ -1,6 +1,9 @@
 // Accelerated fits: the coordinates that models are extrapolated in, the guard, and what it saves.
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <numeric>
+#include <vector>
 
 #include <gtest/gtest.h>
 
@@ -8,6 +11,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/coordinates.hpp>
+#include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/model.hpp>
 
 #include "algorithm_data.hpp"
@@ -102,6 +106,74 @@ TEST_P(Squarem, TheFirstTwoPassesAreThoseOfBatchAndNoModelThatIsKeptIsWorse) {
     EXPECT_GE(reached, before - 1e-12) << passes;
     before = reached;
   }
+}
+
+// Unit Gaussians whose means are N(0, spread²).
+template <class Scalar>
+std::vector<Scalar> unit_gaussians(double spread, std::uint64_t seed) {
+  gmm::generator_options options;
+  options.components = 6;
+  options.columns = 4;
+  options.mean_scale = spread * spread;
+  options.covariance_type = covariance_type::spherical;
+  options.seed = seed;
+  gmm::model model = gmm::generate_model(options);
+  std::fill(model.weights.begin(), model.weights.end(), 1.0 / 6);
+  std::fill(model.covariances.begin(), model.covariances.end(), 1.0);
+  std::vector<Scalar> rows(std::size_t{4} * 3000);
+  gmm::sample(model, seed, 0, shoal::matrix_view<Scalar>(rows.data(), 3000, 4), nullptr);
+  return rows;
+}
+
+// Passes until a model explains the rows so well.
+std::size_t passes_to(const std::vector<double>& history, double enough) {
+  return static_cast<std::size_t>(std::find_if(history.begin(), history.end(), [&](double l) { return l >= enough; }) -
+                                  history.begin());
+}
+
+// Passes of all starts to come within 1e-4 of batch's end.
+struct compared {
+  std::size_t batch = 0;
+  std::size_t own = 0;
+  std::size_t starts_with_more = 0;
+};
+
+template <class Scalar>
+compared compare_with_batch(double spread) {
+  compared sums;
+  for (std::uint64_t start = 0; start < 25; ++start) {
+    const std::vector<Scalar> rows = unit_gaussians<Scalar>(spread, start);
+    const shoal::view_source<Scalar> source({rows.data(), 3000, 4});
+    auto options = options_for(algorithm::batch, 6, 3000);
+    options.init = gmm::initialization::plus_plus;
+    options.regularization = 1e-6;
+    options.tolerance = 1e-8;
+    options.seed = start;
+    const auto batch = gmm::fit(source, options);
+    options.acceleration = gmm::acceleration::squarem;
+    const auto own = gmm::fit(source, options);
+    const double enough = batch.mean_log_likelihood - 1e-4;
+    const std::size_t expected = passes_to(batch.history, enough), got = passes_to(own.history, enough);
+    sums.batch += expected;
+    sums.own += got;
+    if (got > expected) ++sums.starts_with_more;
+  }
+  return sums;
+}
+
+// A leap that does not pay costs a pass; few are tried where batch is quick.
+TEST(SquaremPasses, AreNotMoreThanThoseOfBatchWhereComponentsLieApart) {
+  for (const double spread : {3.0, 5.0, 10.0}) {
+    for (const compared& sums : {compare_with_batch<float>(spread), compare_with_batch<double>(spread)}) {
+      EXPECT_LE(sums.own, sums.batch) << spread;
+      EXPECT_LE(sums.starts_with_more, 2u) << spread;  // of 25; without the rule up to 15
+    }
+  }
+}
+
+TEST(SquaremPasses, AreAThirdOfThoseOfBatchWhereComponentsOverlap) {
+  const compared sums = compare_with_batch<float>(1.3);
+  EXPECT_LT(3 * sums.own, sums.batch);
 }
 
 }  // namespace

@@ -140,11 +140,44 @@ def test_maps_are_trained_where_the_rows_lie(rows, library, lattice):
     assert_allclose(there.quality(X)["topographic_error"], there.topographic_error_, atol=1e-3)
     begun = SelfOrganizingMap(**{**options, "epochs": 1}, init=LIBRARIES[library](there.codebook_)).fit(X)
     assert begun.n_iter_ == 1
-    for call in (there.transform, there.partial_fit):
-        with pytest.raises(NotImplementedError, match="this runs on the host alone, and X lies on cuda:0"):
-            call(X)
     with pytest.raises(ValueError, match="online training runs on the host"):
         SelfOrganizingMap(3, 3, training="online").fit(X)
+
+
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("metric", ["euclidean", "taxicab", "cosine", "chebyshev"])
+def test_maps_take_batches_and_measure_where_the_rows_lie(rows, library, metric):
+    X, weights = LIBRARIES[library](rows), np.random.default_rng(0).uniform(0.5, 2, len(rows)).astype(np.float32)
+    options = dict(width=12, height=10, metric=metric, epochs=4)
+    there, here = SelfOrganizingMap(**options), SelfOrganizingMap(**options)
+    for first in range(0, len(rows), 7000):
+        batch = slice(first, first + 7000)
+        there.partial_fit(X[batch], sample_weight=weights[batch])
+        here.partial_fit(rows[batch], sample_weight=weights[batch])
+        assert lies_beside(there.labels_, X) and _device_arrays.dtype_of(there.labels_) == "int32"
+        assert (host(there.labels_) == here.labels_).mean() > 0.99
+    assert_allclose(there.codebook_, here.codebook_, rtol=1e-4, atol=1e-3)
+    assert_allclose(there.quantization_errors_, here.quantization_errors_, rtol=1e-4)
+    assert_allclose(there.topographic_error_, here.topographic_error_, atol=0.01)
+    assert_allclose(there.hits_.sum(), here.hits_.sum(), rtol=1e-6)
+    distances = there.transform(X)
+    assert lies_beside(distances, X) and _device_arrays.dtype_of(distances) == "float32"
+    assert_array_equal(host(distances), there.transform(rows))  # to the bit
+    assert_allclose(host(distances).min(axis=1).mean(), -there.score(X), rtol=1e-5)
+    beside = SelfOrganizingMap(**options, device="cuda").fit(rows)
+    assert_array_equal(beside.transform(rows[:100]), beside.set_params(device="cpu").transform(rows[:100]))
+
+
+@needs_device
+def test_map_batches_with_whole_steps_are_a_fit_there(rows):
+    options = dict(width=9, height=7, lattice="hexagonal", epochs=3, step_decay=0, device="cuda")
+    whole, parts = SelfOrganizingMap(**options).fit(rows), SelfOrganizingMap(**options)
+    for _ in range(3):
+        parts.partial_fit(rows)
+    assert_array_equal(parts.codebook_, whole.codebook_)
+    assert_array_equal(parts.labels_, whole.labels_)
+    assert parts.quantization_error_ == whole.quantization_error_
 
 
 @needs_device

@@ -201,6 +201,98 @@ def test_batches_approach_the_whole(rows):
     assert mixture.score(X) > truth.score(X) - 0.02
 
 
+@pytest.fixture(scope="module")
+def overlapping():
+    return make_mixture(6000, 3, 3, mean_scale=1.0, unit_covariances=True, wishart_degrees=50, random_state=2)[0]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_acceleration_reaches_what_batch_reaches_in_fewer_iterations(overlapping, kind):
+    options = dict(n_components=3, covariance_type=kind, random_state=0, tol=1e-8, max_iter=5000)
+    plain = GaussianMixture(**options).fit(overlapping)
+    quick = GaussianMixture(acceleration="squarem", **options).fit(overlapping)
+    assert quick.converged_ and 2 * quick.n_iter_ < plain.n_iter_
+    assert quick.score(overlapping) > plain.score(overlapping) - 1e-4
+    again = clone(quick).fit(overlapping)
+    assert_array_equal(again.means_, quick.means_)
+
+
+@pytest.mark.parametrize("algorithm", ["incremental", "asynchronous", "stepwise"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_algorithm_ends_near_batch(rows, kind, algorithm):
+    X = np.tile(rows, (10, 1))
+    options = dict(n_components=3, covariance_type=kind, random_state=0, max_iter=60, tol=1e-5)
+    batch = GaussianMixture(**options).fit(X)
+    other = GaussianMixture(algorithm=algorithm, **options).fit(X)
+    assert_allclose(other.score(X), batch.score(X), atol=1e-3)
+    assert len(other.lower_bounds_) == other.n_iter_
+
+
+def test_chunks_are_the_librarys(overlapping):
+    options = dict(n_components=3, random_state=0, algorithm="incremental", max_iter=3, tol=0.0)
+    with pytest.warns(ConvergenceWarning):
+        usual = GaussianMixture(**options).fit(overlapping)
+        other = GaussianMixture(superchunks=3, chunk_rows=500, threads=2, **options).fit(overlapping)
+        again = GaussianMixture(superchunks=3, chunk_rows=500, threads=1, **options).fit(overlapping)
+    assert not np.array_equal(other.means_, usual.means_)
+    assert_array_equal(again.means_, other.means_)
+
+
+def test_step_decay_is_of_stepwise_fits(overlapping):
+    options = dict(n_components=3, random_state=0, algorithm="stepwise", max_iter=2, tol=0.0)
+    with pytest.warns(ConvergenceWarning):
+        means = [GaussianMixture(step_decay=decay, **options).fit(overlapping).means_ for decay in (0.6, 0.9, 0.6)]
+    assert not np.array_equal(means[0], means[1])
+    assert_array_equal(means[0], means[2])
+
+
+def test_the_papers_parameters_take_the_place_of_others(rows):
+    X = np.tile(rows, (10, 1))
+    preset = GaussianMixture(3, async_em_2013=True, max_iter=1, tol=1.0, random_state=0).fit(X)
+    assert preset.converged_ and 1 < preset.n_iter_ < 100
+    assert_allclose(preset.score(X), GaussianMixture(3, random_state=0).fit(X).score(X), atol=1e-2)
+    start = same_start("full", X)
+    given = GaussianMixture(3, async_em_2013=True, max_iter=0, **start).fit(X)
+    assert_array_equal(given.means_, start["means_init"])
+    assert given.n_iter_ == 0
+
+
+def test_algorithms_refuse_what_does_not_suit_them(rows):
+    def refusal(**parameters):
+        with pytest.raises(ValueError) as caught:
+            GaussianMixture(3, **parameters).fit(rows)
+        return str(caught.value)
+
+    assert "The 'algorithm' parameter" in refusal(algorithm="online")
+    assert "The 'acceleration' parameter" in refusal(acceleration="anderson")
+    assert "The 'chunk_rows' parameter" in refusal(chunk_rows=0)
+    assert "The 'superchunks' parameter" in refusal(superchunks=0)
+    assert "The 'threshold' parameter" in refusal(threshold=-1.0)
+    assert "algorithm='batch', and it is 'incremental'" in refusal(algorithm="incremental", acceleration="squarem")
+    assert "algorithm='asynchronous', and it is 'batch'" in refusal(threshold=0.1)
+    assert "another algorithm was asked for" in refusal(async_em_2013=True, algorithm="stepwise")
+
+
+@pytest.mark.parametrize("algorithm", ["incremental", "stepwise"])
+def test_checkpoints_of_every_algorithm_resume(rows, tmp_path, algorithm):
+    file = str(tmp_path / "fit.checkpoint")
+
+    def stop(progress):
+        if progress.step == 4:
+            raise RuntimeError
+
+    options = dict(n_components=3, init_params="random", random_state=0, tol=0.0, max_iter=9, algorithm=algorithm)
+    with pytest.warns(ConvergenceWarning):
+        whole = GaussianMixture(**options).fit(rows)
+    with pytest.raises(RuntimeError):
+        GaussianMixture(checkpoint=file, callback=stop, **options).fit(rows)
+    with pytest.raises(ValueError, match=f"algorithm is {algorithm} in chunks .* and batch here"):
+        GaussianMixture(checkpoint=file, **{**options, "algorithm": "batch"}).fit(rows)
+    with pytest.warns(ConvergenceWarning):
+        resumed = GaussianMixture(checkpoint=file, **options).fit(rows)
+    assert_array_equal(resumed.means_, whole.means_)
+
+
 def test_samples_have_the_mixtures_moments(rows):
     mixture = GaussianMixture(3, random_state=0).fit(rows)
     X, y = mixture.sample(60_000)

@@ -1,7 +1,10 @@
-// A pass that finds units, and one epoch of batch training on a GPU as a fit runs it, by shape:
-// device_epoch [float32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS WIDTH HEIGHT]...
+// A pass that finds units, the smoothing and the move that follow it, and one epoch of batch training on a GPU as a fit
+// runs it, by shape; where products are rounded also how many rows get another unit on the trained map than float64's,
+// and how much farther it is: device_epoch [float32|tf32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS
+// WIDTH HEIGHT]...
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -11,7 +14,9 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/som/cuda/device_map.hpp>
+#include <shoal/som/cuda/device_smoother.hpp>
 #include <shoal/som/cuda/device_training.hpp>
+#include <shoal/som/distance.hpp>
 
 #include "made_maps.hpp"
 
@@ -43,6 +48,26 @@ double time_units(shoal::cuda::device_rows<float>& rows, const shoal::data_summa
   return median(times);
 }
 
+double time_update(shoal::cuda::device_rows<float>& rows, const shoal::data_summary& summary,
+                   const som::options& options, const std::vector<double>& codebook) {
+  som::device_map<float> map(rows, summary, som::shape_of(options), options.metric);
+  map.upload(codebook);
+  map.enqueue(som::pass::sums);
+  constexpr int together = 20, repeats = 10;
+  som::device_smoother<float> smoother(map, options.neighborhood, options.cutoff,
+                                       std::vector<double>(together * repeats, 5.0));
+  smoother.set_epoch(0);
+  std::vector<double> times;
+  for (int repeat = 0; repeat < repeats; ++repeat) {
+    rows.group().synchronize();
+    const auto start = std::chrono::steady_clock::now();
+    for (int i = 0; i < together; ++i) smoother.enqueue();
+    rows.group().synchronize();
+    if (repeat > 0) times.push_back(milliseconds_since(start) / together);
+  }
+  return median(times);
+}
+
 // The codebook that it leaves is trained.
 double time_epochs(som::map_stepper& training, std::size_t epochs, std::vector<double>& codebook) {
   std::vector<double> times;
@@ -59,11 +84,52 @@ double time_epochs(som::map_stepper& training, std::size_t epochs, std::vector<d
   return median(times);
 }
 
+std::vector<std::int32_t> units_of(shoal::cuda::device_rows<float>& rows, const shoal::data_summary& summary,
+                                   const som::model& map, std::size_t count) {
+  std::vector<std::int32_t> units(count);
+  som::predict_on_device(rows, summary, map, units.data());
+  return units;
+}
+
+struct agreement {
+  double other_rows = 0;          // share of rows with another unit than float64's
+  double mean = 0, greatest = 0;  // how much farther it is, relative to the distance: of all rows, of one
+};
+
+agreement compare(const std::vector<std::int32_t>& units, const std::vector<std::int32_t>& fact, const som::model& map,
+                  const std::vector<float>& values) {
+  agreement found;
+  const auto distance = [&](std::size_t row, std::int32_t unit) {
+    const float* const x = values.data() + row * map.columns;
+    const double* const weights = map.codebook.data() + static_cast<std::size_t>(unit) * map.columns;
+    if (map.metric != som::metric::cosine)
+      return som::distance_of_rank(map.metric, som::defined_rank(map.metric, x, weights, map.columns), x, map.columns);
+    const std::vector<double> wide(x, x + map.columns);
+    return som::distance_between(map.metric, wide.data(), weights, map.columns);
+  };
+  for (std::size_t i = 0; i < units.size(); ++i) {
+    if (units[i] == fact[i]) continue;
+    const double least = distance(i, fact[i]), excess = distance(i, units[i]) / least - 1;
+    found.other_rows += 1;
+    found.mean += excess;
+    found.greatest = std::max(found.greatest, excess);
+  }
+  found.other_rows /= static_cast<double>(units.size());
+  found.mean /= static_cast<double>(units.size());
+  return found;
+}
+
+shoal::precision precision_named(std::string_view name) {
+  if (name == "tf32") return shoal::precision::tf32;
+  if (name == "bf16") return shoal::precision::bf16;
+  return shoal::precision::float32;
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
   std::vector<problem> problems{{10'000, 12, 200, 200}, {100'000, 64, 100, 100}};
-  const bool rough = count > 1 && std::string_view(arguments[1]) == "bf16";
+  const shoal::precision precision = precision_named(count > 1 ? arguments[1] : "float32");
   const std::string_view wanted = count > 2 ? arguments[2] : "all";
   if (count > 6) problems.clear();
   for (int i = 3; i + 3 < count; i += 4) {
@@ -73,9 +139,9 @@ int main(int count, char** arguments) {
   const auto workers = shoal::make_threads(0);
   const shoal::fold_context context{workers.get(), 0, {}};
   const int device = 0;
-  shoal::cuda::device_group group(std::span(&device, 1), rough ? shoal::precision::bf16 : shoal::precision::float32);
-  std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one) and of an epoch\n",
-              group.description().c_str(), rough ? "bf16" : "float32");
+  shoal::cuda::device_group group(std::span(&device, 1), precision), exact_group(std::span(&device, 1));
+  std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one), of the update and of an epoch\n",
+              group.description().c_str(), std::string(shoal::precision_name(precision)).c_str());
   for (const problem& p : problems) {
     for (const bool clustered : {false, true}) {
       std::vector<float> values(p.rows * p.columns);
@@ -96,9 +162,22 @@ int main(int count, char** arguments) {
         const auto training = som::make_device_training<float>(rows, context, summary, options, [&] { return first; });
         std::vector<double> trained;
         const double of_epoch = time_epochs(*training, options.epochs, trained);
-        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f epoch %8.4f\n", p.rows, p.columns, p.width,
-                    p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
-                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained), of_epoch);
+        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f update %8.4f epoch %8.4f\n", p.rows,
+                    p.columns, p.width, p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
+                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained),
+                    time_update(rows, summary, options, trained), of_epoch);
+        if (precision != shoal::precision::float32) {
+          shoal::cuda::device_rows<float> exact_rows(exact_group, context, {&source, nullptr, 1});
+          for (const bool is_trained : {false, true}) {
+            const som::model map{
+                p.width, p.height, p.columns, som::lattice::rectangular, false, metric, is_trained ? trained : first,
+                {}};
+            const agreement with =
+                compare(units_of(rows, summary, map, p.rows), units_of(exact_rows, summary, map, p.rows), map, values);
+            std::printf("    %s: another unit %.4f of the rows, farther by %.2e on average, %.2e at most\n",
+                        is_trained ? "trained map" : "first units", with.other_rows, with.mean, with.greatest);
+          }
+        }
         std::fflush(stdout);
       }
     }

@@ -10,6 +10,7 @@
 #include <shoal/gmm/cuda/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/squarem.hpp>
 #include <shoal/kmeans/cuda/device_backend.hpp>
 #include <shoal/kmeans/cuda/device_lloyd.hpp>
 
@@ -29,8 +30,10 @@ class cuda_backend final : public backend<Scalar> {
     const auto first_model = [this, &options](std::size_t restart) {
       return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
     };
-    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
-                                                        summary(), options, first_model);
+    auto batch = make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
+                                                              summary(), options, first_model);
+    if (options.acceleration == acceleration::none) return batch;
+    return std::make_unique<squarem_fit>(std::move(batch), summary(), options);
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

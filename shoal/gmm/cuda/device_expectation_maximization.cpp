@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -31,8 +32,13 @@ constexpr std::size_t graph_steps = 8;
 // are under way still pass through the GPU and do nothing.
 constexpr std::size_t graphs_in_flight = 2;
 
+// Iterations whose models are kept without a look between them.
+constexpr std::size_t most_kept = 2;
+
+constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
 template <class Scalar>
-class device_expectation_maximization final : public mixture_stepper {
+class device_expectation_maximization final : public batch_stepper {
  public:
   device_expectation_maximization(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                   const weighted_rows<Scalar>& data, const data_summary& summary,
@@ -62,7 +68,7 @@ class device_expectation_maximization final : public mixture_stepper {
     const cuda::device_scope scope(rows_.group()[0].device);
     if (many_steps_ && !one_step_) record_graphs();
     const clock::time_point start = clock::now();
-    parts_.begin_steps(previous_ == previous_step::known, previous_objective_, options_.tolerance);
+    parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known, options_.tolerance);
     if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
       launch_steps(std::min<std::size_t>(most, most_steps), start);
     } else if (many_steps_) {
@@ -78,6 +84,45 @@ class device_expectation_maximization final : public mixture_stepper {
     previous_ = previous_step::known;
     previous_objective_ = records.back().objective;
     return records;
+  }
+
+  void place(const model& model) override { begin(model, reseeded_); }
+
+  std::vector<batch_iteration> iterate(const batch_limits& limits) override {
+    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+    if (failure_ != refusal::none) refuse_model(failure_, current(), sizeof(Scalar));
+    const cuda::device_scope scope(rows_.group()[0].device);
+    for (cuda::pinned_buffer<double>& kept : kept_models_) kept.grow(model_size(layout_));
+    // Rows that are streamed would come by for nothing once the steps have stopped.
+    const std::size_t wanted = rows_.resident() ? std::min(limits.most, most_kept) : 1;
+    cuda::graph& graph = keeping_steps_[wanted - 1];
+    if (many_steps_ && !graph) graph = cuda::graph::record(rows_.group()[0].compute, [&] { enqueue_kept(wanted); });
+    parts_.begin_steps(limits.previous, limits.tolerance, limits.least);
+    if (!prepared_) {
+      parts_.enqueue_prepare(model_);
+    } else if (stopped_) {
+      parts_.resume();
+    }
+    if (many_steps_) {
+      graph.launch(rows_.group()[0].compute);
+    } else {
+      enqueue_kept(wanted);
+    }
+    const step_state& state = parts_.end_steps();
+    if (state.steps == 0) refuse_model(state.failure, model_, sizeof(Scalar));
+    std::vector<batch_iteration> done;
+    for (unsigned i = 0; i < state.steps; ++i) {
+      done.push_back({state.objectives[i], empty_model()});
+      unpack_model({kept_models_[i].data(), model_size(layout_)}, done.back().model);
+    }
+    prepared_ = true;
+    model_ = done.back().model;
+    finish(state.reason, state.failure);
+    model_here_ = true;
+    done.back().model = model_;  // where components were empty they have rows now
+    previous_ = previous_step::known;
+    previous_objective_ = done.back().objective;
+    return done;
   }
 
   double score() override {
@@ -96,10 +141,7 @@ class device_expectation_maximization final : public mixture_stepper {
 
   void restore(std::span<const double> state) override {
     if (state.size() != 1 + model_size(layout_)) throw bad_data("the state is of another size");
-    model restored;
-    restored.covariance_type = options_.covariance_type;
-    restored.components = options_.components;
-    restored.columns = layout_.columns();
+    model restored = empty_model();
     unpack_model(state.subspan(1), restored);
     begin(std::move(restored), static_cast<std::size_t>(state[0]));
     // The loop may know an objective from before, and compare with it: only it can tell whether the next step is the
@@ -145,6 +187,22 @@ class device_expectation_maximization final : public mixture_stepper {
     some_steps_ = cuda::graph::record(stream, [&] {
       for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
     });
+  }
+
+  // Steps, each followed by a copy of its model to the host.
+  void enqueue_kept(std::size_t count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      enqueue_step();
+      parts_.enqueue_download(kept_models_[i].data());
+    }
+  }
+
+  model empty_model() const {
+    model made;
+    made.covariance_type = options_.covariance_type;
+    made.components = options_.components;
+    made.columns = layout_.columns();
+    return made;
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
@@ -204,6 +262,8 @@ class device_expectation_maximization final : public mixture_stepper {
   bool many_steps_;
   cuda::graph one_step_;
   cuda::graph some_steps_;
+  cuda::graph keeping_steps_[most_kept];  // of one step, of two, …
+  cuda::pinned_buffer<double> kept_models_[most_kept];
   std::vector<cuda::event> passed_;  // [graphs_in_flight]
 
   mutable model model_;
@@ -220,21 +280,23 @@ class device_expectation_maximization final : public mixture_stepper {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
-    cuda::device_rows<Scalar>& rows, const fold_context& context, const weighted_rows<Scalar>& data,
-    const data_summary& summary, const options& options, first_model_function first_model) {
+std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<Scalar>& rows,
+                                                                    const fold_context& context,
+                                                                    const weighted_rows<Scalar>& data,
+                                                                    const data_summary& summary, const options& options,
+                                                                    first_model_function first_model) {
   return std::make_unique<device_expectation_maximization<Scalar>>(rows, context, data, summary, options,
                                                                    std::move(first_model));
 }
-template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
-                                                                               const fold_context&,
-                                                                               const weighted_rows<float>&,
-                                                                               const data_summary&, const options&,
-                                                                               first_model_function);
-template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
-                                                                               const fold_context&,
-                                                                               const weighted_rows<double>&,
-                                                                               const data_summary&, const options&,
-                                                                               first_model_function);
+template std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
+                                                                             const fold_context&,
+                                                                             const weighted_rows<float>&,
+                                                                             const data_summary&, const options&,
+                                                                             first_model_function);
+template std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
+                                                                             const fold_context&,
+                                                                             const weighted_rows<double>&,
+                                                                             const data_summary&, const options&,
+                                                                             first_model_function);
 
 }  // namespace shoal::gmm

@@ -1,6 +1,8 @@
 #include <shoal/gmm/cuda/device_parts.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -89,21 +91,21 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
 }
 
 template <class Scalar>
-void device_parts<Scalar>::upload_state() {
-  cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), offsetof(step_state, objectives),
-                              cudaMemcpyHostToDevice, (*group_)[0].compute),
-              "copy to the device");
+void device_parts<Scalar>::enqueue_prepare(const model& model) {
+  const cuda::device_scope scope((*group_)[0].device);
+  const cuda::stream& stream = (*group_)[0].compute;
+  const std::vector<double> values = pack_model(model);
+  host_model_.grow(values.size());
+  std::copy(values.begin(), values.end(), host_model_.data());
+  model_.upload({host_model_.data(), values.size()}, stream);
+  gmm::prepare(arguments(nullptr), stream);
+  broadcast();
 }
 
 template <class Scalar>
 void device_parts<Scalar>::prepare(const model& model) {
-  const cuda::device_scope scope((*group_)[0].device);
-  const cuda::stream& stream = (*group_)[0].compute;
-  const std::vector<double> values = pack_model(model);
-  model_.upload(values, stream);
-  begin_steps(false, 0, 0);
-  gmm::prepare(arguments(nullptr), stream);
-  broadcast();
+  begin_steps(std::numeric_limits<double>::quiet_NaN(), 0);
+  enqueue_prepare(model);
   const step_state& state = end_steps();
   if (state.reason == stop_reason::failed) refuse_model(state.failure, model, sizeof(Scalar));
 }
@@ -115,14 +117,24 @@ void device_parts<Scalar>::download_model(model& into) const {
 }
 
 template <class Scalar>
-void device_parts<Scalar>::begin_steps(bool has_previous, double previous, double tolerance) {
+void device_parts<Scalar>::enqueue_download(double* into) const {
+  cuda::check(cudaMemcpyAsync(into, model_.data(), model_size(layout_) * sizeof(double), cudaMemcpyDeviceToHost,
+                              (*group_)[0].compute),
+              "copy from the device");
+}
+
+template <class Scalar>
+void device_parts<Scalar>::begin_steps(double previous, double tolerance, double least) {
   const cuda::device_scope scope((*group_)[0].device);
   host_state_[0] = {};
-  host_state_[0].has_previous = has_previous ? 1 : 0;
+  host_state_[0].has_previous = std::isnan(previous) ? 0 : 1;
   host_state_[0].previous = previous;
   host_state_[0].tolerance = tolerance;
+  host_state_[0].least = least;
   host_reason_[0] = static_cast<int>(stop_reason::none);
-  upload_state();
+  cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), offsetof(step_state, objectives),
+                              cudaMemcpyHostToDevice, (*group_)[0].compute),
+              "copy to the device");
 }
 
 template <class Scalar>

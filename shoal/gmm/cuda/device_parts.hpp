@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -36,11 +37,17 @@ class device_parts {
   /// Puts the model on the first GPU, prepares it there, and gives it to the others. Waits. Throws numerical_error as
   /// prepare() in parameters.hpp does.
   void prepare(const model& model);
+  /// The same after begin_steps() and without waiting: a model that cannot be prepared stops the steps that follow,
+  /// with stop_reason::failed.
+  void enqueue_prepare(const model& model);
   /// The model as the last maximise() left it. Waits.
   void download_model(model& into) const;
+  /// Has the model as it will be at this place of the stream copied to `into`, [model_size()] of page-locked memory.
+  void enqueue_download(double* into) const;
 
-  /// Starts steps that the host will look at together. Does not wait.
-  void begin_steps(bool has_previous, double previous, double tolerance);
+  /// Starts steps that the host will look at together. `previous` is the objective before the first, not-a-number where
+  /// it is not known. Does not wait.
+  void begin_steps(double previous, double tolerance, double least = -std::numeric_limits<double>::infinity());
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
   void maximise(const double* statistics);
   /// Gives the first GPU's parameters to the others. Does not wait.
@@ -55,7 +62,6 @@ class device_parts {
 
  private:
   step_arguments<Scalar> arguments(const double* statistics);
-  void upload_state();
 
   cuda::device_group* group_;
   statistics_layout layout_;
@@ -64,6 +70,7 @@ class device_parts {
   cuda::device_buffer<double> model_;
   cuda::device_buffer<double> work_;
   cuda::device_buffer<step_state> state_;
+  cuda::pinned_buffer<double> host_model_;
   cuda::pinned_buffer<step_state> host_state_;
   cuda::pinned_buffer<int> host_reason_;
 };

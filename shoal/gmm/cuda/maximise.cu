@@ -49,6 +49,7 @@ struct step_start {
   double objective = 0;
   double previous = 0;
   double tolerance = 0;
+  double least = 0;
   int has_previous = 0;
   unsigned steps = 0;
 };
@@ -56,8 +57,12 @@ struct step_start {
 template <class Scalar>
 __device__ step_start read_start(const step_arguments<Scalar>& arguments) {
   const step_state& state = *arguments.state;
-  return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at], state.previous,
-          state.tolerance, state.has_previous, state.steps};
+  return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at],
+          state.previous,
+          state.tolerance,
+          state.least,
+          state.has_previous,
+          state.steps};
 }
 
 // The new mean of a column; returns what the new centre leaves of the mean.
@@ -162,6 +167,8 @@ __device__ void record_step(const step_arguments<Scalar>& arguments, const step_
     reason = stop_reason::empty;
   } else if (failure != refusal::none) {
     reason = stop_reason::failed;
+  } else if (start.objective < start.least) {
+    reason = stop_reason::worse;
   } else if (start.has_previous != 0 && start.tolerance != 0 &&
              fabs(start.objective - start.previous) < start.tolerance) {
     reason = stop_reason::converged;

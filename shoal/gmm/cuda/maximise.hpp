@@ -15,6 +15,7 @@ enum class stop_reason : int {
   converged = 1,  ///< the objective changed by less than the tolerance; the last step is whole
   empty = 2,      ///< a component has no rows: model and parameters are still those that the last step started from
   failed = 3,     ///< the last step's model is whole, but cannot be prepared: see step_state::failure
+  worse = 4,      ///< the last step, which is whole, started from a model of less than step_state::least
 };
 
 /// What cannot be prepared: kind, component, and what the kind needs beside it; the least of all components' is kept,
@@ -48,6 +49,7 @@ struct step_state {
   int has_previous = 0;                ///< is there an objective before the first of these steps?
   double previous = 0;                 ///< that objective
   double tolerance = 0;                ///< 0: never stop
+  double least = 0;                    ///< objective below which a step is the last
   double objectives[most_steps] = {};  ///< mean log-likelihood that each step started from
 };
 

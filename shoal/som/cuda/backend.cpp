@@ -4,6 +4,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/som/cuda/covariance.hpp>
 #include <shoal/som/cuda/device_backend.hpp>
+#include <shoal/som/cuda/device_distances.hpp>
 #include <shoal/som/cuda/device_training.hpp>
 #include <shoal/som/initialize.hpp>
 
@@ -35,6 +36,14 @@ class cuda_backend final : public backend<Scalar> {
   }
 
   quality score(const model& model) override { return score_on_device(data_->rows(), summary(), model); }
+
+  void distances(const model& model, Scalar* distances) override {
+    distances_on_device(data_->rows(), model, distances);
+  }
+
+  double update(model& model, const update_options& options, std::int32_t* units) override {
+    return update_on_device(data_->rows(), summary(), model, options, units);
+  }
 
   std::string hardware() const override { return data_->hardware(); }
 

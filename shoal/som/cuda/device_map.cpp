@@ -9,6 +9,9 @@ namespace {
 // Memory for the least scores of the rows that are searched at one time: those of 10⁵ rows on 100 × 100 units.
 constexpr std::size_t minima_bytes = std::size_t{64} << 20;
 
+// Units across a patch of the map that is a column of a tile.
+constexpr std::size_t patch = 4;
+
 // Bits that hold the magnitude of a sum of fixed numbers, of 63.
 constexpr int sum_bits = 60;
 
@@ -48,6 +51,46 @@ double largest_distance(metric metric, const std::vector<double>& reach) {
   return most;
 }
 
+// The units of a map so that 16 in turn are a patch of 4 × 4 and 64 in turn one of 8 × 8, as far as the sides allow:
+// units that are near a row lie beside each other on a trained map, and then fewer tiles have one. Strips of eight rows
+// of the map, to and fro.
+std::vector<int> in_patches(const lattice_shape& shape) {
+  constexpr std::size_t strip = 2 * patch;
+  const std::size_t groups = (shape.width + patch - 1) / patch;
+  std::vector<int> units;
+  for (std::size_t top = 0; top < shape.height; top += strip) {
+    const std::size_t end = std::min<std::size_t>(top + strip, shape.height);
+    for (std::size_t i = 0; i < groups; ++i) {
+      const std::size_t left = patch * (top / strip % 2 == 0 ? i : groups - 1 - i);
+      for (std::size_t row = top; row < end; ++row) {
+        for (std::size_t column = left; column < std::min<std::size_t>(left + patch, shape.width); ++column) {
+          units.push_back(static_cast<int>(row * shape.width + column));
+        }
+      }
+    }
+  }
+  return units;
+}
+
+// The direction of the rows' mean where it is what rows have in common, else 0: what units that lie near each other
+// among directions differ from by little.
+template <class Scalar>
+std::vector<double> common_direction(const data_summary& summary) {
+  double largest = 0, squares = 0, variance = 0;
+  for (std::size_t j = 0; j < summary.columns; ++j) largest = std::max(largest, std::abs(summary.mean[j]));
+  std::vector<double> direction(summary.columns, 0.0);
+  if (!(largest > 0)) return direction;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    squares += summary.mean[j] / largest * (summary.mean[j] / largest);
+    variance += summary.variance[j] / largest / largest;
+  }
+  if (!(variance < 4 * squares)) return direction;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    direction[j] = static_cast<double>(static_cast<Scalar>(summary.mean[j] / largest / std::sqrt(squares)));
+  }
+  return direction;
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -60,14 +103,16 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(group[g].device);
   }
-  // About the rows' means; directions are from the origin.
+  // Rows are about their means; directions are from the origin.
   std::vector<double> centre(columns_, 0.0);
   for (std::size_t j = 0; j < columns_ && metric != metric::cosine; ++j) {
     centre[j] = static_cast<double>(static_cast<Scalar>(summary.mean[j]));
   }
+  const std::vector<double> of_units = metric == metric::cosine ? common_direction<Scalar>(summary) : centre;
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    set_units(places_[g], group[g], centre, metric);
+    set_units(places_[g], group[g], of_units, metric);
+    places_[g].wide_centre.upload(centre, group[g].compute);
     set_sums(places_[g], group[g], summary, centre);
     group[g].compute.synchronize();  // the host's copies end here
   }
@@ -91,8 +136,9 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   here.turned.grow(padded * columns_);
   here.bounds.grow(1);
   here.bounds.fill_with_zeros(gpu.compute);
+  const std::vector<int> at_place = in_patches(shape_);
+  here.at_place.upload(at_place, gpu.compute);
   here.centre.upload(std::vector<Scalar>(centre.begin(), centre.end()), gpu.compute);
-  here.wide_centre.upload(centre, gpu.compute);
   gpu.compute.synchronize();
   here.units.units = static_cast<int>(units);
   here.units.columns = static_cast<int>(columns_);
@@ -101,6 +147,7 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   here.units.codebook = here.codebook.data();
   here.units.exact = here.codebook.data();
   here.units.centre = here.centre.data();
+  here.units.at_place = here.at_place.data();
   here.units.turned = here.turned.data();
   here.units.bounds = here.bounds.data();
   if (metric == metric::cosine) {
@@ -108,9 +155,11 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
     here.units.exact = here.exact.data();
   }
   if (!on_tensor_cores_) return;
-  here.units.rough = rows_->group().precision() == precision::bf16;
-  here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.rough));
+  here.units.precision = rows_->group().precision();
+  here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.precision));
   here.units.operands = here.operands.data();
+  here.starts.grow(padded);
+  here.units.starts = here.starts.data();
 }
 
 template <class Scalar>

@@ -60,11 +60,12 @@ class device_map {
     device_units<Scalar> units;
     fixed_sums sums;
     cuda::device_buffer<double> codebook, exact, wide_centre, scale, statistics;
-    cuda::device_buffer<Scalar> centre, turned, minima;
+    cuda::device_buffer<Scalar> centre, turned, starts, minima;
     cuda::device_buffer<unsigned char> operands;
     cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
     cuda::device_buffer<long long> whole, rest, totals;
+    cuda::device_buffer<int> at_place;
     cuda::device_buffer<std::int32_t> labels;
   };
 

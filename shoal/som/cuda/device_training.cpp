@@ -7,6 +7,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
 #include <shoal/som/cuda/device_map.hpp>
+#include <shoal/som/cuda/device_smoother.hpp>
 #include <shoal/som/move_units.hpp>
 #include <shoal/som/schedule.hpp>
 
@@ -27,6 +28,16 @@ quality quality_of(const std::vector<double>& statistics, std::size_t units, std
   return found;
 }
 
+// Copies units to memory of the host or of any device; nothing for null.
+template <class Scalar>
+typename device_map<Scalar>::labels_visitor copying_to(std::int32_t* units) {
+  if (units == nullptr) return {};
+  return [units](std::size_t first, std::size_t count, const std::int32_t* labels, cudaStream_t stream) {
+    cuda::check(cudaMemcpyAsync(units + first, labels, count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
+                "copy units from the device");
+  };
+}
+
 template <class Scalar>
 class device_training final : public map_stepper {
  public:
@@ -36,8 +47,8 @@ class device_training final : public map_stepper {
         total_weight_(summary.total_weight),
         options_(options),
         seed_(std::move(seed)),
-        map_(rows, summary, shape_of(options), options.metric) {
-    set_smoothing();
+        map_(rows, summary, shape_of(options), options.metric),
+        smoother_(map_, options.neighborhood, options.cutoff, radii()) {
     many_at_once_ = rows.resident() && rows.group().size() == 1 && never_negative();
   }
 
@@ -52,10 +63,9 @@ class device_training final : public map_stepper {
     const auto start = std::chrono::steady_clock::now();
     const cuda::device_scope scope(map_.first_device());
     if (!never_negative()) codebook();  // to go back to
-    const auto now = static_cast<unsigned>(epoch_);
-    epoch_number_.upload(std::span(&now, 1), map_.stream());
+    smoother_.set_epoch(epoch_);
     run(epochs);
-    const std::vector<double> history = history_.download(epoch_ + epochs, map_.stream());
+    const std::vector<double> history = smoother_.history(epoch_ + epochs);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
     if (!never_negative()) {
       std::vector<double> moved = map_.download();
@@ -108,36 +118,12 @@ class device_training final : public map_stepper {
   double weight_scale() const { return map_.rows().data().weight_scale; }
   bool never_negative() const { return neighborhood_function{options_.neighborhood, 0, 0}.never_negative(); }
 
-  void set_smoothing() {
-    const cuda::device_scope scope(map_.first_device());
-    const std::size_t units = map_.shape().units(), columns = map_.rows().columns();
-    std::vector<double> radii;
+  std::vector<double> radii() const {
+    std::vector<double> all;
     for (std::size_t e = 0; e < options_.epochs; ++e) {
-      radii.push_back(decayed(options_.radius_decay, radius_range(options_), e, options_.epochs));
+      all.push_back(decayed(options_.radius_decay, radius_range(options_), e, options_.epochs));
     }
-    radii_.upload(radii, map_.stream());
-    cuda::check(cudaStreamSynchronize(map_.stream()), "finish its work");
-    smoothing_.shape = map_.shape();
-    smoothing_.kind = options_.neighborhood;
-    smoothing_.cutoff = options_.cutoff;
-    smoothing_.columns = columns;
-    epoch_number_.grow(1);
-    history_.grow(options_.epochs);
-    history_.fill_with_zeros();  // all of it is read, also what a resumed fit never writes
-    tables_.grow(smoothing_.table_doubles());
-    along_.grow(smoothing_.along_doubles());
-    smoothed_.grow(units * (columns + 1));
-    if (!never_negative()) pull_.grow(units);
-    smoothing_.radii = radii_.data();
-    smoothing_.epoch = epoch_number_.data();
-    smoothing_.statistics = map_.statistics();
-    smoothing_.tables = tables_.data();
-    smoothing_.along = along_.data();
-    smoothing_.smoothed = smoothed_.data();
-    smoothing_.pull = pull_.data();
-    smoothing_.history = history_.data();
-    smoothing_.codebook = map_.codebook();
-    smoothing_.centre = map_.centre();
+    return all;
   }
 
   void set_codebook(std::vector<double> codebook) {
@@ -159,9 +145,7 @@ class device_training final : public map_stepper {
 
   void enqueue_epoch() {
     map_.enqueue(pass::sums);
-    const cuda::device_scope scope(map_.first_device());
-    smooth_and_move(smoothing_, map_.stream());
-    map_.enqueue_broadcast();
+    smoother_.enqueue();
   }
 
   void run(std::size_t epochs) {
@@ -181,9 +165,7 @@ class device_training final : public map_stepper {
   const options& options_;
   std::function<std::vector<double>()> seed_;
   device_map<Scalar> map_;
-  smoothing smoothing_;
-  cuda::device_buffer<double> radii_, history_, tables_, along_, smoothed_, pull_;
-  cuda::device_buffer<unsigned> epoch_number_;
+  device_smoother<Scalar> smoother_;
   cuda::graph epoch_graph_, some_epochs_;
   bool many_at_once_ = false;
   std::size_t batch_ = 1;
@@ -214,14 +196,7 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const data_summary& su
                          std::int32_t* units) {
   device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
   map.upload(model.codebook);
-  typename device_map<Scalar>::labels_visitor visit;
-  if (units != nullptr) {
-    visit = [&](std::size_t first, std::size_t count, const std::int32_t* labels, cudaStream_t stream) {
-      cuda::check(cudaMemcpyAsync(units + first, labels, count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
-                  "copy units from the device");
-    };
-  }
-  map.enqueue(pass::units, visit);
+  map.enqueue(pass::units, copying_to<Scalar>(units));
   const std::vector<double> statistics = map.read_statistics();
   rows.group().synchronize();
   return quality_of(statistics, model.units(), model.columns, rows.data().weight_scale, summary.total_weight)
@@ -229,6 +204,26 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const data_summary& su
 }
 template double predict_on_device(cuda::device_rows<float>&, const data_summary&, const model&, std::int32_t*);
 template double predict_on_device(cuda::device_rows<double>&, const data_summary&, const model&, std::int32_t*);
+
+template <class Scalar>
+double update_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, model& model,
+                        const update_options& options, std::int32_t* units) {
+  device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
+  device_smoother<Scalar> smoother(map, options.neighborhood, options.cutoff, {options.radius}, options.rate);
+  map.upload(model.codebook);
+  map.enqueue(pass::sums, copying_to<Scalar>(units));
+  smoother.set_epoch(0);
+  smoother.enqueue();
+  std::vector<double> moved = map.download();
+  rows.group().synchronize();
+  check_finite(moved, model.columns);
+  model.codebook = std::move(moved);
+  return smoother.history(1)[0] * rows.data().weight_scale / summary.total_weight;
+}
+template double update_on_device(cuda::device_rows<float>&, const data_summary&, model&, const update_options&,
+                                 std::int32_t*);
+template double update_on_device(cuda::device_rows<double>&, const data_summary&, model&, const update_options&,
+                                 std::int32_t*);
 
 template <class Scalar>
 quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model) {

@@ -1,4 +1,4 @@
-// Batch training on GPUs, and the quality of a map there.
+// Batch training on GPUs, of all rows and of rows that come in parts, and the quality of a map there.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +33,15 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const data_summary& su
                          std::int32_t* units);
 extern template double predict_on_device(cuda::device_rows<float>&, const data_summary&, const model&, std::int32_t*);
 extern template double predict_on_device(cuda::device_rows<double>&, const data_summary&, const model&, std::int32_t*);
+
+/// update() of som.hpp; `units` is as for predict_on_device().
+template <class Scalar>
+double update_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, model& model,
+                        const update_options& options, std::int32_t* units);
+extern template double update_on_device(cuda::device_rows<float>&, const data_summary&, model&, const update_options&,
+                                        std::int32_t*);
+extern template double update_on_device(cuda::device_rows<double>&, const data_summary&, model&, const update_options&,
+                                        std::int32_t*);
 
 template <class Scalar>
 quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model);

@@ -46,6 +46,30 @@ __device__ inline double norm_of(double sum) {
   return sum;
 }
 
+/// What the roundings of the float64 definition may move half a squared distance, for the cosine a negated product, by.
+template <metric Metric>
+__device__ inline double definition_error(double row_norm, double unit_norm, int columns) {
+  constexpr double u = 1.05 * std::numeric_limits<double>::epsilon() / 2;
+  // Of the cosine's units, which are of length 1 before they are centred, the last place is rounded too.
+  if constexpr (Metric == metric::cosine) return (columns + 8) * u * row_norm;
+  return 0.5 * (columns + 8) * u * (row_norm + unit_norm) * (row_norm + unit_norm);
+}
+
+/// The greatest score in float, of the kind that the tensor cores compute, that a unit may have which is as near as the
+/// one of score `least`: rounding x′, c′ and ‖c′‖²/2 and summing d columns moves scores by at most (d + 4)
+/// roundings u of ‖x′‖·‖c′‖ + ‖c′‖².
+template <metric Metric>
+__device__ inline float score_bound(float least, double row_norm, double unit_norm, int columns) {
+  constexpr double u = 1.05 * static_cast<double>(std::numeric_limits<float>::epsilon()) / 2;
+  constexpr double smallest = static_cast<double>(std::numeric_limits<float>::min());
+  const double magnitude = row_norm * unit_norm + (Metric == metric::cosine ? 0.0 : unit_norm * unit_norm);
+  if (!(magnitude < 0x1p120)) return INFINITY;  // sums may have left float's range on their way
+  const double error = (columns + 6) * u * magnitude + definition_error<Metric>(row_norm, unit_norm, columns) +
+                       4.0 * (columns + 8) * smallest;
+  const double bound = static_cast<double>(least) + 2 * error;
+  return static_cast<float>(bound + 4 * u * fabs(bound));
+}
+
 /// The greatest distance in Scalar that a unit may have which is as near as the one of distance `least`. Rounding x′
 /// and c′ moves a distance by at most `moved`, u · (‖x′‖ + ‖c′‖) and some of the squares' in denormals; summing d
 /// columns changes it by (d + 3) roundings u. float64 distances in Scalar = double differ from the definition's the
@@ -57,7 +81,7 @@ __device__ inline Scalar candidate_bound(Scalar least, double row_norm, double u
   const double wide = static_cast<double>(least), roundings = 2.1 * (columns + 4) * u;
   double bound = 0;
   if constexpr (Metric == metric::cosine) {
-    bound = wide + (2 * roundings) * row_norm * unit_norm;
+    bound = wide + (2 * roundings) * row_norm * unit_norm + 2 * definition_error<Metric>(row_norm, unit_norm, columns);
   } else if constexpr (Metric == metric::euclidean) {
     const double root = sqrt(wide) * (1 + roundings) + 4.2 * u * (row_norm + unit_norm);
     bound = root * root;

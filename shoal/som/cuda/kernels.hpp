@@ -8,6 +8,7 @@
 
 #include <shoal/core/host_device.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/precision.hpp>
 #include <shoal/som/cuda/operand_layout.hpp>
 #include <shoal/som/lattice.hpp>
 #include <shoal/som/neighborhood.hpp>
@@ -24,20 +25,24 @@ struct unit_bounds {
 };
 
 /// The units of a map in the memory of one GPU. c′ = c − centre; for the cosine c is first scaled to length 1 (0
-/// stays), and the centre is 0.
+/// stays), and only units are centred: x·centre is the same for all of them.
 template <class Scalar>
 struct device_units {
   int units = 0;
   int columns = 0;
   int padded = 0;  ///< units, up to a multiple of unit_tile · tile_group
   som::metric metric = som::metric::euclidean;
-  bool rough = false;          ///< operands are one bf16 number each
-  double* codebook = nullptr;  ///< [units][columns]
-  double* exact = nullptr;     ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
-  Scalar* centre = nullptr;    ///< [columns]
-  Scalar* turned = nullptr;    ///< [columns][padded] c′ at turned_place(); zero beyond the last unit
+  shoal::precision precision = shoal::precision::float32;  ///< of the operands
+  double* codebook = nullptr;                              ///< [units][columns]
+  double* exact = nullptr;        ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
+  Scalar* centre = nullptr;       ///< [columns]
+  const int* at_place = nullptr;  ///< [units] the unit at each place of operand_layout.hpp
+  Scalar* turned = nullptr;       ///< [columns][padded] c′ by place; zero beyond the last unit
+  Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
   unit_bounds* bounds = nullptr;
+  /// Whether a near tie is settled by what the products leave of it alone.
+  SHOAL_HD bool rough() const { return precision != shoal::precision::float32; }
 };
 
 /// The units of one row that a thread of search_tensor sees in a tile are a column of it: 16 of 64. Of a row and a part
@@ -107,7 +112,7 @@ constexpr std::size_t statistics_size(std::size_t units, std::size_t columns) { 
 
 /// Finds each row's best-matching unit among the tiles that its minima leave: the unit of the least distance, taken in
 /// float64 from the first column to the last, the lowest index on ties. Adds rows to the sums. With rough units the
-/// tile of the least score decides, and distances in Scalar within it.
+/// column of the least score decides, and scores in Scalar within it.
 template <class Scalar>
 void settle(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, score_kind scores,
             const settled_rows& to, std::size_t multiprocessors, cudaStream_t stream);
@@ -125,6 +130,7 @@ struct smoothing {
   lattice_shape shape;
   som::neighborhood kind = som::neighborhood::gaussian;
   double cutoff = 0;
+  double rate = 1;                     ///< the share of the way that units go
   const double* radii = nullptr;       ///< [epochs]
   unsigned* epoch = nullptr;           ///< counts epochs; the number of the present one
   std::size_t columns = 0;             ///< of the codebook

@@ -4,6 +4,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/som/cuda/kernels.hpp>
+#include <shoal/som/cuda/round_to_tf32.cuh>
 
 namespace shoal::som {
 namespace {
@@ -22,15 +23,18 @@ __device__ void raise(unsigned long long* bound, double value) {
   if (threadIdx.x % 32 == 0 && bits > *bound) atomicMax(bound, bits);
 }
 
-// What a number of a unit gives the products.
+// What a number of a unit gives the products: its nearest number of their type, and what that leaves.
+__device__ float nearest_operand(float value, precision precision) {
+  return precision == precision::tf32 ? round_to_tf32(value) : __bfloat162float(__float2bfloat16_rn(value));
+}
 struct two_parts {
-  __nv_bfloat16 first, second;
+  float first, second;
   float left, residual;  // of the number without the first part, and without both
-  __device__ explicit two_parts(float value)
-      : first(__float2bfloat16_rn(value)), left(value - __bfloat162float(first)) {
-    second = __float2bfloat16_rn(left);
-    residual = left - __bfloat162float(second);
-  }
+  __device__ two_parts(float value, precision precision)
+      : first(nearest_operand(value, precision)),
+        second(nearest_operand(value - first, precision)),
+        left(value - first),
+        residual(left - second) {}
 };
 
 // A block for each tile. Operands are brought together in shared memory, zeros where there is nothing.
@@ -40,13 +44,19 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
   extern __shared__ uint4 operands[];
   const int columns = units.columns, mine = threadIdx.x % unit_threads;
   const int place = static_cast<int>(blockIdx.x) * unit_tile + static_cast<int>(threadIdx.x) / unit_threads;
-  const int k = unit_at(place);
-  const bool real = k < units.units, cosine = units.metric == metric::cosine;
+  const int k = place < units.units ? units.at_place[place] : 0;
+  const bool real = place < units.units, cosine = units.metric == metric::cosine;
   const operand_shape shape = operands_for(columns);
-  const int words = units.operands == nullptr ? 0 : static_cast<int>(tile_bytes(shape, units.rough) / sizeof(uint4));
-  const auto write = [&](int at, __nv_bfloat16 value) {
-    *reinterpret_cast<__nv_bfloat16*>(reinterpret_cast<unsigned char*>(operands) +
-                                      operand_place(k % unit_tile, at, shape, units.rough)) = value;
+  const precision precision = units.precision;
+  const int words = units.operands == nullptr ? 0 : static_cast<int>(tile_bytes(shape, precision) / sizeof(uint4));
+  const auto write = [&](int at, float value) {
+    unsigned char* const to =
+        reinterpret_cast<unsigned char*>(operands) + operand_place(operand_at(place) % unit_tile, at, shape, precision);
+    if (precision == precision::tf32) {
+      *reinterpret_cast<float*>(to) = nearest_operand(value, precision);
+    } else {
+      *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(value);
+    }
   };
   for (int i = threadIdx.x; i < words; i += threads) operands[i] = make_uint4(0, 0, 0, 0);
   __syncthreads();
@@ -67,8 +77,7 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
     double value = real ? from[j] : 0.0;
     if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
     if (cosine && real) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
-    const double centre = cosine ? 0.0 : static_cast<double>(units.centre[j]);
-    const auto shifted = real ? static_cast<Scalar>(value - centre) : Scalar{0};
+    const auto shifted = real ? static_cast<Scalar>(value - static_cast<double>(units.centre[j])) : Scalar{0};
     units.turned[static_cast<std::size_t>(j) * units.padded + place] = shifted;
     const double wide = static_cast<double>(shifted);
     squares += wide * wide;
@@ -76,9 +85,10 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
     greatest = fmax(greatest, fabs(wide));
     if constexpr (sizeof(Scalar) == 4) {
       if (words == 0) continue;
-      const two_parts parts(-shifted);
+      const two_parts parts(-shifted, precision);
       write(j, parts.first);
-      if (!units.rough) write(16 * second_parts(shape) + j, parts.second);
+      if (units.rough()) continue;
+      write(16 * second_parts(shape) + j, parts.second);
       second_squares += static_cast<double>(parts.left) * static_cast<double>(parts.left);
       residual_squares += static_cast<double>(parts.residual) * static_cast<double>(parts.residual);
     }
@@ -89,13 +99,18 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
                                                                  : sqrt(squares));
   if constexpr (sizeof(Scalar) == 4) {
     if (words == 0) return;
-    raise(&units.bounds->second, sqrt(sum_of_unit(second_squares)));
-    raise(&units.bounds->residual, sqrt(sum_of_unit(residual_squares)));
+    if (!units.rough()) {
+      raise(&units.bounds->second, sqrt(sum_of_unit(second_squares)));
+      raise(&units.bounds->residual, sqrt(sum_of_unit(residual_squares)));
+    }
     // Three parts of half the squared norm, and a one. Units that are not there score beyond all others.
-    const two_parts half_norm(!real ? 0x1p126f : cosine ? 0.0f : static_cast<float>(squares / 2));
+    const float start = !real ? 0x1p126f : cosine ? 0.0f : static_cast<float>(squares / 2);
+    if (mine == 0) units.starts[place] = start;
+    const two_parts half_norm(start, precision);
     write(shape.tail(columns) + mine, mine == 0   ? half_norm.first
                                       : mine == 1 ? half_norm.second
-                                                  : __float2bfloat16_rn(mine == 2 ? half_norm.residual : 1.0f));
+                                      : mine == 2 ? half_norm.residual
+                                                  : 1.0f);
     __syncthreads();
     auto* const to = reinterpret_cast<uint4*>(units.operands) + std::size_t{blockIdx.x} * words;
     for (int i = threadIdx.x; i < words; i += threads) to[i] = operands[i];
@@ -106,7 +121,7 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
 
 template <class Scalar>
 void prepare_units(const device_units<Scalar>& units, cudaStream_t stream) {
-  const std::size_t shared = units.operands == nullptr ? 0 : tile_bytes(operands_for(units.columns), units.rough);
+  const std::size_t shared = units.operands == nullptr ? 0 : tile_bytes(operands_for(units.columns), units.precision);
   cuda::launch_in_turn(prepare_kernel<Scalar>, static_cast<unsigned>(units.padded / unit_tile), threads, shared, stream,
                        units);
 }

@@ -2,9 +2,10 @@
 // of units stream through shared memory, and of a row's scores in a tile only the least is kept.
 //
 // A score is half the squared distance from the row to the unit, up to an offset of the row that keeps it from being
-// negative (positive float32 numbers order like whole numbers, of which one instruction takes the least of three).
-// Norms and offsets are columns of the product, so that a score costs no arithmetic beyond it: half an instruction of
-// the minimum is left.
+// negative (positive float32 numbers order like whole numbers, of which one instruction takes the least of three). The
+// offset goes with the greatest norm of a unit: where units lie near each other their scores do not differ by much,
+// and sums cut terms off at a unit of the greatest one. Norms and offsets are columns of the product, so that a score
+// costs no arithmetic beyond it: half an instruction of the minimum is left.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -12,6 +13,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/som/cuda/kernels.hpp>
+#include <shoal/som/cuda/round_to_tf32.cuh>
 #include <shoal/som/cuda/warpgroup_products.cuh>
 
 namespace shoal::som {
@@ -36,6 +38,7 @@ struct tensor_arguments {
   bool cosine;
   bool aligned;  // rows may be read 16 bytes at a time
   const float* centre;
+  const unit_bounds* bounds;
   const unsigned char* operands;
   float* minima;
   near_columns* near;
@@ -50,16 +53,21 @@ __device__ unsigned pack(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;
 }
+__device__ unsigned as_operand(float value) { return __float_as_uint(round_to_tf32(value)); }
 __device__ float low_of(unsigned both) { return __uint_as_float(both << 16); }
 __device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff0000u); }
 
 // Two rows of a thread as the products want them: of each 16 columns four neighbours.
-template <int Chunks, bool Apart, bool Rough>
+template <int Chunks, bool Apart, precision Precision>
 struct row_operands {
-  unsigned first[Chunks + (Apart ? 1 : 0)][4];
-  unsigned second[Rough ? 1 : Chunks][4];
+  static constexpr operand_shape shape{Chunks, Apart};
+  static constexpr int firsts = first_products(shape, Precision), seconds = second_products(shape, Precision);
+  unsigned first[firsts][4];
+  unsigned second[seconds > 0 ? seconds : 1][4];
 
   __device__ void set(const tensor_arguments& in, const int (&rows)[2], int q, const float* centre) {
+    const auto unit_norm = static_cast<float>(__longlong_as_double(static_cast<long long>(in.bounds->norm)));
+
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const float* const from = in.rows + static_cast<std::size_t>(rows[half]) * in.columns;
@@ -85,7 +93,8 @@ struct row_operands {
       norm += __shfl_xor_sync(~0u, norm, 1);
       norm += __shfl_xor_sync(~0u, norm, 2);
       // Somewhat more than it takes for no score to be negative; the least scores stay small beside the norms.
-      const float offset = in.cosine ? sqrtf(norm) * 1.02f : 0.5f * norm * 1.02f;
+      const float most_product = sqrtf(norm) * unit_norm;
+      const float offset = 1.02f * (in.cosine ? most_product : fminf(0.5f * norm, most_product));
       const auto place = [&](int column, float value) {
         const int at = column - in.tail;
         return at < 0 || at > 3 ? value : at == 3 ? offset : 1.0f;
@@ -96,42 +105,47 @@ struct row_operands {
         for (int pair = 0; pair < 2; ++pair) {
           const int column = 16 * c + 4 * q + 2 * pair;
           const float low = x[c][2 * pair], high = x[c][2 * pair + 1];
-          const unsigned both = pack(low, high);
-          if constexpr (!Rough) second[c][2 * pair + half] = pack(low - low_of(both), high - high_of(both));
-          first[c][2 * pair + half] = Apart ? both : pack(place(column, low), place(column + 1, high));
+          if constexpr (Precision == precision::tf32) {
+            first[2 * c + pair][half] = as_operand(Apart ? low : place(column, low));
+            first[2 * c + pair][2 + half] = as_operand(Apart ? high : place(column + 1, high));
+          } else {
+            const unsigned both = pack(low, high);
+            if constexpr (seconds > 0) second[c][2 * pair + half] = pack(low - low_of(both), high - high_of(both));
+            first[c][2 * pair + half] = Apart ? both : pack(place(column, low), place(column + 1, high));
+          }
         }
       }
-      if constexpr (Apart) {
-        first[Chunks][half] = q == 0 ? pack(1.0f, 1.0f) : 0u;
-        first[Chunks][2 + half] = q == 0 ? pack(1.0f, offset) : 0u;
+      if constexpr (Apart && Precision == precision::tf32) {
+        first[firsts - 1][half] = as_operand(q == 3 ? offset : 1.0f);
+        first[firsts - 1][2 + half] = 0;
+      } else if constexpr (Apart) {
+        first[firsts - 1][half] = q == 0 ? pack(1.0f, 1.0f) : 0u;
+        first[firsts - 1][2 + half] = q == 0 ? pack(1.0f, offset) : 0u;
       }
     }
     // Products read them as they are now; left to itself the compiler computes them again for each tile.
 #pragma unroll
-    for (int i = 0; i < 4 * (Chunks + (Apart ? 1 : 0)); ++i) asm volatile("" : "+r"(first[i / 4][i % 4]));
-    if constexpr (!Rough) {
+    for (int i = 0; i < 4 * firsts; ++i) asm volatile("" : "+r"(first[i / 4][i % 4]));
 #pragma unroll
-      for (int i = 0; i < 4 * Chunks; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
-    }
+    for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
   // The small products first, so that what a sum cuts off is small beside them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
-    constexpr int after_first = Chunks + (Apart ? 1 : 0);
-    if constexpr (!Rough) {
-      multiply<false>(scores, second[0], units);
-      multiply<true>(scores, first[0], units + after_first * (256 >> 4));
+    if constexpr (seconds > 0) {
+      multiply<Precision, false>(scores, second[0], units);
+      multiply<Precision, true>(scores, first[0], units + firsts * (256 >> 4));
 #pragma unroll
       for (int c = 1; c < Chunks; ++c) {
-        multiply<true>(scores, second[c], units + c * (256 >> 4));
-        multiply<true>(scores, first[c], units + (after_first + c) * (256 >> 4));
+        multiply<Precision, true>(scores, second[c], units + c * (256 >> 4));
+        multiply<Precision, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
       }
-      multiply<true>(scores, first[0], units);
+      multiply<Precision, true>(scores, first[0], units);
     } else {
-      multiply<false>(scores, first[0], units);
+      multiply<Precision, false>(scores, first[0], units);
     }
 #pragma unroll
-    for (int c = 1; c < after_first; ++c) multiply<true>(scores, first[c], units + c * (256 >> 4));
+    for (int c = 1; c < firsts; ++c) multiply<Precision, true>(scores, first[c], units + c * (256 >> 4));
   }
 };
 
@@ -177,13 +191,13 @@ struct least_columns {
   }
 };
 
-template <int Chunks, bool Apart, bool Rough>
+template <int Chunks, bool Apart, precision Precision>
 __device__ void search_rows(const tensor_arguments& in) {
   wait_for_predecessor();
   constexpr int groups = groups_for(Chunks), block_rows_here = groups * group_rows;
   constexpr int stage_tiles = stage_tiles_for(Chunks);
   constexpr operand_shape shape{Chunks, Apart};
-  constexpr unsigned bytes = static_cast<unsigned>(tile_bytes(shape, Rough)), stage_bytes = stage_tiles * bytes;
+  constexpr unsigned bytes = static_cast<unsigned>(tile_bytes(shape, Precision)), stage_bytes = stage_tiles * bytes;
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ float centre[16 * Chunks];
   auto* const full = reinterpret_cast<unsigned long long*>(shared + in.stages * stage_bytes);
@@ -228,7 +242,7 @@ __device__ void search_rows(const tensor_arguments& in) {
   for (int item = static_cast<int>(blockIdx.x); item < items; item += static_cast<int>(gridDim.x)) {
     const int first_row = item / in.parts * block_rows_here + group * group_rows + warp * 16 + lane / 4;
     const int rows[2] = {min(first_row, in.count - 1), min(first_row + 8, in.count - 1)};
-    row_operands<Chunks, Apart, Rough> operands;
+    row_operands<Chunks, Apart, Precision> operands;
     operands.set(in, rows, q, centre);
     least_columns near[2];
     const int part = item % in.parts, end = first_tile(part + 1);
@@ -246,7 +260,7 @@ __device__ void search_rows(const tensor_arguments& in) {
         }
         begin_products();
         const unsigned char* const tile = shared + stage * stage_bytes + t % stage_tiles * bytes;
-        operands.multiply_all(scores[t % 2], describe(shared_address(tile), 8 * unit_bytes(shape, Rough)));
+        operands.multiply_all(scores[t % 2], describe(shared_address(tile), 8 * unit_bytes(shape, Precision)));
         end_products();
         if (t % stage_tiles == stage_tiles - 1) {
           if (++stage == in.stages) stage = 0, ++round;
@@ -291,42 +305,48 @@ __device__ void search_rows(const tensor_arguments& in) {
   }
 }
 
-template <int Chunks, bool Apart, bool Rough>
+template <int Chunks, bool Apart, precision Precision>
 __global__ void __launch_bounds__(128 * groups_for(Chunks), 1) search_kernel(tensor_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Chunks, Apart, Rough>(in);
+  if constexpr (has_warpgroup_products) search_rows<Chunks, Apart, Precision>(in);
 }
 
-template <int Chunks, bool Apart, bool Rough>
+template <int Chunks, bool Apart, precision Precision>
 void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
   constexpr int block_rows_here = groups_for(Chunks) * group_rows;
   constexpr std::size_t stage_bytes =
-      stage_tiles_for(Chunks) * tile_bytes({Chunks, Apart}, Rough) + 2 * sizeof(unsigned long long);
+      stage_tiles_for(Chunks) * tile_bytes({Chunks, Apart}, Precision) + 2 * sizeof(unsigned long long);
   constexpr std::size_t reserved = 2048;  // for the centre and what aligns the tiles
   constexpr std::size_t most_stages = 8;
   in.row_tiles = (in.count + block_rows_here - 1) / block_rows_here;
   in.stages = static_cast<int>(std::min((shared_bytes - reserved) / stage_bytes, most_stages));
   const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
-  launch_in_turn(search_kernel<Chunks, Apart, Rough>, static_cast<unsigned>(blocks), 128 * groups_for(Chunks),
+  launch_in_turn(search_kernel<Chunks, Apart, Precision>, static_cast<unsigned>(blocks), 128 * groups_for(Chunks),
                  in.stages * stage_bytes, stream, in);
 }
 
 template <int Chunks, bool Apart>
-void launch_rough(const tensor_arguments& in, bool rough, std::size_t multiprocessors, std::size_t shared_bytes,
-                  cudaStream_t stream) {
-  if (rough) return launch<Chunks, Apart, true>(in, multiprocessors, shared_bytes, stream);
-  launch<Chunks, Apart, false>(in, multiprocessors, shared_bytes, stream);
+void launch_precision(const tensor_arguments& in, precision precision, std::size_t multiprocessors,
+                      std::size_t shared_bytes, cudaStream_t stream) {
+  switch (precision) {
+    case precision::float32:
+      return launch<Chunks, Apart, precision::float32>(in, multiprocessors, shared_bytes, stream);
+    case precision::tf32:
+      return launch<Chunks, Apart, precision::tf32>(in, multiprocessors, shared_bytes, stream);
+    case precision::bf16:
+      return launch<Chunks, Apart, precision::bf16>(in, multiprocessors, shared_bytes, stream);
+  }
 }
 
 template <int Chunks = 1>
-void launch_chunks(const tensor_arguments& in, operand_shape shape, bool rough, std::size_t multiprocessors,
+void launch_chunks(const tensor_arguments& in, operand_shape shape, precision precision, std::size_t multiprocessors,
                    std::size_t shared_bytes, cudaStream_t stream) {
   if constexpr (16 * Chunks < most_tensor_columns) {
     if (shape.chunks > Chunks) {
-      return launch_chunks<Chunks + (Chunks < 4 ? 1 : 2)>(in, shape, rough, multiprocessors, shared_bytes, stream);
+      return launch_chunks<Chunks + (Chunks < 4 ? 1 : 2)>(in, shape, precision, multiprocessors, shared_bytes, stream);
     }
   }
-  if (shape.apart) return launch_rough<Chunks, true>(in, rough, multiprocessors, shared_bytes, stream);
-  launch_rough<Chunks, false>(in, rough, multiprocessors, shared_bytes, stream);
+  if (shape.apart) return launch_precision<Chunks, true>(in, precision, multiprocessors, shared_bytes, stream);
+  launch_precision<Chunks, false>(in, precision, multiprocessors, shared_bytes, stream);
 }
 
 }  // namespace
@@ -360,12 +380,13 @@ void search_tensor(const searched_rows<float>& rows, const device_units<float>& 
   in.cosine = units.metric == metric::cosine;
   in.aligned = units.columns % 4 == 0;
   in.centre = units.centre;
+  in.bounds = units.bounds;
   in.operands = units.operands;
   in.minima = rows.minima;
   in.near = rows.near;
   in.parts = rows.parts;
   in.tiles = units.padded / unit_tile;
-  launch_chunks(in, shape, units.rough, multiprocessors, shared_bytes, stream);
+  launch_chunks(in, shape, units.precision, multiprocessors, shared_bytes, stream);
 }
 
 }  // namespace shoal::som

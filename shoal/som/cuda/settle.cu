@@ -1,7 +1,8 @@
 // Which unit matches a row best, from the least scores of its tiles; and what the row adds to the statistics.
 //
 // A warp takes a row. Tiles whose least score is within the search's error of the least of all are looked at again:
-// distances in Scalar, from differences, leave nearly always one unit; of several, float64 decides.
+// distances in Scalar, or in place of the tensor cores' scores the same scores in Scalar, leave nearly always one unit;
+// of several, float64 decides.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -21,7 +22,6 @@ template <class Scalar>
 struct settle_arguments {
   searched_rows<Scalar> rows;
   device_units<Scalar> units;
-  score_kind scores;
   settled_rows to;
   fixed_sums sums;
   lattice_shape shape;
@@ -98,8 +98,10 @@ struct least_of_parts {
   }
 };
 
-template <class Scalar, metric Metric>
+// Scores stand for the products of the tensor cores, else for distances.
+template <class Scalar, metric Metric, score_kind Scores>
 struct row_task {
+  static constexpr bool products = Scores == score_kind::products;
   const settle_arguments<Scalar>& in;
   const Scalar* row;     // as it came
   const Scalar* staged;  // x′, or null
@@ -111,7 +113,9 @@ struct row_task {
   }
 
   // What search_tensor's scores may be off by: products of second parts and of what is beyond them are left out, and
-  // sums cut terms off at a unit of their greatest one, 18 of them in a product.
+  // sums cut terms off at a unit of their greatest one, 18 of them in a product. Sums of columns are no greater than
+  // the two norms' product; half a squared norm and the offset come in with the last chunk. The definition's own
+  // roundings are relative to the distance.
   __device__ double error_of_products(double norm) const {
     double second_squares = 0, residual_squares = 0;
     for (int j = lane; j < in.units.columns; j += 32) {
@@ -134,42 +138,56 @@ struct row_task {
                  unit_residual = bound_of(in.units.bounds->residual);
     const operand_shape shape = operands_for(in.units.columns);
     const double cut = 18 * 0x1p-23;
-    const double magnitude = Metric == metric::cosine ? 2.1 * norm * unit : 0.52 * (norm + unit) * (norm + unit);
+    const double product = norm * unit, half = Metric == metric::cosine ? 0.0 : 0.5 * unit * unit;
+    const double greatest = 1.05 * fmax(product, half), magnitude = 2.1 * product + 1.05 * half;
     return second * unit_second + residual * unit + norm * 1.01 * unit_residual +  // what is left out
-           8 * 0x1p-24 * 1.05 * magnitude +                                        // roundings of the inputs
+           8 * 0x1p-24 * magnitude +                                               // roundings of the inputs
            cut * shape.chunks * 2.1 * (second * unit + norm * unit_second) +
-           cut * (shape.chunks + (shape.apart ? 1 : 0)) * 1.05 * magnitude +
+           cut * first_products(shape, precision::float32) * greatest + 0x1p-23 * magnitude +
+           definition_error<Metric>(norm, unit, in.units.columns) +
            4.0 * (in.units.columns + 16) * 0x1p-126 * (1 + norm + unit);
   }
 
-  // Calls visit(unit, distance in Scalar) for the lane's two units of a tile.
+  __device__ Scalar bound_of_candidates(Scalar least, double norm) const {
+    const double unit = bound_of(in.units.bounds->norm);
+    if constexpr (products) return score_bound<Metric>(least, norm, unit, in.units.columns);
+    return candidate_bound<Metric>(least, norm, unit, in.units.columns);
+  }
+
+  // One column's part of a score; the cosine's scores are those of the products.
+  __device__ static Scalar add(Scalar sum, Scalar x, Scalar unit) {
+    return add_column < products ? metric::cosine : Metric > (sum, x, unit);
+  }
+
+  // Calls visit(unit, score in Scalar) for the lane's two units of a tile.
   template <class Visit>
   __device__ void measure(int tile, const Visit& visit) const {
     const int place = tile * unit_tile + lane, columns = in.units.columns;
     Scalar a = 0, b = 0;
+    if constexpr (products) a = in.units.starts[place], b = in.units.starts[place + 32];
     const Scalar* from = in.units.turned + place;
     const std::size_t padded = static_cast<std::size_t>(in.units.padded);
 #pragma unroll 4
     for (int j = 0; j < columns; ++j) {
       const Scalar x = centred(j);
-      a = add_column<Metric>(a, x, from[j * padded]);
-      b = add_column<Metric>(b, x, from[j * padded + 32]);
+      a = add(a, x, from[j * padded]);
+      b = add(b, x, from[j * padded + 32]);
     }
-    if (unit_at(place) < in.units.units) visit(unit_at(place), a);
-    if (unit_at(place + 32) < in.units.units) visit(unit_at(place + 32), b);
+    if (place < in.units.units) visit(in.units.at_place[place], a);
+    if (place + 32 < in.units.units) visit(in.units.at_place[place + 32], b);
   }
 
   // The same for the unit of the lane's number in a column of a tile, for the first 16 lanes: the others help.
   template <class Visit>
   __device__ void measure_column(int tile, int column, const Visit& visit) const {
     const int place = tile * unit_tile + 16 * column + lane % 16, columns = in.units.columns;
-    Scalar sum = 0;
+    Scalar sum = lane < 16 ? in.units.starts[place] : Scalar{0};
     const Scalar* from = in.units.turned + place;
     const std::size_t padded = static_cast<std::size_t>(in.units.padded);
 #pragma unroll 4
-    for (int j = lane / 16; j < columns; j += 2) sum = add_column<Metric>(sum, centred(j), from[j * padded]);
+    for (int j = lane / 16; j < columns; j += 2) sum = add(sum, centred(j), from[j * padded]);
     sum += from_lane(sum, 16);
-    if (lane < 16 && unit_at(place) < in.units.units) visit(unit_at(place), sum);
+    if (lane < 16 && place < in.units.units) visit(in.units.at_place[place], sum);
   }
 
   // The column of a tile that has the row's least score, when the search proves that it has the row's unit; else -1.
@@ -182,10 +200,12 @@ struct row_task {
     for (int step = 16; step > 0; step /= 2) {
       least.take({from_lane(least.first, step), from_lane(least.second, step), from_lane(least.column, step)});
     }
-    const double gap = 2 * error_of_products(norm);
-    const bool open = !(static_cast<double>(least.second) - static_cast<double>(least.first) > gap);
-    // Beyond float32's range a rough score says nothing either.
-    if (in.units.rough ? !(least.first < 0x1p125f) : open) return -1;
+    if (in.units.rough()) {
+      if (!(least.first < 0x1p125f)) return -1;  // beyond float32's range a rough score says nothing either
+    } else {
+      const double gap = 2 * error_of_products(norm);
+      if (!(static_cast<double>(least.second) - static_cast<double>(least.first) > gap)) return -1;
+    }
     // Of tile_group tiles the first that has this score; NaN is in none.
     const int start = least.column / tile_group * tile_group;
     const bool here = lane < tile_group && static_cast<float>(minima[start + lane % tile_group]) == least.first;
@@ -216,19 +236,19 @@ struct row_task {
   }
 };
 
-template <class Scalar, metric Metric, bool Two>
+template <class Scalar, metric Metric, score_kind Scores, bool Two>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
   __shared__ Scalar staged[warps][staged_columns];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
   const int tiles = in.units.padded / unit_tile;
-  const double unit_norm = bound_of(in.units.bounds->norm);
-  const double scale = in.to.sums == nullptr ? 0 : error_scale(in.sums, unit_norm);
+  constexpr bool products = Scores == score_kind::products;
+  const double scale = in.to.sums == nullptr ? 0 : error_scale(in.sums, bound_of(in.units.bounds->norm));
   long long error_whole = 0, error_rest = 0;
   for (int i = static_cast<int>(blockIdx.x) * warps + warp; i < in.rows.count;
        i += static_cast<int>(gridDim.x) * warps) {
     const Scalar* const row = in.rows.rows + static_cast<std::size_t>(i) * columns;
-    row_task<Scalar, Metric> task{in, row, columns <= staged_columns ? staged[warp] : nullptr, lane};
+    row_task<Scalar, Metric, Scores> task{in, row, columns <= staged_columns ? staged[warp] : nullptr, lane};
     double norm = 0;
     bool zero = true;
     __syncwarp();
@@ -244,14 +264,17 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
 
     const Scalar* const minima = in.rows.minima + static_cast<std::size_t>(i) * tiles;
     best_two best;
-    // What distances in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
+    const auto take_exactly_at = [&](int place) {
+      if (place < in.units.units) best.take(task.exactly(in.units.at_place[place]), in.units.at_place[place]);
+    };
+    // What scores in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
     const auto decide = [&](const near_units<Scalar>& near, const auto& for_own_units) {
       Scalar nearest = near.first;
       for (int step = 16; step > 0; step /= 2) {
         const Scalar other = from_lane(nearest, step);
         nearest = other < nearest ? other : nearest;
       }
-      const Scalar bound = in.units.rough ? nearest : candidate_bound<Metric>(nearest, norm, unit_norm, columns);
+      const Scalar bound = in.units.rough() ? nearest : task.bound_of_candidates(nearest, norm);
       const bool one = !(near.first > bound), several = !(near.second > bound);
       const unsigned ones = __ballot_sync(all_lanes, one);
       if (__popc(ones) == 1 && !__any_sync(all_lanes, several)) {
@@ -263,18 +286,20 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       for (int step = 16; step > 0; step /= 2) best.join(step);
     };
     const bool alike = Metric == metric::cosine && __all_sync(all_lanes, zero);  // every unit is at distance 1
-    const int only = !Two && !alike && in.scores == score_kind::products ? task.only_column(minima, i, norm) : -1;
+    int only = -1;
+    if constexpr (products && !Two) {
+      if (!alike) only = task.only_column(minima, i, norm);
+    }
     if (alike) {
       best.first_unit = 0;
       best.second_unit = 1;
     } else if (only >= 0) {
       near_units<Scalar> near;
-      const auto measure = [&](int unit, Scalar distance) { near.take(distance, unit); };
+      const auto measure = [&](int unit, Scalar score) { near.take(score, unit); };
       task.measure_column(only / tile_group, only % tile_group, measure);
       decide(near, [&](bool several) {
         // A lane has one unit here; it is without a distance where that left Scalar's range.
-        const int unit = unit_at(only / tile_group * unit_tile + only % tile_group * 16 + lane % 16);
-        if (several && lane < 16 && unit < in.units.units) best.take(task.exactly(unit), unit);
+        if (several && lane < 16) take_exactly_at(only / tile_group * unit_tile + only % tile_group * 16 + lane);
       });
     } else {
       // Of the tiles' least scores the least one, and the one after it.
@@ -291,32 +316,28 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       // the best of the second tile. With one tile every unit is looked at.
       const Scalar limit = Two ? least.second : least.first;
       Scalar most;
-      if (in.scores == score_kind::products) {
+      if constexpr (!products) {
+        most = task.bound_of_candidates(limit, norm);
+      } else if (in.units.rough()) {
+        most = Two ? limit : static_cast<Scalar>(INFINITY);  // for one unit only where scores left float32's range
+      } else {
         const double wide = static_cast<double>(limit) + 2 * task.error_of_products(norm);
         most = static_cast<Scalar>(wide * (1 + 0x1p-22));
-      } else {
-        most = candidate_bound<Metric>(limit, norm, unit_norm, columns);
       }
       const auto take_exactly = [&](int tile) {
-        for (int k = tile * unit_tile + lane; k < min((tile + 1) * unit_tile, in.units.units); k += 32) {
-          best.take(task.exactly(k), k);
-        }
+        for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) take_exactly_at(place);
       };
       if constexpr (Two) {
         task.for_tiles(minima, most, take_exactly);
         for (int step = 16; step > 0; step /= 2) best.join(step);
       } else {
         near_units<Scalar> near;
-        task.for_tiles(minima, most, [&](int tile) {
-          task.measure(tile, [&](int unit, Scalar distance) { near.take(distance, unit); });
-        });
+        task.for_tiles(minima, most,
+                       [&](int tile) { task.measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
         decide(near, [&](bool several) {
           if (!__any_sync(all_lanes, several)) return;
           task.for_tiles(minima, most, [&](int tile) {
-            if (!several) return;
-            for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) {
-              if (unit_at(place) < in.units.units) best.take(task.exactly(unit_at(place)), unit_at(place));
-            }
+            if (several) take_exactly(tile);
           });
         });
       }
@@ -365,13 +386,25 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   if (error_rest != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in.sums.error + 1), error_rest);
 }
 
-template <class Scalar, metric Metric>
+template <class Scalar, metric Metric, score_kind Scores>
 void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
   const std::size_t blocks =
       std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
-  const auto kernel =
-      in.to.shape != nullptr ? settle_kernel<Scalar, Metric, true> : settle_kernel<Scalar, Metric, false>;
+  const auto kernel = in.to.shape != nullptr ? settle_kernel<Scalar, Metric, Scores, true>
+                                             : settle_kernel<Scalar, Metric, Scores, false>;
   cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 32 * warps, 0, stream, in);
+}
+
+// Tensor cores find units of float32 rows by the Euclidean metric and by the cosine.
+template <class Scalar, metric Metric>
+void launch_scores(const settle_arguments<Scalar>& in, score_kind scores, std::size_t multiprocessors,
+                   cudaStream_t stream) {
+  if constexpr (sizeof(Scalar) == 4 && (Metric == metric::euclidean || Metric == metric::cosine)) {
+    if (scores == score_kind::products) {
+      return launch<Scalar, Metric, score_kind::products>(in, multiprocessors, stream);
+    }
+  }
+  launch<Scalar, Metric, score_kind::plain>(in, multiprocessors, stream);
 }
 
 template <class Scalar>
@@ -401,18 +434,18 @@ __global__ void read_kernel(fixed_sums sums, device_units<Scalar> units, double*
 template <class Scalar>
 void settle(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, score_kind scores,
             const settled_rows& to, std::size_t multiprocessors, cudaStream_t stream) {
-  settle_arguments<Scalar> in{rows, units, scores, to, {}, {}};
+  settle_arguments<Scalar> in{rows, units, to, {}, {}};
   if (to.sums != nullptr) in.sums = *to.sums;
   if (to.shape != nullptr) in.shape = *to.shape;
   switch (units.metric) {
     case metric::euclidean:
-      return launch<Scalar, metric::euclidean>(in, multiprocessors, stream);
+      return launch_scores<Scalar, metric::euclidean>(in, scores, multiprocessors, stream);
     case metric::taxicab:
-      return launch<Scalar, metric::taxicab>(in, multiprocessors, stream);
+      return launch_scores<Scalar, metric::taxicab>(in, scores, multiprocessors, stream);
     case metric::cosine:
-      return launch<Scalar, metric::cosine>(in, multiprocessors, stream);
+      return launch_scores<Scalar, metric::cosine>(in, scores, multiprocessors, stream);
     case metric::chebyshev:
-      return launch<Scalar, metric::chebyshev>(in, multiprocessors, stream);
+      return launch_scores<Scalar, metric::chebyshev>(in, scores, multiprocessors, stream);
   }
 }
 template void settle(const searched_rows<float>&, const device_units<float>&, score_kind, const settled_rows&,

@@ -209,11 +209,13 @@ __global__ void move_kernel(smoothing in) {
     const std::size_t unit = i / columns, j = i % columns;
     const double* const smoothed = in.smoothed + unit * (columns + 1);
     const double weight = smoothed[columns], centre = in.centre[j];
-    if (in.pull == nullptr) {
-      if (weight >= least_pull) in.codebook[i] = centre + smoothed[j] / weight;
-    } else if (in.pull[unit] >= least_pull) {
+    const double pull = in.pull == nullptr ? weight : in.pull[unit];
+    if (pull >= least_pull) {
       const double before = in.codebook[i];
-      in.codebook[i] = before + (smoothed[j] - weight * (before - centre)) / in.pull[unit];
+      // Where nothing is negative the place itself, so that it does not depend on where the unit was.
+      const double place =
+          in.pull == nullptr ? centre + smoothed[j] / pull : before + (smoothed[j] - weight * (before - centre)) / pull;
+      in.codebook[i] = in.rate == 1 ? place : before + in.rate * (place - before);
     }
   }
   if (i == 0) {

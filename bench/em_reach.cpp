@@ -1,0 +1,183 @@
+// Time that algorithms for mixtures need, on a device, to come within 1e-4 of the mean log-likelihood that batch
+// reaches in the end: medians over starts, each with data of its own.
+//   em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [ALGORITHM …]
+// SPREAD is the standard deviation of the means of unit Gaussians.
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstdlib>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
+
+namespace {
+
+namespace gmm = shoal::gmm;
+using clock_type = std::chrono::steady_clock;
+
+constexpr double close = 1e-4;
+constexpr std::size_t most_passes = 4000;
+
+struct problem {
+  std::size_t rows, columns, components;
+  double spread;
+};
+
+std::vector<float> unit_gaussians(const problem& size, std::uint64_t seed) {
+  gmm::generator_options options;
+  options.components = size.components;
+  options.columns = size.columns;
+  options.mean_scale = size.spread * size.spread;
+  options.covariance_type = gmm::covariance_type::spherical;
+  options.seed = seed;
+  gmm::model model = gmm::generate_model(options);
+  std::fill(model.weights.begin(), model.weights.end(), 1 / static_cast<double>(size.components));
+  std::fill(model.covariances.begin(), model.covariances.end(), 1.0);
+  std::vector<float> values(size.rows * size.columns);
+  gmm::sample(model, seed, 0, shoal::matrix_view<float>(values.data(), size.rows, size.columns), nullptr);
+  return values;
+}
+
+struct algorithm {
+  std::string name;
+  void (*choose)(gmm::options&);
+  bool exact;  // an iteration's objective is the log-likelihood of the model that it started from
+};
+
+const std::vector<algorithm>& algorithms() {
+  static const std::vector<algorithm> known = {
+      {"batch", [](gmm::options&) {}, true},
+      {"squarem", [](gmm::options& o) { o.acceleration = gmm::acceleration::squarem; }, true},
+      {"incremental", [](gmm::options& o) { o.algorithm = gmm::algorithm::incremental; }, false},
+      {"asynchronous", [](gmm::options& o) { o.algorithm = gmm::algorithm::asynchronous; }, false},
+  };
+  return known;
+}
+
+struct course {
+  std::vector<double> reached;  // mean log-likelihood of the model that each pass began with, or else ended with
+  double seconds = 0;           // of the passes alone
+
+  // Passes until it is `enough`; none when it never was.
+  std::optional<std::size_t> passes_to(double enough) const {
+    const auto first = std::find_if(reached.begin(), reached.end(), [&](double l) { return l >= enough; });
+    if (first == reached.end()) return std::nullopt;
+    return static_cast<std::size_t>(first - reached.begin()) + 1;
+  }
+};
+
+// At most so many passes, until one comes to `enough` or changes the objective by less than `tolerance`. What is exact
+// takes as many passes between two looks as it likes, as in a fit; others are scored after each, which is not timed.
+course run(gmm::mixture_stepper& fit, bool exact, std::size_t most, double enough, double tolerance) {
+  fit.seed(0);
+  course taken;
+  while (taken.reached.size() < most) {
+    const auto start = clock_type::now();
+    const auto steps = fit.advance(exact ? most - taken.reached.size() : 1);
+    taken.seconds += std::chrono::duration<double>(clock_type::now() - start).count();
+    for (const shoal::step_record& step : steps) {
+      const double before = taken.reached.empty() ? -INFINITY : taken.reached.back();
+      taken.reached.push_back(exact ? step.objective : fit.score());
+      if (taken.reached.back() >= enough || std::abs(taken.reached.back() - before) < tolerance) return taken;
+    }
+  }
+  return taken;
+}
+
+double median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values.empty() ? 0 : values[values.size() / 2];
+}
+
+struct figures {
+  std::vector<double> passes, milliseconds, each, quotients;
+};
+
+void measure(const problem& size, std::size_t starts, const shoal::device_choice& device,
+             const std::vector<algorithm>& chosen) {
+  std::vector<figures> found(chosen.size());
+  for (std::size_t start = 0; start < starts; ++start) {
+    const std::vector<float> values = unit_gaussians(size, start);
+    const shoal::view_source<float> source({values.data(), size.rows, size.columns});
+    const auto workers = shoal::make_executor(0);
+    const auto on = gmm::make_backend<float>(device, {{workers.get(), 0, {}}, &source, nullptr, false});
+    double enough = INFINITY;
+    for (std::size_t a = 0; a < chosen.size(); ++a) {
+      gmm::options options;
+      options.components = size.components;
+      options.init = gmm::initialization::random_rows;
+      options.tolerance = 0;
+      options.regularization = 0;
+      options.max_iterations = most_passes;
+      options.seed = start;
+      options.device = device;
+      chosen[a].choose(options);
+      gmm::validate_options(options, size.columns);
+      const auto fit = on->fit(options);
+      // The first course warms up, and says how many passes the others take; batch's says where the end is.
+      const course first = run(*fit, chosen[a].exact, most_passes, enough, a == 0 ? 1e-8 : 0);
+      if (a == 0) enough = first.reached.back() - close;
+      const auto passes = first.passes_to(enough);
+      if (!passes) continue;  // ended in a lower maximum, or never came so close
+      double seconds = INFINITY;
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        seconds = std::min(seconds, run(*fit, chosen[a].exact, *passes, INFINITY, 0).seconds);
+      }
+      found[a].passes.push_back(static_cast<double>(*passes));
+      found[a].milliseconds.push_back(1e3 * seconds);
+      found[a].each.push_back(1e3 * seconds / static_cast<double>(*passes));
+      if (!found[0].milliseconds.empty()) {
+        found[a].quotients.push_back(found[0].milliseconds.back() / found[a].milliseconds.back());
+      }
+    }
+  }
+  fmt::print("{} x {}, K = {}, means N(0, {}²), {} starts, {}\n", size.rows, size.columns, size.components, size.spread,
+             starts, shoal::device_name(device));
+  fmt::print("{:14} {:>7} {:>10} {:>10} {:>12} {:>8} {:>8} {:>8}\n", "", "passes", "ms a pass", "ms", "batch/ms",
+             "least", "greatest", "reached");
+  for (std::size_t a = 0; a < chosen.size(); ++a) {
+    const figures& its = found[a];
+    if (its.passes.empty()) continue;
+    fmt::print("{:14} {:>7} {:>10.4f} {:>10.3f} {:>12.2f} {:>8.2f} {:>8.2f} {:>5}/{}\n", chosen[a].name,
+               median(its.passes), median(its.each), median(its.milliseconds), median(its.quotients),
+               *std::min_element(its.quotients.begin(), its.quotients.end()),
+               *std::max_element(its.quotients.begin(), its.quotients.end()), its.passes.size(), starts);
+  }
+}
+
+std::vector<algorithm> chosen_algorithms(int count, char** names) {
+  std::vector<algorithm> chosen{algorithms().front()};  // what the others are compared with
+  for (const algorithm& one : algorithms()) {
+    if (one.name == "batch") continue;
+    if (std::find(names, names + count, one.name) != names + count) chosen.push_back(one);
+  }
+  return chosen;
+}
+
+}  // namespace
+
+int main(int count, char** arguments) {
+  if (count < 7) {
+    fmt::print(stderr, "em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [ALGORITHM …]\n");
+    return 2;
+  }
+  const auto number = [&](int i) { return std::strtoul(arguments[i], nullptr, 10); };
+  try {
+    measure({number(1), number(2), number(3), std::strtod(arguments[4], nullptr)}, number(5),
+            shoal::choose_device(arguments[6]), chosen_algorithms(count - 7, arguments + 7));
+  } catch (const shoal::error& failure) {
+    fmt::print(stderr, "em_reach: {}\n", failure.what());
+    return 1;
+  }
+}
