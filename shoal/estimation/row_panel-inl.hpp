@@ -7,7 +7,9 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <hwy/highway.h>
 
@@ -17,6 +19,36 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// x[j] = column j of as many rows as a vector has lanes, which lie without gaps at `rows`. At most 4 columns.
+template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const T* rows, std::array<V, Columns>& x) {
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t j = 0; j < Columns; ++j) x[j] = hn::LoadU(d, rows + j);
+#else
+  if constexpr (Columns == 1) {
+    x[0] = hn::LoadU(d, rows);
+  } else if constexpr (Columns == 2) {
+    hn::LoadInterleaved2(d, rows, x[0], x[1]);
+  } else if constexpr (Columns == 3) {
+    hn::LoadInterleaved3(d, rows, x[0], x[1], x[2]);
+  } else {
+    hn::LoadInterleaved4(d, rows, x[0], x[1], x[2], x[3]);
+  }
+#endif
+}
+
+// Numbers that are whole, such as labels.
+template <class D>
+HWY_INLINE void store_whole(D, hn::Vec<D> numbers, std::int32_t* to) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const hn::RebindToSigned<D> di;
+    hn::StoreU(hn::ConvertTo(di, numbers), di, to);
+  } else {
+    const hn::Rebind<std::int32_t, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, numbers), narrow, to);
+  }
+}
 
 // Vectors of rows in one panel: with 4 centroids they make 12 accumulators, which hides the latency of a multiply-add
 // and leaves four of AVX2's sixteen registers for operands.

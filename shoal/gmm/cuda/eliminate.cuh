@@ -61,27 +61,22 @@ struct panel_pivots {
   }
 };
 
-// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time. Every thread works out
-// for itself what it needs of the panel's rows.
-template <unsigned Rows>
+// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time. Panel tells what is taken
+// from rows and columns: factors_of(row, values), multiples_of(column, values).
+template <unsigned Rows, class Panel>
 __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned columns, unsigned j,
-                               const panel_pivots<panel>& pivots) {
+                               const Panel& taken) {
   const unsigned stride = matrix_stride(columns);
-  const double* const above = matrix + std::size_t{j} * stride;
   for (unsigned first = j + panel + grid.row; first < columns; first += Rows * grid.rows) {
     double factors[Rows][panel];
 #pragma unroll
-    for (unsigned r = 0; r < Rows; ++r) {
-      pivots.column_of(above, stride, j, min(first + r * grid.rows, columns - 1), factors[r]);
-#pragma unroll
-      for (unsigned s = 0; s < panel; ++s) factors[r][s] *= pivots.inverse[s];
-    }
+    for (unsigned r = 0; r < Rows; ++r) taken.factors_of(min(first + r * grid.rows, columns - 1), factors[r]);
     for (unsigned column = grid.column; column <= columns; column += grid.columns) {
-      // Columns between the panel and a row's diagonal hold nothing; here that is so for all rows in hand.
+      // Columns between the panel and a row's diagonal hold nothing yet; here that is so for all rows in hand.
       if (column - grid.column >= j + panel && column - grid.column + grid.columns <= first) continue;
       const bool inside = column >= j && column < j + panel;
       double multiples[panel];
-      pivots.column_of(above, stride, j, column, multiples);
+      taken.multiples_of(column, multiples);
       double values[Rows];
 #pragma unroll
       for (unsigned r = 0; r < Rows; ++r) {
@@ -89,9 +84,9 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
         values[r] = inside || i >= columns ? 0 : matrix[std::size_t{i} * stride + column];
       }
 #pragma unroll
-      for (unsigned r = 0; r < Rows; ++r) {
+      for (unsigned s = 0; s < panel; ++s) {
 #pragma unroll
-        for (unsigned s = 0; s < panel; ++s) values[r] -= factors[r][s] * multiples[s];
+        for (unsigned r = 0; r < Rows; ++r) values[r] -= factors[r][s] * multiples[s];
       }
 #pragma unroll
       for (unsigned r = 0; r < Rows; ++r) {
@@ -102,6 +97,23 @@ __device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned 
     }
   }
 }
+
+// What a thread that knows the pivots works out for itself of the panel's rows.
+struct own_panel {
+  const double* rows;  // of the panel, in the matrix
+  unsigned stride;
+  unsigned j;
+  const panel_pivots<panel>& pivots;
+
+  __device__ void factors_of(unsigned row, double (&values)[panel]) const {
+    pivots.column_of(rows, stride, j, row, values);
+#pragma unroll
+    for (unsigned s = 0; s < panel; ++s) values[s] *= pivots.inverse[s];
+  }
+  __device__ void multiples_of(unsigned column, double (&values)[panel]) const {
+    pivots.column_of(rows, stride, j, column, values);
+  }
+};
 
 // Writes what the elimination makes of the panel's own rows, which nobody reads any more but the thread that overwrites
 // them.
@@ -137,7 +149,8 @@ __device__ inline bool eliminate(const warp_group& warp, double* matrix, unsigne
   for (; j + panel < columns; j += panel) {
     const panel_pivots<panel> pivots(matrix + std::size_t{j} * stride + j, stride);
     if (!pivots.good) return false;
-    subtract_panel<rows_in_hand>(grid, matrix, columns, j, pivots);
+    subtract_panel<rows_in_hand>(grid, matrix, columns, j,
+                                 own_panel{matrix + std::size_t{j} * stride, stride, j, pivots});
     warp.sync();
     write_panel(matrix, columns, j, pivots);
   }
@@ -171,6 +184,15 @@ struct panel_rows {
         factors(memory + panel * (matrix_columns + 1)),
         good(memory + 2 * panel * (matrix_columns + 1)),
         columns(matrix_columns + 1) {}
+
+  __device__ void factors_of(unsigned row, double (&values)[panel]) const {
+#pragma unroll
+    for (unsigned s = 0; s < panel; ++s) values[s] = factors[s * columns + row];
+  }
+  __device__ void multiples_of(unsigned column, double (&values)[panel]) const {
+#pragma unroll
+    for (unsigned s = 0; s < panel; ++s) values[s] = rows[s * columns + column];
+  }
 };
 
 // Eliminates `Count` columns from each other, a thread for each column of their rows.
@@ -207,46 +229,6 @@ __device__ inline void write_panel(const block_group& block, double* matrix, uns
     for (unsigned s = 0; s < count; ++s) {
       const double* const source = column == j + s ? from.factors : from.rows;
       matrix[std::size_t{j + s} * stride + column] = source[s * from.columns + column];
-    }
-  }
-}
-
-// Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time.
-template <unsigned Rows>
-__device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned columns, unsigned j,
-                               const panel_rows& from) {
-  const unsigned stride = matrix_stride(columns);
-  for (unsigned first = j + panel + grid.row; first < columns; first += Rows * grid.rows) {
-    double factors[Rows][panel];
-#pragma unroll
-    for (unsigned r = 0; r < Rows; ++r) {
-#pragma unroll
-      for (unsigned s = 0; s < panel; ++s) {
-        factors[r][s] = from.factors[s * from.columns + min(first + r * grid.rows, columns - 1)];
-      }
-    }
-    for (unsigned column = grid.column; column <= columns; column += grid.columns) {
-      // Columns between the panel and a row's diagonal hold nothing yet; here that is so for all rows in hand.
-      if (column - grid.column >= j + panel && column - grid.column + grid.columns <= first) continue;
-      const bool inside = column >= j && column < j + panel;
-      double values[Rows];
-#pragma unroll
-      for (unsigned r = 0; r < Rows; ++r) {
-        const unsigned i = first + r * grid.rows;
-        values[r] = inside || i >= columns ? 0 : matrix[std::size_t{i} * stride + column];
-      }
-#pragma unroll
-      for (unsigned s = 0; s < panel; ++s) {
-        const double multiple = from.rows[s * from.columns + column];
-#pragma unroll
-        for (unsigned r = 0; r < Rows; ++r) values[r] -= factors[r][s] * multiple;
-      }
-#pragma unroll
-      for (unsigned r = 0; r < Rows; ++r) {
-        const unsigned i = first + r * grid.rows;
-        const bool wanted = i < columns && (column < j + panel || column >= i);
-        if (wanted) matrix[std::size_t{i} * stride + column] = values[r];
-      }
     }
   }
 }

@@ -6,10 +6,11 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 #include <shoal/gmm/cuda/large_frame_layout.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_problem.hpp>
-#include <shoal/gmm/cuda/large_tuning.hpp>
+#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -57,31 +58,22 @@ class large_accumulator final : public device_accumulator<float> {
 
   void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
            cudaStream_t stream) override {
-    if (piece.share_first % cuda::piece_unit != 0 || reinterpret_cast<std::uintptr_t>(piece.rows) % 16 != 0) {
-      throw bad_argument(
-          fmt::format("a piece begins at row {} of its share, which is not a multiple of {}, or is not "
-                      "aligned to 16 bytes",
-                      piece.share_first, cuda::piece_unit));
-    }
+    large::check_piece(piece);
     const large::problem mixture = large::with(problem_, parameters);
-    for (std::size_t first = 0; first < piece.count; first += problem_.chunk_rows) {
-      large::chunk rows;
-      rows.rows = piece.rows + first * layout_.columns();
-      rows.weights = piece.weights == nullptr ? nullptr : piece.weights + first;
-      rows.share_first = piece.share_first + first;
-      rows.count = static_cast<int>(std::min(problem_.chunk_rows, piece.count - first));
-      large::expectation(mixture, rows, stream);
-      // Which of two works depends on the mixture.
-      if (problem_.frame_lanes > 0) large::moments_frame(mixture, rows, stream);
-      if (large::team_warps(problem_.groups) == 1) {
-        large::moments_warp(mixture, rows, stream);
-      } else {
-        large::moments_team(mixture, rows, stream);
-      }
-      large::far_responsibilities(mixture, rows, stream);
-      large::far_moments(mixture, rows, stream);
-      large::add_likelihood(mixture, rows, stream);
-    }
+    large::for_each_chunk<large::chunk>(piece, layout_.columns(), problem_.chunk_rows,
+                                        [&](const large::chunk& rows, std::size_t /*first*/) {
+                                          large::expectation(mixture, rows, stream);
+                                          // Which of two works depends on the mixture.
+                                          if (problem_.frame_lanes > 0) large::moments_frame(mixture, rows, stream);
+                                          if (large::team_warps(problem_.groups) == 1) {
+                                            large::moments_warp(mixture, rows, stream);
+                                          } else {
+                                            large::moments_team(mixture, rows, stream);
+                                          }
+                                          large::far_responsibilities(mixture, rows, stream);
+                                          large::far_moments(mixture, rows, stream);
+                                          large::add_likelihood(mixture, rows, stream);
+                                        });
   }
 
   void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
@@ -102,19 +94,13 @@ class large_accumulator final : public device_accumulator<float> {
     const std::size_t size = frame_sums_size(problem_.columns, problem_.components);
     const auto rows = static_cast<int>(problem_.chunk_rows);
     const int by_memory = std::max(1, static_cast<int>(most_lane_bytes / (size * sizeof(double))));
-    // As many lanes as fill the processors once, and sections as long as leave each lane some of a chunk.
+    // As many lanes as fill the processors once.
     problem_.frame_lanes = std::min(
         {std::max(1, static_cast<int>(shape.multiprocessors) / roles), rows / least_frame_section_rows, by_memory});
-    problem_.frame_section_rows = most_frame_section_rows;
-    while (problem_.frame_section_rows > least_frame_section_rows &&
-           rows / problem_.frame_section_rows < problem_.frame_lanes) {
-      problem_.frame_section_rows /= 2;
-    }
+    problem_.frame_section_rows =
+        static_cast<int>(section_rows_for(static_cast<std::size_t>(problem_.frame_lanes), problem_.chunk_rows,
+                                          least_frame_section_rows, most_frame_section_rows));
     const std::size_t terms = problem_.products == 3 ? 2 : 1;
-    const auto take = [](auto& buffer, std::size_t count) {
-      buffer.grow(count);
-      return buffer.data();
-    };
     problem_.placed_rows =
         take(placed_rows_, problem_.chunk_rows * terms * static_cast<std::size_t>(placed_columns(problem_.columns)));
     problem_.placed_responsibilities =
@@ -137,16 +123,23 @@ class large_accumulator final : public device_accumulator<float> {
 }  // namespace
 
 bool takes_large_accumulator(const accumulator_shape& shape) {
-  return shape.layout.has_matrices() && shape.layout.columns() > 8 && shape.layout.columns() <= large::most_columns &&
-         shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
+  return shape.layout.has_matrices() && shape.layout.columns() >= least_large_columns &&
+         shape.layout.columns() <= large::most_columns && shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
+}
+
+bool prefers_large_accumulator(const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns();
+  return columns >= least_first_columns &&
+         shape.layout.components() * columns * columns * columns >= least_first_numbers &&
+         shape.share_rows >= shape.multiprocessors * least_first_rows && takes_large_accumulator(shape);
 }
 
 std::unique_ptr<device_accumulator<float>> make_large_accumulator(const accumulator_shape& shape) {
   if (!takes_large_accumulator(shape)) {
     throw bad_argument(fmt::format(
-        "the kernels for many columns take full and tied covariances of 9 to {} columns on a GPU with enough shared "
+        "the kernels for many columns take full and tied covariances of {} to {} columns on a GPU with enough shared "
         "memory for a block; this mixture has {} columns, and a block may have {} bytes",
-        large::most_columns, shape.layout.columns(), shape.shared_bytes));
+        least_large_columns, large::most_columns, shape.layout.columns(), shape.shared_bytes));
   }
   return std::make_unique<large_accumulator>(shape);
 }

@@ -18,4 +18,7 @@ std::unique_ptr<device_accumulator<float>> make_large_accumulator(const accumula
 /// Whether make_large_accumulator takes the shape.
 bool takes_large_accumulator(const accumulator_shape& shape);
 
+/// Whether it is faster there than kernels for few columns.
+bool prefers_large_accumulator(const accumulator_shape& shape);
+
 }  // namespace shoal::gmm

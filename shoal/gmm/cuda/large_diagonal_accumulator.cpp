@@ -6,25 +6,29 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_problem.hpp>
-#include <shoal/gmm/cuda/large_tuning.hpp>
 
 namespace shoal::gmm {
 namespace {
 
 using namespace large_diagonal;
+using large::take;
 
 constexpr std::size_t least_section_rows = 512;
+// Of the kernel for rows that are summed one by one: mostly there is nothing to do, and many blocks cost more than a
+// few.
+constexpr std::size_t most_own_blocks = 2048;
 
 class large_diagonal_accumulator final : public device_accumulator<float> {
  public:
   explicit large_diagonal_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
-        has_products_(has_products()),
+        has_products_(large::has_products()),
         expectation_(problem_) {
-    // As many lanes as fill the processors once, and sections as long as leave each lane some of a chunk.
+    // As many lanes as fill the processors once.
     const auto features = static_cast<std::size_t>(problem_.features);
     const std::size_t parts = static_cast<std::size_t>(problem_.tiles) * features;
     const std::size_t padded = static_cast<std::size_t>(problem_.tiles) * tile_components;
@@ -33,20 +37,19 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
     const std::size_t lanes =
         std::min({std::max<std::size_t>(1, shape.multiprocessors / parts), problem_.chunk_rows / least_section_rows,
                   std::max<std::size_t>(1, large::most_lane_bytes / lane_bytes)});
-    std::size_t section = cuda::piece_unit;
-    while (section > least_section_rows && problem_.chunk_rows / section < lanes) section /= 2;
+    const std::size_t own_lanes = std::min(lanes, std::max<std::size_t>(1, most_own_blocks / layout_.components()));
     problem_.lanes = static_cast<int>(lanes);
-    problem_.section_rows = static_cast<int>(section);
+    problem_.section_rows =
+        static_cast<int>(large::section_rows_for(lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
+    problem_.own_lanes = static_cast<int>(own_lanes);
+    problem_.own_section_rows =
+        static_cast<int>(large::section_rows_for(own_lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
 
-    const auto take = [](auto& buffer, std::size_t size) {
-      buffer.grow(size);
-      return buffer.data();
-    };
     const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
     problem_.columns_by_rows =
         take(columns_by_rows_, features * terms * problem_.chunk_rows * static_cast<std::size_t>(problem_.width));
     problem_.sums = take(sums_, lanes * padded * sums);
-    problem_.own_sums = take(own_sums_, lanes * layout_.components() * (1 + 2 * layout_.columns()));
+    problem_.own_sums = take(own_sums_, own_lanes * layout_.components() * (1 + 2 * layout_.columns()));
     problem_.likelihood = take(likelihood_, static_cast<std::size_t>(likelihood_lanes * likelihood_sums));
   }
 
@@ -60,30 +63,21 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
 
   void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
            cudaStream_t stream) override {
-    if (piece.share_first % cuda::piece_unit != 0 || reinterpret_cast<std::uintptr_t>(piece.rows) % 16 != 0) {
-      throw bad_argument(
-          fmt::format("a piece begins at row {} of its share, which is not a multiple of {}, or is not "
-                      "aligned to 16 bytes",
-                      piece.share_first, cuda::piece_unit));
-    }
+    large::check_piece(piece);
     const problem mixture = with(problem_, parameters);
-    for (std::size_t first = 0; first < piece.count; first += problem_.chunk_rows) {
-      chunk rows;
-      rows.rows = piece.rows + first * layout_.columns();
-      rows.weights = piece.weights == nullptr ? nullptr : piece.weights + first;
-      rows.share_first = piece.share_first + first;
-      rows.count = static_cast<int>(std::min(problem_.chunk_rows, piece.count - first));
-      // Which of them work depends on the mixture.
-      if (has_products_) {
-        expectation(mixture, rows, stream);
-        refine(mixture, rows, stream);
-        moments(mixture, rows, stream);
-      }
-      expectation_apart(mixture, rows, stream);
-      far_responsibilities(mixture, rows, stream);
-      far_moments(mixture, rows, stream);
-      add_likelihood(mixture, rows, stream);
-    }
+    large::for_each_chunk<chunk>(piece, layout_.columns(), problem_.chunk_rows,
+                                 [&](const chunk& rows, std::size_t /*first*/) {
+                                   // Which of them work depends on the mixture.
+                                   if (has_products_) {
+                                     expectation(mixture, rows, stream);
+                                     refine(mixture, rows, stream);
+                                     moments(mixture, rows, stream);
+                                   }
+                                   expectation_apart(mixture, rows, stream);
+                                   far_responsibilities(mixture, rows, stream);
+                                   far_moments(mixture, rows, stream);
+                                   add_likelihood(mixture, rows, stream);
+                                 });
   }
 
   void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
@@ -105,7 +99,7 @@ bool takes_large_diagonal_accumulator(const accumulator_shape& shape) {
   problem widest;
   widest.steps = most_columns / step_size;
   return !shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
-         (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
+         (!large::has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
 std::unique_ptr<device_accumulator<float>> make_large_diagonal_accumulator(const accumulator_shape& shape) {

@@ -27,24 +27,9 @@ struct shared_tile {
   float offset[part][batch];
   double likelihoods[threads / 32];
   double weights[threads / 32];
+  float greatest[tile_rows];  // terms
   unsigned far[tile_rows / 32];
   int greatest_weight;
-};
-
-// What a thread knows of a row while the components pass by, its sixteenth of them. In bits.
-struct row_state {
-  float greatest = -INFINITY;
-  float sum = 0;
-  float norm = INFINITY;  // ‖y‖² under the component of the greatest term
-
-  // A term that is −∞ (an empty component) or not a number (a ‖y‖² out of range) is beyond what counts.
-  __device__ void add(float term, float its_norm, float its_sum = 1) {
-    if (!(term > -INFINITY)) return;
-    const float most = fmaxf(greatest, term);
-    sum = sum * power_of_two(greatest - most) + its_sum * power_of_two(term - most);
-    if (term > greatest) norm = its_norm;
-    greatest = most;
-  }
 };
 
 __device__ void load_part(const problem& mixture, const chunk& rows, int first, int batch_first, int column,
@@ -99,6 +84,18 @@ __device__ void find_norms(const problem& mixture, const chunk& rows, int first,
   }
 }
 
+// Says which of the tile's terms count.
+__device__ void keep_terms(const problem& mixture, int first, const shared_tile& shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int in_tile = thread % tile_rows;
+  const float least = shared.greatest[in_tile] - wide_margin(mixture);
+  for (int k = thread / tile_rows; k < mixture.components; k += threads / tile_rows) {
+    const bool counts = mixture.terms[term_place(mixture.tiles, k, first + in_tile)] >= least;
+    const unsigned mask = __ballot_sync(~0U, counts);
+    if (thread % 32 == 0) mixture.kept[kept_place(mixture.components, k, first + in_tile)] = mask;
+  }
+}
+
 __global__ void __launch_bounds__(threads, 2)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != no_frame) return;
@@ -110,7 +107,7 @@ __global__ void __launch_bounds__(threads, 2)
   const int down = thread / 16;
   if (thread < tile_rows / 32) shared.far[thread] = 0;
   if (thread == 0) shared.greatest_weight = 0;
-  row_state state[own_rows];
+  exact_state state[own_rows];  // a sixteenth of the components
   for (int batch_first = 0; batch_first < mixture.components; batch_first += batch) {
     float norms[own_rows][own_components];
     find_norms(mixture, rows, first, batch_first, shared, norms);
@@ -131,7 +128,7 @@ __global__ void __launch_bounds__(threads, 2)
   double weights = 0;
 #pragma unroll
   for (int r = 0; r < own_rows; ++r) {
-    row_state& own = state[r];
+    exact_state& own = state[r];
     for (int distance = 1; distance < 16; distance *= 2) {
       const float term = __shfl_xor_sync(~0U, own.greatest, distance);
       const float norm = __shfl_xor_sync(~0U, own.norm, distance);
@@ -143,6 +140,7 @@ __global__ void __launch_bounds__(threads, 2)
     const int row = first + in_tile;
     const bool inside = row < rows.count;
     const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);
+    shared.greatest[in_tile] = inside ? own.greatest : INFINITY;  // no term of rows beyond the last counts
     const bool near = own.norm <= far_norm;
     const bool counts = inside && near && weight > 0;
     const double log_density = write_row(mixture, row, own.greatest, log2f(own.sum), weight, counts);
@@ -158,6 +156,7 @@ __global__ void __launch_bounds__(threads, 2)
     shared.weights[thread / 32] = weights;
   }
   __syncthreads();
+  keep_terms(mixture, first, shared);
   if (thread < tile_rows / 32) mixture.far_masks[first / 32 + thread] = shared.far[thread];
   if (thread != 0) return;
   double2 sum = make_double2(0, 0);
@@ -166,8 +165,7 @@ __global__ void __launch_bounds__(threads, 2)
     sum.y += shared.weights[i];
   }
   mixture.tile_sums[blockIdx.x] = sum;
-  const float greatest = __int_as_float(shared.greatest_weight);
-  mixture.exponents[blockIdx.x] = greatest > 0 ? ilogbf(greatest) : 0;
+  write_exponent(mixture, static_cast<int>(blockIdx.x), shared.greatest_weight);
 }
 
 }  // namespace

@@ -176,8 +176,7 @@ struct tile_constants {
 // Takes in a tile of components: scores [4 i + 2 half + which] of component 8 i + 2 t + which.
 template <bool Spherical>
 __device__ void take_tile(const problem& mixture, int tile, const tile_constants<Spherical>& constants,
-                          float (&scores)[64], const float (&common)[2], const float (&norm)[2], int row,
-                          row_state (&state)[2]) {
+                          float (&scores)[64], const float (&norm)[2], int row, row_state (&state)[2]) {
   const int t = static_cast<int>(threadIdx.x) % 4;
   const int first = tile * tile_components + 2 * t;
   float most[2] = {-INFINITY, -INFINITY};
@@ -191,7 +190,7 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         float& score = scores[4 * i + 2 * half + which];
-        score += constant + common[half];
+        score += constant;
         if constexpr (Spherical) {
           score = fmaf(which == 0 ? constants.norm_factor[i].x : constants.norm_factor[i].y, norm[half], score);
         }
@@ -220,6 +219,63 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
   }
 }
 
+// The same in a wide frame: leaves the terms that may matter when all components have passed, and says which they are.
+template <bool Spherical>
+__device__ void take_wide_tile(const problem& mixture, int tile, const tile_constants<Spherical>& constants,
+                               float (&scores)[64], const float (&common)[2], const float (&norm)[2], int row,
+                               float (&greatest)[2]) {
+  const int t = static_cast<int>(threadIdx.x) % 4;
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+      const float constant = which == 0 ? constants.constant[i].x : constants.constant[i].y;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float& score = scores[4 * i + 2 * half + which];
+        score += constant + common[half];
+        if constexpr (Spherical) {
+          score = fmaf(which == 0 ? constants.norm_factor[i].x : constants.norm_factor[i].y, norm[half], score);
+        }
+        greatest[half] = fmaxf(greatest[half], score);
+      }
+    }
+  }
+  unsigned candidates[2] = {0, 0};
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    greatest[half] = fmaxf(greatest[half], __shfl_xor_sync(~0U, greatest[half], 1));
+    greatest[half] = fmaxf(greatest[half], __shfl_xor_sync(~0U, greatest[half], 2));
+    const float least = greatest[half] - wide_margin(mixture);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      if (scores[i / 2 * 4 + 2 * half + i % 2] >= least) candidates[half] |= 1U << i;
+    }
+    mixture.candidates[(static_cast<std::size_t>(row + half) * mixture.tiles + tile) * 4 + t] = candidates[half];
+  }
+  const unsigned either = candidates[0] | candidates[1];
+  if (either == 0) return;
+#pragma unroll
+  for (int i = 0; i < 32; ++i) {
+    if ((either >> i & 1) == 0) continue;
+    const int k = tile * tile_components + i / 2 * 8 + 2 * t + i % 2;
+    *reinterpret_cast<float2*>(mixture.terms + term_place(mixture.tiles, k, row)) =
+        make_float2(scores[i / 2 * 4 + i % 2], scores[i / 2 * 4 + 2 + i % 2]);
+  }
+}
+
+// The greatest term of a wide frame's rows, from which refine() goes on.
+__device__ void finish_wide_rows(const problem& mixture, const chunk& rows, int first, const float (&greatest)[2],
+                                 const tile_state& tile) {
+  const int thread = static_cast<int>(threadIdx.x);
+  if (thread % 4 < 2) {
+    const int in_tile = 16 * (thread / 32) + 2 * (thread % 32 / 4) + thread % 4;
+    const bool inside = first + in_tile < rows.count && tile.beyond[in_tile] == 0;
+    mixture.shifts[first + in_tile] = inside ? (thread % 4 == 0 ? greatest[0] : greatest[1]) : INFINITY;
+  }
+  if (thread == 0) write_exponent(mixture, first / tile_rows, tile.greatest_weight);
+}
+
 // Writes what a tile's rows have found.
 template <bool Spherical>
 __device__ void finish_rows(const problem& mixture, const chunk& rows, int first, row_state (&state)[2],
@@ -244,8 +300,7 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const int in_tile = pair + t;
     const int row = first + in_tile;
     const float weight = tile.weight[in_tile];
-    const bool wide = *mixture.arrangement == wide_frame;
-    const float common = wide ? 0.0F : tile.common[in_tile];  // else it is in the terms
+    const float common = tile.common[in_tile];
     const float log_sum = log2f(own.sum);
     const float density = (own.greatest + common) + log_sum;
     const float log_best = (own.greatest + common) / log2_of_e;
@@ -253,11 +308,8 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const bool inside = row < rows.count;
     const bool near = norm <= far_norm && tile.beyond[in_tile] == 0;
     const bool counts = inside && near && weight > 0;
-    // In a wide frame the row's greatest term is what refine() goes on from.
-    const bool apart = wide || mixture.log_sums != nullptr;
-    const float shift = apart ? own.greatest : own.greatest + (log_sum - log2f(weight));
-    const bool found = wide ? inside && tile.beyond[in_tile] == 0 : counts;
-    mixture.shifts[row] = found ? shift : INFINITY;
+    const float shift = mixture.log_sums != nullptr ? own.greatest : own.greatest + (log_sum - log2f(weight));
+    mixture.shifts[row] = counts ? shift : INFINITY;
     if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
     const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
     if (mixture.log_densities != nullptr && near) mixture.log_densities[row] = log_density;
@@ -282,8 +334,7 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     sum.y += tile.weights[i];
   }
   mixture.tile_sums[number] = sum;
-  const float greatest = __int_as_float(tile.greatest_weight);
-  mixture.exponents[number] = greatest > 0 ? ilogbf(greatest) : 0;
+  write_exponent(mixture, number, tile.greatest_weight);
 }
 
 template <int Steps, bool Spherical, int Products>
@@ -331,11 +382,12 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
       describe(shared_address(memory) + static_cast<unsigned>(group * group_bytes), row_stride);
   const unsigned long long others = describe(shared_address(stage_memory), row_stride);
   const float norm[2] = {state.norm[pair], state.norm[pair + 1]};
-  // What a row's terms have in common does not matter to responsibilities and would cost the terms digits; but those of
-  // a wide frame are to be compared with others.
+  // What a row's terms have in common does not matter to responsibilities and would cost the terms digits; only those
+  // of a wide frame, which are to be compared with others, have it.
   const bool wide = *mixture.arrangement == wide_frame;
-  const float common[2] = {wide ? state.common[pair] : 0.0F, wide ? state.common[pair + 1] : 0.0F};
+  const float common[2] = {state.common[pair], state.common[pair + 1]};
   row_state found[2];
+  float greatest[2] = {-1e30F, -1e30F};
   int stage = 0;
   unsigned round = 0;
   for (int tile = 0; tile < mixture.tiles; ++tile) {
@@ -371,8 +423,13 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
     }
     wait_for_products<0>();
     if (threadIdx.x % 32 == 0) arrive(state.empty + before);
-    take_tile<Spherical>(mixture, tile, constants, scores, common, norm, first + pair, found);
+    if (wide) {
+      take_wide_tile<Spherical>(mixture, tile, constants, scores, common, norm, first + pair, greatest);
+    } else {
+      take_tile<Spherical>(mixture, tile, constants, scores, norm, first + pair, found);
+    }
   }
+  if (wide) return finish_wide_rows(mixture, rows, first, greatest, state);
   finish_rows<Spherical>(mixture, rows, first, found, state);
 }
 

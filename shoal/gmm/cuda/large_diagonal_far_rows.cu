@@ -2,8 +2,8 @@
 // found again first, and all of them when there is no common frame.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
@@ -16,7 +16,6 @@ namespace shoal::gmm::large_diagonal {
 namespace {
 
 constexpr int threads = 128;
-constexpr int most_blocks = 2048;
 static_assert(threads >= most_columns);
 
 // ‖y‖² of one row by one warp.
@@ -80,71 +79,62 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-// A listed row: few of many, so that a section's are found together and then summed.
-struct listed_row {
-  float responsibility;
-  int row;
+// A section's rows that a component holds are listed, few of many, and then summed. A thread looks at 32 neighbours.
+struct listed_rows {
+  std::uint16_t row[32 * threads];  // in the section
+  float responsibility[threads];    // of those that are summed next
+  int counts[threads / 32];
 };
-// A thread looks at four neighbours.
-constexpr int listed_rows = 4 * threads;
+static_assert(32 * threads >= cuda::piece_unit);
 
-// The weighted responsibilities of the thread's rows of those from `begin` on; zero for rows that are not summed here.
-__device__ void find_responsibilities(const problem& mixture, int k, int row, int end, bool all, float (&found)[4]) {
-  found[0] = found[1] = found[2] = found[3] = 0;
-  if (row >= end) return;
-  const unsigned far = mixture.far_masks[row / 32] >> row % 32;
-  if (!all && (far & 15) == 0) return;
-  const float4 four = *reinterpret_cast<const float4*>(mixture.terms + term_place(mixture.tiles, k, row));
-  const float term[4] = {four.x, four.y, four.z, four.w};
-  const float4 shifts = *reinterpret_cast<const float4*>(mixture.shifts + row);
-  const float shift[4] = {shifts.x, shifts.y, shifts.z, shifts.w};
-  constexpr float negligible = static_cast<float>(negligible_log_ratio<float>) * log2_of_e;
-  const float least = static_cast<float>(mixture.exponents[row / tile_rows]) - negligible;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (row + i >= end) continue;
-    const float logarithm = term[i] - shift[i];
-    if (all && logarithm >= least) found[i] = exp2f(logarithm);
-    if ((far >> i & 1) != 0) found[i] = term[i];
-  }
-}
-
-// Lists the rows of `begin` to `end` that component k holds, in order; returns their number.
-__device__ int list_rows(const problem& mixture, int k, int begin, int end, bool all, listed_row* list) {
-  __shared__ int counts[threads / 32];
+// Lists, in order, the rows of a section from `begin` to `end` that component k may hold: far ones, and without a
+// common frame those whose terms count. Returns their number.
+__device__ int list_rows(const problem& mixture, int k, int begin, int end, bool all, listed_rows& list) {
   const int thread = static_cast<int>(threadIdx.x);
-  const int row = begin + 4 * thread;
-  float found[4];
-  find_responsibilities(mixture, k, row, end, all, found);
-  const bool any = found[0] > 0 || found[1] > 0 || found[2] > 0 || found[3] > 0;
-  if (__syncthreads_or(static_cast<int>(any)) == 0) return 0;
-  int before = 0;
-  int count = 0;
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    const unsigned mask = __ballot_sync(~0U, found[i] > 0);
-    before += __popc(mask & ((1U << thread % 32) - 1));
-    count += __popc(mask);
+  const int row = begin + 32 * thread;
+  unsigned found = 0;
+  if (row < end) {
+    found = mixture.far_masks[row / 32];
+    if (all) found |= mixture.kept[kept_place(mixture.components, k, row)];
   }
-  if (thread % 32 == 0) counts[thread / 32] = count;
+  // Also ends the reading of the list before.
+  if (__syncthreads_or(static_cast<int>(found != 0)) == 0) return 0;
+  const int own = __popc(found);
+  int before = own;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int other = __shfl_up_sync(~0U, before, distance);
+    if (thread % 32 >= distance) before += other;
+  }
+  if (thread % 32 == 31) list.counts[thread / 32] = before;
+  before -= own;
   __syncthreads();
-  count = 0;
+  int count = 0;
   for (int warp = 0; warp < threads / 32; ++warp) {
-    if (warp < thread / 32) before += counts[warp];
-    count += counts[warp];
+    if (warp < thread / 32) before += list.counts[warp];
+    count += list.counts[warp];
   }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) {
-    if (found[i] > 0) list[before++] = {found[i], row + i};
+  for (; found != 0; found &= found - 1) {
+    list.row[before++] = static_cast<std::uint16_t>(32 * thread + __ffs(static_cast<int>(found)) - 1);
   }
   __syncthreads();
   return count;
 }
 
+// The weighted responsibility of component k for a listed row.
+__device__ float responsibility_of(const problem& mixture, int k, int row) {
+  const float term = mixture.terms[term_place(mixture.tiles, k, row)];
+  if ((mixture.far_masks[row / 32] >> row % 32 & 1) != 0) return term;
+  constexpr float negligible = static_cast<float>(negligible_log_ratio<float>) * log2_of_e;
+  const float logarithm = term - mixture.shifts[row];
+  const float least = static_cast<float>(mixture.exponents[row / tile_rows]) - negligible;
+  return logarithm >= least ? exp2f(logarithm) : 0.0F;
+}
+
 // One component and lane by a block, a column to a thread, row after row.
-__device__ void add_lane(const problem& mixture, const chunk& rows, int k, int lane, bool all) {
-  __shared__ listed_row list[listed_rows];
+__device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool all) {
+  __shared__ listed_rows list;
   const int thread = static_cast<int>(threadIdx.x);
+  const int lane = static_cast<int>(blockIdx.y);
   const bool column = thread < mixture.columns;
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   double* const sums = mixture.own_sums + (static_cast<std::size_t>(lane) * mixture.components + k) * size;
@@ -152,25 +142,31 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, int l
   double weight = sums[0];
   double first = column ? sums[1 + thread] : 0.0;
   double second = column ? sums[1 + mixture.columns + thread] : 0.0;
-  const auto passed = static_cast<int>(rows.share_first / static_cast<std::size_t>(mixture.section_rows) %
-                                       static_cast<std::size_t>(mixture.lanes));
-  int section = lane >= passed ? lane - passed : lane - passed + mixture.lanes;
-  for (; section * mixture.section_rows < rows.count; section += mixture.lanes) {
-    const int end = min((section + 1) * mixture.section_rows, rows.count);
-    for (int begin = section * mixture.section_rows; begin < end; begin += listed_rows) {
-      const int count = list_rows(mixture, k, begin, end, all, list);
+  const int section_rows = mixture.own_section_rows;
+  const auto passed = static_cast<int>(rows.share_first / static_cast<std::size_t>(section_rows) %
+                                       static_cast<std::size_t>(mixture.own_lanes));
+  int section = lane >= passed ? lane - passed : lane - passed + mixture.own_lanes;
+  for (; section * section_rows < rows.count; section += mixture.own_lanes) {
+    const int begin = section * section_rows;
+    const int count = list_rows(mixture, k, begin, min(begin + section_rows, rows.count), all, list);
+    for (int done = 0; done < count; done += threads) {
+      const int some = min(threads, count - done);
+      if (thread < some) list.responsibility[thread] = responsibility_of(mixture, k, begin + list.row[done + thread]);
+      __syncthreads();
 #pragma unroll 4
-      for (int i = 0; i < count; ++i) {
-        const auto r = static_cast<double>(list[i].responsibility);
+      for (int i = 0; i < some; ++i) {
+        const auto r = static_cast<double>(list.responsibility[i]);
         weight += r;
         if (!column) continue;
-        const double difference =
-            static_cast<double>(rows.rows[static_cast<std::size_t>(list[i].row) * mixture.columns + thread]) - centre;
+        const auto row = static_cast<std::size_t>(begin + list.row[done + i]);
+        const double difference = static_cast<double>(rows.rows[row * mixture.columns + thread]) - centre;
         first = fma(r, difference, first);
         second = fma(r * difference, difference, second);
       }
+      __syncthreads();
     }
   }
+  // Every thread has read the weight.
   __syncthreads();
   if (thread == 0) sums[0] = weight;
   if (!column) return;
@@ -182,9 +178,7 @@ __global__ void __launch_bounds__(threads)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   const bool all = *mixture.arrangement != common_frame;
   if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.any_far == 0 && !all)) return;
-  for (int lane = static_cast<int>(blockIdx.y); lane < mixture.lanes; lane += static_cast<int>(gridDim.y)) {
-    add_lane(mixture, rows, static_cast<int>(blockIdx.x), lane, all);
-  }
+  add_lane(mixture, rows, static_cast<int>(blockIdx.x), all);
 }
 
 }  // namespace
@@ -195,9 +189,7 @@ void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_
 }
 
 void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  // Mostly there is nothing to do, and many blocks cost more than a few.
-  const int some = std::min(mixture.lanes, std::max(1, most_blocks / mixture.components));
-  const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(some));
+  const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.own_lanes));
   moments_kernel<<<grid, threads, 0, stream>>>(mixture, rows);
   cuda::check_launch("far_moments");
 }

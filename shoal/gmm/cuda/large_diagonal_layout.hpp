@@ -68,6 +68,8 @@ struct problem {
   int products = 3;  ///< of float16 terms for one of float32 grade; 1: of float16 terms alone
   int lanes = 0;
   int section_rows = 0;  ///< rows that a lane takes at a time; divides cuda::piece_unit
+  int own_lanes = 0;     ///< the same for rows that are summed one by one
+  int own_section_rows = 0;
   bool spherical = false;
   double negligible = negligible_log_ratio<float>;  ///< responsibilities below exp(−this) that are found again by
                                                     ///< themselves, as those of far rows are, are zero
@@ -103,8 +105,11 @@ struct problem {
   unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w
   double* scratch = nullptr;                 ///< [far_warps][K]
+  unsigned* candidates = nullptr;            ///< [chunk_rows][tiles][4] in a wide frame: which terms there are
+  unsigned* kept = nullptr;                  ///< by kept_place(), without a common frame: which terms count
   double* sums = nullptr;                    ///< [lanes][tiles · 128][sums_size] in the frame
-  double* own_sums = nullptr;    ///< [lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of far rows
+  double* own_sums = nullptr;  ///< [own_lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of rows that are
+                               ///< summed one by one: far ones, and all without a common frame
   int* any_far = nullptr;        ///< not zero: own_sums are not all zero
   double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
@@ -117,6 +122,18 @@ constexpr std::size_t term_place(int tiles, int k, int row) {
   const std::size_t block = static_cast<std::size_t>(row / block_rows) * tiles + k / tile_components;
   return block * (tile_components * block_rows) + k % tile_components * block_rows +
          (row % block_rows / 4 ^ k % 2 * 4) * 4 + row % 4;
+}
+
+/// In a wide frame a row has four words of candidates for each tile of components: which bit of which is component k.
+constexpr int candidate_word(int k) { return k / tile_components * 4 + k % 8 / 2; }
+constexpr int candidate_bit(int k) { return k % tile_components / 8 * 2 + k % 2; }
+constexpr int candidate_component(int word, int bit) {
+  return word / 4 * tile_components + bit / 2 * 8 + word % 4 * 2 + bit % 2;
+}
+
+/// Where the word of component k lies that has a bit for each of 32 rows: row `row` of a chunk and its neighbours.
+constexpr std::size_t kept_place(int components, int k, int row) {
+  return (static_cast<std::size_t>(row / tile_rows) * components + k) * (tile_rows / 32) + row % tile_rows / 32;
 }
 
 /// Sums of one component in the frame: Σ r z, Σ r z² by column (none when spherical), then Σ r and Σ r‖z‖².

@@ -75,7 +75,7 @@ __device__ double own_sum(const problem& mixture, int k, int place) {
   const double* const from = mixture.own_sums + static_cast<std::size_t>(k) * size + place;
   double sum = 0;
 #pragma unroll 8
-  for (int lane = 0; lane < mixture.lanes; ++lane) sum += from[lane * step];
+  for (int lane = 0; lane < mixture.own_lanes; ++lane) sum += from[lane * step];
   return sum;
 }
 

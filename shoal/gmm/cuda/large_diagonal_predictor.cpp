@@ -1,10 +1,11 @@
 // Predictions of diagonal and spherical mixtures on one GPU, by tensor cores.
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/device_predictor.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 #include <shoal/gmm/cuda/large_diagonal_kernels.hpp>
 #include <shoal/gmm/cuda/large_diagonal_problem.hpp>
 #include <shoal/gmm/cuda/score_lanes.hpp>
@@ -18,7 +19,7 @@ class large_diagonal_predictor final : public device_predictor<float> {
  public:
   large_diagonal_predictor(const predictor_shape& shape, cudaStream_t stream)
       : sizes_(sizes_of(shape.layout, 3, shape.most_rows)),
-        has_products_(has_products()),
+        has_products_(large::has_products()),
         expectation_(sizes_),
         log_densities_(sizes_.chunk_rows),
         log_sums_(sizes_.chunk_rows),
@@ -36,33 +37,26 @@ class large_diagonal_predictor final : public device_predictor<float> {
   }
 
   void add(const cuda::device_piece<float>& piece, const prediction<float>& out, cudaStream_t stream) override {
-    const auto columns = static_cast<std::size_t>(sizes_.columns);
-    for (std::size_t first = 0; first < piece.count; first += sizes_.chunk_rows) {
-      chunk rows;
-      rows.rows = piece.rows + first * columns;
-      rows.share_first = piece.share_first + first;
-      rows.count = static_cast<int>(std::min(sizes_.chunk_rows, piece.count - first));
-      // Which of them work depends on the mixture.
-      if (has_products_) {
-        expectation(mixture_, rows, stream);
-        refine(mixture_, rows, stream);
-      }
-      expectation_apart(mixture_, rows, stream);
-      far_responsibilities(mixture_, rows, stream);
-      rows.weights = piece.weights == nullptr ? nullptr : piece.weights + first;  // which count in the score alone
-      write_predictions(mixture_, rows, beginning_at(out, first), score_.tiles(), stream);
-      score_.add(rows.share_first, static_cast<std::size_t>(rows.count), stream);
-    }
+    large::for_each_chunk<chunk>(piece, static_cast<std::size_t>(sizes_.columns), sizes_.chunk_rows,
+                                 [&](chunk& rows, std::size_t first) { add_chunk(rows, first, out, stream); });
   }
 
   score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
 
  private:
-  prediction<float> beginning_at(const prediction<float>& out, std::size_t row) const {
-    const auto components = static_cast<std::size_t>(sizes_.components);
-    return {out.labels == nullptr ? nullptr : out.labels + row,
-            out.probabilities == nullptr ? nullptr : out.probabilities + row * components,
-            out.log_density == nullptr ? nullptr : out.log_density + row};
+  void add_chunk(chunk& rows, std::size_t first, const prediction<float>& out, cudaStream_t stream) {
+    const float* const weights = std::exchange(rows.weights, nullptr);  // which count in the score alone
+    // Which of them work depends on the mixture.
+    if (has_products_) {
+      expectation(mixture_, rows, stream);
+      refine(mixture_, rows, stream);
+    }
+    expectation_apart(mixture_, rows, stream);
+    far_responsibilities(mixture_, rows, stream);
+    rows.weights = weights;
+    write_predictions(mixture_, rows, large::beginning_at(out, first, static_cast<std::size_t>(sizes_.components)),
+                      score_.tiles(), stream);
+    score_.add(rows.share_first, static_cast<std::size_t>(rows.count), stream);
   }
 
   problem sizes_;
@@ -80,7 +74,7 @@ bool takes_large_diagonal_predictor(const predictor_shape& shape) {
   problem widest;
   widest.steps = most_columns / step_size;
   return !shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
-         (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
+         (!large::has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
 std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,

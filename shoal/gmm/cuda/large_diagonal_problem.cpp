@@ -1,30 +1,17 @@
 #include <shoal/gmm/cuda/large_diagonal_problem.hpp>
 
-#include <algorithm>
-
-#include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/cuda/large_tuning.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 
 namespace shoal::gmm::large_diagonal {
+
+using large::take;
+
 namespace {
 
 // Elements of a chunk are counted in 32 bits.
 constexpr std::size_t most_chunk_rows = std::size_t{1} << 20;
 
-template <class Element>
-Element* take(cuda::device_buffer<Element>& buffer, std::size_t size) {
-  buffer.grow(size);
-  return buffer.data();
-}
-
 }  // namespace
-
-bool has_products() {
-  int device = 0, major = 0;
-  cuda::check(cudaGetDevice(&device), "name the device");
-  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "describe the device");
-  return major == 9;
-}
 
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows) {
   problem sizes;
@@ -36,10 +23,8 @@ problem sizes_of(const statistics_layout& layout, int products, std::size_t most
   sizes.products = products;
   sizes.spherical = layout.type() == covariance_type::spherical;
   sizes.features = sizes.spherical ? 1 : 2;
-  const auto padded = static_cast<std::size_t>(sizes.tiles * tile_components);
-  const std::size_t units = std::max<std::size_t>(1, (most_rows + cuda::piece_unit - 1) / cuda::piece_unit);
-  const std::size_t chunk_units = std::max(large::chunk_terms / padded / cuda::piece_unit, std::size_t{1});
-  sizes.chunk_rows = std::min(std::min(units, chunk_units) * cuda::piece_unit, most_chunk_rows);
+  sizes.chunk_rows =
+      large::chunk_rows_for(static_cast<std::size_t>(sizes.tiles * tile_components), most_rows, most_chunk_rows);
   return sizes;
 }
 
@@ -74,6 +59,8 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.norms = take(norms_, mixture.spherical ? mixture.chunk_rows : 1);
   mixture.exponents = take(exponents_, mixture.chunk_rows / tile_rows);
   mixture.far_masks = take(far_masks_, mixture.chunk_rows / 32);
+  mixture.candidates = take(candidates_, mixture.chunk_rows * static_cast<std::size_t>(4 * mixture.tiles));
+  mixture.kept = take(kept_, mixture.chunk_rows / 32 * static_cast<std::size_t>(mixture.components));
   mixture.tile_sums = take(tile_sums_, mixture.chunk_rows / tile_rows);
   mixture.scratch = take(scratch_, static_cast<std::size_t>(far_warps * mixture.components));
   mixture.any_far = take(any_far_, 1);

@@ -11,9 +11,6 @@
 
 namespace shoal::gmm::large_diagonal {
 
-/// Whether the current GPU multiplies by four warps at a time; on others no frame is used.
-bool has_products();
-
 /// The sizes of a mixture and of the chunks in which `most_rows` rows pass.
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 
@@ -34,7 +31,7 @@ class expectation_buffers {
   cuda::device_buffer<float> mean_curve_, constants_, own_constants_, norm_factors_, terms_, shifts_, norms_;
   cuda::device_buffer<int> arrangement_, exponents_, any_far_;
   cuda::device_buffer<std::uint16_t> operands_;
-  cuda::device_buffer<unsigned> far_masks_;
+  cuda::device_buffer<unsigned> far_masks_, candidates_, kept_;
   cuda::device_buffer<double2> tile_sums_;
   cuda::device_buffer<double> scratch_;
 };

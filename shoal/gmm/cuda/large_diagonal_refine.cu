@@ -13,90 +13,129 @@
 namespace shoal::gmm::large_diagonal {
 namespace {
 
-// A thread looks at every 16th component of four rows of a block.
-constexpr int parts = 16;
-constexpr int row_groups = block_rows / 4;
-constexpr int block_threads = parts * row_groups;
-constexpr int threads = block_threads * (tile_rows / block_rows);
+constexpr int warps = 16;
+constexpr int threads = 32 * warps;
+static_assert(threads >= tile_rows);
 
-// What is known of a row, in bits.
-struct row_state {
-  float greatest = -INFINITY;
-  float sum = 0;
-  float norm = INFINITY;  // ‖y‖² under the component of the greatest term
+// A row, its columns over the threads of a warp.
+struct row_columns {
+  float x[most_columns / 32];
 
-  __device__ void add(float term, float its_norm, float its_sum = 1) {
-    if (!(term > -INFINITY)) return;
-    const float most = fmaxf(greatest, term);
-    sum = sum * power_of_two(greatest - most) + its_sum * power_of_two(term - most);
-    if (term > greatest) norm = its_norm;
-    greatest = most;
+  __device__ row_columns(const float* row, int columns) {
+#pragma unroll
+    for (int i = 0; i < most_columns / 32; ++i) {
+      const int j = 32 * i + static_cast<int>(threadIdx.x) % 32;
+      x[i] = j < columns ? row[j] : 0.0F;
+    }
+  }
+
+  // ‖y‖² under component k, which all threads ask for together.
+  __device__ float norm(const problem& mixture, int k) const {
+    const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
+    float norm = 0;
+#pragma unroll
+    for (int i = 0; i < most_columns / 32; ++i) {
+      const int j = 32 * i + static_cast<int>(threadIdx.x) % 32;
+      if (j >= mixture.columns) continue;
+      const float y = fmaf(x[i] - mixture.centres[start + j], mixture.factors[start + j], mixture.offsets[start + j]);
+      norm = fmaf(y, y, norm);
+    }
+    for (int distance = 16; distance > 0; distance /= 2) norm += __shfl_xor_sync(~0U, norm, distance);
+    return norm;
+  }
+
+  // The same of each thread for a component of its own.
+  __device__ float own_norm(const problem& mixture, int k) const {
+    const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
+    float norm = 0;
+#pragma unroll
+    for (int i = 0; i < most_columns / 32; ++i) {
+      const int some = min(32, mixture.columns - 32 * i);
+#pragma unroll 4
+      for (int j = 0; j < some; ++j) {
+        const std::size_t at = start + 32 * i + j;
+        const float difference = __shfl_sync(~0U, x[i], j) - mixture.centres[at];
+        const float y = fmaf(difference, mixture.factors[at], mixture.offsets[at]);
+        norm = fmaf(y, y, norm);
+      }
+    }
+    return norm;
   }
 };
 
-// ‖y‖² of one row by one warp.
-__device__ float norm_of(const problem& mixture, int k, const float* row) {
-  const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
-  float norm = 0;
-  for (int j = static_cast<int>(threadIdx.x) % 32; j < mixture.columns; j += 32) {
-    const float y = fmaf(row[j] - mixture.centres[start + j], mixture.factors[start + j], mixture.offsets[start + j]);
-    norm = fmaf(y, y, norm);
+// From so many components on that matter for a row among 32, each thread finds one's distance by itself.
+constexpr int many_components = 8;
+
+// Finds the terms of one row that matter again, by one warp, and keeps them.
+__device__ exact_state refine_row(const problem& mixture, const chunk& rows, int row) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const int words = 4 * mixture.tiles;
+  exact_state own;
+  const float least = mixture.shifts[row] - wide_margin(mixture);
+  if (!(least < INFINITY)) return own;  // beyond the last row, or out of the frame's range
+  const row_columns columns(rows.rows + static_cast<std::size_t>(row) * mixture.columns, mixture.columns);
+  // Few words are cut, so that all threads have some of them.
+  const int cuts = words <= 4 ? 8 : (words <= 8 ? 4 : (words <= 16 ? 2 : 1));
+  const int bits = 32 / cuts;
+  const unsigned own_bits = ~0U >> (32 - bits) << lane % cuts * bits;
+  for (int begin = 0; begin < words; begin += bits) {
+    const int word = begin + lane / cuts;
+    unsigned left = word < words ? mixture.candidates[static_cast<std::size_t>(row) * words + word] & own_bits : 0;
+    while (__any_sync(~0U, left != 0)) {
+      int k = 0;
+      bool matters = false;
+      if (left != 0) {
+        k = candidate_component(word, __ffs(static_cast<int>(left)) - 1);
+        matters = mixture.terms[term_place(mixture.tiles, k, row)] >= least;
+        left &= left - 1;
+      }
+      const unsigned some = __ballot_sync(~0U, matters);
+      float norm = 0;
+      if (__popc(some) >= many_components) {
+        norm = columns.own_norm(mixture, k);
+      } else {
+        for (unsigned rest = some; rest != 0; rest &= rest - 1) {
+          const int source = __ffs(static_cast<int>(rest)) - 1;
+          const float its_norm = columns.norm(mixture, __shfl_sync(~0U, k, source));
+          if (lane == source) norm = its_norm;
+        }
+      }
+      if (!matters) continue;
+      const float exact = fmaf(norm, -0.5F, mixture.log_constants[k]) * log2_of_e;
+      own.add(exact, norm);
+      mixture.terms[term_place(mixture.tiles, k, row)] = exact;
+      atomicOr(mixture.kept + kept_place(mixture.components, k, row), 1U << row % 32);
+    }
   }
-  for (int distance = 16; distance > 0; distance /= 2) norm += __shfl_xor_sync(~0U, norm, distance);
-  return norm;
+  for (int distance = 16; distance > 0; distance /= 2) {
+    const float term = __shfl_xor_sync(~0U, own.greatest, distance);
+    const float norm = __shfl_xor_sync(~0U, own.norm, distance);
+    const float sum = __shfl_xor_sync(~0U, own.sum, distance);
+    own.add(term, norm, sum);
+  }
+  return own;
 }
 
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != wide_frame) return;
-  __shared__ row_state states[parts][tile_rows];
+  __shared__ exact_state states[tile_rows];
   __shared__ double likelihoods[tile_rows / 32];
   __shared__ double weights[tile_rows / 32];
   const int first = static_cast<int>(blockIdx.x) * tile_rows;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
-  const int part = thread % block_threads / row_groups;
-  // Four neighbours in memory are four rows; which ones depends on whether the component is odd, as its part is.
-  const int in_tile = thread / block_threads * block_rows + (thread % row_groups ^ part % 2 * 4) * 4;
-  // A term this far below its row's greatest, in bits, counts as nothing, whatever the products' errors are: with
-  // large::wide_squared_distance they are less than a bit each.
-  const float negligible = static_cast<float>(mixture.negligible) * log2_of_e + 2;
-  float least[4];
-#pragma unroll
-  for (int i = 0; i < 4; ++i) least[i] = mixture.shifts[first + in_tile + i] - negligible;
-  row_state own[4];
-  // Those that fill up the last tile have terms of −∞.
-  for (int k = part; k < mixture.tiles * tile_components; k += parts) {
-    float* const at = mixture.terms + term_place(mixture.tiles, k, first + in_tile);
-    const float4 four = *reinterpret_cast<const float4*>(at);
-    const float term[4] = {four.x, four.y, four.z, four.w};
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      // A far row's least is infinite, and it has none here.
-      const bool matters = term[i] >= least[i];
-      unsigned left = __ballot_sync(~0U, matters);
-      for (; left != 0; left &= left - 1) {
-        const int source = __ffs(static_cast<int>(left)) - 1;
-        const int its_k = __shfl_sync(~0U, k, source);
-        const int its_row = __shfl_sync(~0U, first + in_tile + i, source);
-        const float norm = norm_of(mixture, its_k, rows.rows + static_cast<std::size_t>(its_row) * mixture.columns);
-        if (lane == source) {
-          const float exact = fmaf(norm, -0.5F, mixture.log_constants[k]) * log2_of_e;
-          own[i].add(exact, norm);
-          at[i] = exact;
-        }
-      }
-    }
+  // The words of this tile's rows are neighbours.
+  unsigned* const kept = mixture.kept + kept_place(mixture.components, 0, first);
+  for (int i = thread; i < tile_rows / 32 * mixture.components; i += threads) kept[i] = 0;
+  __syncthreads();
+  for (int in_tile = thread / 32; in_tile < tile_rows; in_tile += warps) {
+    const exact_state own = refine_row(mixture, rows, first + in_tile);
+    if (lane == 0) states[in_tile] = own;
   }
-#pragma unroll
-  for (int i = 0; i < 4; ++i) states[part][in_tile + i] = own[i];
   __syncthreads();
   if (thread < tile_rows) {
-    row_state all = states[0][thread];
-    for (int other = 1; other < parts; ++other) {
-      const row_state& state = states[other][thread];
-      all.add(state.greatest, state.norm, state.sum);
-    }
+    const exact_state& all = states[thread];
     const int row = first + thread;
     const bool inside = row < rows.count;
     const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);

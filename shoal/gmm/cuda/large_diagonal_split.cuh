@@ -44,6 +44,34 @@ __device__ inline float power_of_two(float exponent) {
 inline constexpr float log2_of_e = 1.44269504088896341F;
 inline constexpr double ln_2 = 0.693147180559945309417;
 
+// In a wide frame a term so far below its row's greatest, in bits, counts as nothing, whatever the products' errors
+// are: with large::wide_squared_distance they are less than a bit each.
+__device__ inline float wide_margin(const problem& mixture) {
+  return static_cast<float>(mixture.negligible) * log2_of_e + 2;
+}
+
+// What is known of a row whose terms are found one by one, in bits.
+struct exact_state {
+  float greatest = -INFINITY;
+  float sum = 0;
+  float norm = INFINITY;  // ‖y‖² under the component of the greatest term
+
+  // A term that is −∞ (an empty component) or not a number (a ‖y‖² out of range) is beyond what counts.
+  __device__ void add(float term, float its_norm, float its_sum = 1) {
+    if (!(term > -INFINITY)) return;
+    const float most = fmaxf(greatest, term);
+    sum = sum * power_of_two(greatest - most) + its_sum * power_of_two(term - most);
+    if (term > greatest) norm = its_norm;
+    greatest = most;
+  }
+};
+
+// The exponent of a tile's greatest weight, given as the bits that integers compare.
+__device__ inline void write_exponent(const problem& mixture, int tile, int greatest_weight) {
+  const float greatest = __int_as_float(greatest_weight);
+  mixture.exponents[tile] = greatest > 0 ? ilogbf(greatest) : 0;
+}
+
 // Writes what was found of a row whose terms have nothing in common beside them: the greatest of them and log₂ of
 // their sum beside it. A row that does not count, a far or weightless one, has no shift. Returns ln p(x).
 __device__ inline double write_row(const problem& mixture, int row, float greatest, float log_sum, float weight,

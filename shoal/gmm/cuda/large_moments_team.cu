@@ -26,7 +26,11 @@ constexpr int team_bytes(int groups) {
   return sums_bytes(groups) + list_bytes + 2 * split_size(groups) * static_cast<int>(sizeof(column_terms<Products>));
 }
 
-__device__ void team_wait(int team) { asm volatile("bar.sync %0, %1;" ::"r"(team + 1), "n"(32 * warps) : "memory"); }
+// Warps of a team run two pieces of code. Beside others, compute-sanitizer's synccheck takes the aligned form of this
+// instruction, bar.sync, for one that all of a block's threads must run; both take as long.
+__device__ void team_wait(int team) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(team + 1), "n"(32 * warps) : "memory");
+}
 
 // The tiles on and above the diagonal are cut into two triangles on the diagonal and two halves of the square between
 // them, one for each warp. There are two shapes, so that the warps share two pieces of code: four would not fit into
@@ -276,13 +280,13 @@ struct part {
 };
 
 template <int Groups, int Width, int Products, bool Diagonal>
-__device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k, bool works,
+__device__ void run_part(const problem& mixture, const chunk& rows, int team, int number, int k,
                          unsigned char* memory) {
   part<Groups, Width, Products, Diagonal> own(mixture, rows, team, number, k, memory);
   const int lane = static_cast<int>(blockIdx.y);
   const int thread = static_cast<int>(threadIdx.x) % (32 * warps);
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.components + k) * sums_size(Groups);
-  for (int i = thread; i < sums_size(Groups); i += 32 * warps) own.sums[i] = works ? kept[i] : 0.0;
+  for (int i = thread; i < sums_size(Groups); i += 32 * warps) own.sums[i] = kept[i];
   team_wait(team);
   const float* const terms = mixture.terms + k * mixture.chunk_rows;
   const auto passed = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
@@ -291,7 +295,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
     own.add_section(terms, section * section_rows);
   }
   team_wait(team);
-  for (int i = thread; works && i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];
+  for (int i = thread; i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];
 }
 
 template <int Groups, int Width, int Products>
@@ -302,18 +306,15 @@ __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(con
   const int warp = static_cast<int>(threadIdx.x) / 32;
   const int teams = static_cast<int>(blockDim.x) / (32 * warps);
   const int team = warp / warps;
-  // A team without a component goes along with another one's and keeps nothing, so that both run the same barriers.
-  // compute-sanitizer's synccheck still calls the teams' own barriers, which count their threads, divergent.
-  const int wanted = static_cast<int>(blockIdx.x) * teams + team;
-  const bool works = wanted < mixture.components;
-  const int k = works ? wanted : mixture.components - 1;
+  const int k = static_cast<int>(blockIdx.x) * teams + team;
+  if (k >= mixture.components) return;
   unsigned char* const own = reinterpret_cast<unsigned char*>(memory) + team * team_bytes<Products>(Groups);
   // Parts differ in work; the second team takes them the other way round, so that the processors' shares even out.
   const int number = (warp + 2 * team) % warps;
   if (number < 2) {
-    run_part<Groups, Width, Products, true>(mixture, rows, team, number, k, works, own);
+    run_part<Groups, Width, Products, true>(mixture, rows, team, number, k, own);
   } else {
-    run_part<Groups, Width, Products, false>(mixture, rows, team, number, k, works, own);
+    run_part<Groups, Width, Products, false>(mixture, rows, team, number, k, own);
   }
 }
 

@@ -1,10 +1,11 @@
 // Predictions of full and tied mixtures on one GPU, by tensor cores.
-#include <algorithm>
+#include <utility>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/device_predictor.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 #include <shoal/gmm/cuda/large_kernels.hpp>
 #include <shoal/gmm/cuda/large_problem.hpp>
 #include <shoal/gmm/cuda/score_lanes.hpp>
@@ -33,28 +34,21 @@ class large_predictor final : public device_predictor<float> {
   }
 
   void add(const cuda::device_piece<float>& piece, const prediction<float>& out, cudaStream_t stream) override {
-    const auto columns = static_cast<std::size_t>(sizes_.columns);
-    for (std::size_t first = 0; first < piece.count; first += sizes_.chunk_rows) {
-      chunk rows;
-      rows.rows = piece.rows + first * columns;
-      rows.share_first = piece.share_first + first;
-      rows.count = static_cast<int>(std::min(sizes_.chunk_rows, piece.count - first));
-      expectation(mixture_, rows, stream);
-      far_responsibilities(mixture_, rows, stream);
-      rows.weights = piece.weights == nullptr ? nullptr : piece.weights + first;  // which count in the score alone
-      write_predictions(mixture_, rows, beginning_at(out, first), score_.tiles(), stream);
-      score_.add(rows.share_first, static_cast<std::size_t>(rows.count), stream);
-    }
+    for_each_chunk<chunk>(piece, static_cast<std::size_t>(sizes_.columns), sizes_.chunk_rows,
+                          [&](chunk& rows, std::size_t first) { add_chunk(rows, first, out, stream); });
   }
 
   score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
 
  private:
-  prediction<float> beginning_at(const prediction<float>& out, std::size_t row) const {
-    const auto components = static_cast<std::size_t>(sizes_.components);
-    return {out.labels == nullptr ? nullptr : out.labels + row,
-            out.probabilities == nullptr ? nullptr : out.probabilities + row * components,
-            out.log_density == nullptr ? nullptr : out.log_density + row};
+  void add_chunk(chunk& rows, std::size_t first, const prediction<float>& out, cudaStream_t stream) {
+    const float* const weights = std::exchange(rows.weights, nullptr);  // which count in the score alone
+    expectation(mixture_, rows, stream);
+    far_responsibilities(mixture_, rows, stream);
+    rows.weights = weights;
+    write_predictions(mixture_, rows, beginning_at(out, first, static_cast<std::size_t>(sizes_.components)),
+                      score_.tiles(), stream);
+    score_.add(rows.share_first, static_cast<std::size_t>(rows.count), stream);
   }
 
   problem sizes_;

@@ -1,9 +1,6 @@
 #include <shoal/gmm/cuda/large_problem.hpp>
 
-#include <algorithm>
-
-#include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/cuda/large_tuning.hpp>
+#include <shoal/gmm/cuda/large_chunks.hpp>
 
 namespace shoal::gmm::large {
 namespace {
@@ -11,20 +8,7 @@ namespace {
 // Elements of a chunk are counted in 32 bits.
 constexpr std::size_t most_chunk_rows = std::size_t{1} << 22;
 
-template <class Element>
-Element* take(cuda::device_buffer<Element>& buffer, std::size_t size) {
-  buffer.grow(size);
-  return buffer.data();
-}
-
 }  // namespace
-
-bool has_products() {
-  int device = 0, major = 0;
-  cuda::check(cudaGetDevice(&device), "name the device");
-  cuda::check(cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device), "describe the device");
-  return major == 9;
-}
 
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows) {
   problem sizes;
@@ -34,9 +18,7 @@ problem sizes_of(const statistics_layout& layout, int products, std::size_t most
   sizes.width = vector_width(sizes.groups, layout.columns());
   sizes.products = products;
   sizes.tied = layout.type() == covariance_type::tied;
-  const std::size_t units = std::max<std::size_t>(1, (most_rows + cuda::piece_unit - 1) / cuda::piece_unit);
-  const std::size_t chunk_units = std::max(chunk_terms / layout.components() / cuda::piece_unit, std::size_t{1});
-  sizes.chunk_rows = std::min(std::min(units, chunk_units) * cuda::piece_unit, most_chunk_rows);
+  sizes.chunk_rows = chunk_rows_for(layout.components(), most_rows, most_chunk_rows);
   return sizes;
 }
 

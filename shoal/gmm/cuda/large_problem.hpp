@@ -10,9 +10,6 @@
 
 namespace shoal::gmm::large {
 
-/// Whether the current GPU multiplies by four warps at a time.
-bool has_products();
-
 /// The sizes of a mixture and of the chunks in which `most_rows` rows pass.
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 

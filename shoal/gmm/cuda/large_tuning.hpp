@@ -1,16 +1,8 @@
-// Sizes and thresholds of the kernels for many columns (large_*), with what was measured for each on an NVIDIA H200 by
-// bench/ladder/gmm_large, in milliseconds for (rows, columns, components).
+// Sizes of the kernels for many columns (large_*) and how far their sums are exact, with what was measured for each on
+// an NVIDIA H200 by bench/ladder/gmm_large, in milliseconds for (rows, columns, components).
 #pragma once
 
-#include <cstddef>
-
 namespace shoal::gmm::large {
-
-/// Terms of so many rows and components are kept at a time: 128 MiB, so that kernels are long beside the gaps between
-/// them.
-inline constexpr std::size_t chunk_terms = std::size_t{1} << 25;
-/// Most memory of the lanes.
-inline constexpr std::size_t most_lane_bytes = std::size_t{256} << 20;
 
 // ---- full and tied ----
 
@@ -33,10 +25,6 @@ constexpr float most_frame_distance(int products) { return products == 3 ? 16 : 
 /// deviations may differ by.
 constexpr float most_moments_distance(int products) { return products == 3 ? 6 : 4; }
 inline constexpr int most_moments_ratio = 5;
-/// From so many components on moments are taken about that centre: (2¹⁹, 32, 16) takes 0.543 with it and 0.438 without,
-/// with 24 components 0.600 and 0.601, (2¹⁹, 54, 32) 1.475 and 1.767, (2²⁰, 32, 64) 1.94 and 2.72. With one product
-/// (2¹⁹, 32, 16) takes 0.322 and 0.326, (2¹⁹, 54, 16) 0.596 and 0.711, (2²⁰, 32, 64) 1.09 and 1.87.
-constexpr int least_moments_components(int products) { return products == 3 ? 24 : 16; }
 
 // ---- diag and spherical ----
 

@@ -11,7 +11,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 #include <shoal/gmm/cuda/small_parts.cuh>
-#include <shoal/gmm/cuda/tuning.hpp>
+#include <shoal/gmm/cuda/small_tuning.hpp>
 
 namespace shoal::gmm {
 namespace small {

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <shoal/gmm/cuda/device_accumulator.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
+#include <shoal/gmm/cuda/small_tuning.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/tuning.hpp>
 

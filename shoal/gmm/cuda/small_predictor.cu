@@ -8,8 +8,8 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/large_predict.cuh>
 #include <shoal/gmm/cuda/posterior.cuh>
-#include <shoal/gmm/cuda/prediction_tuning.hpp>
 #include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm {
 namespace {

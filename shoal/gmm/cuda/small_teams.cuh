@@ -12,7 +12,7 @@
 #include <shoal/gmm/cuda/small_kernel.hpp>
 #include <shoal/gmm/cuda/small_parts.cuh>
 #include <shoal/gmm/cuda/small_teams.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
+#include <shoal/gmm/cuda/small_tuning.hpp>
 
 namespace shoal::gmm {
 namespace small {

@@ -14,6 +14,7 @@
 #include <shoal/execution/cuda/early_start.hpp>
 #include <shoal/gmm/cuda/small_kernel.hpp>
 #include <shoal/gmm/cuda/small_teams.hpp>
+#include <shoal/gmm/cuda/small_tuning.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 

@@ -1,4 +1,5 @@
-// Sizes and thresholds of the mixture kernels on GPUs, with what was measured for each on an NVIDIA H200.
+// Which kernel takes which shape of a mixture on a GPU, with what was measured for each on an NVIDIA H200, in
+// milliseconds for (rows, columns, components). small_tuning.hpp and large_tuning.hpp have the kernels' sizes.
 #pragma once
 
 #include <cstddef>
@@ -7,69 +8,37 @@
 
 namespace shoal::gmm {
 
-// ---- few columns (small_*) ----
-
-/// float32 products of such values stay in range; rows beyond are done in float64.
-inline constexpr float most_extent = 1e18F;
-
-/// Most sums of each thread that pass through shared memory at a time when a group ends.
-template <class Scalar>
-inline constexpr int most_flushed_sums = sizeof(Scalar) == 4 ? 48 : 12;
-
-/// What a kernel asks of a multiprocessor's 65,536 registers: so many blocks of so many threads.
-struct small_registers {
-  int threads;
-  int blocks;
-  int rows;  ///< rows of a thread at a time in the expectation step, which share the parameters that it loads
-};
-
-/// `words` registers hold a thread's sums during all of a group; the expectation step needs as many for its rows and
-/// what it loads.
-constexpr small_registers registers_for(int words) {
-  if (words <= 10) return {256, 3, 2};
-  if (words <= 45) return {256, 2, 2};
-  if (words <= 78) return {384, 1, 2};
-  return {256, 1, 1};
-}
-
-/// Blocks have a multiple of so many threads: registers are given to so many at a time. Two blocks of 256 take 0.091 ms
-/// at (2²⁰, 8, 10), four of 128 0.094.
-inline constexpr std::size_t small_thread_unit = 128;
-
-/// What beginning and ending a group costs, in rows. (46,800, 8, 8) takes 0.0120 ms with a group of 373 rows for each
-/// multiprocessor and 0.0136 with two of 179, whose lanes take longer to merge.
-inline constexpr double group_cost_rows = 48;
-
-/// How much longer a group takes, for its rows, when there are fewer of them than blocks that a multiprocessor could
-/// run at once: float64 diagonal (2¹⁸, 8, 10) takes 0.0375 ms with one for each multiprocessor and 0.0338 with two.
-inline constexpr double lone_block = 1.05;
-
-/// How a block of two teams is cut: threads that compute responsibilities, of `rows` rows at a time, and threads that
-/// sum the moments of `components` components.
-struct team_sizes {
-  int rows;
-  int expectation_threads;
-  int moment_threads;
-  int components;
-  int moment_unroll;  ///< rows that a thread of the moments has in hand
-};
-
-/// The sums alone take, in float32 at 2²⁰ rows and 10 components, with these sizes and with one team
-/// (small_accumulate): 8 columns, full 0.072 and 0.087 ms, diagonal 0.044 and 0.058, spherical 0.041 and 0.058; full
-/// with 12 columns 0.136 and 0.217, with 16 columns 0.234 and 0.349. At 8 columns full covariances take 0.087 with 128
-/// + 256 threads and 0.091 with 256 + 128; 0.082 with two rows of a thread at a time.
-constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
-  if (type != covariance_type::full) return {4, 256, 128, 2, 2};
-  if (columns <= 8) return {4, 256, 256, 1, 2};
-  if (columns <= 12) return {4, 128, 256, 1, 2};
-  return {4, 128, 128, 1, 1};
-}
-
 /// Two teams are faster from so many rows for each multiprocessor and so many components on: accumulate and merge take,
 /// with two and with one, 0.0116 and 0.0122 ms at (46,800, 8, 8), 0.0169 and 0.0181 at (131,072, 8, 8) and 0.0239 and
 /// 0.0267 at (200,000, 8, 10), but 0.0139 and 0.0137 with diagonal covariances at (131,072, 8, 10), and with full ones
 /// 0.0429 and 0.0422 at (2²⁰, 8, 3), where a stage is soon done; 0.0449 and 0.0527 at (2²⁰, 8, 5).
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
+
+/// Full and tied mixtures of so many columns may take the kernels for many columns, if those for few do not take them.
+/// Of fewer columns tensor cores would have padding to multiply: at (2²⁰, 8, 10) their log-densities alone take 0.123,
+/// and a whole pass of the kernels for few columns 0.077.
+inline constexpr std::size_t least_large_columns = 9;
+
+/// They take them first when there are so many columns, so many numbers K·d³ and so many rows for each multiprocessor:
+/// with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16 components) 0.494 and 0.439, (16, 24)
+/// 0.770 and 0.625, tied 0.856 and 0.653, where components lie apart 0.770 and 0.466, (16, 40) 1.33 and 0.98, (15, 24)
+/// 0.670 and 0.603, (13, 32) 0.668 and 0.647, but (15, 16) 0.424 and 0.457, (14, 20) 0.519 and 0.564, (12, 48) 0.988
+/// and 1.004, (9, 100) 1.34 and 1.90; 200,000 rows (16, 24) 0.178 and 0.204.
+inline constexpr std::size_t least_first_columns = 13;
+inline constexpr std::size_t least_first_numbers = std::size_t{1} << 16;
+inline constexpr std::size_t least_first_rows = 3000;
+
+/// From so many components on moments of full and tied mixtures are taken about the centre that all share: (2¹⁹, 32,
+/// 16) takes 0.543 with it and 0.438 without, with 24 components 0.600 and 0.601, (2¹⁹, 54, 32) 1.475 and 1.767, (2²⁰,
+/// 32, 64) 1.94 and 2.72. With one product (2¹⁹, 32, 16) takes 0.322 and 0.326, (2¹⁹, 54, 16) 0.596 and 0.711, (2²⁰,
+/// 32, 64) 1.09 and 1.87.
+constexpr int least_moments_components(int products) { return products == 3 ? 24 : 16; }
+
+/// Columns, and numbers of all components' means, up to which predictions of diagonal and spherical mixtures find each
+/// row's distances twice and leave tensor cores alone: labels of (2²⁰, 8, 10) take 0.240 ms, and 0.481 by tensor cores,
+/// which take as long for any numbers up to 16 columns and 128 components.
+inline constexpr int most_small_prediction_columns = 32;
+inline constexpr std::size_t most_small_prediction_numbers = 256;
 
 }  // namespace shoal::gmm

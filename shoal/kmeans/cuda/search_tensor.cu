@@ -243,7 +243,7 @@ __device__ void search_rows(const tensor_arguments& in) {
   if (threadIdx.x == 0) {
     for (int s = 0; s < in.stages; ++s) {
       make_barrier(full + s, 1);
-      make_barrier(empty + s, groups);
+      make_barrier(empty + s, 4 * groups);
     }
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
   }
@@ -343,7 +343,11 @@ __device__ void search_rows(const tensor_arguments& in) {
         for (int s = 0; s < rows.steps; ++s) multiply<Precision>(scores, rows.values[s], described + s * (256 >> 4));
         end_products();
         wait_for_products<0>();
-        if (!all_stay && threadIdx.x % 128 == 0) arrive(empty + stage);
+        if (!all_stay) {
+          // Each warp has read the norms of centroids by itself.
+          __syncwarp();
+          if (lane == 0) arrive(empty + stage);
+        }
         if (++stage == in.stages) stage = 0, ++round;
 #pragma unroll
         for (int half = 0; half < 2; ++half) keys[half].take(scores, half, multiplier, t * positions);

@@ -137,6 +137,20 @@ TEST(LargeDiagonalAccumulator, AgreesWithFloat64AtEveryNumberOfRows) {
   }
 }
 
+// Small enough for compute-sanitizer's racecheck: in a frame, a wide one and none, two tiles of components, far rows.
+TEST(LargeDiagonalAccumulator, AgreesOnFewRowsInEveryFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    for (const double spread : {0.3, 10.0, 100.0}) {
+      const auto mixture = reference::random_model(type, 130, 40, spread, 5);
+      auto values = reference::random_rows<float>(mixture, 200, 40, 6);
+      values[7 * 40] = 30000;
+      check(mixture, values, some_weights(200, 4));
+      EXPECT_EQ(on_gpu(mixture, values).far_rows(), 1);
+    }
+  }
+}
+
 TEST(LargeDiagonalAccumulator, GivesEachRowItsLogDensity) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : types) {

@@ -107,6 +107,17 @@ TEST_F(SmallAccumulator, FarRowsAreDoneInDouble) {
   }
 }
 
+// Small enough for compute-sanitizer's racecheck.
+TEST_F(SmallAccumulator, FewRowsByEveryKernel) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t columns : {2, 8, 16}) {
+      check<float>(type, 600, columns, 10, true);
+      check<double>(type, 300, columns, 3, false);
+      check_far(type, 300, columns, 5, 31);
+    }
+  }
+}
+
 TEST_F(SmallAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
   for (const covariance_type type : checks::all_types) {
     const auto model = rounded_model(type, 4, 5, 2, 3);

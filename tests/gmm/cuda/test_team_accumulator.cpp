@@ -119,6 +119,16 @@ TEST_F(TeamAccumulator, FarRowsAreDoneInDouble) {
   }
 }
 
+// Small enough for compute-sanitizer's racecheck: both teams, with several stages of rows and far ones.
+TEST_F(TeamAccumulator, FewRowsByEveryKernel) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t columns : {3, 8, 12, 16}) {
+      check(type, 1500, columns, 5, true);
+      check_far(type, 300, columns, 5, 31);
+    }
+  }
+}
+
 TEST_F(TeamAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
   for (const covariance_type type : checks::all_types) {
     const auto model = rounded_model(type, 4, 5, 2, 3);

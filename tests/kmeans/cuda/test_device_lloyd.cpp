@@ -143,6 +143,36 @@ TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
   }
 }
 
+// Every search and every way to sum, on so few rows that compute-sanitizer's racecheck can follow: labels, sums, and
+// the centroids of two steps.
+TYPED_TEST(DeviceLloyd, FewRowsByEveryKernel) {
+  SHOAL_NEEDS_DEVICES(1);
+  struct shape {
+    std::size_t columns, clusters;
+  };
+  for (const shape& s :
+       {shape{2, 3}, shape{3, 100}, shape{16, 70}, shape{40, 130}, shape{100, 4}, shape{128, 65}, shape{130, 70}}) {
+    const auto made = clouds<TypeParam>(259, s.columns, 5, 2.5);
+    const std::vector<double> first = spread_rows(made.view(), s.clusters);
+    const std::string what = std::to_string(s.columns) + " columns, K = " + std::to_string(s.clusters);
+    expect_like_cpu(made, first, what);
+    kmeans::options options;
+    options.clusters = s.clusters;
+    options.init = kmeans::seeding::centroids;
+    options.centroids = first;
+    options.tolerance = 0;
+    options.max_iterations = 2;
+    const kmeans::model expected = kmeans::fit(made.view(), options).model;
+    on_device<TypeParam> data(made.view());
+    const auto stepper = kmeans::make_device_lloyd<TypeParam>(data.rows, data.context, s.clusters,
+                                                              [&](std::size_t) { return first; }, {});
+    stepper->seed(0);
+    for (int step = 0; step < 2; ++step) stepper->advance(1);
+    const std::vector<double> got = stepper->centroids();
+    for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected.centroids[i], 1e-5) << what;
+  }
+}
+
 TYPED_TEST(DeviceLloyd, TiesGoToTheLowestIndex) {
   SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {1, 2, 5, 16, 128}) {

@@ -62,52 +62,64 @@ double length(const std::vector<double>& of) {
   return std::sqrt(sum);
 }
 
+// Labels are nearest up to the rounding of factors.
+void check_labels(const rough& kind, std::size_t rows, std::size_t columns, std::size_t clusters, double offset) {
+  const auto made = clouds<float>(rows, columns, 5, 2.5, offset, columns + clusters);
+  const std::vector<double> centroids = spread_rows(made.view(), clusters);
+  const std::string what = std::string(shoal::precision_name(kind.products)) + ", " + std::to_string(columns) +
+                           " columns, K = " + std::to_string(clusters) + ", offset " + std::to_string(offset);
+  double inertia = 0, fact = 0;
+  const auto labels = labels_of(made, centroids, kind.products, inertia);
+  const auto nearest = labels_of(made, centroids, shoal::precision::float32, fact);
+  // Factors are of differences to the mean of the centroids.
+  std::vector<double> origin(columns);
+  for (std::size_t i = 0; i < centroids.size(); ++i) {
+    origin[i % columns] += centroids[i] / static_cast<double>(clusters);
+  }
+  const auto from_origin = [&](const auto* at) {
+    std::vector<double> shifted(columns);
+    for (std::size_t j = 0; j < columns; ++j) shifted[j] = static_cast<double>(at[j]) - origin[j];
+    return length(shifted);
+  };
+  double largest = 0;
+  for (std::size_t k = 0; k < clusters; ++k) largest = std::max(largest, from_origin(&centroids[k * columns]));
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < made.rows; ++i) {
+    ASSERT_GE(labels[i], 0) << what;
+    ASSERT_LT(labels[i], static_cast<std::int32_t>(clusters)) << what;
+    if (labels[i] == nearest[i]) continue;
+    ++different;
+    const float* row = &made.values[i * columns];
+    const auto distance = [&](std::int32_t k) {
+      return kmeans_reference::squared_distance(row, &centroids[static_cast<std::size_t>(k) * columns], columns);
+    };
+    // Two scores, each with two factors rounded, twice for squared distances; and as much again for sums.
+    const double magnitude = from_origin(row) * largest + largest * largest / 2;
+    ASSERT_LE(distance(labels[i]) - distance(nearest[i]), 2 * 4.1 * kind.unit * magnitude) << what << ", row " << i;
+  }
+  EXPECT_LE(static_cast<double>(different), kind.share * static_cast<double>(made.rows)) << what;
+  EXPECT_NEAR(inertia, fact, kind.inertia * fact) << what;
+}
+
 TEST(RoughProducts, LabelsAreNearestUpToTheRoundingOfFactors) {
   SHOAL_NEEDS_DEVICES(1);
   for (const rough& kind : kinds) {
     for (const std::size_t columns : {5, 16, 17, 32, 48, 64, 65, 100, 127, 128}) {
       for (const std::size_t clusters : {1, 9, 64, 65, 129, 300}) {
         for (const double offset : {0.0, 1e4}) {
-          const auto made = clouds<float>(4099, columns, 5, 2.5, offset, columns + clusters);
-          const std::vector<double> centroids = spread_rows(made.view(), clusters);
-          const std::string what = std::string(shoal::precision_name(kind.products)) + ", " + std::to_string(columns) +
-                                   " columns, K = " + std::to_string(clusters) + ", offset " + std::to_string(offset);
-          double inertia = 0, fact = 0;
-          const auto labels = labels_of(made, centroids, kind.products, inertia);
-          const auto nearest = labels_of(made, centroids, shoal::precision::float32, fact);
-          // Factors are of differences to the mean of the centroids.
-          std::vector<double> origin(columns);
-          for (std::size_t i = 0; i < centroids.size(); ++i) {
-            origin[i % columns] += centroids[i] / static_cast<double>(clusters);
-          }
-          const auto from_origin = [&](const auto* at) {
-            std::vector<double> shifted(columns);
-            for (std::size_t j = 0; j < columns; ++j) shifted[j] = static_cast<double>(at[j]) - origin[j];
-            return length(shifted);
-          };
-          double largest = 0;
-          for (std::size_t k = 0; k < clusters; ++k) largest = std::max(largest, from_origin(&centroids[k * columns]));
-          std::size_t different = 0;
-          for (std::size_t i = 0; i < made.rows; ++i) {
-            ASSERT_GE(labels[i], 0) << what;
-            ASSERT_LT(labels[i], static_cast<std::int32_t>(clusters)) << what;
-            if (labels[i] == nearest[i]) continue;
-            ++different;
-            const float* row = &made.values[i * columns];
-            const auto distance = [&](std::int32_t k) {
-              return kmeans_reference::squared_distance(row, &centroids[static_cast<std::size_t>(k) * columns],
-                                                        columns);
-            };
-            // Two scores, each with two factors rounded, twice for squared distances; and as much again for sums.
-            const double magnitude = from_origin(row) * largest + largest * largest / 2;
-            ASSERT_LE(distance(labels[i]) - distance(nearest[i]), 2 * 4.1 * kind.unit * magnitude)
-                << what << ", row " << i;
-          }
-          EXPECT_LE(static_cast<double>(different), kind.share * static_cast<double>(made.rows)) << what;
-          EXPECT_NEAR(inertia, fact, kind.inertia * fact) << what;
+          check_labels(kind, 4099, columns, clusters, offset);
+          if (HasFatalFailure()) return;
         }
       }
     }
+  }
+}
+
+// The same on so few rows that compute-sanitizer's racecheck can follow.
+TEST(RoughProducts, FewRowsOfEveryWidth) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const rough& kind : kinds) {
+    for (const std::size_t columns : {16, 40, 64, 100, 128}) check_labels(kind, 259, columns, 9, 0);
   }
 }
 
