@@ -17,7 +17,8 @@ std::size_t divided(std::size_t value, std::size_t by) { return (value + by - 1)
 
 }  // namespace
 
-chunk_plan make_device_chunk_plan(std::size_t share_rows, const statistics_layout& layout, const options& options) {
+chunk_plan make_device_chunk_plan(std::size_t share_rows, std::size_t gpus, const statistics_layout& layout,
+                                  const options& options) {
   const chunk_options& wanted = options.chunks;
   const bool keeps = options.algorithm != algorithm::stepwise;
   const std::size_t memory = wanted.memory == 0 ? usual_memory : wanted.memory;
@@ -33,7 +34,8 @@ chunk_plan make_device_chunk_plan(std::size_t share_rows, const statistics_layou
                                    wanted.superchunks));
   }
   const std::size_t units = divided(share_rows, cuda::piece_unit);
-  const std::size_t usual = keeps ? usual_device_superchunks(share_rows, layout.size()) : usual_device_steps;
+  const bool gpus_wait = gpus > 1 && options.algorithm == algorithm::incremental;
+  const std::size_t usual = keeps ? usual_device_superchunks(share_rows, layout.size(), gpus_wait) : usual_device_steps;
   const std::size_t superchunks =
       std::min(units, wanted.superchunks == 0 ? std::min(usual, affordable) : wanted.superchunks);
   chunk_plan plan;

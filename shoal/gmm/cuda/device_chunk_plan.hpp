@@ -16,7 +16,8 @@ namespace shoal::gmm {
 /// shares. Chunks begin at multiples of cuda::piece_unit, and what is kept is kept of superchunks. Throws bad_argument
 /// for chunks that cannot begin there, for more superchunks than a GPU steps through without the host, and when what
 /// was asked for would keep more bytes than options.chunks.memory.
-chunk_plan make_device_chunk_plan(std::size_t share_rows, const statistics_layout& layout, const options& options);
+chunk_plan make_device_chunk_plan(std::size_t share_rows, std::size_t gpus, const statistics_layout& layout,
+                                  const options& options);
 
 /// Those chunks as rows of a share. Neighbours are one range.
 std::vector<cuda::share_range> ranges_of(const chunk_plan& plan, std::span<const std::size_t> chunks);

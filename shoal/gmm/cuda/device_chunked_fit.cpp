@@ -29,7 +29,7 @@ statistics_layout layout_of(const device_fit_rows<Scalar>& fit) {
 
 template <class Scalar>
 chunk_plan plan_of(const device_fit_rows<Scalar>& fit) {
-  return make_device_chunk_plan(fit.rows.share_rows(0), layout_of(fit), fit.options);
+  return make_device_chunk_plan(fit.rows.share_rows(0), fit.rows.group().size(), layout_of(fit), fit.options);
 }
 
 }  // namespace

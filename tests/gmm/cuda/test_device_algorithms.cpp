@@ -390,12 +390,15 @@ void compare_with_one_thread(covariance_type type, std::size_t columns, std::siz
 TEST_F(DeviceBlockModels, OfOneBlockAreThoseOfOneThread) {
   for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
     for (const auto& [columns, components] : {std::pair{1, 1}, std::pair{2, 3}, std::pair{8, 5}, std::pair{16, 2}}) {
-      for (const bool weighted : {false, true}) {
-        compare_with_one_thread<double>(type, columns, components, weighted);
-        compare_with_one_thread<float>(type, columns, components, weighted);
-      }
+      compare_with_one_thread<double>(type, columns, components, false);
+      compare_with_one_thread<float>(type, columns, components, false);
     }
   }
+}
+
+TEST_F(DeviceBlockModels, TakeWeights) {
+  compare_with_one_thread<double>(covariance_type::full, 3, 2, true);
+  compare_with_one_thread<float>(covariance_type::diag, 2, 3, true);
 }
 
 TEST_F(DeviceBlockModels, EndNearBatchAndSettle) {
@@ -540,7 +543,7 @@ TEST_F(DeviceIncremental, RefusesCutsThatGpusCannotMake) {
   const shoal::gmm::statistics_layout layout(covariance_type::full, 3, 4);
   auto options = options_for(algorithm::incremental, 3, covariance_type::full);
   const auto message = [&] {
-    return fit_data::message_of([&] { shoal::gmm::make_device_chunk_plan(rows, layout, options); });
+    return fit_data::message_of([&] { shoal::gmm::make_device_chunk_plan(rows, 1, layout, options); });
   };
   options.chunks.rows = 5000;
   EXPECT_NE(message().find("multiple of 4096"), std::string::npos) << message();
