@@ -63,7 +63,7 @@ void time_iterations(const problem& size, const study_setting& setting, std::vec
   for (const auto type : {gmm::covariance_type::diag, gmm::covariance_type::full}) {
     const gmm::model start = random_start(rows, size.components, type, setting.seed, setting);
     for (const study_algorithm& algorithm : setting.algorithms) {
-      if (size.rows >= many_rows && algorithm.most_devices == 0) continue;
+      if (size.rows >= many_rows && algorithm.most_devices < 2) continue;
       for (const device_choice& device : places(algorithm, setting)) {
         gmm::options options = options_from(start, algorithm, setting);
         options.device = device;
