@@ -46,8 +46,8 @@ struct device_units {
 };
 
 /// The units of one row that a thread of search_tensor sees in a tile are a column of it: 16 of 64. Of a row and a part
-/// of the tiles, the least two of the columns' least scores, and where the first is: tile_group tiles have the same
-/// column 4 · (tile / tile_group) + column.
+/// of the tiles, the least two of the columns' least scores, and where the first is, the lowest of equals: tile_group
+/// tiles have the same column 4 · (tile / tile_group) + column.
 struct near_columns {
   float first = 0;
   float second = 0;
@@ -85,7 +85,7 @@ bool has_tensor_search(int device);
 /// Parts of the tiles that different blocks search for the same rows: count · parts is at most most_near_columns().
 int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors);
 constexpr std::size_t most_near_columns(std::size_t count, std::size_t multiprocessors) {
-  return count > 256 * multiprocessors ? count : 256 * multiprocessors;
+  return 4 * (count > 256 * multiprocessors ? count : 256 * multiprocessors);
 }
 void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,
                    std::size_t shared_bytes, cudaStream_t stream);

@@ -93,7 +93,7 @@ struct least_of_parts {
   int column = 0;
   __device__ void take(const near_columns& other) {
     second = fminf(fminf(second, other.second), fmaxf(first, other.first));
-    column = other.first < first ? other.column : column;
+    if (other.first < first || (other.first == first && other.column < column)) column = other.column;
     first = fminf(first, other.first);
   }
 };
