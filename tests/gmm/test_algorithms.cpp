@@ -211,8 +211,6 @@ TEST(Algorithm, OptionsThatDoNotSuitItAreNamed) {
   refused(
       algorithm::incremental, [](auto& o) { o.acceleration = gmm::acceleration::squarem; }, "squarem");
   refused(
-      algorithm::incremental, [](auto& o) { o.device.cuda = {0}; }, "incremental runs on the host");
-  refused(
       algorithm::incremental, [](auto& o) { o.chunks.threshold = 0.1; }, "asynchronous");
   refused(
       algorithm::asynchronous, [](auto& o) { o.chunks.threshold = -1; }, "chunks.threshold");
