@@ -68,8 +68,8 @@ HWY_INLINE auto sum_four(D d, V a, V b, V c, V e) {
   const hn::Repartition<double, D> wide;
   const auto ab = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
   const auto ce = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
-  return sum_blocks(d, hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)),
-                               hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce))));
+  return sum_blocks(
+      d, hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce))));
 }
 #endif
 
