@@ -12,7 +12,8 @@
 namespace shoal {
 
 template <class Scalar>
-void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
+                                 std::size_t rows) {
   clusters_ = clusters;
   columns_ = columns;
   panels_ = (clusters + panel - 1) / panel;
@@ -65,6 +66,7 @@ void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t 
   error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
   set_coarse();
   set_bytes();
+  cells_.set<Scalar>(centroids, clusters, columns, rows);
 }
 
 template <class Scalar>

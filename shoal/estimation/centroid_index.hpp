@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/estimation/centroid_cells.hpp>
 
 namespace shoal {
 
@@ -23,11 +25,14 @@ class centroid_index {
   static constexpr float coarse_range = 30000;    ///< the largest norm in coarse steps, of rows and of centroids
 
   centroid_index() = default;
-  /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite.
-  centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
-    set(centroids, clusters, columns);
+  /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite. Layouts that only
+  /// many rows are worth are left out when so few `rows` will be compared.
+  centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
+                 std::size_t rows = std::numeric_limits<std::size_t>::max()) {
+    set(centroids, clusters, columns, rows);
   }
-  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns);
+  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
+           std::size_t rows = std::numeric_limits<std::size_t>::max());
 
   std::size_t clusters() const { return clusters_; }
   std::size_t columns() const { return columns_; }
@@ -38,6 +43,8 @@ class centroid_index {
   const double* exact() const { return exact_.data(); }            ///< [ceil(K / exact_panel)][columns][exact_panel], c
   Scalar largest_norm() const { return largest_norm_; }            ///< largest ‖c′‖²
   Scalar error_factor() const { return error_factor_; }
+
+  const centroid_cells& cells() const { return cells_; }  ///< when there are any, the search for labels alone uses them
 
   /// True when rows are first compared with centroids that are rounded to 16 bits (coarse_search-inl.hpp).
   bool has_coarse() const { return coarse_step_ > 0; }
@@ -79,6 +86,7 @@ class centroid_index {
   aligned_buffer<float> byte_lengths_;
   aligned_buffer<Scalar> negated_rows_;
   std::size_t row_stride_ = 0;
+  centroid_cells cells_;
 };
 
 extern template class centroid_index<float>;

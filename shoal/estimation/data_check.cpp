@@ -87,6 +87,23 @@ template data_summary summarise(const check_statistics&, const row_source<double
 template data_summary check_data(const fold_context&, const row_source<float>&, const row_source<float>*, bool);
 template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
 
+template <class Scalar>
+void check_span(const data_summary& summary) {
+  constexpr bool narrow = sizeof(Scalar) == 4;
+  constexpr double widest = narrow ? 1e17 : 1e150;
+  for (std::size_t j = 0; j < summary.columns; ++j) {
+    const double span = summary.maximum[j] - summary.minimum[j];
+    if (span <= widest) continue;
+    throw bad_data(
+        fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "
+                    "column by a constant",
+                    j, span, widest, narrow ? "float32" : "float64", narrow ? "use float64 or " : ""));
+  }
+}
+
+template void check_span<float>(const data_summary&);
+template void check_span<double>(const data_summary&);
+
 namespace {
 
 template <class Scalar>

@@ -72,7 +72,7 @@ class host_passes final : public seeding_passes {
     batch& last = batches_.back();
     last.points.insert(last.points.end(), points.begin(), points.end());
     last.count += count;
-    if (count > 1) last.index.set(points, count, columns());
+    if (count > 1) last.index.set(points, count, columns(), data_.rows->rows());
     points_ += count;
   }
 

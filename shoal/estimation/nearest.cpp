@@ -1,5 +1,3 @@
-#include <cstdio>
-#include <cstdlib>
 #include <shoal/estimation/nearest.hpp>
 
 #include <algorithm>
@@ -16,6 +14,7 @@
 #include <hwy/highway.h>
 
 #include <shoal/estimation/byte_search-inl.hpp>
+#include <shoal/estimation/cell_search-inl.hpp>
 #include <shoal/estimation/coarse_search-inl.hpp>
 #include <shoal/estimation/row_panel-inl.hpp>
 
@@ -377,6 +376,7 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
 template <class T>
 void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
                        nearest_scratch<T>& scratch, T* others) {
+  if (index.cells().any() && others == nullptr) return find_nearest_in_cells(index.cells(), rows, labels);
   const hn::ScalableTag<T> d;
   const std::size_t width = panel_vectors * hn::Lanes(d);
   scratch.panel.grow(width * index.columns());

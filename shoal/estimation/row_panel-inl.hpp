@@ -7,7 +7,9 @@
 #endif
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <cstdint>
 
 #include <hwy/highway.h>
 
@@ -17,6 +19,59 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+
+// x[j] = column j of as many rows as a vector has lanes, which lie without gaps at `rows`. At most 4 columns.
+template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE void load_columns(D d, const T* rows, std::array<V, Columns>& x) {
+#if HWY_TARGET == HWY_SCALAR
+  for (std::size_t j = 0; j < Columns; ++j) x[j] = hn::LoadU(d, rows + j);
+#else
+  if constexpr (Columns == 1) {
+    x[0] = hn::LoadU(d, rows);
+  } else if constexpr (Columns == 2) {
+    hn::LoadInterleaved2(d, rows, x[0], x[1]);
+  } else if constexpr (Columns == 3) {
+    hn::LoadInterleaved3(d, rows, x[0], x[1], x[2]);
+  } else {
+    hn::LoadInterleaved4(d, rows, x[0], x[1], x[2], x[3]);
+  }
+#endif
+}
+
+// Numbers that are whole, such as labels.
+template <class D>
+HWY_INLINE void store_whole(D, hn::Vec<D> numbers, std::int32_t* to) {
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const hn::RebindToSigned<D> di;
+    hn::StoreU(hn::ConvertTo(di, numbers), di, to);
+  } else {
+    const hn::Rebind<std::int32_t, D> narrow;
+    hn::StoreU(hn::DemoteTo(narrow, numbers), narrow, to);
+  }
+}
+
+#if HWY_TARGET != HWY_SCALAR
+// The four lanes of the sum of a vector's 16-byte blocks.
+template <class D>
+HWY_INLINE auto sum_blocks(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// Sums of the lanes of four vectors of float32, in this order, in the four lanes of the result.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE auto sum_four(D d, V a, V b, V c, V e) {
+  const hn::Repartition<double, D> wide;
+  const auto ab = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  const auto ce = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
+  return sum_blocks(
+      d, hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce))));
+}
+#endif
 
 // Vectors of rows in one panel: with 4 centroids they make 12 accumulators, which hides the latency of a multiply-add
 // and leaves four of AVX2's sixteen registers for operands.

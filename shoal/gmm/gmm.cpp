@@ -21,23 +21,6 @@ using clock = std::chrono::steady_clock;
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-// Squares of differences must stay finite when as many as a block holds are summed in the scalar.
-template <class Scalar>
-constexpr double widest_span = sizeof(Scalar) == 4 ? 1e17 : 1e150;
-
-template <class Scalar>
-void check_span(const data_summary& summary) {
-  for (std::size_t j = 0; j < summary.columns; ++j) {
-    const double span = summary.maximum[j] - summary.minimum[j];
-    if (span <= widest_span<Scalar>) continue;
-    throw bad_data(
-        fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "
-                    "column by a constant",
-                    j, span, widest_span<Scalar>, sizeof(Scalar) == 4 ? "float32" : "float64",
-                    sizeof(Scalar) == 4 ? "use float64 or " : ""));
-  }
-}
-
 void check_row_count(const data_summary& summary, std::size_t components) {
   if (summary.positive_rows >= components) return;
   throw bad_data(fmt::format("{} components need at least {} rows of positive weight; the data have {}", components,

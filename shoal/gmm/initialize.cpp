@@ -54,7 +54,7 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   if (on.labelled) {
     return maximised(context, summary, options, on.labelled(layout, centres.centres, centroids), centres.centres);
   }
-  const centroid_index<Scalar> index(centroids, options.components, data.rows->columns());
+  const centroid_index<Scalar> index(centroids, options.components, data.rows->columns(), data.rows->rows());
   const responsibilities_function<Scalar> hard = [&index](const row_block<Scalar>& block, Scalar* responsibilities,
                                                           std::size_t stride) {
     thread_local nearest_scratch<Scalar> scratch;

@@ -76,53 +76,75 @@ HWY_INLINE std::size_t append_lanes(DI di, M mask, std::size_t first, std::int32
   }
 }
 
-// Adds each row to its cluster in float64, columns across the lanes. Only clusters k with k % members == rank are
-// touched, so that the members of a team can share a block without changing the order within a cluster.
-template <class T>
-HWY_INLINE void add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
-                              double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
-  const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(d);
+template <bool Sum, bool Measure, class D, class T>
+HWY_INLINE void add_columns(D d, const T* row, const double* centroid, double* sum, double weight,
+                            hn::Vec<D>& squares) {
+  const auto difference = hn::Sub(load_promoted(d, row), hn::LoadU(d, centroid));
+  const auto weighted = hn::Mul(difference, hn::Set(d, weight));
+  if constexpr (Sum) hn::StoreU(hn::Add(weighted, hn::LoadU(d, sum)), d, sum);
+  if constexpr (Measure) squares = hn::MulAdd(weighted, difference, squares);
+}
+
+// Adds rows to their clusters in float64, columns across the lanes: what fills no vector goes into one of half the
+// lanes, and so on. Sums Σ w‖x − c‖² beside it, in one vector of each width.
+template <class D, std::size_t Lanes = hn::MaxLanes(D())>
+struct row_adder {
+  hn::Vec<D> squares;
+  row_adder<hn::Half<D>> narrower;
+
+  HWY_INLINE row_adder() : squares(hn::Zero(D())) {}
+
+  template <bool Sum, bool Measure, class T>
+  HWY_INLINE void add(const T* HWY_RESTRICT row, const double* HWY_RESTRICT centroid, double* HWY_RESTRICT sum,
+                      double weight, std::size_t columns) {
+    const D d;
+    for (; columns >= Lanes; columns -= Lanes, row += Lanes, centroid += Lanes, sum += Sum ? Lanes : 0) {
+      add_columns<Sum, Measure>(d, row, centroid, sum, weight, squares);
+    }
+    if (columns > 0) narrower.template add<Sum, Measure>(row, centroid, sum, weight, columns);
+  }
+  HWY_INLINE double inertia() const { return sum_lanes(D(), squares) + narrower.inertia(); }
+};
+template <class D>
+struct row_adder<D, 1> {
+  hn::Vec<D> squares;
+
+  HWY_INLINE row_adder() : squares(hn::Zero(D())) {}
+
+  template <bool Sum, bool Measure, class T>
+  HWY_INLINE void add(const T* HWY_RESTRICT row, const double* HWY_RESTRICT centroid, double* HWY_RESTRICT sum,
+                      double weight, std::size_t columns) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      add_columns<Sum, Measure>(D(), row + j, centroid + j, sum + j, weight, squares);
+    }
+  }
+  HWY_INLINE double inertia() const { return hn::GetLane(squares); }
+};
+
+// Adds each row of a block to its cluster and returns Σ w‖x − c‖². Only clusters k with k % members == rank are
+// touched, so that the members of a team can share a block without changing the order within a cluster; then
+// `Measure` is false for them, and each measures whole blocks, for which `Sum` is false.
+template <bool Sum, bool Measure, class T>
+HWY_INLINE double add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
+                                double* weights, double* sums, std::size_t rank, std::size_t members) {
   const std::size_t columns = block.rows.columns();
+  row_adder<hn::ScalableTag<double>> adder;
   for (std::size_t i = 0; i < block.rows.rows(); ++i) {
     const auto k = static_cast<std::size_t>(labels[i]);
-    if (members > 1 && k % members != rank) continue;
+    if (Sum && !Measure && k % members != rank) continue;
     const double weight = block.weights == nullptr ? 1.0 : static_cast<double>(block.weights[i]);
-    const T* HWY_RESTRICT row = block.rows.row(i);
-    const double* HWY_RESTRICT centroid = centroids + k * columns;
-    double* HWY_RESTRICT sum = sums + k * columns;
-    const auto w = hn::Set(d, weight);
-    auto squares = hn::Zero(d);
-    std::size_t j = 0;
-    for (; j + lanes <= columns; j += lanes) {
-      const auto difference = hn::Sub(load_promoted(d, row + j), hn::LoadU(d, centroid + j));
-      squares = hn::MulAdd(difference, difference, squares);
-      hn::StoreU(hn::MulAdd(w, difference, hn::LoadU(d, sum + j)), d, sum + j);
-    }
-    double distance = columns < lanes ? 0.0 : sum_lanes(d, squares);
-    for (; j < columns; ++j) {
-      const double difference = static_cast<double>(row[j]) - centroid[j];
-      distance += difference * difference;
-      sum[j] += weight * difference;
-    }
-    weights[k] += weight;
-    distances[i] = distance;
+    adder.template add<Sum, Measure>(block.rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr,
+                                     weight, columns);
+    if constexpr (Sum) weights[k] += weight;
   }
+  return Measure ? adder.inertia() : 0.0;
 }
 
 template <class T>
-HWY_INLINE double weighted_sum_with(const double* values, const T* weights, std::size_t count) {
-  const hn::ScalableTag<double> d;
-  const std::size_t lanes = hn::Lanes(d);
-  auto sum = hn::Zero(d);
-  std::size_t i = 0;
-  for (; i + lanes <= count; i += lanes) {
-    const auto value = hn::LoadU(d, values + i);
-    sum = weights == nullptr ? hn::Add(sum, value) : hn::MulAdd(load_promoted(d, weights + i), value, sum);
-  }
-  double total = sum_lanes(d, sum);
-  for (; i < count; ++i) total += weights == nullptr ? values[i] : static_cast<double>(weights[i]) * values[i];
-  return total;
+HWY_INLINE double add_share(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
+                            double* weights, double* sums, std::size_t rank, std::size_t members) {
+  if (members > 1) return add_rows_with<true, false>(block, labels, centroids, weights, sums, rank, members);
+  return add_rows_with<true, true>(block, labels, centroids, weights, sums, rank, members);
 }
 
 // Σ label · r mod 2³², for two tables of random words r, as one word.
@@ -184,13 +206,19 @@ HWY_INLINE std::size_t list_doubtful_with(const row_memory<T>& remembered, const
 
 }  // namespace
 
-void add_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids,
-                    double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
-  add_rows_with(block, labels, centroids, weights, sums, distances, rank, members);
+double add_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids,
+                      double* weights, double* sums, std::size_t rank, std::size_t members) {
+  return add_share(block, labels, centroids, weights, sums, rank, members);
 }
-void add_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids,
-                     double* weights, double* sums, double* distances, std::size_t rank, std::size_t members) {
-  add_rows_with(block, labels, centroids, weights, sums, distances, rank, members);
+double add_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids,
+                       double* weights, double* sums, std::size_t rank, std::size_t members) {
+  return add_share(block, labels, centroids, weights, sums, rank, members);
+}
+double measure_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids) {
+  return add_rows_with<false, true>(block, labels, centroids, nullptr, nullptr, 0, 1);
+}
+double measure_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids) {
+  return add_rows_with<false, true>(block, labels, centroids, nullptr, nullptr, 0, 1);
 }
 std::size_t list_doubtful_float(const row_memory<float>& remembered, const bound_margins<float>& margins,
                                 const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
@@ -201,12 +229,6 @@ std::size_t list_doubtful_double(const row_memory<double>& remembered, const bou
                                  const std::int32_t* labels, const double* distances, std::size_t rows, double* others,
                                  std::int32_t* list) {
   return list_doubtful_with(remembered, margins, labels, distances, rows, others, list);
-}
-double weighted_sum_float(const double* values, const float* weights, std::size_t count) {
-  return weighted_sum_with(values, weights, count);
-}
-double weighted_sum_double(const double* values, const double* weights, std::size_t count) {
-  return weighted_sum_with(values, weights, count);
 }
 bool add_fused_float(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
                      statistics& into) {
@@ -232,8 +254,8 @@ HWY_EXPORT(add_rows_float);
 HWY_EXPORT(add_rows_double);
 HWY_EXPORT(list_doubtful_float);
 HWY_EXPORT(list_doubtful_double);
-HWY_EXPORT(weighted_sum_float);
-HWY_EXPORT(weighted_sum_double);
+HWY_EXPORT(measure_rows_float);
+HWY_EXPORT(measure_rows_double);
 HWY_EXPORT(add_fused_float);
 HWY_EXPORT(add_fused_double);
 HWY_EXPORT(hash_labels);
@@ -255,15 +277,21 @@ std::uint64_t fingerprint_of(const std::int32_t* labels, std::size_t count, std:
          HWY_DYNAMIC_DISPATCH(hash_labels)(labels, count, hash_table().data());
 }
 
-void add_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids, statistics& into,
-              double* distances, const team_member& member) {
-  HWY_DYNAMIC_DISPATCH(add_rows_float)
-  (block, labels, centroids, into.weights.data(), into.sums.data(), distances, member.rank(), member.size());
+double add_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids, statistics& into,
+                const team_member& member) {
+  return HWY_DYNAMIC_DISPATCH(add_rows_float)(block, labels, centroids, into.weights.data(), into.sums.data(),
+                                              member.rank(), member.size());
 }
-void add_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids, statistics& into,
-              double* distances, const team_member& member) {
-  HWY_DYNAMIC_DISPATCH(add_rows_double)
-  (block, labels, centroids, into.weights.data(), into.sums.data(), distances, member.rank(), member.size());
+double add_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids, statistics& into,
+                const team_member& member) {
+  return HWY_DYNAMIC_DISPATCH(add_rows_double)(block, labels, centroids, into.weights.data(), into.sums.data(),
+                                               member.rank(), member.size());
+}
+double measure_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids) {
+  return HWY_DYNAMIC_DISPATCH(measure_rows_float)(block, labels, centroids);
+}
+double measure_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids) {
+  return HWY_DYNAMIC_DISPATCH(measure_rows_double)(block, labels, centroids);
 }
 std::size_t list_doubtful(const row_memory<float>& remembered, const bound_margins<float>& margins,
                           const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
@@ -274,12 +302,6 @@ std::size_t list_doubtful(const row_memory<double>& remembered, const bound_marg
                           const std::int32_t* labels, const double* distances, std::size_t rows, double* others,
                           std::int32_t* list) {
   return HWY_DYNAMIC_DISPATCH(list_doubtful_double)(remembered, margins, labels, distances, rows, others, list);
-}
-double weighted_sum(const double* values, const float* weights, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(weighted_sum_float)(values, weights, count);
-}
-double weighted_sum(const double* values, const double* weights, std::size_t count) {
-  return HWY_DYNAMIC_DISPATCH(weighted_sum_double)(values, weights, count);
 }
 bool add_fused(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
                statistics& into) {
@@ -304,7 +326,6 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
   const team_member alone(0, 0, 1, nullptr);  // whoever else is in the team has nothing to do here
   const std::size_t columns = piece.rows.columns();
   memory.labels.grow(block_rows + label_slack);
-  memory.distances.grow(block_rows);
   memory.members.resize(std::max<std::size_t>(memory.members.size(), 1));
   aligned_buffer<Scalar>& packed = memory.members.front().packed;
   packed.grow(block_rows * columns);
@@ -318,8 +339,7 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
       block.rows = {packed.data(), count, columns};
     }
     if (!add_fused(*body.centroids, block, memory.labels.data(), into)) {
-      add_rows(block, memory.labels.data(), body.centroids->values(), into, memory.distances.data(), alone);
-      into.inertia += weighted_sum(memory.distances.data(), block.weights, count);
+      into.inertia += add_rows(block, memory.labels.data(), body.centroids->values(), into, alone);
     }
     into.fingerprint += fingerprint_of(memory.labels.data(), count, piece.first + first);
     if (body.labels != nullptr) std::copy_n(memory.labels.data(), count, body.labels + piece.first + first);
@@ -329,10 +349,11 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 }  // namespace
 
 template <class Scalar>
-void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns) {
+void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
+                                     std::size_t rows) {
   values_.assign(centroids.begin(), centroids.end());
   rounded_.resize(values_.size());
-  index_.set(centroids, clusters, columns);
+  index_.set(centroids, clusters, columns, rows);
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -398,7 +419,9 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
   memory.others.grow(count);
   memory.labels.grow(count);
   for (std::size_t i = 0; i < count; ++i) {
-    std::copy_n(rows.row(static_cast<std::size_t>(doubtful[i])), columns, memory.packed.data() + i * columns);
+    // Not std::copy_n: the call of memmove takes longer than a short row.
+    const Scalar* const from = rows.row(static_cast<std::size_t>(doubtful[i]));
+    for (std::size_t j = 0; j < columns; ++j) memory.packed[i * columns + j] = from[j];
   }
   find_nearest<Scalar>(centroids.index(), {memory.packed.data(), count, columns}, memory.labels.data(), memory.nearest,
                        memory.others.data());
@@ -421,7 +444,7 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
   if (member.rank() == 0) {
     memory.members.resize(std::max(memory.members.size(), member.size()));
     memory.labels.grow(std::min(slab, piece.rows.rows()));
-    memory.distances.grow(std::min(slab, piece.rows.rows()));
+    memory.inertia.resize((std::min(slab, piece.rows.rows()) + block_rows - 1) / block_rows);
   }
   member.wait();
   for (std::size_t start = 0; start < piece.rows.rows(); start += slab) {
@@ -439,15 +462,19 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     }
     member.wait();
     for (std::size_t first = 0; first < rows; first += block_rows) {
-      add_rows(middle(piece, start + first, std::min(block_rows, rows - first)), slab_labels + first,
-               centroids->values(), into, memory.distances.data() + first, member);
+      const block_input<Scalar> block = middle(piece, start + first, std::min(block_rows, rows - first));
+      const std::size_t number = first / block_rows;
+      const double inertia = add_rows(block, slab_labels + first, centroids->values(), into, member);
+      if (number % member.size() != member.rank()) continue;
+      memory.inertia[number] =
+          member.size() == 1 ? inertia : measure_rows(block, slab_labels + first, centroids->values());
     }
     member.wait();
     if (member.rank() != 0) continue;
     for (std::size_t first = 0; first < rows; first += block_rows) {
-      const block_input<Scalar> block = middle(piece, start + first, std::min(block_rows, rows - first));
-      into.inertia += weighted_sum(memory.distances.data() + first, block.weights, block.rows.rows());
-      into.fingerprint += fingerprint_of(slab_labels + first, block.rows.rows(), piece.first + start + first);
+      into.inertia += memory.inertia[first / block_rows];
+      into.fingerprint +=
+          fingerprint_of(slab_labels + first, std::min(block_rows, rows - first), piece.first + start + first);
     }
     if (labels != nullptr) std::copy_n(slab_labels, rows, labels + piece.first + start);
   }

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
@@ -18,7 +19,9 @@ namespace shoal::kmeans {
 template <class Scalar>
 class prepared_centroids {
  public:
-  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns);
+  /// For so many `rows` (see centroid_index).
+  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
+           std::size_t rows = std::numeric_limits<std::size_t>::max());
 
   std::size_t clusters() const { return index_.clusters(); }
   std::size_t columns() const { return index_.columns(); }
@@ -71,7 +74,7 @@ struct accumulate_body {
   };
   struct scratch {
     aligned_buffer<std::int32_t> labels;
-    aligned_buffer<double> distances;  ///< of each row to its centroid, squared
+    std::vector<double> inertia;  ///< of each block of a slab
     std::vector<member_scratch> members;
   };
 

@@ -18,6 +18,7 @@
 #include <hwy/highway.h>
 
 #include <shoal/core/unrolled-inl.hpp>
+#include <shoal/estimation/row_panel-inl.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/block_input.hpp>
 #include <shoal/kmeans/tuning.hpp>
@@ -26,39 +27,13 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal::kmeans {
 namespace HWY_NAMESPACE {
 namespace hn = hwy::HWY_NAMESPACE;
+using shoal::HWY_NAMESPACE::load_columns;
+using shoal::HWY_NAMESPACE::store_whole;
 using shoal::HWY_NAMESPACE::unrolled;
 
 template <class D>
 HWY_INLINE double sum_lanes(D d, hn::Vec<D> v) {
   return hn::GetLane(hn::SumOfLanes(d, v));
-}
-
-template <std::size_t Columns, class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
-HWY_INLINE void load_columns(D d, const T* rows, std::array<V, Columns>& x) {
-#if HWY_TARGET == HWY_SCALAR
-  for (std::size_t j = 0; j < Columns; ++j) x[j] = hn::LoadU(d, rows + j);
-#else
-  if constexpr (Columns == 1) {
-    x[0] = hn::LoadU(d, rows);
-  } else if constexpr (Columns == 2) {
-    hn::LoadInterleaved2(d, rows, x[0], x[1]);
-  } else if constexpr (Columns == 3) {
-    hn::LoadInterleaved3(d, rows, x[0], x[1], x[2]);
-  } else {
-    hn::LoadInterleaved4(d, rows, x[0], x[1], x[2], x[3]);
-  }
-#endif
-}
-
-template <class D>
-HWY_INLINE void store_labels(D, hn::Vec<D> label, std::int32_t* to) {
-  if constexpr (sizeof(hn::TFromD<D>) == 4) {
-    const hn::RebindToSigned<D> di;
-    hn::StoreU(hn::ConvertTo(di, label), di, to);
-  } else {
-    const hn::Rebind<std::int32_t, D> narrow;
-    hn::StoreU(hn::DemoteTo(narrow, label), narrow, to);
-  }
 }
 
 template <class T>
@@ -91,7 +66,7 @@ HWY_INLINE double sum_lanes_in_double(D d, hn::Vec<D> v) {
     return sum_lanes(d, v);
   } else {
     const hn::Half<D> half;
-    const hn::Rebind<double, hn::Half<D>> wide;
+    const hn::Rebind<double, decltype(half)> wide;
     return sum_lanes(wide,
                      hn::Add(hn::PromoteTo(wide, hn::LowerHalf(half, v)), hn::PromoteTo(wide, hn::UpperHalf(half, v))));
   }
@@ -176,7 +151,7 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
       }
       const V bound = hn::MulAdd(relative, second, absolute);
       const auto certain = hn::Gt(hn::Sub(second, best), bound);
-      store_labels(d, label, out);
+      store_whole(d, label, out);
       if (HWY_UNLIKELY(!hn::AllTrue(d, certain))) {
         HWY_ALIGN T exact[most_lanes_here];
         HWY_ALIGN T own[most_lanes_here];  // distance to the rounded centroid of the exact label

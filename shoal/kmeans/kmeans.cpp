@@ -93,6 +93,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
     throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
                                options.clusters));
   }
+  check_span<double>(summary);  // distances are summed in float64, whatever the rows are
   const bool given = options.init == seeding::centroids;
   if (given) check_centroids(options, summary.columns);
 

@@ -74,7 +74,7 @@ struct fit_result {
 };
 
 /// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
-/// fewer rows than clusters), interrupted, io_error.
+/// fewer rows than clusters, a column that spans more than squares in float64 can hold), interrupted, io_error.
 fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights = nullptr,
                const control& control = {});
 fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights = nullptr,
@@ -102,8 +102,8 @@ void distances(const model& model, const row_source<double>& rows, double* dista
 /// One step of k-means on rows that come in batches (Sculley 2010, a batch at a time): each centroid becomes the
 /// weighted mean of all the rows that it was ever given. `seen` is [clusters], the weight given to each so far, and
 /// grows by that of `rows`; labels[rows] takes the nearest of the centroids that came, unless it is null. Returns the
-/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and leaves the
-/// model and `seen` as they were when it does.
+/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and bad_data
+/// as fit() does for a column that spans too much, and leaves the model and `seen` as they were when it does.
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
               const control& control = {}, const device_choice& device = {});

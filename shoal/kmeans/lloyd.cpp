@@ -21,8 +21,6 @@ lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& d
       statistics_(statistics_monoid{clusters, columns_}.identity()) {
   if (worthwhile_share(clusters, columns_) > most_worthwhile_share) return;
   rows_.rows = std::min(data.rows->rows(), memory / (sizeof(std::int32_t) + sizeof(Scalar)));
-  rows_.labels.grow(rows_.rows);
-  rows_.others.grow(rows_.rows);
 }
 
 template <class Scalar>
@@ -37,12 +35,14 @@ template <class Scalar>
 const statistics& lloyd<Scalar>::fold_rows() {
   if (folded_ != centroids_) {
     folded_.clear();  // nothing is known if the fold is interrupted
-    prepared_.set(centroids_, clusters_, columns_);
-    measure_drifts();
+    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows());
+    // A search among cells takes less time than looking up what is remembered.
+    const bool remembers = rows_.rows > 0 && !prepared_.index().cells().any();
+    if (remembers) measure_drifts();
     rows_about_.clear();
-    statistics_ = folder_(context_, {&prepared_, nullptr, rows_.rows > 0 ? &rows_ : nullptr});
+    statistics_ = folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr});
     folded_ = centroids_;
-    rows_about_ = centroids_;
+    if (remembers) rows_about_ = centroids_;
   }
   return statistics_;
 }
@@ -50,7 +50,9 @@ const statistics& lloyd<Scalar>::fold_rows() {
 // How far each centroid's rivals may have come nearer since the rows were last folded.
 template <class Scalar>
 void lloyd<Scalar>::measure_drifts() {
-  rows_.known = rows_.rows > 0 && !rows_about_.empty();
+  rows_.labels.grow(rows_.rows);
+  rows_.others.grow(rows_.rows);
+  rows_.known = !rows_about_.empty();
   if (!rows_.known) return;
   double farthest = 0, second = 0;
   rows_.runner = 0;

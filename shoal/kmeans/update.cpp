@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/kmeans.hpp>
@@ -33,7 +34,9 @@ double update_rows(model& model, std::vector<double>& seen, const row_source<Sca
   check_seen(seen, model.clusters);
   const std::unique_ptr<executor> workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  const statistics batch = make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels);
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
+  check_span<double>(on->summary());
+  const statistics batch = on->predict(model, labels);
   for (std::size_t k = 0; k < model.clusters; ++k) {
     if (!(batch.weights[k] > 0)) continue;
     seen[k] += batch.weights[k];

@@ -95,6 +95,7 @@ template <class Scalar>
 fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
   const auto start = std::chrono::steady_clock::now();
   const data_summary& summary = on.summary();
+  check_span<double>(summary);  // distances are summed in float64, whatever the rows are
   if (options.init == initialization::codebook) check_codebook(options, summary.columns);
 
   const std::unique_ptr<map_stepper> steps = on.fit(options);

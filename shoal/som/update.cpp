@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <shoal/estimation/data_check.hpp>
 #include <shoal/som/accumulate.hpp>
 #include <shoal/som/backend.hpp>
 #include <shoal/som/batch_training.hpp>
@@ -19,7 +20,9 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  return make_backend<Scalar>(options.device, {context, &rows, weights})->update(model, options, units);
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  check_span<double>(on->summary());
+  return on->update(model, options, units);
 }
 
 }  // namespace

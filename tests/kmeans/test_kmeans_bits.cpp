@@ -3,6 +3,7 @@
 #define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -232,6 +233,33 @@ TEST(KmeansDegenerate, ValuesAtTheEndsOfFloat32) {
       EXPECT_TRUE(std::isfinite(kmeans::fit(data.view(), options).inertia));
     }
   }
+}
+
+TEST(KmeansDegenerate, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
+  table<double> data{100, 2, {}};
+  for (int i = 0; i < 100; ++i) data.values.insert(data.values.end(), {1.0 * i, i % 2 == 0 ? 1e308 : -1e308});
+  kmeans::options options;
+  options.clusters = 2;
+  const auto expect_refusal = [](const auto& run) {
+    try {
+      run();
+      FAIL() << "nothing was refused";
+    } catch (const shoal::bad_data& refusal) {
+      EXPECT_EQ(std::string(refusal.what()).find("column 1 spans"), 0) << refusal.what();
+    }
+  };
+  for (const auto init : {kmeans::seeding::plus_plus, kmeans::seeding::random_rows}) {
+    options.init = init;
+    expect_refusal([&] { kmeans::fit(data.view(), options); });
+  }
+  kmeans::model model{2, 2, {1, 2, 3, 4}, {}};
+  std::vector<double> seen(2, 0.0);
+  expect_refusal([&] { kmeans::update(model, seen, shoal::view_source<double>(data.view()), nullptr); });
+  EXPECT_EQ(model.centroids, (std::vector<double>{1, 2, 3, 4}));
+
+  // The widest that is not refused.
+  for (double& value : data.values) value = std::clamp(value, -0.5e150, 0.5e150);
+  EXPECT_TRUE(std::isfinite(kmeans::fit(data.view(), options).inertia));
 }
 
 TEST(KmeansDegenerate, OneRowOneColumnConstantColumnsAndIntegers) {

@@ -426,6 +426,22 @@ TYPED_TEST(SomFit, DegenerateData) {
   EXPECT_EQ(alone.quality.hits[0], 9);
 }
 
+TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
+  table<double> data{50, 2, {}};
+  for (int i = 0; i < 50; ++i) data.values.insert(data.values.end(), {1.0 * i, i % 2 == 0 ? 1e308 : -1e308});
+  som::options options;
+  options.width = options.height = 2;
+  for (const som::training training : {som::training::batch, som::training::online}) {
+    options.training = training;
+    try {
+      fit(data, options);
+      FAIL() << "nothing was refused";
+    } catch (const shoal::bad_data& refusal) {
+      EXPECT_EQ(std::string(refusal.what()).find("column 1 spans"), 0) << refusal.what();
+    }
+  }
+}
+
 TYPED_TEST(SomFit, RefusesWhatNoMapCanUse) {
   som::options options;
   const auto refused = [&](const table<TypeParam>& rows, const std::string& part) {

@@ -9,6 +9,9 @@ namespace {
 // Memory for the least scores of the rows that are searched at one time: those of 10⁵ rows on 100 × 100 units.
 constexpr std::size_t minima_bytes = std::size_t{64} << 20;
 
+// Units across a patch of the map that is a column of a tile.
+constexpr std::size_t patch = 4;
+
 // Bits that hold the magnitude of a sum of fixed numbers, of 63.
 constexpr int sum_bits = 60;
 
@@ -46,6 +49,27 @@ double largest_distance(metric metric, const std::vector<double>& reach) {
       break;
   }
   return most;
+}
+
+// The units of a map so that 16 in turn are a patch of 4 × 4 and 64 in turn one of 8 × 8, as far as the sides allow:
+// units that are near a row lie beside each other on a trained map, and then fewer tiles have one. Strips of eight rows
+// of the map, to and fro.
+std::vector<int> in_patches(const lattice_shape& shape) {
+  constexpr std::size_t strip = 2 * patch;
+  const std::size_t groups = (shape.width + patch - 1) / patch;
+  std::vector<int> units;
+  for (std::size_t top = 0; top < shape.height; top += strip) {
+    const std::size_t end = std::min<std::size_t>(top + strip, shape.height);
+    for (std::size_t i = 0; i < groups; ++i) {
+      const std::size_t left = patch * (top / strip % 2 == 0 ? i : groups - 1 - i);
+      for (std::size_t row = top; row < end; ++row) {
+        for (std::size_t column = left; column < std::min<std::size_t>(left + patch, shape.width); ++column) {
+          units.push_back(static_cast<int>(row * shape.width + column));
+        }
+      }
+    }
+  }
+  return units;
 }
 
 // The direction of the rows' mean where it is what rows have in common, else 0: what units that lie near each other
@@ -112,6 +136,8 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   here.turned.grow(padded * columns_);
   here.bounds.grow(1);
   here.bounds.fill_with_zeros(gpu.compute);
+  const std::vector<int> at_place = in_patches(shape_);
+  here.at_place.upload(at_place, gpu.compute);
   here.centre.upload(std::vector<Scalar>(centre.begin(), centre.end()), gpu.compute);
   gpu.compute.synchronize();
   here.units.units = static_cast<int>(units);
@@ -121,6 +147,7 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
   here.units.codebook = here.codebook.data();
   here.units.exact = here.codebook.data();
   here.units.centre = here.centre.data();
+  here.units.at_place = here.at_place.data();
   here.units.turned = here.turned.data();
   here.units.bounds = here.bounds.data();
   if (metric == metric::cosine) {

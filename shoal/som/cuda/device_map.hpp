@@ -65,6 +65,7 @@ class device_map {
     cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
     cuda::device_buffer<long long> whole, rest, totals;
+    cuda::device_buffer<int> at_place;
     cuda::device_buffer<std::int32_t> labels;
   };
 

@@ -34,10 +34,11 @@ struct device_units {
   som::metric metric = som::metric::euclidean;
   shoal::precision precision = shoal::precision::float32;  ///< of the operands
   double* codebook = nullptr;                              ///< [units][columns]
-  double* exact = nullptr;   ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
-  Scalar* centre = nullptr;  ///< [columns]
-  Scalar* turned = nullptr;  ///< [columns][padded] c′ at turned_place(); zero beyond the last unit
-  Scalar* starts = nullptr;  ///< [padded] what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
+  double* exact = nullptr;        ///< [units][columns] what decides; for the cosine of length 1, else codebook itself
+  Scalar* centre = nullptr;       ///< [columns]
+  const int* at_place = nullptr;  ///< [units] the unit at each place of operand_layout.hpp
+  Scalar* turned = nullptr;       ///< [columns][padded] c′ by place; zero beyond the last unit
+  Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
   unit_bounds* bounds = nullptr;
   /// Whether a near tie is settled by what the products leave of it alone.
@@ -45,8 +46,8 @@ struct device_units {
 };
 
 /// The units of one row that a thread of search_tensor sees in a tile are a column of it: 16 of 64. Of a row and a part
-/// of the tiles, the least two of the columns' least scores, and where the first is: tile_group tiles have the same
-/// column 4 · (tile / tile_group) + column.
+/// of the tiles, the least two of the columns' least scores, and where the first is, the lowest of equals: tile_group
+/// tiles have the same column 4 · (tile / tile_group) + column.
 struct near_columns {
   float first = 0;
   float second = 0;
@@ -84,7 +85,7 @@ bool has_tensor_search(int device);
 /// Parts of the tiles that different blocks search for the same rows: count · parts is at most most_near_columns().
 int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors);
 constexpr std::size_t most_near_columns(std::size_t count, std::size_t multiprocessors) {
-  return count > 256 * multiprocessors ? count : 256 * multiprocessors;
+  return 4 * (count > 256 * multiprocessors ? count : 256 * multiprocessors);
 }
 void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,
                    std::size_t shared_bytes, cudaStream_t stream);

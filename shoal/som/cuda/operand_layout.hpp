@@ -11,11 +11,9 @@ namespace shoal::som {
 inline constexpr int unit_tile = 64;
 inline constexpr int tile_group = 4;
 
-/// Where a unit lies among the units of its tile: the 16 that one thread of the products sees for a row, a column of
-/// the tile, are neighbours.
-constexpr int turned_place(int k) { return k / unit_tile * unit_tile + k % 8 / 2 * 16 + k % unit_tile / 8 * 2 + k % 2; }
-/// The unit at a place.
-constexpr int unit_at(int place) {
+/// Units have places, the units of a map first: 64 in turn are a tile, and 16 in turn the column of the tile that one
+/// thread of the products sees for a row. The operand of the products, of a multiple of 64, that is a place's:
+constexpr int operand_at(int place) {
   return place / unit_tile * unit_tile + place % 16 / 2 * 8 + place % unit_tile / 16 * 2 + place % 2;
 }
 
@@ -59,11 +57,11 @@ constexpr std::size_t tile_bytes(operand_shape shape, precision precision) {
 /// The chunk of second parts that belongs to chunk 0.
 constexpr int second_parts(operand_shape shape) { return shape.chunks + (shape.apart ? 1 : 0); }
 
-/// Byte of place j of unit k, which counts the columns of the first parts, the tail, and from 16 · second_parts() the
-/// columns of the second parts. Core matrices of 8 units × 16 bytes, those of 8 units one after another. Within a chunk
-/// the order is that in which a thread's four neighbouring columns of a row feed the products: of bf16 numbers, columns
-/// 4q and 4q + 1 are places 2q and 2q + 1, columns 4q + 2 and 4q + 3 those of the second eight; of TF32 numbers,
-/// columns 4q and 4q + 1 are places q and q + 4 of the chunk's first product, the others those of its second.
+/// Byte of place j of operand k, which counts the columns of the first parts, the tail, and from 16 · second_parts()
+/// the columns of the second parts. Core matrices of 8 units × 16 bytes, those of 8 units one after another. Within a
+/// chunk the order is that in which a thread's four neighbouring columns of a row feed the products: of bf16 numbers,
+/// columns 4q and 4q + 1 are places 2q and 2q + 1, columns 4q + 2 and 4q + 3 those of the second eight; of TF32
+/// numbers, columns 4q and 4q + 1 are places q and q + 4 of the chunk's first product, the others those of its second.
 constexpr std::size_t operand_place(int k, int j, operand_shape shape, precision precision) {
   const int q = j % 16 / 4, e = j % 4, bytes = operand_bytes(precision), across = 16 / bytes;
   int place = j / 16 * 16 + e / 2 * 8;

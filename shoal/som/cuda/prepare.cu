@@ -44,14 +44,14 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
   extern __shared__ uint4 operands[];
   const int columns = units.columns, mine = threadIdx.x % unit_threads;
   const int place = static_cast<int>(blockIdx.x) * unit_tile + static_cast<int>(threadIdx.x) / unit_threads;
-  const int k = unit_at(place);
-  const bool real = k < units.units, cosine = units.metric == metric::cosine;
+  const int k = place < units.units ? units.at_place[place] : 0;
+  const bool real = place < units.units, cosine = units.metric == metric::cosine;
   const operand_shape shape = operands_for(columns);
   const precision precision = units.precision;
   const int words = units.operands == nullptr ? 0 : static_cast<int>(tile_bytes(shape, precision) / sizeof(uint4));
   const auto write = [&](int at, float value) {
     unsigned char* const to =
-        reinterpret_cast<unsigned char*>(operands) + operand_place(k % unit_tile, at, shape, precision);
+        reinterpret_cast<unsigned char*>(operands) + operand_place(operand_at(place) % unit_tile, at, shape, precision);
     if (precision == precision::tf32) {
       *reinterpret_cast<float*>(to) = nearest_operand(value, precision);
     } else {

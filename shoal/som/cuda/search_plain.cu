@@ -101,7 +101,7 @@ __global__ void __launch_bounds__(threads)
 #pragma unroll
         for (int v = 0; v < half_units; ++v) {
           const Scalar distance = sums[a][part * half_units + v];
-          if (unit_at(first_place + v) < units.units) least = distance < least ? distance : least;
+          if (first_place + v < units.units) least = distance < least ? distance : least;
         }
 #pragma unroll
         for (int step = 1; step < across; step *= 2) {

@@ -183,7 +183,7 @@ struct least_columns {
   }
   __device__ void take(const least_columns& other) {
     second = __vimin3_s32(second, other.second, max(first, other.first));
-    column = other.first < first ? other.column : column;
+    if (other.first < first || (other.first == first && other.column < column)) column = other.column;
     first = min(first, other.first);
   }
   __device__ least_columns of_lane(int step) const {
@@ -365,8 +365,18 @@ bool has_tensor_search(int device) {
 
 int tensor_parts(int count, const device_units<float>& units, std::size_t multiprocessors) {
   const int block_rows_here = groups_for(operands_for(units.columns).chunks) * group_rows;
-  const int row_tiles = (count + block_rows_here - 1) / block_rows_here;
-  return std::clamp(static_cast<int>(multiprocessors) / row_tiles, 1, units.padded / unit_tile / tile_group);
+  const int row_tiles = (count + block_rows_here - 1) / block_rows_here, blocks = static_cast<int>(multiprocessors);
+  const int quads = units.padded / unit_tile / tile_group;
+  // Multiprocessors take their items in rounds, of which the last should be whole too; each item also reads its rows,
+  // which takes about as long as a group of tiles.
+  const auto cost = [&](int parts) {
+    return (row_tiles * parts + blocks - 1) / blocks * ((quads + parts - 1) / parts + 1);
+  };
+  int best = 1;
+  for (int parts = 2; parts <= std::min(quads, std::max(4, 4 * blocks / row_tiles)); ++parts) {
+    if (cost(parts) < cost(best)) best = parts;
+  }
+  return best;
 }
 
 void search_tensor(const searched_rows<float>& rows, const device_units<float>& units, std::size_t multiprocessors,

@@ -93,7 +93,7 @@ struct least_of_parts {
   int column = 0;
   __device__ void take(const near_columns& other) {
     second = fminf(fminf(second, other.second), fmaxf(first, other.first));
-    column = other.first < first ? other.column : column;
+    if (other.first < first || (other.first == first && other.column < column)) column = other.column;
     first = fminf(first, other.first);
   }
 };
@@ -113,9 +113,9 @@ struct row_task {
   }
 
   // What search_tensor's scores may be off by: products of second parts and of what is beyond them are left out, and
-  // sums cut terms off at a unit of their greatest one, 18 of them in a product. Sums of columns are no greater than the
-  // two norms' product; half a squared norm and the offset come in with the last chunk. The definition's own roundings
-  // are relative to the distance.
+  // sums cut terms off at a unit of their greatest one, 18 of them in a product. Sums of columns are no greater than
+  // the two norms' product; half a squared norm and the offset come in with the last chunk. The definition's own
+  // roundings are relative to the distance.
   __device__ double error_of_products(double norm) const {
     double second_squares = 0, residual_squares = 0;
     for (int j = lane; j < in.units.columns; j += 32) {
@@ -173,8 +173,8 @@ struct row_task {
       a = add(a, x, from[j * padded]);
       b = add(b, x, from[j * padded + 32]);
     }
-    if (unit_at(place) < in.units.units) visit(unit_at(place), a);
-    if (unit_at(place + 32) < in.units.units) visit(unit_at(place + 32), b);
+    if (place < in.units.units) visit(in.units.at_place[place], a);
+    if (place + 32 < in.units.units) visit(in.units.at_place[place + 32], b);
   }
 
   // The same for the unit of the lane's number in a column of a tile, for the first 16 lanes: the others help.
@@ -187,7 +187,7 @@ struct row_task {
 #pragma unroll 4
     for (int j = lane / 16; j < columns; j += 2) sum = add(sum, centred(j), from[j * padded]);
     sum += from_lane(sum, 16);
-    if (lane < 16 && unit_at(place) < in.units.units) visit(unit_at(place), sum);
+    if (lane < 16 && place < in.units.units) visit(in.units.at_place[place], sum);
   }
 
   // The column of a tile that has the row's least score, when the search proves that it has the row's unit; else -1.
@@ -264,6 +264,9 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
 
     const Scalar* const minima = in.rows.minima + static_cast<std::size_t>(i) * tiles;
     best_two best;
+    const auto take_exactly_at = [&](int place) {
+      if (place < in.units.units) best.take(task.exactly(in.units.at_place[place]), in.units.at_place[place]);
+    };
     // What scores in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
     const auto decide = [&](const near_units<Scalar>& near, const auto& for_own_units) {
       Scalar nearest = near.first;
@@ -296,8 +299,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       task.measure_column(only / tile_group, only % tile_group, measure);
       decide(near, [&](bool several) {
         // A lane has one unit here; it is without a distance where that left Scalar's range.
-        const int unit = unit_at(only / tile_group * unit_tile + only % tile_group * 16 + lane % 16);
-        if (several && lane < 16 && unit < in.units.units) best.take(task.exactly(unit), unit);
+        if (several && lane < 16) take_exactly_at(only / tile_group * unit_tile + only % tile_group * 16 + lane);
       });
     } else {
       // Of the tiles' least scores the least one, and the one after it.
@@ -323,9 +325,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
         most = static_cast<Scalar>(wide * (1 + 0x1p-22));
       }
       const auto take_exactly = [&](int tile) {
-        for (int k = tile * unit_tile + lane; k < min((tile + 1) * unit_tile, in.units.units); k += 32) {
-          best.take(task.exactly(k), k);
-        }
+        for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) take_exactly_at(place);
       };
       if constexpr (Two) {
         task.for_tiles(minima, most, take_exactly);
@@ -337,10 +337,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
         decide(near, [&](bool several) {
           if (!__any_sync(all_lanes, several)) return;
           task.for_tiles(minima, most, [&](int tile) {
-            if (!several) return;
-            for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) {
-              if (unit_at(place) < in.units.units) best.take(task.exactly(unit_at(place)), unit_at(place));
-            }
+            if (several) take_exactly(tile);
           });
         });
       }

@@ -89,7 +89,7 @@ TYPED_TEST(DeviceMapSmall, StreamedPiecesFromAPrincipalPlane) {
   som::options options;
   options.width = 4;
   options.height = 3;
-  options.epochs = 2;
+  options.epochs = 1;
   options.device = gpu();
   const som::fit_result resident = som::fit(source, options);
   options.device = gpu(2 * 4096 * (columns + 1) * sizeof(TypeParam));
