@@ -173,18 +173,30 @@ struct tile_constants {
   }
 };
 
+// Where this thread's terms of a tile of components and two rows lie, for even and for odd components; those of the
+// next eight are 8 · block_rows further on. A thread's 64 places by themselves took as many instructions as its scores.
+struct term_places {
+  float* of[2];
+
+  __device__ term_places(const problem& mixture, int tile, int row) {
+    const int first = tile * tile_components + 2 * (static_cast<int>(threadIdx.x) % 4);
+    of[0] = mixture.terms + term_place(mixture.tiles, first, row);
+    of[1] = mixture.terms + term_place(mixture.tiles, first + 1, row);
+  }
+  __device__ float2* at(int i, int which) const { return reinterpret_cast<float2*>(of[which] + 8 * i * block_rows); }
+};
+
 // Takes in a tile of components: scores [4 i + 2 half + which] of component 8 i + 2 t + which.
 template <bool Spherical>
 __device__ void take_tile(const problem& mixture, int tile, const tile_constants<Spherical>& constants,
                           float (&scores)[64], const float (&norm)[2], int row, row_state (&state)[2]) {
-  const int t = static_cast<int>(threadIdx.x) % 4;
-  const int first = tile * tile_components + 2 * t;
+  const int first = tile * tile_components + 2 * (static_cast<int>(threadIdx.x) % 4);
+  const term_places places(mixture, tile, row);
   float most[2] = {-INFINITY, -INFINITY};
 #pragma unroll
   for (int i = 0; i < 16; ++i) {
 #pragma unroll
     for (int which = 0; which < 2; ++which) {
-      const int k = first + 8 * i + which;
       const float constant = which == 0 ? constants.constant[i].x : constants.constant[i].y;
       float2 two;
 #pragma unroll
@@ -197,7 +209,7 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
         most[half] = fmaxf(most[half], score);
         (half == 0 ? two.x : two.y) = score;
       }
-      *reinterpret_cast<float2*>(mixture.terms + term_place(mixture.tiles, k, row)) = two;
+      *places.at(i, which) = two;
     }
   }
 #pragma unroll
@@ -206,7 +218,7 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
     if (most[half] > row.greatest) {
       row.sum *= power_of_two(row.greatest - most[half]);
       row.greatest = most[half];
-      // Seldom, and less and less often: so the number of the best component costs little.
+      // Read back from the terms once all have passed, the best component's number took nearly half of the kernel.
 #pragma unroll
       for (int i = 31; i >= 0; --i) {
         if (scores[i / 2 * 4 + 2 * half + i % 2] == row.greatest) row.best = first + i / 2 * 8 + i % 2;
@@ -255,12 +267,11 @@ __device__ void take_wide_tile(const problem& mixture, int tile, const tile_cons
   }
   const unsigned either = candidates[0] | candidates[1];
   if (either == 0) return;
+  const term_places places(mixture, tile, row);
 #pragma unroll
   for (int i = 0; i < 32; ++i) {
     if ((either >> i & 1) == 0) continue;
-    const int k = tile * tile_components + i / 2 * 8 + 2 * t + i % 2;
-    *reinterpret_cast<float2*>(mixture.terms + term_place(mixture.tiles, k, row)) =
-        make_float2(scores[i / 2 * 4 + i % 2], scores[i / 2 * 4 + 2 + i % 2]);
+    *places.at(i / 2, i % 2) = make_float2(scores[i / 2 * 4 + i % 2], scores[i / 2 * 4 + 2 + i % 2]);
   }
 }
 

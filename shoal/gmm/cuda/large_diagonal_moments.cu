@@ -114,19 +114,34 @@ struct component_sums {
     weight_total[0] = weight_total[1] = norm_total[0] = norm_total[1] = 0;
   }
 
-  // Responsibilities as an operand: components g, g + 8; of the thread's four rows the first two, then the others.
+  // What responsibilities are made of: the thread's four rows of a step, and components g and g + 8.
+  struct step_terms {
+    float4 shifts;
+    float4 terms[2];
+    float4 norms;
+  };
   // `stage` begins with the terms; `step` is of 16 rows.
-  __device__ void make(const unsigned char* stage, int step, float exponent, unsigned (&high)[4], unsigned (&low)[4]) {
+  __device__ step_terms load(const unsigned char* stage, int step) const {
     const auto* const terms = reinterpret_cast<const float*>(stage);
     const float* const shifts = terms + tile_components * block_rows;
     const int row = step_size * step + 4 * t;
-    const float4 four = *reinterpret_cast<const float4*>(shifts + row);
-    const float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
-    float4 norms = make_float4(0.0F, 0.0F, 0.0F, 0.0F);
-    if constexpr (Spherical) norms = *reinterpret_cast<const float4*>(shifts + block_rows + row);
+    step_terms loaded;
+    loaded.shifts = *reinterpret_cast<const float4*>(shifts + row);
+    if constexpr (Spherical) loaded.norms = *reinterpret_cast<const float4*>(shifts + block_rows + row);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float4 own = *reinterpret_cast<const float4*>(terms + term_place(1, component + 8 * i, row));
+      loaded.terms[i] = *reinterpret_cast<const float4*>(terms + term_place(1, component + 8 * i, row));
+    }
+    return loaded;
+  }
+
+  // Responsibilities as an operand: components g, g + 8; of the thread's four rows the first two, then the others.
+  __device__ void make(const step_terms& loaded, float exponent, unsigned (&high)[4], unsigned (&low)[4]) {
+    const float4 four = loaded.shifts;
+    const float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float4 own = loaded.terms[i];
       const float term[4] = {own.x, own.y, own.z, own.w};
       float r[4];
 #pragma unroll
@@ -136,6 +151,7 @@ struct component_sums {
       }
       weight[i] += (r[0] + r[1]) + (r[2] + r[3]);
       if constexpr (Spherical) {
+        const float4 norms = loaded.norms;
         norm[i] = fmaf(r[0], norms.x, fmaf(r[1], norms.y, fmaf(r[2], norms.z, fmaf(r[3], norms.w, norm[i]))));
       }
 #pragma unroll
@@ -267,12 +283,15 @@ __device__ void run(const problem& mixture, const chunk& rows) {
       for (int block = 0; block < tile_rows / block_rows; ++block) {
         wait(barriers.full + stage, round & 1);
         const unsigned long long operands = advance(described, static_cast<unsigned>(stage * bytes));
+        auto loaded = own.load(memory + stage * bytes, 0);
 #pragma unroll
         for (int s = 0; s < block_steps; ++s) {
           // The products of a block ago read what is now made again.
           wait_for_products<block_steps - 1>();
           if (block > 0 && s == block_steps - 1) arrive(barriers.empty + before);
-          own.make(memory + stage * bytes, s, scale, high[s], low[s]);
+          own.make(loaded, scale, high[s], low[s]);
+          // Read beside the products.
+          if (s + 1 < block_steps) loaded = own.load(memory + stage * bytes, s + 1);
           begin_products();
           const unsigned long long b = advance(operands, static_cast<unsigned>(s * terms * operand_bytes));
           const int keep = block + s > 0 ? 1 : 0;
