@@ -99,20 +99,6 @@ HWY_INLINE void byte_scores(D d, DI di, const std::int32_t* HWY_RESTRICT rows,
   keep(3, a30, a31, a32);
 }
 
-// Sums of the lanes of four vectors, in this order, in the four lanes of the result.
-template <class D, class V = hn::Vec<D>>
-HWY_INLINE auto sum_four(D d, V a, V b, V c, V e) {
-  const hn::Repartition<double, D> wide;
-  const auto ab = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
-  const auto ce = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
-  const V all =
-      hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce)));
-  const hn::Half<D> half;
-  const auto two = hn::Add(hn::LowerHalf(half, all), hn::UpperHalf(half, all));
-  const hn::Half<decltype(half)> quarter;
-  return hn::Add(hn::LowerHalf(quarter, two), hn::UpperHalf(quarter, two));
-}
-
 // The two least scores among some centroids, and the number of the least.
 struct least_candidates {
   float best = std::numeric_limits<float>::max();

@@ -86,28 +86,41 @@ void squared_distances_with(matrix_view<const T> rows, matrix_view<const T> poin
   }
 }
 
+// Σ (x_j − p_j)² in as many parts as a vector has lanes.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE hn::Vec<D> parts_of_distance(D d, const T* HWY_RESTRICT row, const T* HWY_RESTRICT point,
+                                        std::size_t columns) {
+  const std::size_t lanes = hn::Lanes(d);
+  auto squares = hn::Zero(d);
+  std::size_t j = 0;
+  for (; j + lanes <= columns; j += lanes) {
+    const auto difference = hn::Sub(hn::LoadU(d, row + j), hn::LoadU(d, point + j));
+    squares = hn::MulAdd(difference, difference, squares);
+  }
+  if (j < columns) {
+    const auto there = hn::FirstN(d, columns - j);
+    const auto difference = hn::Sub(hn::MaskedLoad(there, d, row + j), hn::MaskedLoad(there, d, point + j));
+    squares = hn::MulAdd(difference, difference, squares);
+  }
+  return squares;
+}
+
 template <class T>
 void distances_to_labels_with(matrix_view<const T> rows, matrix_view<const T> points, const std::int32_t* labels,
                               T* out) {
   const hn::ScalableTag<T> d;
-  const std::size_t lanes = hn::Lanes(d);
   const std::size_t columns = rows.columns();
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const T* row = rows.row(i);
-    const T* point = points.row(static_cast<std::size_t>(labels[i]));
-    auto squares = hn::Zero(d);
-    std::size_t j = 0;
-    for (; j + lanes <= columns; j += lanes) {
-      const auto difference = hn::Sub(hn::LoadU(d, row + j), hn::LoadU(d, point + j));
-      squares = hn::MulAdd(difference, difference, squares);
+  const auto parts = [&](std::size_t i) HWY_ATTR {
+    return parts_of_distance(d, rows.row(i), points.row(static_cast<std::size_t>(labels[i])), columns);
+  };
+  std::size_t i = 0;
+  if constexpr (hn::MaxLanes(d) >= 4 && sizeof(T) == 4) {
+    for (; i + 4 <= rows.rows(); i += 4) {
+      const auto sums = sum_four(d, parts(i), parts(i + 1), parts(i + 2), parts(i + 3));
+      hn::StoreU(sums, hn::DFromV<decltype(sums)>(), out + i);
     }
-    T sum = columns < lanes ? T{0} : hn::GetLane(hn::SumOfLanes(d, squares));
-    for (; j < columns; ++j) {
-      const T difference = row[j] - point[j];
-      sum += difference * difference;
-    }
-    out[i] = sum;
   }
+  for (; i < rows.rows(); ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, parts(i)));
 }
 
 template <class D>

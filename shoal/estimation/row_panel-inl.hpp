@@ -50,6 +50,29 @@ HWY_INLINE void store_whole(D, hn::Vec<D> numbers, std::int32_t* to) {
   }
 }
 
+#if HWY_TARGET != HWY_SCALAR
+// The four lanes of the sum of a vector's 16-byte blocks.
+template <class D>
+HWY_INLINE auto sum_blocks(D d, hn::Vec<D> v) {
+  if constexpr (hn::MaxLanes(D()) == 4) {
+    return v;
+  } else {
+    const hn::Half<D> half;
+    return sum_blocks(half, hn::Add(hn::LowerHalf(half, v), hn::UpperHalf(half, v)));
+  }
+}
+
+// Sums of the lanes of four vectors of float32, in this order, in the four lanes of the result.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE auto sum_four(D d, V a, V b, V c, V e) {
+  const hn::Repartition<double, D> wide;
+  const auto ab = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b)));
+  const auto ce = hn::BitCast(wide, hn::Add(hn::InterleaveLower(d, c, e), hn::InterleaveUpper(d, c, e)));
+  return sum_blocks(
+      d, hn::Add(hn::BitCast(d, hn::InterleaveLower(wide, ab, ce)), hn::BitCast(d, hn::InterleaveUpper(wide, ab, ce))));
+}
+#endif
+
 // Vectors of rows in one panel: with 4 centroids they make 12 accumulators, which hides the latency of a multiply-add
 // and leaves four of AVX2's sixteen registers for operands.
 inline constexpr std::size_t panel_vectors = 3;

@@ -57,7 +57,7 @@ enum class algorithm {
   incremental,
   /// As incremental, by threads that do not wait for each other: each takes a superchunk, uses the newest model there
   /// is, and folds in the chunks that moved by more than a threshold. With several threads a result is repeatable in
-  /// distribution only.
+  /// distribution only; on CUDA devices deltas are folded in in a fixed order, and bits are the same.
   asynchronous,
   /// After every superchunk, by decaying steps towards its statistics (Cappé & Moulines 2009); keeps no statistics of
   /// chunks. Approaches a maximum without reaching it.
@@ -75,8 +75,8 @@ enum class acceleration {
 /// How the algorithms beside batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
 /// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
 struct chunk_options {
-  std::size_t rows = 0;         ///< of a chunk, one or more; 0: chosen from the data's shape and `memory`
-  std::size_t superchunks = 0;  ///< of a pass, at most one for each chunk; 0: 32, fewer where the rows are few
+  std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a share; 0: by shape and `memory`
+  std::size_t superchunks = 0;  ///< of a pass, at most one for each chunk; 0: 32, fewer for few rows or a device
   /// Bytes for the statistics that incremental and asynchronous keep of each chunk (and for `memberships`); 0: 256 MiB.
   std::size_t memory = 0;
   /// asynchronous: a chunk whose responsibilities moved by no more, Σₖ |ΔWₖ| / Σ w ≤ threshold, is not folded in. A

@@ -31,8 +31,6 @@ void validate_algorithm(const options& options) {
   const bool batch = options.algorithm == algorithm::batch;
   require(batch || options.acceleration == acceleration::none,
           fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
-  require(options.device.on_host() || batch,
-          fmt::format("{} runs on the host alone: choose the device cpu, or batch", name_of(options.algorithm)));
   const chunk_options& chunks = options.chunks;
   require(std::isfinite(chunks.threshold) && chunks.threshold >= 0,
           fmt::format("chunks.threshold must be finite and not negative; got {}", chunks.threshold));

@@ -419,7 +419,9 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
   memory.others.grow(count);
   memory.labels.grow(count);
   for (std::size_t i = 0; i < count; ++i) {
-    std::copy_n(rows.row(static_cast<std::size_t>(doubtful[i])), columns, memory.packed.data() + i * columns);
+    // Not std::copy_n: the call of memmove takes longer than a short row.
+    const Scalar* const from = rows.row(static_cast<std::size_t>(doubtful[i]));
+    for (std::size_t j = 0; j < columns; ++j) memory.packed[i * columns + j] = from[j];
   }
   find_nearest<Scalar>(centroids.index(), {memory.packed.data(), count, columns}, memory.labels.data(), memory.nearest,
                        memory.others.data());

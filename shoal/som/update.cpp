@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include <shoal/estimation/data_check.hpp>
 #include <shoal/som/accumulate.hpp>
 #include <shoal/som/backend.hpp>
 #include <shoal/som/batch_training.hpp>

@@ -9,11 +9,13 @@
 
 #include <shoal/gmm/gmm.hpp>
 
+#include "copying_source.hpp"
 #include "fit_data.hpp"
 
 namespace algorithm_data {
 
 namespace gmm = shoal::gmm;
+using fit_data::copying_source;
 
 /// A fit of `components` that takes exactly `passes` from distinct rows, on two threads, without regularisation.
 inline gmm::options options_for(gmm::algorithm algorithm, std::size_t components, std::size_t passes,
@@ -47,26 +49,6 @@ inline double difference(const gmm::model& a, const gmm::model& b) {
   look(a.covariances, b.covariances);
   return greatest;
 }
-
-/// Rows that are copied piece by piece, as those of a file are.
-template <class Scalar>
-class copying_source final : public shoal::row_source<Scalar> {
- public:
-  copying_source(const std::vector<Scalar>& values, std::size_t columns) : values_(values), columns_(columns) {}
-  std::size_t rows() const override { return values_.size() / columns_; }
-  std::size_t columns() const override { return columns_; }
-  shoal::matrix_view<const Scalar> read(std::size_t first, std::size_t count,
-                                        shoal::aligned_buffer<Scalar>& buffer) const override {
-    buffer.grow(count * columns_);
-    std::copy_n(values_.data() + first * columns_, count * columns_, buffer.data());
-    return {buffer.data(), count, columns_};
-  }
-  bool resident() const override { return false; }
-
- private:
-  const std::vector<Scalar>& values_;
-  std::size_t columns_;
-};
 
 /// A fit that is stopped after `pass` passes, and a second one that resumes it on one thread.
 inline gmm::fit_result stopped_and_resumed(const shoal::row_source<double>& rows, gmm::options options,

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include "copying_source.hpp"
 #include "fit_data.hpp"
 
 namespace {
@@ -241,26 +242,6 @@ TEST(FitKnown, Float32SurvivesALargeOffset) {
     EXPECT_NEAR(single.mean_log_likelihood, twice.mean_log_likelihood, 1e-4);
   }
 }
-
-// Reads by copying, so that a memory limit and the pieces matter.
-template <class Scalar>
-class copying_source final : public shoal::row_source<Scalar> {
- public:
-  copying_source(const std::vector<Scalar>& values, std::size_t columns) : values_(values), columns_(columns) {}
-  std::size_t rows() const override { return values_.size() / columns_; }
-  std::size_t columns() const override { return columns_; }
-  shoal::matrix_view<const Scalar> read(std::size_t first, std::size_t count,
-                                        shoal::aligned_buffer<Scalar>& buffer) const override {
-    buffer.grow(count * columns_);
-    std::copy_n(values_.data() + first * columns_, count * columns_, buffer.data());
-    return {buffer.data(), count, columns_};
-  }
-  bool resident() const override { return false; }
-
- private:
-  const std::vector<Scalar>& values_;
-  std::size_t columns_;
-};
 
 TYPED_TEST(Fit, SameBitsForAnyThreadsAndAnyMemoryLimit) {
   const auto rows = as<TypeParam>(clusters(70001, 3, 4, 3));

@@ -202,8 +202,10 @@ device_piece<Scalar> device_rows<Scalar>::present(std::size_t gpu, std::size_t b
     copy_in(gpu, place, mine.first + begin, count, place.rows.data(), place.weights.data());
     place.copied.hold(one.compute);
   }
-  const Scalar* const rows = mine.in_place != nullptr ? mine.in_place + begin * columns() : place.rows.data();
-  return {rows, weighted() ? place.weights.data() : nullptr, mine.first + begin, begin, count};
+  const std::size_t kept_before = resident_ ? begin : 0;
+  const Scalar* const rows =
+      mine.in_place != nullptr ? mine.in_place + begin * columns() : place.rows.data() + kept_before * columns();
+  return {rows, weighted() ? place.weights.data() + kept_before : nullptr, mine.first + begin, begin, count};
 }
 
 template <class Scalar>

@@ -33,6 +33,12 @@ struct device_piece {
   std::size_t count = 0;
 };
 
+/// Rows of a share, by their place in it.
+struct share_range {
+  std::size_t first = 0;
+  std::size_t count = 0;
+};
+
 /// The rows of a fit, dealt to the GPUs of a group in equal shares. A share that fits into the memory given is copied
 /// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before. Rows in
 /// page-locked memory are copied from there, others through page-locked buffers that all of the host's threads fill.
@@ -66,12 +72,20 @@ class device_rows {
   /// done. Throws interrupted when asked to stop between pieces, and what reading and visiting throw.
   template <class Visit>
   void for_each_piece(const Visit& visit) {
+    for_each_piece_of({0, largest_share()}, visit);
+  }
+  /// The same for some rows of every share, as far as it has them; `some.first` is a multiple of piece_unit. While
+  /// kernels work on the last piece of one call, the first of the next is copied.
+  template <class Visit>
+  void for_each_piece_of(const share_range& some, const Visit& visit) {
     const std::size_t step = std::max<std::size_t>(1, most_piece_rows());
-    for (std::size_t begin = 0; begin < largest_share(); begin += step) {
+    const std::size_t last = std::min(largest_share(), some.first + some.count);
+    for (std::size_t begin = some.first; begin < last; begin += step) {
       for (std::size_t g = 0; g < shares_.size(); ++g) {
-        if (begin >= shares_[g].count) continue;
+        const std::size_t end = std::min(last, shares_[g].count);
+        if (begin >= end) continue;
         const device_scope scope((*group_)[g].device);
-        const device_piece<Scalar> piece = present(g, begin, std::min(step, shares_[g].count - begin));
+        const device_piece<Scalar> piece = present(g, begin, std::min(step, end - begin));
         visit(g, piece);
         release(g);
       }

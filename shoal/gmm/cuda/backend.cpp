@@ -8,6 +8,7 @@
 #include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_expectation_maximization.hpp>
 #include <shoal/gmm/cuda/given_moments.hpp>
+#include <shoal/gmm/cuda/make_device_fit.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/gmm/squarem.hpp>
@@ -30,6 +31,10 @@ class cuda_backend final : public backend<Scalar> {
     const auto first_model = [this, &options](std::size_t restart) {
       return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
     };
+    if (options.algorithm != algorithm::batch) {
+      return make_device_chunked_fit<Scalar>(
+          {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
+    }
     auto batch = make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
                                                               summary(), options, first_model);
     if (options.acceleration == acceleration::none) return batch;

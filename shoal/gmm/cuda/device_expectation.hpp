@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <shoal/execution/cuda/buffers.hpp>
@@ -18,11 +20,14 @@ namespace shoal::gmm {
 template <class Scalar>
 class device_expectation {
  public:
-  /// Throws out_of_memory.
-  device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout);
+  /// Kernels are chosen for sums of `share_rows` rows of each GPU. Throws out_of_memory.
+  device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                     std::size_t share_rows = std::numeric_limits<std::size_t>::max());
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
+  /// Sums those rows of every share; ranges begin at multiples of cuda::piece_unit. Does not wait.
+  void sum_rows(std::span<const cuda::share_range> ranges, const device_parts<Scalar>& parts);
   /// The sums in the memory of the first GPU, as statistics_layout says.
   const double* sums() const { return statistics_[0].data(); }
   /// The first `count` of them; waits.

@@ -74,12 +74,17 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
 }
 
 template <class Scalar>
-step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics) {
+model_arrays device_parts<Scalar>::model_on_device() {
   const std::size_t K = layout_.components();
+  return {model_.data(), model_.data() + K, model_.data() + K + K * layout_.columns()};
+}
+
+template <class Scalar>
+step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics) {
   step_arguments<Scalar> made;
   made.layout = device_layout(layout_);
   made.statistics = statistics;
-  made.model = {model_.data(), model_.data() + K, model_.data() + K + K * layout_.columns()};
+  made.model = model_on_device();
   made.prepared = mixtures_[0].arrays();
   made.state = state_.data();
   made.host_reason = host_reason_.data();
@@ -129,6 +134,7 @@ void device_parts<Scalar>::begin_steps(double previous, double tolerance, double
   host_state_[0] = {};
   host_state_[0].has_previous = std::isnan(previous) ? 0 : 1;
   host_state_[0].previous = previous;
+  host_state_[0].pass_steps = pass_steps_;
   host_state_[0].tolerance = tolerance;
   host_state_[0].least = least;
   host_reason_[0] = static_cast<int>(stop_reason::none);
@@ -138,9 +144,9 @@ void device_parts<Scalar>::begin_steps(double previous, double tolerance, double
 }
 
 template <class Scalar>
-void device_parts<Scalar>::maximise(const double* statistics) {
+void device_parts<Scalar>::maximise(const double* statistics, cudaStream_t stream) {
   const cuda::device_scope scope((*group_)[0].device);
-  gmm::maximise(arguments(statistics), (*group_)[0].compute);
+  gmm::maximise(arguments(statistics), stream);
 }
 
 template <class Scalar>

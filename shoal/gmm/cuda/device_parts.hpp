@@ -48,8 +48,16 @@ class device_parts {
   /// Starts steps that the host will look at together. `previous` is the objective before the first, not-a-number where
   /// it is not known. Does not wait.
   void begin_steps(double previous, double tolerance, double least = -std::numeric_limits<double>::infinity());
+  /// From the next begin_steps() on, so many steps are a pass (step_state::pass_steps); one unless this is called.
+  void set_pass_steps(std::size_t steps) { pass_steps_ = static_cast<unsigned>(steps); }
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
-  void maximise(const double* statistics);
+  void maximise(const double* statistics) { maximise(statistics, (*group_)[0].compute); }
+  /// The same in another stream of the first GPU.
+  void maximise(const double* statistics, cudaStream_t stream);
+  /// The mixture of a GPU, for copies of it.
+  device_mixture<Scalar>& mixture(std::size_t gpu) { return mixtures_[gpu]; }
+  /// The model of the first GPU, for kernels.
+  model_arrays model_on_device();
   /// Gives the first GPU's parameters to the others. Does not wait.
   void broadcast();
   /// Whether steps have stopped by themselves, as far as the host can see without waiting: surely when the work that
@@ -66,6 +74,7 @@ class device_parts {
   cuda::device_group* group_;
   statistics_layout layout_;
   double regularization_;
+  unsigned pass_steps_ = 1;
   std::vector<device_mixture<Scalar>> mixtures_;
   cuda::device_buffer<double> model_;
   cuda::device_buffer<double> work_;

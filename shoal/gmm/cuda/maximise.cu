@@ -52,6 +52,7 @@ struct step_start {
   double least = 0;
   int has_previous = 0;
   unsigned steps = 0;
+  unsigned pass_steps = 1;
 };
 
 template <class Scalar>
@@ -62,7 +63,8 @@ __device__ step_start read_start(const step_arguments<Scalar>& arguments) {
           state.tolerance,
           state.least,
           state.has_previous,
-          state.steps};
+          state.steps,
+          state.pass_steps};
 }
 
 // The new mean of a column; returns what the new centre leaves of the mean.
@@ -163,20 +165,23 @@ __device__ void record_step(const step_arguments<Scalar>& arguments, const step_
                             refusal::code failure) {
   step_state& state = *arguments.state;
   stop_reason reason = stop_reason::none;
+  const bool ends_pass = (start.steps + 1) % start.pass_steps == 0;
   if (empty) {
     reason = stop_reason::empty;
   } else if (failure != refusal::none) {
     reason = stop_reason::failed;
   } else if (start.objective < start.least) {
     reason = stop_reason::worse;
-  } else if (start.has_previous != 0 && start.tolerance != 0 &&
+  } else if (ends_pass && start.has_previous != 0 && start.tolerance != 0 &&
              fabs(start.objective - start.previous) < start.tolerance) {
     reason = stop_reason::converged;
   }
   state.objectives[start.steps] = start.objective;
   state.steps = start.steps + 1;
-  state.previous = start.objective;
-  state.has_previous = 1;
+  if (ends_pass) {
+    state.previous = start.objective;
+    state.has_previous = 1;
+  }
   if (reason == stop_reason::none) return;
   state.reason = reason;
   *arguments.prepared.stopped = static_cast<int>(reason);

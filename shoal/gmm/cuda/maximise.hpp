@@ -46,8 +46,9 @@ struct step_state {
   stop_reason reason = stop_reason::none;
   unsigned steps = 0;                  ///< steps done since the host wrote this
   unsigned finished_blocks = 0;        ///< of the launch in progress
-  int has_previous = 0;                ///< is there an objective before the first of these steps?
-  double previous = 0;                 ///< that objective
+  int has_previous = 0;                ///< is there an objective before the present pass?
+  unsigned pass_steps = 1;             ///< steps of a pass over the rows, at whose end alone it may stop
+  double previous = 0;                 ///< the objective of the pass before
   double tolerance = 0;                ///< 0: never stop
   double least = 0;                    ///< objective below which a step is the last
   double objectives[most_steps] = {};  ///< mean log-likelihood that each step started from
