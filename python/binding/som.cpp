@@ -243,7 +243,7 @@ void bind_som(nb::module_& module) {
             const std::unique_ptr<executor> workers = make_executor(threads);
             const fold_context context{workers.get(), memory_limit, control.stop};
             const auto on = som::make_backend<Scalar>(options.device, {context, &source, weights});
-            started_from = on->update(map, options, nullptr);
+            started_from = som::update(*on, map, options, nullptr);
             // Of the same rows, which are there and checked already.
             quality = on->score(map);
             if (units_at != nullptr) on->predict(map, units_at);

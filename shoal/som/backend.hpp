@@ -46,6 +46,12 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
 extern template fit_result fit(backend<float>&, const options&, const control&);
 extern template fit_result fit(backend<double>&, const options&, const control&);
 
+/// update() of som.hpp by a backend that has the rows. The model and the options have been checked.
+template <class Scalar>
+double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units);
+extern template double update(backend<float>&, model&, const update_options&, std::int32_t*);
+extern template double update(backend<double>&, model&, const update_options&, std::int32_t*);
+
 /// CUDA's, for choices that are not on the host. Its fit() refuses online training by name.
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows);

@@ -20,12 +20,18 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
-  check_span<double>(on->summary());
-  return on->update(model, options, units);
+  return update(*make_backend<Scalar>(options.device, {context, &rows, weights}), model, options, units);
 }
 
 }  // namespace
+
+template <class Scalar>
+double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units) {
+  check_span<double>(on.summary());
+  return on.update(model, options, units);
+}
+template double update(backend<float>&, model&, const update_options&, std::int32_t*);
+template double update(backend<double>&, model&, const update_options&, std::int32_t*);
 
 template <class Scalar>
 double update_on_host(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,

@@ -194,6 +194,16 @@ def test_frames_have_names(rows):
         som.predict(frame[["b", "a", "c"]])
 
 
+def test_batches_refuse_what_fits_refuse(rows):
+    som = SelfOrganizingMap(4, 4).partial_fit(rows)
+    before = som.codebook_
+    apart = np.array([[0.0, 1e308, 0.0], [0.0, -1e308, 0.0]])
+    for call in (som.partial_fit, SelfOrganizingMap(4, 4).fit):
+        with pytest.raises(ValueError, match="column 1 spans"):
+            call(apart)
+    assert_array_equal(som.codebook_, before)
+
+
 def test_a_build_without_cuda_says_so(rows):
     if _shoal.built_with_cuda:
         pytest.skip("this build has CUDA")
