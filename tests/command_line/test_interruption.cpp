@@ -1,4 +1,5 @@
 // Fits that are killed or stopped, and resumed by the same command: the same model, bit for bit.
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -27,6 +28,11 @@ struct family {
 };
 
 void PrintTo(const family& tested, std::ostream* out) { *out << tested.name; }
+
+// Less than the rows take, and a buffer of the least size for every thread.
+std::string small_memory_limit() {
+  return std::to_string(std::max(200u, 8 * std::thread::hardware_concurrency())) + "KiB";
+}
 
 class interruption : public testing::TestWithParam<family> {
  protected:
@@ -167,7 +173,7 @@ INSTANTIATE_TEST_SUITE_P(
                     family{"diagonal_restarts",
                            {"gmm", "fit", "--components", "5", "--covariance", "diag", "--tolerance", "0",
                             "--max-iterations", "25", "--restarts", "3", "--init", "random-responsibilities",
-                            "--standardize", "--scalar", "float32", "--memory-limit", "200KiB"},
+                            "--standardize", "--scalar", "float32", "--memory-limit", small_memory_limit()},
                            {{"--seed", "8"}}},
                     family{"incremental",
                            {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "60",
