@@ -113,14 +113,23 @@ void distances_to_labels_with(matrix_view<const T> rows, matrix_view<const T> po
   const auto parts = [&](std::size_t i) HWY_ATTR {
     return parts_of_distance(d, rows.row(i), points.row(static_cast<std::size_t>(labels[i])), columns);
   };
-  std::size_t i = 0;
   if constexpr (hn::MaxLanes(d) >= 4 && sizeof(T) == 4) {
-    for (; i + 4 <= rows.rows(); i += 4) {
+    const std::size_t count = rows.rows();
+    std::size_t i = 0;
+    for (; i + 4 <= count; i += 4) {
       const auto sums = sum_four(d, parts(i), parts(i + 1), parts(i + 2), parts(i + 3));
       hn::StoreU(sums, hn::DFromV<decltype(sums)>(), out + i);
     }
+    if (i == count) return;
+    // In the same order of additions as the others: a row's bits must not depend on its place among the rows.
+    const auto last = [&](std::size_t k) HWY_ATTR { return parts(std::min(i + k, count - 1)); };
+    const auto sums = sum_four(d, last(0), last(1), last(2), last(3));
+    T four[4];
+    hn::StoreU(sums, hn::DFromV<decltype(sums)>(), four);
+    std::copy_n(four, count - i, out + i);
+  } else {
+    for (std::size_t i = 0; i < rows.rows(); ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, parts(i)));
   }
-  for (; i < rows.rows(); ++i) out[i] = hn::GetLane(hn::SumOfLanes(d, parts(i)));
 }
 
 template <class D>

@@ -381,6 +381,25 @@ TYPED_TEST(Nearest, DistancesAreThoseOfEachRowAlone) {
   }
 }
 
+// Rows come in other groups when they are streamed: what stands beside a row must not show.
+TYPED_TEST(Nearest, DistancesToLabelsDoNotDependOnTheGroup) {
+  for (const std::size_t columns : {1, 3, 5, 16, 17, 54}) {
+    const auto data = clouds<TypeParam>(23, columns, 4, 2);
+    const auto points = clouds<TypeParam>(7, columns, 4, 2, 0, 9);
+    std::vector<std::int32_t> labels(23);
+    for (std::size_t i = 0; i < 23; ++i) labels[i] = static_cast<std::int32_t>(i % 7);
+    on_every_target([&](const std::string& target) {
+      std::vector<TypeParam> all(23);
+      shoal::distances_to_labels<TypeParam>(data.view(), points.view(), labels.data(), all.data());
+      for (std::size_t i = 0; i < 23; ++i) {
+        TypeParam alone = 0;
+        shoal::distances_to_labels<TypeParam>(data.view().middle_rows(i, 1), points.view(), labels.data() + i, &alone);
+        EXPECT_EQ(alone, all[i]) << columns << " columns, row " << i << ", " << target;
+      }
+    });
+  }
+}
+
 TYPED_TEST(Nearest, SumsMinima) {
   for (const std::size_t count : {1, 7, 8, 9, 512}) {
     const auto a = clouds<TypeParam>(count, 1, 3, 1, 10, 1), b = clouds<TypeParam>(count, 1, 3, 1, 10, 2);
