@@ -77,6 +77,22 @@ TEST_F(algorithms, need_fewer_iterations_than_batch_to_its_end) {
   }
 }
 
+TEST_F(algorithms, leave_their_options_in_the_model_and_in_the_report) {
+  const json object = run_json(fit + words{"--algorithm", "asynchronous", "--chunk-rows", "600", "--superchunks", "5",
+                                           "--threshold", "0.25", "--max-iterations", "2", "--output",
+                                           folder / "m.json", "--report", folder / "r.html"});
+  EXPECT_EQ(object["chunk_rows"], 600);
+  EXPECT_EQ(object["superchunks"], 5);
+  EXPECT_EQ(object["threshold"], 0.25);
+  EXPECT_EQ(json::parse(read_file(folder / "m.json"))["provenance"]["superchunks"], 5);
+  const std::string page = read_file(folder / "r.html");
+  for (const char* fact : {"asynchronous", "chunk rows", "superchunks", "threshold"}) {
+    EXPECT_NE(page.find(fact), std::string::npos) << fact;
+  }
+  EXPECT_EQ(run_json(fit + words{"--async-em-2013", "--max-iterations", "1"})["async_em_2013"], true);
+  EXPECT_FALSE(run_json(fit + words{"--max-iterations", "1"}).contains("superchunks"));
+}
+
 TEST_F(algorithms, give_the_same_bytes_for_any_threads_and_memory) {
   const auto model = [&](const words& options) {
     const outcome result =

@@ -74,6 +74,8 @@ TEST_F(maps, from_fit_to_score) {
 
   const json model = json::parse(read_file(folder / "map.json"));
   EXPECT_EQ(model["format"], "shoal/som");
+  EXPECT_EQ(model["provenance"]["radius"], (std::vector<double>{2, 1})) << "also where it was not asked for";
+  EXPECT_NE(read_file(folder / "map.html").find("radius"), std::string::npos);
   EXPECT_EQ(model["version"], 1);
   EXPECT_EQ(model["width"], 6);
   EXPECT_EQ(model["height"], 4);
