@@ -46,7 +46,7 @@ class device_expectation_maximization final : public mixture_stepper {
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
         many_steps_(rows.resident()),
-        recorded_(many_steps_ && rows.group().size() == 1) {
+        recorded_(many_steps_ && (rows.group().size() == 1 || rows.group().direct())) {
     if (options.acceleration == acceleration::none) return;
     const cuda::device_scope scope(rows.group()[0].device);
     squarem_.emplace(layout_, summary, options.tolerance, stream());
@@ -149,6 +149,7 @@ class device_expectation_maximization final : public mixture_stepper {
       in_cycle_ = true;
     }
     if (recorded_ && !one_step_) record_graphs();
+    if (recorded_) rows_.group().join();  // graphs begin in the first one's stream
     const clock::time_point start = clock::now();
     // An accelerated fit stops by what its iterations gain, which the objectives alone do not say.
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known,
@@ -158,6 +159,7 @@ class device_expectation_maximization final : public mixture_stepper {
     } else {
       enqueue_steps(1);
     }
+    if (recorded_) rows_.group().fork();
     if (squarem_) squarem_->enqueue_download(stream());
     const step_state& state = parts_.end_steps();
     const std::span<const double> objectives(state.objectives, state.steps);
@@ -177,9 +179,19 @@ class device_expectation_maximization final : public mixture_stepper {
 
   const cuda::stream& stream() const { return rows_.group()[0].compute; }
 
+  cuda::graph record(std::size_t steps) {
+    return cuda::graph::record(stream(), [&] {
+      rows_.group().fork();
+      enqueue_steps_apart(steps);
+      rows_.group().join();
+    });
+  }
+
   void record_graphs() {
-    one_step_ = cuda::graph::record(stream(), [&] { enqueue_steps_apart(1); });
-    some_steps_ = cuda::graph::record(stream(), [&] { enqueue_steps_apart(graph_steps); });
+    // What was enqueued before is no part of them.
+    rows_.group().join();
+    one_step_ = record(1);
+    some_steps_ = record(graph_steps);
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
@@ -223,6 +235,7 @@ class device_expectation_maximization final : public mixture_stepper {
 
   void extrapolate(const squarem_work& work) {
     const cuda::device_scope scope(rows_.group()[0].device);
+    rows_.group().hold_for_broadcast(stream());
     squarem_->extrapolate(parts_.arguments(), work, stream());
     parts_.broadcast();
   }
@@ -272,7 +285,7 @@ class device_expectation_maximization final : public mixture_stepper {
   device_expectation<Scalar> expectation_;
   std::optional<device_squarem<Scalar>> squarem_;
   bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
-  bool recorded_;    // and are in graphs, which hold the work of one GPU
+  bool recorded_;    // and are in graphs
   cuda::graph one_step_;
   cuda::graph some_steps_;
   launches_ahead ahead_{graphs_in_flight};
