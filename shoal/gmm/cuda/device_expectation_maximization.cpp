@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/group_graph.hpp>
 #include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
 #include <shoal/gmm/cuda/device_squarem.hpp>
@@ -46,7 +46,7 @@ class device_expectation_maximization final : public mixture_stepper {
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
         many_steps_(rows.resident()),
-        recorded_(many_steps_ && (rows.group().size() == 1 || rows.group().direct())) {
+        recorded_(many_steps_ && cuda::recordable(rows.group())) {
     if (options.acceleration == acceleration::none) return;
     const cuda::device_scope scope(rows.group()[0].device);
     squarem_.emplace(layout_, summary, options.tolerance, stream());
@@ -149,17 +149,22 @@ class device_expectation_maximization final : public mixture_stepper {
       in_cycle_ = true;
     }
     if (recorded_ && !one_step_) record_graphs();
-    if (recorded_) rows_.group().join();  // graphs begin in the first one's stream
     const clock::time_point start = clock::now();
     // An accelerated fit stops by what its iterations gain, which the objectives alone do not say.
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known,
                        squarem_ ? 0 : options_.tolerance);
-    if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
-      launch_steps(std::min<std::size_t>(most, most_steps));
+    const auto enqueue = [&] {
+      if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
+        launch_steps(std::min<std::size_t>(most, most_steps));
+      } else {
+        enqueue_steps(1);
+      }
+    };
+    if (recorded_) {
+      cuda::launch_in_order(rows_.group(), enqueue);
     } else {
-      enqueue_steps(1);
+      enqueue();
     }
-    if (recorded_) rows_.group().fork();
     if (squarem_) squarem_->enqueue_download(stream());
     const step_state& state = parts_.end_steps();
     const std::span<const double> objectives(state.objectives, state.steps);
@@ -179,19 +184,9 @@ class device_expectation_maximization final : public mixture_stepper {
 
   const cuda::stream& stream() const { return rows_.group()[0].compute; }
 
-  cuda::graph record(std::size_t steps) {
-    return cuda::graph::record(stream(), [&] {
-      rows_.group().fork();
-      enqueue_steps_apart(steps);
-      rows_.group().join();
-    });
-  }
-
   void record_graphs() {
-    // What was enqueued before is no part of them.
-    rows_.group().join();
-    one_step_ = record(1);
-    some_steps_ = record(graph_steps);
+    one_step_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(1); });
+    some_steps_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(graph_steps); });
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
