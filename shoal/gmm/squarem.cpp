@@ -126,7 +126,7 @@ std::vector<step_record> squarem_fit::advance(std::size_t most) {
 
 std::vector<double> squarem_fit::save() const {
   std::vector<double> state{static_cast<double>(course_.phase), course_.objective, course_.longest,
-                            course_.trusted ? 1.0 : 0.0};
+                            course_.trusted ? 1.0 : 0.0,        course_.gain,      course_.gain_before};
   if (course_.phase != squarem_phase::base) append_model(first_, state);
   if (course_.phase == squarem_phase::leap) append_model(second_, state);
   const std::vector<double> batch = batch_->save();
@@ -135,12 +135,14 @@ std::vector<double> squarem_fit::save() const {
 }
 
 void squarem_fit::restore(std::span<const double> state) {
-  if (state.size() < 4) throw bad_data("the state is of another size");
+  if (state.size() < 6) throw bad_data("the state is of another size");
   course_.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
   course_.objective = state[1];
   course_.longest = state[2];
   course_.trusted = state[3] != 0;
-  state = state.subspan(4);
+  course_.gain = state[4];
+  course_.gain_before = state[5];
+  state = state.subspan(6);
   for (model* kept : {&first_, &second_}) {
     kept->covariance_type = options_.covariance_type;
     kept->components = options_.components;
