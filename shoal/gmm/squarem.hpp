@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -12,6 +11,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/mixture_stepper.hpp>
+#include <shoal/gmm/squarem_rule.hpp>
 
 namespace shoal::gmm {
 
@@ -38,8 +38,6 @@ class squarem_fit final : public mixture_stepper {
   std::size_t reseeded() const override { return batch_->reseeded(); }
 
  private:
-  enum class phase { base, second, leap };
-
   void begin(double objective);
   void follow(model from, std::span<batch_iteration> iterations, bool reseeded, std::vector<step_record>& records);
   std::vector<step_record> go_on(std::size_t most);
@@ -50,12 +48,8 @@ class squarem_fit final : public mixture_stepper {
   const data_summary& summary_;
   const options& options_;
   executor* workers_;
-  phase phase_ = phase::base;
-  double objective_ = std::numeric_limits<double>::quiet_NaN();  // of the last model that was kept
-  double longest_ = 1;                                           // bound of −α
-  bool trusted_ = false;                                         // the last leap was kept
-  bool bounded_ = false;                                         // the last −α met it
-  model first_, second_;                                         // θ₀ and θ₁, as far as the phase has them
+  squarem_course course_;
+  model first_, second_;  // θ₀ and θ₁, as far as the phase has them
 };
 
 }  // namespace shoal::gmm

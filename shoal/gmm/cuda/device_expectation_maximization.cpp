@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include <shoal/execution/cuda/graph.hpp>
 #include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
+#include <shoal/gmm/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/gmm/maximise.hpp>
@@ -22,20 +22,14 @@ namespace {
 
 using clock = std::chrono::steady_clock;
 
-// How long the loop above may be left without news.
-constexpr double batch_seconds = 0.05;
-
 // Steps of one graph: one launch for several costs the host less, and the GPU goes on without a gap.
 constexpr std::size_t graph_steps = 8;
 
-// Graphs that wait for the GPU: enough that it never waits for the host, few, because when the steps stop those that
-// are under way still pass through the GPU and do nothing.
+// Graphs that wait for the GPU.
 constexpr std::size_t graphs_in_flight = 2;
 
 // Iterations whose models are kept without a look between them.
 constexpr std::size_t most_kept = 2;
-
-constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
 class device_expectation_maximization final : public batch_stepper {
@@ -53,10 +47,7 @@ class device_expectation_maximization final : public batch_stepper {
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
         many_steps_(rows.resident()),
-        recorded_(many_steps_ && rows.group().size() == 1) {
-    const cuda::device_scope scope(rows.group()[0].device);
-    for (std::size_t i = 0; i < graphs_in_flight; ++i) passed_.emplace_back();
-  }
+        recorded_(many_steps_ && rows.group().size() == 1) {}
 
   void seed(std::size_t restart) override {
     begin(first_model_ ? first_model_(restart) : initial_model(context_, data_, summary_, options_, restart), 0);
@@ -71,7 +62,7 @@ class device_expectation_maximization final : public batch_stepper {
     const clock::time_point start = clock::now();
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known, options_.tolerance);
     if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
-      launch_steps(std::min<std::size_t>(most, most_steps), start);
+      launch_steps(std::min<std::size_t>(most, most_steps));
     } else {
       enqueue_steps(1);
     }
@@ -212,22 +203,15 @@ class device_expectation_maximization final : public batch_stepper {
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
-  void launch_steps(std::size_t most, clock::time_point start) {
-    const cuda::stream& stream = rows_.group()[0].compute;
+  void launch_steps(std::size_t most) {
     const bool quick = step_seconds_ * static_cast<double>(graph_steps * graphs_in_flight) < batch_seconds;
-    std::size_t launched = 0;
-    for (std::size_t graphs = 0; launched < most; ++graphs) {
-      cuda::event& done = passed_[graphs % graphs_in_flight];
-      if (graphs >= graphs_in_flight) {
-        done.synchronize();
-        const double elapsed = std::chrono::duration<double>(clock::now() - start).count();
-        if (parts_.stopped() || elapsed > batch_seconds || context_.stop.stop_requested()) return;
-      }
-      const std::size_t steps = quick && most - launched >= graph_steps ? graph_steps : 1;
-      enqueue_steps(steps);
-      done.record(stream);
-      launched += steps;
-    }
+    ahead_.run(
+        most, rows_.group()[0].compute, context_.stop, [&] { return parts_.stopped(); },
+        [&](std::size_t rest) {
+          const std::size_t steps = quick && rest >= graph_steps ? graph_steps : 1;
+          enqueue_steps(steps);
+          return steps;
+        });
   }
 
   // One, or as many as a graph has.
@@ -285,7 +269,7 @@ class device_expectation_maximization final : public batch_stepper {
   cuda::graph some_steps_;
   cuda::graph keeping_steps_[2][most_kept];  // without and with a model that is placed first; of one step, of two
   cuda::pinned_buffer<double> kept_models_[most_kept];
-  std::vector<cuda::event> passed_;  // [graphs_in_flight]
+  launches_ahead ahead_{graphs_in_flight};
 
   mutable model model_;
   mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's

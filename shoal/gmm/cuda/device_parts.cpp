@@ -115,7 +115,7 @@ void device_parts<Scalar>::enqueue_prepare() {
 
 template <class Scalar>
 void device_parts<Scalar>::prepare(const model& model) {
-  begin_steps(std::numeric_limits<double>::quiet_NaN(), 0);
+  begin_steps(not_known, 0);
   stage(model);
   enqueue_prepare();
   const step_state& state = end_steps();

@@ -24,6 +24,9 @@ std::vector<double> pack_model(const model& model);
 /// `model` has its type, sizes and names already.
 void unpack_model(std::span<const double> values, model& model);
 
+/// An objective that is not known, for device_parts::begin_steps().
+inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
+
 /// A mixture on every GPU of a group, in the first one's compute stream. Borrows the group.
 template <class Scalar>
 class device_parts {
