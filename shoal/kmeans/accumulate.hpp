@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/core/aligned_vector.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/fold.hpp>
@@ -36,8 +37,8 @@ class prepared_centroids {
   double half_gap() const { return half_gap_; }  ///< when fused: half the least distance between two centroids
 
  private:
-  std::vector<double> values_;
-  std::vector<Scalar> rounded_;
+  aligned_vector<double> values_;
+  aligned_vector<Scalar> rounded_;
   centroid_index<Scalar> index_;
   double largest_norm_ = 0;
   double half_gap_ = 0;
