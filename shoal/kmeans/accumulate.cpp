@@ -135,8 +135,8 @@ HWY_INLINE double add_rows_with(const block_input<T>& block, const std::int32_t*
     const auto k = static_cast<std::size_t>(labels[i]);
     if (Sum && !Measure && k % members != rank) continue;
     const double weight = row_weights == nullptr ? 1.0 : static_cast<double>(row_weights[i]);
-    adder.template add<Sum, Measure>(rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr,
-                                     weight, columns);
+    adder.template add<Sum, Measure>(rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr, weight,
+                                     columns);
     if constexpr (Sum) weights[k] += weight;
   }
   return Measure ? adder.inertia() : 0.0;
@@ -380,10 +380,10 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 
 template <class Scalar>
 void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                     std::size_t rows) {
+                                     std::size_t rows, executor* workers) {
   values_.assign(centroids.begin(), centroids.end());
   rounded_.resize(values_.size());
-  index_.set(centroids, clusters, columns, rows);
+  index_.set(centroids, clusters, columns, rows, workers);
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -418,8 +418,8 @@ namespace {
 // become; the others are compared with all centroids. `following` are the rows of the next call.
 template <class Scalar>
 void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows,
-                       matrix_view<const Scalar> following, std::int32_t* labels, Scalar* others, const row_memory<Scalar>& remembered,
-                       typename accumulate_body<Scalar>::member_scratch& memory) {
+                       matrix_view<const Scalar> following, std::int32_t* labels, Scalar* others,
+                       const row_memory<Scalar>& remembered, typename accumulate_body<Scalar>::member_scratch& memory) {
   if (!remembered.known || memory.hopeless > 0) {
     memory.hopeless -= memory.hopeless > 0;
     return find_nearest(centroids.index(), rows, labels, memory.nearest, others);
@@ -487,8 +487,8 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
       const std::size_t next = start + rows;
       const auto following =
           piece.rows.middle_rows(next, member.size() == 1 ? std::min(slab, piece.rows.rows() - next) : 0);
-      assign_remembered(*centroids, share, following, slab_labels + begin, remembered->others.data() + piece.first + start + begin,
-                        *remembered, mine);
+      assign_remembered(*centroids, share, following, slab_labels + begin,
+                        remembered->others.data() + piece.first + start + begin, *remembered, mine);
     } else {
       find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest);
     }
