@@ -106,9 +106,9 @@ void add_data_generate(CLI::App& noun, verb& selected) {
              true, "D + 2");
   add_choice(app, "--normal", command->drawing.method, normal_choices(), "How normals are drawn", "ziggurat");
   add_scalar_option(app, command->scalar, "float64");
-  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
-  add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
-  add_file(app, "--model", command->model, "OUT.json", "Write the mixture that the rows were drawn from");
+  add_output(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
+  add_output(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
+  add_output(app, "--model", command->model, "OUT.json", "Write the mixture that the rows were drawn from");
   add_run_options(app, command->run, false);
 }
 

@@ -81,7 +81,7 @@ void run(select_command& command, gmm_outcome& outcome) {
 
 void run(select_command command) {
   const gmm_options& options = command.options;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   if (chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model) ==
       gmm::initialization::model) {
     throw bad_argument("--init: a model in a file has one number of components; use shoal gmm fit");

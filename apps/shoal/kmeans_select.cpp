@@ -64,7 +64,7 @@ void run(select_command& command, kmeans_outcome& outcome) {
 
 void run(select_command command) {
   const kmeans_options& options = command.options;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   if (chosen_init(options.fit, seeding_choices(), kmeans::seeding::centroids) == kmeans::seeding::centroids) {
     throw bad_argument("--init: a model in a file has one number of clusters; use shoal kmeans fit");
   }
