@@ -1,14 +1,16 @@
 // Time that algorithms for mixtures need, on a device, to come within 1e-4 of the mean log-likelihood that batch
 // reaches in the end: medians over starts, each with data of its own.
-//   em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [ALGORITHM …]
-// SPREAD is the standard deviation of the means of unit Gaussians.
+//   em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [full|diag] [ALGORITHM[/SUPERCHUNKS] …]
+// SPREAD is the standard deviation of the means of unit Gaussians. The paper's own parameters are async_em_2013.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,6 +22,7 @@
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/options.hpp>
+#include <shoal/gmm/sample.hpp>
 
 namespace {
 
@@ -28,13 +31,15 @@ using clock_type = std::chrono::steady_clock;
 
 constexpr double close = 1e-4;
 constexpr std::size_t most_passes = 4000;
+constexpr std::size_t kept_memory = std::size_t{4} << 30;  // for the statistics of many superchunks
 
 struct problem {
   std::size_t rows, columns, components;
   double spread;
+  gmm::covariance_type type = gmm::covariance_type::full;
 };
 
-std::vector<float> unit_gaussians(const problem& size, std::uint64_t seed) {
+std::vector<float> unit_gaussians(const problem& size, std::uint64_t seed, const shoal::device_choice& device) {
   gmm::generator_options options;
   options.components = size.components;
   options.columns = size.columns;
@@ -45,7 +50,8 @@ std::vector<float> unit_gaussians(const problem& size, std::uint64_t seed) {
   std::fill(model.weights.begin(), model.weights.end(), 1 / static_cast<double>(size.components));
   std::fill(model.covariances.begin(), model.covariances.end(), 1.0);
   std::vector<float> values(size.rows * size.columns);
-  gmm::sample(model, seed, 0, shoal::matrix_view<float>(values.data(), size.rows, size.columns), nullptr);
+  gmm::sample(model, seed, 0, shoal::matrix_view<float>(values.data(), size.rows, size.columns), nullptr,
+              shoal::random::normal_method::ziggurat, device);
   return values;
 }
 
@@ -53,6 +59,7 @@ struct algorithm {
   std::string name;
   void (*choose)(gmm::options&);
   bool exact;  // an iteration's objective is the log-likelihood of the model that it started from
+  std::size_t superchunks = 0;
 };
 
 const std::vector<algorithm>& algorithms() {
@@ -61,6 +68,7 @@ const std::vector<algorithm>& algorithms() {
       {"squarem", [](gmm::options& o) { o.acceleration = gmm::acceleration::squarem; }, true},
       {"incremental", [](gmm::options& o) { o.algorithm = gmm::algorithm::incremental; }, false},
       {"asynchronous", [](gmm::options& o) { o.algorithm = gmm::algorithm::asynchronous; }, false},
+      {"async_em_2013", gmm::set_async_em_2013, false},
   };
   return known;
 }
@@ -108,7 +116,7 @@ void measure(const problem& size, std::size_t starts, const shoal::device_choice
              const std::vector<algorithm>& chosen) {
   std::vector<figures> found(chosen.size());
   for (std::size_t start = 0; start < starts; ++start) {
-    const std::vector<float> values = unit_gaussians(size, start);
+    const std::vector<float> values = unit_gaussians(size, start, device);
     const shoal::view_source<float> source({values.data(), size.rows, size.columns});
     const auto workers = shoal::make_executor(0);
     const auto on = gmm::make_backend<float>(device, {{workers.get(), 0, {}}, &source, nullptr, false});
@@ -116,13 +124,16 @@ void measure(const problem& size, std::size_t starts, const shoal::device_choice
     for (std::size_t a = 0; a < chosen.size(); ++a) {
       gmm::options options;
       options.components = size.components;
+      options.covariance_type = size.type;
+      chosen[a].choose(options);
+      if (chosen[a].superchunks != 0) options.chunks.superchunks = chosen[a].superchunks;
+      options.chunks.memory = kept_memory;
       options.init = gmm::initialization::random_rows;
       options.tolerance = 0;
       options.regularization = 0;
       options.max_iterations = most_passes;
       options.seed = start;
       options.device = device;
-      chosen[a].choose(options);
       gmm::validate_options(options, size.columns);
       const auto fit = on->fit(options);
       // The first course warms up, and says how many passes the others take; batch's says where the end is.
@@ -142,25 +153,32 @@ void measure(const problem& size, std::size_t starts, const shoal::device_choice
       }
     }
   }
-  fmt::print("{} x {}, K = {}, means N(0, {}²), {} starts, {}\n", size.rows, size.columns, size.components, size.spread,
-             starts, shoal::device_name(device));
-  fmt::print("{:14} {:>7} {:>10} {:>10} {:>12} {:>8} {:>8} {:>8}\n", "", "passes", "ms a pass", "ms", "batch/ms",
+  fmt::print("{} x {}, K = {}, means N(0, {}²), {}, {} starts, {}\n", size.rows, size.columns, size.components,
+             size.spread, size.type == gmm::covariance_type::full ? "full" : "diag", starts,
+             shoal::device_name(device));
+  fmt::print("{:16} {:>7} {:>10} {:>10} {:>12} {:>8} {:>8} {:>8}\n", "", "passes", "ms a pass", "ms", "batch/ms",
              "least", "greatest", "reached");
   for (std::size_t a = 0; a < chosen.size(); ++a) {
     const figures& its = found[a];
     if (its.passes.empty()) continue;
-    fmt::print("{:14} {:>7} {:>10.4f} {:>10.3f} {:>12.2f} {:>8.2f} {:>8.2f} {:>5}/{}\n", chosen[a].name,
+    fmt::print("{:16} {:>7} {:>10.4f} {:>10.3f} {:>12.2f} {:>8.2f} {:>8.2f} {:>5}/{}\n", chosen[a].name,
                median(its.passes), median(its.each), median(its.milliseconds), median(its.quotients),
                *std::min_element(its.quotients.begin(), its.quotients.end()),
                *std::max_element(its.quotients.begin(), its.quotients.end()), its.passes.size(), starts);
   }
 }
 
-std::vector<algorithm> chosen_algorithms(int count, char** names) {
-  std::vector<algorithm> chosen{algorithms().front()};  // what the others are compared with
-  for (const algorithm& one : algorithms()) {
-    if (one.name == "batch") continue;
-    if (std::find(names, names + count, one.name) != names + count) chosen.push_back(one);
+// Batch, which the others are compared with, and those that are named.
+std::vector<algorithm> chosen_algorithms(std::span<char*> names) {
+  std::vector<algorithm> chosen{algorithms().front()};
+  for (const std::string_view name : names) {
+    const std::size_t slash = name.find('/');
+    const auto known = std::find_if(algorithms().begin(), algorithms().end(),
+                                    [&](const algorithm& one) { return one.name == name.substr(0, slash); });
+    if (known == algorithms().end()) throw shoal::bad_argument(fmt::format("there is no algorithm '{}'", name));
+    algorithm& added = chosen.emplace_back(*known);
+    added.name = name;
+    if (slash != name.npos) added.superchunks = std::strtoul(name.data() + slash + 1, nullptr, 10);
   }
   return chosen;
 }
@@ -169,13 +187,19 @@ std::vector<algorithm> chosen_algorithms(int count, char** names) {
 
 int main(int count, char** arguments) {
   if (count < 7) {
-    fmt::print(stderr, "em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [ALGORITHM …]\n");
+    fmt::print(stderr,
+               "em_reach ROWS COLUMNS COMPONENTS SPREAD STARTS DEVICE [full|diag] [ALGORITHM[/SUPERCHUNKS] …]\n");
     return 2;
   }
   const auto number = [&](int i) { return std::strtoul(arguments[i], nullptr, 10); };
   try {
-    measure({number(1), number(2), number(3), std::strtod(arguments[4], nullptr)}, number(5),
-            shoal::choose_device(arguments[6]), chosen_algorithms(count - 7, arguments + 7));
+    problem size{number(1), number(2), number(3), std::strtod(arguments[4], nullptr)};
+    std::span<char*> names(arguments + 7, static_cast<std::size_t>(count - 7));
+    if (!names.empty() && (names[0] == std::string_view("diag") || names[0] == std::string_view("full"))) {
+      if (names[0][0] == 'd') size.type = gmm::covariance_type::diag;
+      names = names.subspan(1);
+    }
+    measure(size, number(5), shoal::choose_device(arguments[6]), chosen_algorithms(names));
   } catch (const shoal::error& failure) {
     fmt::print(stderr, "em_reach: {}\n", failure.what());
     return 1;

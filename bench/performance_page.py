@@ -36,7 +36,7 @@ def speed_table(cases):
             milliseconds(case["scikit_learn"]),
             milliseconds(two),
             f"**{case['scikit_learn'] / two:.1f}** (≥ {case['goal']})",
-            f"{case['shoal_one_thread'] / two:.2f}",
+            f"{case['two_threads_gain']:.2f}",
             f"{100 * case['of_multiply_add_peak']:.0f} %",
             f"{100 * case['of_read_bandwidth']:.0f} %",
         ])  # fmt: skip

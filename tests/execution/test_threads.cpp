@@ -1,5 +1,6 @@
 // Threads that share tasks: each task once, and no thread before a run has work for it.
 #include <atomic>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
 #include <memory>
@@ -39,6 +40,18 @@ TEST(Threads, StartWhenARunHasWorkForThem) {
   EXPECT_EQ(threads_of_this_process(), before + 7);
   for (const std::size_t team_size : {2, 3, 8}) expect_each_task_once(*workers, 11, team_size);
   EXPECT_EQ(threads_of_this_process(), before + 7);
+}
+
+// Between runs threads are awake at first and asleep later, and a thread may be about to fall asleep when it is called.
+TEST(Threads, TakeWorkAwakeAndAsleep) {
+  const std::unique_ptr<shoal::executor> workers = shoal::make_threads(4);
+  for (const int microseconds : {0, 50, 190, 200, 210, 2000}) {
+    for (int i = 0; i < 20; ++i) {
+      expect_each_task_once(*workers, 9, 1);
+      expect_each_task_once(*workers, 3, 2);
+      std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+    }
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include <shoal/gmm/cuda/device_asynchronous.hpp>
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -11,16 +10,12 @@
 #include <shoal/execution/cuda/graph.hpp>
 #include <shoal/gmm/cuda/device_kept_statistics.hpp>
 #include <shoal/gmm/cuda/device_mixture.hpp>
+#include <shoal/gmm/cuda/launches_ahead.hpp>
 
 namespace shoal::gmm {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
-// How long the loop above may be left without news.
-constexpr double batch_seconds = 0.05;
-
-// Graphs that wait for the GPU: enough that it never waits for the host.
+// Graphs that wait for the GPU.
 constexpr std::size_t graphs_in_flight = 3;
 
 // Passes of one graph: between two graphs the last superchunk's folding-in hides behind nothing.
@@ -76,7 +71,6 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
     }
     const cuda::device_scope scope(group[0].device);
     consolidation_ = cuda::stream();
-    for (std::size_t i = 0; i < graphs_in_flight; ++i) passed_.emplace_back();
   }
 
   void seed(std::size_t restart) override {
@@ -186,23 +180,16 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
     if (!recordable_) {
       enqueue_whole_pass(0);
     } else {
-      const clock::time_point start = clock::now();
       const std::size_t limit = std::min(previous_known_ ? most : 1, std::size_t{most_steps} / pass_steps());
-      std::size_t launched = 0;
-      for (std::size_t graphs = 0; launched < limit; ++graphs) {
-        cuda::event& done = passed_[graphs % graphs_in_flight];
-        if (graphs >= graphs_in_flight) {
-          done.synchronize();
-          const double elapsed = std::chrono::duration<double>(clock::now() - start).count();
-          if (this->parts_.stopped() || elapsed > batch_seconds || this->fit_.context.stop.stop_requested()) break;
-        }
-        const std::size_t some = limit - launched >= graph_passes ? graph_passes : 1;
-        cuda::graph& graph = graphs_[some == 1 ? 0 : 2];
-        if (!graph) graph = cuda::graph::record(first().compute, [&] { enqueue_passes(some, 0); });
-        graph.launch(first().compute);
-        done.record(first().compute);
-        launched += some;
-      }
+      ahead_.run(
+          limit, first().compute, this->fit_.context.stop, [&] { return this->parts_.stopped(); },
+          [&](std::size_t rest) {
+            const std::size_t some = rest >= graph_passes ? graph_passes : 1;
+            cuda::graph& graph = graphs_[some == 1 ? 0 : 2];
+            if (!graph) graph = cuda::graph::record(first().compute, [&] { enqueue_passes(some, 0); });
+            graph.launch(first().compute);
+            return some;
+          });
     }
     this->parts_.broadcast();
     return this->records_of(this->end_steps(), pass_steps());
@@ -344,12 +331,12 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
   std::vector<std::vector<gpu_worker<Scalar>>> workers_;  // [GPU][worker]
   cuda::stream consolidation_;                            // of the first GPU
   cuda::event joined_;
-  cuda::graph graphs_[3];            // a pass, one with a threshold, some passes
-  std::vector<cuda::event> passed_;  // [graphs_in_flight]
-  bool gave_newest_ = false;         // no kernel has been told to stop since
-  bool kept_valid_ = false;          // what is kept is of this fit; if not, the next pass is one of batch
-  bool quiet_ = false;               // the last pass folded nothing in, and old statistics may be what held it back
-  bool renewed_ = false;             // the last pass made all statistics anew
+  cuda::graph graphs_[3];  // a pass, one with a threshold, some passes
+  launches_ahead ahead_{graphs_in_flight};
+  bool gave_newest_ = false;  // no kernel has been told to stop since
+  bool kept_valid_ = false;   // what is kept is of this fit; if not, the next pass is one of batch
+  bool quiet_ = false;        // the last pass folded nothing in, and old statistics may be what held it back
+  bool renewed_ = false;      // the last pass made all statistics anew
   std::size_t pass_ = 0;
   bool previous_known_ = false;
   double previous_objective_ = 0;

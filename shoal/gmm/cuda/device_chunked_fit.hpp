@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstddef>
-#include <limits>
 #include <span>
 #include <vector>
 
@@ -100,9 +99,6 @@ class device_chunked_fit : public mixture_stepper {
 };
 extern template class device_chunked_fit<float>;
 extern template class device_chunked_fit<double>;
-
-/// An objective that is not known, for device_parts::begin_steps().
-inline constexpr double not_known = std::numeric_limits<double>::quiet_NaN();
 
 /// Takes the first `count` numbers off the front of a state. Throws bad_data when there are fewer.
 std::span<const double> take(std::span<const double>& state, std::size_t count);

@@ -1,21 +1,16 @@
 #include <shoal/gmm/cuda/device_incremental.hpp>
 
 #include <algorithm>
-#include <chrono>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/group_graph.hpp>
 #include <shoal/gmm/cuda/device_kept_statistics.hpp>
+#include <shoal/gmm/cuda/launches_ahead.hpp>
 
 namespace shoal::gmm {
 namespace {
 
-using clock = std::chrono::steady_clock;
-
-// How long the loop above may be left without news.
-constexpr double batch_seconds = 0.05;
-
-// Passes that wait for the GPU: enough that it never waits for the host.
+// Passes that wait for the GPU.
 constexpr std::size_t passes_in_flight = 3;
 
 template <class Scalar>
@@ -24,10 +19,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
   explicit device_incremental(const device_fit_rows<Scalar>& fit)
       : device_chunked_fit<Scalar>(fit),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks()),
-        recordable_(fit.rows.group().size() == 1 && fit.rows.resident()) {
-    const cuda::device_scope scope(fit.rows.group()[0].device);
-    for (std::size_t i = 0; i < passes_in_flight; ++i) passed_.emplace_back();
-  }
+        recordable_(fit.rows.resident() && cuda::recordable(fit.rows.group())) {}
 
   void seed(std::size_t restart) override {
     device_chunked_fit<Scalar>::seed(restart);
@@ -139,23 +131,20 @@ class device_incremental final : public device_chunked_fit<Scalar> {
     const cuda::stream& stream = this->fit_.rows.group()[0].compute;
     const std::size_t superchunks = this->plan_.superchunks();
     if (!pass_graph_) {
-      pass_graph_ = cuda::graph::record(stream, [&] {
+      pass_graph_ = cuda::record(this->fit_.rows.group(), [&] {
         for (std::size_t s = 0; s < superchunks; ++s) visit(s);
       });
     }
-    const clock::time_point start = clock::now();
     const std::size_t limit = std::min(most, std::size_t{most_steps} / superchunks);
     begin_passes(superchunks, previous_ == previous_pass::known);
-    for (std::size_t passes = 0; passes < limit; ++passes) {
-      cuda::event& done = passed_[passes % passes_in_flight];
-      if (passes >= passes_in_flight) {
-        done.synchronize();
-        const double elapsed = std::chrono::duration<double>(clock::now() - start).count();
-        if (this->parts_.stopped() || elapsed > batch_seconds || this->fit_.context.stop.stop_requested()) break;
-      }
-      pass_graph_.launch(stream);
-      done.record(stream);
-    }
+    cuda::launch_in_order(this->fit_.rows.group(), [&] {
+      ahead_.run(
+          limit, stream, this->fit_.context.stop, [&] { return this->parts_.stopped(); },
+          [&](std::size_t) -> std::size_t {
+            pass_graph_.launch(stream);
+            return 1;
+          });
+    });
     return this->records_of(this->end_steps(), superchunks);
   }
 
@@ -164,7 +153,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
   bool kept_valid_ = false;   // what is kept is of this fit; if not, the next pass is one of batch
   std::size_t position_ = 0;  // superchunks of this pass that have been visited
   cuda::graph pass_graph_;
-  std::vector<cuda::event> passed_;  // [passes_in_flight]
+  launches_ahead ahead_{passes_in_flight};
   previous_pass previous_ = previous_pass::none;
   double previous_objective_ = 0;
 };
