@@ -621,7 +621,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Rows, ordered by component.
+            Rows, ordered by component as in scikit-learn. With the same seed a longer sample holds the rows of a shorter
+            one.
         y : ndarray of shape (n_samples,), int32
             Their components.
         """
