@@ -21,13 +21,14 @@
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 
+#include "../copying_source.hpp"
 #include "kmeans_reference.hpp"
 
 namespace {
 
 namespace kmeans = shoal::kmeans;
+using copied_rows::copying_source;
 using kmeans_reference::clouds;
-using kmeans_reference::copying_source;
 using kmeans_reference::spread_rows;
 using kmeans_reference::table;
 

@@ -11,6 +11,7 @@
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/som/som.hpp>
 
+#include "../copying_source.hpp"
 #include "som_reference.hpp"
 
 namespace {
@@ -18,35 +19,11 @@ namespace {
 namespace som = shoal::som;
 using som_reference::apart;
 using som_reference::clouds;
+using som_reference::metrics;
+using som_reference::neighborhoods;
 using som_reference::options_from;
 using som_reference::random_map;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
-constexpr som::neighborhood neighborhoods[] = {som::neighborhood::gaussian, som::neighborhood::bubble,
-                                               som::neighborhood::mexican_hat, som::neighborhood::triangle};
-
-// A source whose rows do not lie in memory as they are.
-template <class Scalar>
-class copied_source final : public shoal::row_source<Scalar> {
- public:
-  explicit copied_source(shoal::matrix_view<const Scalar> rows) : rows_(rows) {}
-  std::size_t rows() const override { return rows_.rows(); }
-  std::size_t columns() const override { return rows_.columns(); }
-  shoal::matrix_view<const Scalar> read(std::size_t first, std::size_t count,
-                                        shoal::aligned_buffer<Scalar>& buffer) const override {
-    buffer.grow(count * columns());
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < columns(); ++j) buffer[i * columns() + j] = rows_(first + i, j);
-    }
-    return {buffer.data(), count, columns()};
-  }
-  bool resident() const override { return false; }
-
- private:
-  shoal::matrix_view<const Scalar> rows_;
-};
 
 template <class Scalar>
 som::fit_result fit(const table<Scalar>& rows, const som::options& options, const std::vector<Scalar>& weights = {}) {
@@ -257,7 +234,8 @@ TYPED_TEST(SomFit, ThreadsStridesAndMemoryLimitsLeaveNoTrace) {
         options.threads = 1;
         const som::fit_result expected = fit(rows, options, weights);
         const shoal::view_source<TypeParam> weight_source({weights.data(), weights.size(), 1});
-        const copied_source<TypeParam> copied(rows.view()), copied_weights({weights.data(), weights.size(), 1});
+        const copied_rows::copying_source<TypeParam> copied(rows.view()),
+            copied_weights({weights.data(), weights.size(), 1});
         for (const std::size_t threads : {2, 3, 5}) {
           options.threads = threads;
           options.memory_limit = 0;
