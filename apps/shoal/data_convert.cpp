@@ -125,8 +125,8 @@ void run(const convert_command& command, scalar scalar) {
     print_json(object);
   } else if (!command.run.quiet) {
     print(printable_lines(
-        fact("written", fmt::format("{}: {} rows of {} columns, {}", command.output, grouped(data.rows().rows()),
-                                    data.rows().columns(), word_for(scalar_choices(), scalar)))));
+        fact("written", fmt::format("{}: {} of {}, {}", command.output, counted(data.rows().rows(), "row"),
+                                    counted(data.rows().columns(), "column"), word_for(scalar_choices(), scalar)))));
   }
 }
 
@@ -138,6 +138,8 @@ void run(const convert_command& command) {
     throw bad_argument("--labels: the labels are those of --label-column, which is missing");
   }
   check_outputs({{"OUT", command.output}, {"--labels", command.labels}});
+  // OUT may take the place of DATA: a file is rewritten as a whole.
+  check_outputs({{"--labels", command.labels}}, files_of(command.data));
   const scalar scalar = command.data.chosen_scalar();
   with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, scalar); });
 }
@@ -150,8 +152,8 @@ void add_data_convert(CLI::App& noun, verb& selected) {
       *add_verb(noun, "convert", "Rewrite a file as .npy or .csv", examples, selected, [command] { run(*command); });
   add_data_options(app, command->data, false);
   add_file(app, "OUT", command->output, "", "File to write: .npy or .csv", presence::required);
-  add_file(app, "--labels", command->labels, "OUT.npy",
-           "Write the label column as int32 numbers, in order of first appearance");
+  add_output(app, "--labels", command->labels, "OUT.npy",
+             "Write the label column as int32 numbers, in order of first appearance");
   add_run_options(app, command->run);
 }
 

@@ -45,7 +45,7 @@ void run(gmm_options& options, gmm_outcome& outcome) {
 
 void run(const fit_command& command) {
   gmm_options options = command.options;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   gmm_outcome outcome;
   outcome.begin = std::chrono::steady_clock::now();
   outcome.options = &options;

@@ -73,13 +73,13 @@ void run(predict_command& command, const gmm::model& model, scalar scalar) {
   } else if (!command.run.quiet) {
     std::string text =
         fact(command.probabilities ? "probabilities" : "labels",
-             fmt::format("{}: {} rows of {} components", command.output, grouped(rows), model.components));
+             fmt::format("{}: {} of {}", command.output, counted(rows, "row"), counted(model.components, "component")));
     text += fact("log-likelihood", fmt::format("{:.10g} mean", mean));
     if (agreement) {
       text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
                                             object["adjusted_rand_index"].get<double>(), command.data.label_column));
     }
-    print(text);
+    print(printable_lines(text));
   }
 }
 
@@ -90,7 +90,7 @@ void add_gmm_predict(CLI::App& noun, verb& selected) {
   CLI::App& app = *add_verb(
       noun, "predict", "Write the component of each row, or the probabilities of all components", examples, selected,
       [command] {
-        check_outputs({{"--output", command->output}});
+        check_outputs({{"--output", command->output}}, files_of(command->data, command->model));
         const gmm::model model = gmm::load_model(command->model);
         const scalar scalar = command->data.chosen_scalar();
         naming_data(command->data, {},
@@ -99,7 +99,7 @@ void add_gmm_predict(CLI::App& noun, verb& selected) {
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");
-  add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
+  add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
   add_device_options(app, command->run);
   add_run_options(app, command->run);
 }

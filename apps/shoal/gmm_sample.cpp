@@ -29,7 +29,8 @@ struct sample_command {
 };
 
 void run(sample_command& command) {
-  check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}});
+  check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}},
+                {{"MODEL", command.model}});
   const auto begin = std::chrono::steady_clock::now();
   const gmm::model model = gmm::load_model(command.model);
   drawing_plan drawing = command.drawing;
@@ -55,8 +56,10 @@ void run(sample_command& command) {
     add_machine(object, command.run, drawing.threads, scalar, "");
     print_json(object);
   } else if (!command.run.quiet) {
-    print(fact("rows", fmt::format("{}: {} rows of {} columns, {}, in {}", drawing.output, grouped(drawing.rows),
-                                   model.columns, word_for(scalar_choices(), scalar), duration_text(seconds.count()))));
+    print(
+        printable_lines(fact("rows", fmt::format("{}: {} of {}, {}, in {}", drawing.output,
+                                                 counted(drawing.rows, "row"), counted(model.columns, "column"),
+                                                 word_for(scalar_choices(), scalar), duration_text(seconds.count())))));
   }
 }
 
@@ -69,8 +72,8 @@ void add_gmm_sample(CLI::App& noun, verb& selected) {
   add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the rows");
   add_scalar_option(app, command->scalar, "float64");
-  add_file(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
-  add_file(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
+  add_output(app, "--output", command->drawing.output, "OUT.npy", "File to write", presence::required);
+  add_output(app, "--labels", command->drawing.labels, "OUT.npy", "Write the component of each row, as int32");
   add_device_options(app, command->run, false);
   add_run_options(app, command->run, false);
 }

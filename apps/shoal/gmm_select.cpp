@@ -31,6 +31,8 @@ void run(select_command& command, gmm_outcome& outcome) {
   gmm_options& options = command.options;
   const bool bic = command.criterion == selection_criterion::bic;
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
+  // Before any of them is fitted; the list ascends.
+  require_rows(data.rows().rows(), command.components.back(), "components");
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(options.run);
   estimated_work work;
@@ -81,7 +83,7 @@ void run(select_command& command, gmm_outcome& outcome) {
 
 void run(select_command command) {
   const gmm_options& options = command.options;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   if (chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model) ==
       gmm::initialization::model) {
     throw bad_argument("--init: a model in a file has one number of components; use shoal gmm fit");

@@ -84,7 +84,8 @@ void study_files(const study_command& command, const study_setting& setting, stu
 }
 
 void run(const study_command& command) {
-  check_outputs({{"--output", command.output}, {"--report", command.report}});
+  check_outputs({{"--output", command.output}, {"--report", command.report}},
+                {{"--shuttle", command.shuttle}, {"--covertype", command.covertype}});
   const auto begin = std::chrono::steady_clock::now();
   const std::stop_token stop = interruptions().token();
   progress_line line(!command.run.quiet);
@@ -161,8 +162,8 @@ void add_gmm_study(CLI::App& noun, verb& selected) {
   add_file(app, "--shuttle", command->shuttle, "FILE", "Statlog (Shuttle) with its column class");
   add_file(app, "--covertype", command->covertype, "FILE", "The numerical columns of Covertype");
   add_file(app, "--data-folder", command->data_folder, "FOLDER", "Where shuttle.csv.gz and covertype10.npy are");
-  add_file(app, "--output", command->output, "OUT.json", "Write all figures");
-  add_file(app, "--report", command->report, "OUT.html", "Write a page with pictures");
+  add_output(app, "--output", command->output, "OUT.json", "Write all figures");
+  add_output(app, "--report", command->report, "OUT.html", "Write a page with pictures");
   add_device_options(app, command->run, false);
   add_run_options(app, command->run, false);
 }

@@ -43,7 +43,7 @@ void run(kmeans_options& options, kmeans_request& request, kmeans_outcome& outco
 
 void run(const fit_command& command) {
   kmeans_options options = command.options;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   kmeans_outcome outcome;
   outcome.begin = std::chrono::steady_clock::now();
   outcome.options = &options;

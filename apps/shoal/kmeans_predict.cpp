@@ -62,8 +62,8 @@ void run(predict_command& command, const kmeans_file& file, scalar scalar) {
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
-    std::string text =
-        fact("labels", fmt::format("{}: {} rows in {} clusters", command.output, grouped(rows), model.clusters));
+    std::string text = fact("labels", fmt::format("{}: {} in {}", command.output, counted(rows, "row"),
+                                                  counted(model.clusters, "cluster")));
     text += fact("inertia", fmt::format("{:.10g}", inertia));
     if (agreement) {
       text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
@@ -78,7 +78,7 @@ void run(predict_command& command, const kmeans_file& file, scalar scalar) {
 void add_kmeans_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
   CLI::App& app = *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] {
-    check_outputs({{"--output", command->output}});
+    check_outputs({{"--output", command->output}}, files_of(command->data, command->model));
     const kmeans_file file = load_kmeans(command->model);
     const scalar scalar = command->data.chosen_scalar();
     naming_data(command->data, {},
@@ -86,7 +86,7 @@ void add_kmeans_predict(CLI::App& noun, verb& selected) {
   });
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
-  add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
+  add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
   add_device_options(app, command->run);
   add_run_options(app, command->run);
 }

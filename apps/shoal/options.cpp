@@ -1,14 +1,36 @@
 // Declaring the shared options.
 #include "options.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <string_view>
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
 namespace shoal::app {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// Endings that make a reader expect a format.
+constexpr std::array<std::string_view, 14> known_endings = {".npy",   ".npz",  ".csv",  ".tsv",    ".txt",
+                                                            ".gz",    ".json", ".html", ".pdf",    ".fvecs",
+                                                            ".bvecs", ".png",  ".svg",  ".parquet"};
+
+bool same_file(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  std::error_code code;
+  if (fs::equivalent(one, other, code)) return true;
+  const fs::path first = fs::weakly_canonical(one, code);
+  return !code && first == fs::weakly_canonical(other, code) && !code;
+}
+
+}  // namespace
 
 CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
                    verb& selected, verb run) {
@@ -45,6 +67,25 @@ void add_file(CLI::App& app, const std::string& name, std::string& value, const 
       app, name, metavariable, help, value,
       [&value, name](const std::string& text) {
         if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
+        value = text;
+      },
+      need);
+}
+
+void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+                const std::string& help, presence need) {
+  const std::string written = fs::path(metavariable).extension();
+  add_option(
+      app, name, metavariable, help, value,
+      [&value, name, written](const std::string& text) {
+        if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
+        if (text == "-") throw bad_argument(name + ": files do not go to standard output; name one");
+        const std::string ending = fs::path(text).extension();
+        if (ending != written && std::count(known_endings.begin(), known_endings.end(), ending) != 0) {
+          throw bad_argument(
+              fmt::format("{}: '{}' ends in {}, and {} is written; name it so{}", name, text, ending, written,
+                          written == ".npy" && ending == ".csv" ? " ('shoal data convert' makes a .csv of it)" : ""));
+        }
         value = text;
       },
       need);
@@ -149,31 +190,42 @@ void add_result_options(CLI::App& app, fit_options& options) {
   add_file(app, "--checkpoint", options.checkpoint, "FILE",
            "Save the state here now and then; the same command again goes on from it");
   add_number(app, "--checkpoint-seconds", options.checkpoint_seconds, "Least seconds between two checkpoints", 0);
-  add_file(app, "--output", options.output, "MODEL.json", "Write the model");
-  add_file(app, "--labels", options.labels, "OUT.npy", "Write the component, cluster or unit of each row, as int32");
-  add_file(app, "--report", options.report, "OUT.html", "Write a page with pictures");
-}
-
-void check_fit_outputs(const fit_options& options) {
-  check_outputs({{"--output", options.output},
-                 {"--labels", options.labels},
-                 {"--report", options.report},
-                 {"--checkpoint", options.checkpoint}});
+  add_output(app, "--output", options.output, "MODEL.json", "Write the model");
+  add_output(app, "--labels", options.labels, "OUT.npy", "Write the component, cluster or unit of each row, as int32");
+  add_output(app, "--report", options.report, "OUT.html", "Write a page with pictures");
 }
 
 bool is_file(const std::string& path) {
   std::error_code code;
-  return std::filesystem::exists(path, code) && !std::filesystem::is_directory(path, code);
+  return fs::exists(path, code) && !fs::is_directory(path, code);
 }
 
-void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs) {
-  namespace fs = std::filesystem;
+named_files files_of(const data_options& data, const std::string& model) {
+  named_files files = {{"MODEL", model}, {"DATA", data.path}, {"--weights", data.weights}};
+  std::erase_if(files, [](const auto& file) { return file.second == "-"; });
+  return files;
+}
+
+void check_fit_outputs(const fit_options& options, const data_options& data) {
+  check_outputs({{"--output", options.output},
+                 {"--labels", options.labels},
+                 {"--report", options.report},
+                 {"--checkpoint", options.checkpoint}},
+                files_of(data));
+}
+
+void check_outputs(const named_files& outputs, const named_files& inputs) {
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, file] = outputs[i];
     if (file.empty()) continue;
     for (std::size_t j = 0; j < i; ++j) {
-      if (outputs[j].second == file) {
+      if (same_file(outputs[j].second, file)) {
         throw bad_argument(fmt::format("{} and {} both name '{}'", outputs[j].first, option, file));
+      }
+    }
+    for (const auto& [read_as, read] : inputs) {
+      if (!read.empty() && same_file(read, file)) {
+        throw bad_argument(fmt::format("{} would replace {}, '{}'; name another file", option, read_as, file));
       }
     }
     std::error_code code;

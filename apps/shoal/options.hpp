@@ -84,6 +84,9 @@ void add_number(CLI::App& app, const std::string& name, double& value, const std
                 bool open = false, const std::string& shown_default = {});
 void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
               const std::string& help, presence need = presence::optional);
+/// A file that is written. What the metavariable ends in is its format: names that end in another one are refused.
+void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
+                const std::string& help, presence need = presence::optional);
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help);
 
 /// The words that an option of fixed choices takes, with their meanings.
@@ -164,11 +167,17 @@ Value chosen_init(const fit_options& options, const choices<Value>& known, Value
                                  fmt::join(words, ", "), suggestion(options.init, words)));
 }
 
-/// check_outputs() for the files of a fit.
-void check_fit_outputs(const fit_options& options);
+/// Options or places of the command line with their files; empty names are skipped.
+using named_files = std::vector<std::pair<std::string, std::string>>;
 
-/// Refuses, before any work, an output that could not be written, and two outputs with one name. Each pair is an
-/// option and its file; empty files are skipped.
-void check_outputs(const std::vector<std::pair<std::string, std::string>>& outputs);
+/// Refuses, before any work, an output that could not be written, two outputs with one name, and one that would replace
+/// a file that is read.
+void check_outputs(const named_files& outputs, const named_files& inputs = {});
+
+/// What is read: the files that the options of the rows name, and the model's.
+named_files files_of(const data_options& data, const std::string& model = {});
+
+/// check_outputs() for the files of a fit, which may replace the model that it begins from.
+void check_fit_outputs(const fit_options& options, const data_options& data);
 
 }  // namespace shoal::app

@@ -46,7 +46,7 @@ void run(som_options& options, som_request& request, som_outcome& outcome) {
 
 void run(const som_options& given) {
   som_options options = given;
-  check_fit_outputs(options.fit);
+  check_fit_outputs(options.fit, options.data);
   som_outcome outcome;
   outcome.begin = std::chrono::steady_clock::now();
   outcome.options = &options;

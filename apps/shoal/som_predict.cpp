@@ -67,7 +67,7 @@ void run(predict_command& command, const som_file& file, scalar scalar) {
     print_json(object);
   } else if (!command.run.quiet) {
     std::string text =
-        fact("units", fmt::format("{}: {} rows on {}", command.output, grouped(rows), shape_words(model)));
+        fact("units", fmt::format("{}: {} on {}", command.output, counted(rows, "row"), shape_words(model)));
     text += fact("quantization", fmt::format("error {:.10g}", error));
     if (object.contains("purity")) {
       text += fact("purity",
@@ -82,7 +82,7 @@ void run(predict_command& command, const som_file& file, scalar scalar) {
 void add_som_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
   CLI::App& app = *add_verb(noun, "predict", "Write the best-matching unit of each row", examples, selected, [command] {
-    check_outputs({{"--output", command->output}});
+    check_outputs({{"--output", command->output}}, files_of(command->data, command->model));
     const som_file file = load_som(command->model);
     const scalar scalar = command->data.chosen_scalar();
     naming_data(command->data, {},
@@ -90,7 +90,7 @@ void add_som_predict(CLI::App& noun, verb& selected) {
   });
   add_file(app, "MODEL", command->model, "", "Model file of shoal som fit", presence::required);
   add_data_options(app, command->data);
-  add_file(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
+  add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);
   add_device_options(app, command->run);
   add_run_options(app, command->run);
 }

@@ -21,6 +21,7 @@ from ._running import (
     ILL_DEFINED,
     RUNNING_CONSTRAINTS,
     START_AGAIN,
+    checkpoint_of,
     named_errors,
     nth_seed,
     reporter,
@@ -114,7 +115,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     memory_limit : int or None, default=None
         Bytes for the buffers of rows that cannot be read in place. A mapped file larger than this (256 MiB for None) is
         read piece by piece and never resident as a whole.
-    checkpoint : str or None, default=None
+    checkpoint : str, os.PathLike or None, default=None
         A file that the fit is saved to as it goes, at most once a second, and resumed from.
     callback : callable or None, default=None
         Called with a :class:`shoal.Progress` after each iteration; what it raises ends the fit.
@@ -294,7 +295,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _fit(self, X, sample_weight, labels_type):
         self._check_algorithm()
         data = read(self, X, reset=True, sample_weight=sample_weight)
-        self._check_count(data)
+        require_rows(data.count, self.n_components)
         warm = self.warm_start and hasattr(self, "converged_")
         labels = None if labels_type is None else data.empty(data.count, labels_type)
         with named_errors():
@@ -312,13 +313,6 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             raise ValueError("async_em_2013 is asynchronous without acceleration, and another algorithm was asked for")
         if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
             raise ValueError(f"threshold is of algorithm='asynchronous', and it is {self.algorithm!r}")
-
-    def _check_count(self, data: Data) -> None:
-        if data.count < self.n_components:
-            raise ValueError(
-                "Expected n_samples >= n_components "
-                f"but got n_components = {self.n_components}, n_samples = {data.count}"
-            )
 
     def _resumed(self, data: Data, labels) -> dict:
         start = (self.weights_, self.means_, self.covariances_)
@@ -363,7 +357,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _run(self, data, labels, *, init, start=None, seed=0, restarts=1, previous=None, max_iter=None, quiet=False):
         if start is not None:
             start = tuple(np.ascontiguousarray(part, dtype=np.float64) for part in start)
-        iterations = self.max_iter if max_iter is None else max_iter
+        iterations = int(self.max_iter if max_iter is None else max_iter)
         report = None
         if not quiet:
             report = reporter(self.callback, self.verbose, self.verbose_interval, "mean log-likelihood")
@@ -386,10 +380,10 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             threshold=float(self.threshold),
             step_exponent=float(self.step_decay),
             async_em_2013=bool(self.async_em_2013),
-            checkpoint="" if quiet or self.checkpoint is None else self.checkpoint,
+            checkpoint="" if quiet else checkpoint_of(self),
             labels=labels,
             report=report,
-            **resources(self, data, self.n_components, iterations * restarts),
+            **resources(self, data, self.n_components, iterations * int(restarts)),
         )
 
     def _given(self, columns: int) -> tuple:
@@ -469,7 +463,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         data = read(self, X, reset=first, sample_weight=sample_weight)
         with named_errors():
             if first:
-                self._check_count(data)
+                require_rows(data.count, self.n_components)
                 started = GaussianMixture(**{**self.get_params(deep=False), "max_iter": 0, "checkpoint": None})
                 fitted = started._from_scratch(data, None)
                 self.n_steps_ = 0
@@ -694,6 +688,14 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             "spherical": K,
         }[self.covariance_type]
         return covariances + K * d + K - 1
+
+
+def require_rows(rows: int, components: int) -> None:
+    """Refuses fewer rows than components."""
+    if rows < components:
+        raise ValueError(
+            f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {rows}"
+        )
 
 
 def draw(kind, weights, means, covariances, count, random_state):

@@ -18,6 +18,7 @@ from ._input import Data, as_data, device_data, on_host, read
 from ._running import (
     RUNNING_CONSTRAINTS,
     START_AGAIN,
+    checkpoint_of,
     named_errors,
     reporter,
     resources,
@@ -68,7 +69,7 @@ default='k-means++'
     memory_limit : int or None, default=None
         Bytes for the buffers of rows that cannot be read in place. A mapped file larger than this (256 MiB for None) is
         read piece by piece and never resident as a whole.
-    checkpoint : str or None, default=None
+    checkpoint : str, os.PathLike or None, default=None
         A file that the fit is saved to as it goes, at most once a second, and resumed from.
     callback : callable or None, default=None
         Called with a :class:`shoal.Progress` after each iteration; what it raises ends the fit.
@@ -262,7 +263,7 @@ default='k-means++'
 
     def _run(self, data, labels, *, init, centroids=None, seed=0, restarts=1, max_iter=None) -> dict:
         quiet = max_iter == 0
-        iterations = self.max_iter if max_iter is None else max_iter
+        iterations = int(self.max_iter if max_iter is None else max_iter)
         return _shoal.kmeans_fit(
             data.rows,
             clusters=self.n_clusters,
@@ -272,10 +273,10 @@ default='k-means++'
             tolerance=self.tol,
             restarts=restarts,
             seed=seed,
-            checkpoint="" if quiet or self.checkpoint is None else self.checkpoint,
+            checkpoint="" if quiet else checkpoint_of(self),
             labels=labels,
             report=None if quiet else reporter(self.callback, self.verbose, 1, "inertia"),
-            **resources(self, data, self.n_clusters, iterations * restarts),
+            **resources(self, data, self.n_clusters, iterations * int(restarts)),
         )
 
     @_fit_context(prefer_skip_nested_validation=True)

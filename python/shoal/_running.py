@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import numbers
+import os
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -33,7 +34,7 @@ RUNNING_CONSTRAINTS: dict[str, list] = {
     "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],
     "threads": [Interval(numbers.Integral, 1, None, closed="left"), None],
     "memory_limit": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "checkpoint": [str, None],
+    "checkpoint": [str, os.PathLike, None],
     "callback": [callable, None],
 }
 
@@ -61,7 +62,8 @@ class Progress(NamedTuple):
 
 def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, Any]:
     """Where and how a computation over `data` runs, as the binding's keyword arguments."""
-    work = data.count * data.columns * groups
+    # Integers of Python's own, which do not overflow, where groups and iterations may be NumPy's.
+    work = data.count * data.columns * int(groups)
     device = estimator.device or data.device
     return {
         "threads": estimator.threads or (1 if work < ONE_THREAD_WORK else 0),
@@ -69,8 +71,13 @@ def resources(estimator, data, groups: int, iterations: int = 1) -> dict[str, An
         "device": device,
         "device_memory": 0,
         "products": estimator.precision if estimator.precision in ("tf32", "bf16") else "float32",
-        "brief": device == "cpu" and work * data.columns * iterations < BRIEF_WORK,
+        "brief": device == "cpu" and work * data.columns * int(iterations) < BRIEF_WORK,
     }
+
+
+def checkpoint_of(estimator) -> str:
+    """The file that a fit is saved to; empty for none."""
+    return "" if estimator.checkpoint is None else os.fspath(estimator.checkpoint)
 
 
 def seed_of(random_state) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import time
 import warnings
 from collections.abc import Iterable
@@ -9,8 +10,9 @@ from typing import Any, NamedTuple
 
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import _num_samples
 
-from ._gaussian_mixture import GaussianMixture
+from ._gaussian_mixture import GaussianMixture, require_rows
 from ._running import ILL_DEFINED
 
 
@@ -80,6 +82,9 @@ def select_components(
     counts, kinds = list(n_components), list(covariance_types)
     if not counts or not kinds:
         raise ValueError("n_components and covariance_types must name at least one value each")
+    for count in counts:
+        if isinstance(count, numbers.Integral):  # what is not is refused by the fit
+            require_rows(_num_samples(X), int(count))
     base = GaussianMixture() if estimator is None else estimator
     table: list[dict[str, Any]] = []
     best: dict[str, Any] = {}

@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import Data, read
-from ._running import RUNNING_CONSTRAINTS, named_errors, reporter, resources, seed_of
+from ._running import RUNNING_CONSTRAINTS, checkpoint_of, named_errors, reporter, resources, seed_of
 
 DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
 
@@ -82,7 +82,7 @@ default='principal-plane'
     memory_limit : int or None, default=None
         Bytes for the buffers of rows that cannot be read in place. A mapped file larger than this (256 MiB for None) is
         read piece by piece and never resident as a whole.
-    checkpoint : str or None, default=None
+    checkpoint : str, os.PathLike or None, default=None
         A file that the fit is saved to as it goes, at most once a second, and resumed from.
     callback : callable or None, default=None
         Called with a :class:`shoal.Progress` after each epoch; what it raises ends the fit.
@@ -233,9 +233,9 @@ default='principal-plane'
                 epochs=self.epochs,
                 radius=self._radius_range(),
                 training=self.training,
-                checkpoint=self.checkpoint or "",
+                checkpoint=checkpoint_of(self),
                 report=reporter(self.callback, self.verbose, 1, "quantization error"),
-                **resources(self, data, self.width * self.height, self.epochs),
+                **resources(self, data, self._count(), self.epochs),
             )
         self._take(made, labels)
         self.quantization_errors_ = made["history"].tolist()
@@ -259,6 +259,9 @@ default='principal-plane'
             units=labels,
             **options,
         )
+
+    def _count(self) -> int:
+        return int(self.width) * int(self.height)
 
     def _shape(self) -> dict:
         return {
@@ -319,7 +322,7 @@ default='principal-plane'
         """
         first = not hasattr(self, "codebook_")
         data = read(self, X, reset=first, sample_weight=sample_weight)
-        how = resources(self, data, self.width * self.height)
+        how = resources(self, data, self._count())
         step = 0 if first else self.n_steps_
         labels = data.empty(data.count, np.int32)
         with named_errors():

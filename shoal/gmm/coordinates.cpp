@@ -14,21 +14,6 @@ namespace {
 
 using row_major = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 
-std::vector<double> deviations(const data_summary& summary) {
-  std::vector<double> scale(summary.columns, 1.0);
-  for (std::size_t j = 0; j < scale.size(); ++j) {
-    if (summary.variance[j] > 0) scale[j] = std::sqrt(summary.variance[j]);
-  }
-  return scale;
-}
-
-// The deviation that a spherical variance is measured by.
-double common_deviation(const std::vector<double>& scale) {
-  double sum = 0;
-  for (const double deviation : scale) sum += deviation * deviation;
-  return std::sqrt(sum / static_cast<double>(scale.size()));
-}
-
 std::size_t matrices_of(const model& model) {
   return model.covariance_type == covariance_type::tied ? 1 : model.components;
 }
@@ -54,16 +39,30 @@ bool has_matrices(const model& model) {
 
 }  // namespace
 
+std::vector<double> coordinate_scales(const data_summary& summary) {
+  std::vector<double> scale(summary.columns, 1.0);
+  for (std::size_t j = 0; j < scale.size(); ++j) {
+    if (summary.variance[j] > 0) scale[j] = std::sqrt(summary.variance[j]);
+  }
+  return scale;
+}
+
+double common_coordinate_scale(const std::vector<double>& scale) {
+  double sum = 0;
+  for (const double deviation : scale) sum += deviation * deviation;
+  return std::sqrt(sum / static_cast<double>(scale.size()));
+}
+
 std::vector<double> coordinates_of(const model& model, const data_summary& summary, executor* workers) {
   const std::size_t d = model.columns;
-  const std::vector<double> scale = deviations(summary);
+  const std::vector<double> scale = coordinate_scales(summary);
   std::vector<double> point;
   for (const double weight : model.weights) point.push_back(std::log(weight));
   for (std::size_t i = 0; i < model.means.size(); ++i) {
     point.push_back((model.means[i] - summary.mean[i % d]) / scale[i % d]);
   }
   if (!has_matrices(model)) {
-    const double common = common_deviation(scale);
+    const double common = common_coordinate_scale(scale);
     const bool diagonal = model.covariance_type == covariance_type::diag;
     for (std::size_t i = 0; i < model.covariances.size(); ++i) {
       point.push_back(0.5 * std::log(model.covariances[i]) - std::log(diagonal ? scale[i % d] : common));
@@ -91,7 +90,7 @@ std::vector<double> coordinates_of(const model& model, const data_summary& summa
 
 void place_at(const std::vector<double>& coordinates, const data_summary& summary, model& into, executor* workers) {
   const std::size_t d = into.columns;
-  const std::vector<double> scale = deviations(summary);
+  const std::vector<double> scale = coordinate_scales(summary);
   const double* at = coordinates.data();
   const double greatest = *std::max_element(at, at + into.components);
   double sum = 0;
@@ -99,7 +98,7 @@ void place_at(const std::vector<double>& coordinates, const data_summary& summar
   for (double& weight : into.weights) weight /= sum;
   for (std::size_t i = 0; i < into.means.size(); ++i) into.means[i] = summary.mean[i % d] + *at++ * scale[i % d];
   if (!has_matrices(into)) {
-    const double common = common_deviation(scale);
+    const double common = common_coordinate_scale(scale);
     const bool diagonal = into.covariance_type == covariance_type::diag;
     for (std::size_t i = 0; i < into.covariances.size(); ++i) {
       const double deviation = std::exp(*at++) * (diagonal ? scale[i % d] : common);

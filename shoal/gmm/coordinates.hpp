@@ -9,6 +9,10 @@
 
 namespace shoal::gmm {
 
+/// The deviations that means and factors are measured in, [columns], and the one that a spherical variance is.
+std::vector<double> coordinate_scales(const data_summary& summary);
+double common_coordinate_scale(const std::vector<double>& scales);
+
 /// ln πₖ; the means in deviations of each column from its mean over the rows; of each covariance, in the same units,
 /// the lower Cholesky factor with the logarithms of its diagonal (diag and spherical: the logarithms of the
 /// deviations). Columns that do not vary count as if their deviation were one. Every weight must be positive. Throws

@@ -54,4 +54,10 @@ class squarem_fit final : public mixture_stepper {
   model first_, second_;  // θ₀ and θ₁, as far as the phase has them
 };
 
+/// A course as numbers of a saved state. take_course() takes them off its front, and throws bad_data when they are
+/// fewer.
+inline constexpr std::size_t course_size = 6;
+void append_course(const squarem_course& course, std::vector<double>& state);
+squarem_course take_course(std::span<const double>& state);
+
 }  // namespace shoal::gmm

@@ -46,6 +46,81 @@ TEST_F(outputs, a_name_that_is_no_file) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+TEST_F(outputs, files_that_are_read_are_not_replaced) {
+  fs::rename(folder / "rows.npy", folder / "rows");
+  write_npy(folder / "weights.npy", std::vector<double>(3000, 1.0), 3000, 1);
+  fs::rename(folder / "weights.npy", folder / "weights");
+  fs::create_symlink(folder / "rows", folder / "link");
+  const std::vector<std::string> fit = {"gmm", "fit",       folder / "rows",    "--components",
+                                        "2",   "--weights", folder / "weights", "--quiet"};
+  EXPECT_EQ(run({"gmm", "fit", folder / "rows", "--components", "2", "--output", folder / "model"}).status, 0);
+  const auto expect_refused = [&](std::vector<std::string> words, const char* option, const std::string& file,
+                                  const char* read_as) {
+    const std::string before = read_file(file);
+    words.insert(words.end(), {option, file});
+    const outcome result = run(words);
+    EXPECT_EQ(result.status, 2) << option << " " << file << result.err;
+    EXPECT_NE(result.err.find(std::string(option) + " would replace " + read_as), std::string::npos) << result.err;
+    EXPECT_EQ(read_file(file), before);
+  };
+  for (const char* option : {"--output", "--labels", "--report", "--checkpoint"}) {
+    expect_refused(fit, option, folder / "rows", "DATA");
+    expect_refused(fit, option, folder / "./rows", "DATA");
+    expect_refused(fit, option, folder / "link", "DATA");
+    expect_refused(fit, option, folder / "weights", "--weights");
+  }
+  expect_refused({"kmeans", "select", folder / "rows", "--clusters", "1,2"}, "--labels", folder / "rows", "DATA");
+  expect_refused({"som", "fit", folder / "rows", "--width", "2", "--height", "2"}, "--labels", folder / "rows", "DATA");
+  expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "model", "MODEL");
+  expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "rows", "DATA");
+  expect_refused({"gmm", "sample", folder / "model", "--rows", "5"}, "--output", folder / "model", "MODEL");
+  write_file(folder / "classes.csv", "a,class\n1,x\n2,y\n");
+  fs::rename(folder / "classes.csv", folder / "classes");
+  expect_refused({"data", "convert", folder / "classes", folder / "a.npy", "--label-column", "class"}, "--labels",
+                 folder / "classes", "DATA");
+  EXPECT_FALSE(fs::exists(folder / "a.npy"));
+}
+
+TEST_F(outputs, a_fit_may_replace_the_model_that_it_began_from) {
+  const std::string model = folder / "m.json";
+  ASSERT_EQ(run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", model}).status, 0);
+  EXPECT_EQ(run({"gmm", "fit", folder / "rows.npy", "--init", model, "--output", model}).status, 0);
+}
+
+TEST_F(outputs, one_file_under_two_names) {
+  const outcome result = run(
+      {"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", folder / "x", "--labels", folder / "./x"});
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("both name"), std::string::npos) << result.err;
+}
+
+TEST_F(outputs, a_name_of_another_format) {
+  const auto expect_refused = [&](std::vector<std::string> words, const std::string& part) {
+    const outcome result = run(words);
+    EXPECT_EQ(result.status, 2) << words.back() << result.err;
+    EXPECT_NE(result.err.find(part), std::string::npos) << result.err;
+    EXPECT_FALSE(fs::exists(words.back()));
+  };
+  const std::vector<std::string> fit = {"gmm", "fit", folder / "rows.npy", "--components", "2"};
+  const auto with = [&](const char* option, const char* name) {
+    std::vector<std::string> words = fit;
+    words.insert(words.end(), {option, folder / name});
+    return words;
+  };
+  expect_refused(with("--labels", "labels.csv"), "labels.csv' ends in .csv, and .npy is written");
+  expect_refused(with("--labels", "labels.txt"), "labels.txt' ends in .txt");
+  expect_refused(with("--labels", "labels.npy.gz"), "ends in .gz");
+  expect_refused(with("--output", "labels.npy"), "labels.npy' ends in .npy, and .json is written");
+  expect_refused(with("--report", "report.pdf"), "ends in .pdf, and .html is written");
+  expect_refused(
+      {"data", "generate", "--rows", "5", "--columns", "2", "--components", "2", "--output", folder / "rows.csv"},
+      "shoal data convert");
+  EXPECT_EQ(run(with("--labels", "labels")).status, 0) << "a name without an ending says nothing";
+  std::vector<std::string> words = fit;
+  words.insert(words.end(), {"--labels", "-"});
+  expect_refused(words, "standard output");
+}
+
 TEST_F(outputs, a_file_that_outgrows_the_disk) {
   const std::size_t before = files();
   spawn_options options;

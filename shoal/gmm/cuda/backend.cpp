@@ -11,7 +11,6 @@
 #include <shoal/gmm/cuda/make_device_fit.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/initialize.hpp>
-#include <shoal/gmm/squarem.hpp>
 #include <shoal/kmeans/cuda/device_backend.hpp>
 #include <shoal/kmeans/cuda/device_lloyd.hpp>
 
@@ -35,10 +34,8 @@ class cuda_backend final : public backend<Scalar> {
       return make_device_chunked_fit<Scalar>(
           {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
     }
-    auto batch = make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
-                                                              summary(), options, first_model);
-    if (options.acceleration == acceleration::none) return batch;
-    return std::make_unique<squarem_fit>(std::move(batch), summary(), options, data_->context().workers);
+    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
+                                                        summary(), options, first_model);
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

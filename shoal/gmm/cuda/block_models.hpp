@@ -9,11 +9,15 @@
 
 namespace shoal::gmm {
 
-/// Most columns and components that the kernel takes, with covariances of their own (full and diag).
-inline constexpr unsigned most_block_model_columns = 16;
-inline constexpr unsigned most_block_model_components = 64;
+/// What is in a block's shared memory at a time.
+struct block_models_tile {
+  unsigned rows = 0;  ///< whose responsibilities are looked at together
+  unsigned part = 0;  ///< components whose changes are there; when they are fewer than all, one part follows another
+  bool shared_work = false;  ///< whether what a maximisation works in is there too
+};
 
-/// What a pass works on. Memory of one GPU. Arithmetic is in float64 whatever the rows' scalar, so no row is far.
+/// What a pass of one GPU works on, in its memory. Covariances are full or diag. Arithmetic is in float64 whatever the
+/// rows' scalar, so no row is far.
 template <class Scalar>
 struct block_models_arguments {
   device_layout layout;
@@ -31,7 +35,9 @@ struct block_models_arguments {
   double threshold = 0;
   double regularization = 0;
   bool local_models = false;
-  unsigned tile_rows = 0;     ///< rows whose responsibilities are in shared memory at a time
+  unsigned tile_rows = 0;  ///< as in block_models_tile, the next two as well
+  unsigned part = 0;
+  bool shared_work = false;
   double* scratch = nullptr;  ///< [blocks][block_models_scratch()]
   double* deltas = nullptr;   ///< [blocks][size] what each adds to `total`; its header: Σ w ln p, 0, folded chunks, 0
   const int* stopped = nullptr;
@@ -40,11 +46,9 @@ struct block_models_arguments {
 /// Doubles of scratch memory for each block.
 std::size_t block_models_scratch(const device_layout& layout);
 
-/// Rows of a tile that fit into a block's shared memory; 0 when none do.
-template <class Scalar>
-unsigned block_models_tile(const device_layout& layout, std::size_t shared_bytes);
-extern template unsigned block_models_tile<float>(const device_layout&, std::size_t);
-extern template unsigned block_models_tile<double>(const device_layout&, std::size_t);
+/// The largest tile that fits.
+block_models_tile choose_block_models_tile(const device_layout& layout, std::size_t scalar_bytes,
+                                           std::size_t shared_bytes);
 
 /// One block for each superchunk. A block visits its chunks in order: rows whose responsibilities under its model moved
 /// by more than the threshold, Σₖ |Δrₖ|, take the new ones as their memberships, and with local models the block
@@ -55,9 +59,11 @@ void visit_by_block_models(const block_models_arguments<Scalar>& arguments, cuda
 extern template void visit_by_block_models(const block_models_arguments<float>&, cudaStream_t);
 extern template void visit_by_block_models(const block_models_arguments<double>&, cudaStream_t);
 
-/// total += deltas of all blocks, in their order, but for the log-likelihood and the number of folded chunks, which are
-/// replaced.
-void consolidate_blocks(double* total, const double* deltas, unsigned blocks, std::size_t size, const int* stopped,
-                        cudaStream_t stream);
+/// The deltas of all blocks, added up in their order, unless *stopped.
+void sum_blocks(double* sum, const double* deltas, unsigned blocks, std::size_t size, const int* stopped,
+                cudaStream_t stream);
+
+/// total += sum, but for the log-likelihood and the number of folded chunks, which are replaced; unless *stopped.
+void add_block_sums(double* total, const double* sum, std::size_t size, const int* stopped, cudaStream_t stream);
 
 }  // namespace shoal::gmm

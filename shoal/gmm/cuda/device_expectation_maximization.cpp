@@ -2,14 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cmath>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/group_graph.hpp>
 #include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
+#include <shoal/gmm/cuda/device_squarem.hpp>
 #include <shoal/gmm/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/initialize.hpp>
@@ -28,11 +30,8 @@ constexpr std::size_t graph_steps = 8;
 // Graphs that wait for the GPU.
 constexpr std::size_t graphs_in_flight = 2;
 
-// Iterations whose models are kept without a look between them.
-constexpr std::size_t most_kept = 2;
-
 template <class Scalar>
-class device_expectation_maximization final : public batch_stepper {
+class device_expectation_maximization final : public mixture_stepper {
  public:
   device_expectation_maximization(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                   const weighted_rows<Scalar>& data, const data_summary& summary,
@@ -47,75 +46,25 @@ class device_expectation_maximization final : public batch_stepper {
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
         many_steps_(rows.resident()),
-        recorded_(many_steps_ && rows.group().size() == 1) {}
+        recorded_(many_steps_ && cuda::recordable(rows.group())) {
+    if (options.acceleration == acceleration::none) return;
+    const cuda::device_scope scope(rows.group()[0].device);
+    squarem_.emplace(layout_, summary, options.tolerance, stream());
+  }
 
   void seed(std::size_t restart) override {
     begin(first_model_ ? first_model_(restart) : initial_model(context_, data_, summary_, options_, restart), 0);
     previous_ = previous_step::none;
+    if (!squarem_) return;
+    const cuda::device_scope scope(rows_.group()[0].device);
+    squarem_->begin(options_.previous_log_likelihood, stream());
   }
 
+  // A step that only finds that an extrapolated model is none has nothing to report.
   std::vector<step_record> advance(std::size_t most) override {
-    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
-    make_ready();
-    const cuda::device_scope scope(rows_.group()[0].device);
-    if (recorded_ && !one_step_) record_graphs();
-    const clock::time_point start = clock::now();
-    parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known, options_.tolerance);
-    if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
-      launch_steps(std::min<std::size_t>(most, most_steps));
-    } else {
-      enqueue_steps(1);
-    }
-    const step_state& state = parts_.end_steps();
     std::vector<step_record> records;
-    for (unsigned i = 0; i < state.steps; ++i) records.push_back({state.objectives[i], 0.0, false});
-    step_seconds_ = std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(state.steps);
-    finish(state.reason, state.failure);
-    previous_ = previous_step::known;
-    previous_objective_ = records.back().objective;
+    while (records.empty()) records = run_steps(most);
     return records;
-  }
-
-  void place(const model& model) override { begin(model, reseeded_); }
-
-  std::vector<batch_iteration> iterate(const batch_limits& limits) override {
-    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
-    if (failure_ != refusal::none) refuse_model(failure_, current(), sizeof(Scalar));
-    const cuda::device_scope scope(rows_.group()[0].device);
-    for (cuda::pinned_buffer<double>& kept : kept_models_) kept.grow(model_size(layout_));
-    // Rows that are streamed would come by for nothing once the steps have stopped.
-    const std::size_t wanted = rows_.resident() ? std::min(limits.most, most_kept) : 1;
-    const bool placed = !prepared_;
-    parts_.stage_steps(limits.previous, limits.tolerance, limits.least);
-    if (placed) {
-      parts_.stage(model_);
-    } else if (stopped_) {
-      parts_.resume();
-    }
-    if (recorded_) {
-      cuda::graph& graph = keeping_steps_[placed ? 1 : 0][wanted - 1];
-      if (!graph) {
-        graph = cuda::graph::record(rows_.group()[0].compute, [&] { enqueue_kept(placed, wanted); });
-      }
-      graph.launch(rows_.group()[0].compute);
-    } else {
-      enqueue_kept(placed, wanted);
-    }
-    const step_state& state = parts_.wait_for_end();
-    if (state.steps == 0) refuse_model(state.failure, model_, sizeof(Scalar));
-    std::vector<batch_iteration> done;
-    for (unsigned i = 0; i < state.steps; ++i) {
-      done.push_back({state.objectives[i], empty_model()});
-      unpack_model({kept_models_[i].data(), model_size(layout_)}, done.back().model);
-    }
-    prepared_ = true;
-    model_ = done.back().model;
-    finish(state.reason, state.failure);
-    model_here_ = true;
-    done.back().model = model_;  // where components were empty they have rows now
-    previous_ = previous_step::known;
-    previous_objective_ = done.back().objective;
-    return done;
   }
 
   double score() override {
@@ -129,14 +78,30 @@ class device_expectation_maximization final : public batch_stepper {
     std::vector<double> state{static_cast<double>(reseeded_)};
     const std::vector<double> values = pack_model(current());
     state.insert(state.end(), values.begin(), values.end());
+    if (!squarem_) return state;
+    const cuda::device_scope scope(rows_.group()[0].device);
+    const std::vector<double> cycle = squarem_->save(stream());
+    state.insert(state.end(), cycle.begin(), cycle.end());
+    state.push_back(in_cycle_ ? 1 : 0);
     return state;
   }
 
   void restore(std::span<const double> state) override {
-    if (state.size() != 1 + model_size(layout_)) throw bad_data("the state is of another size");
-    model restored = empty_model();
-    unpack_model(state.subspan(1), restored);
+    const std::size_t own = 1 + model_size(layout_);
+    const std::size_t cycle = squarem_ ? squarem_->state_size() + 1 : 0;
+    if (state.size() != own + cycle) throw bad_data("the state is of another size");
+    model restored;
+    restored.covariance_type = options_.covariance_type;
+    restored.components = options_.components;
+    restored.columns = layout_.columns();
+    unpack_model(state.subspan(1, own - 1), restored);
     begin(std::move(restored), static_cast<std::size_t>(state[0]));
+    if (squarem_) {
+      const cuda::device_scope scope(rows_.group()[0].device);
+      squarem_->restore(state.subspan(own, cycle - 1), stream());
+      in_cycle_ = state.back() != 0;
+      return;
+    }
     // The loop may know an objective from before, and compare with it: only it can tell whether the next step is the
     // last.
     previous_ = previous_step::unknown;
@@ -158,6 +123,7 @@ class device_expectation_maximization final : public batch_stepper {
     model_ = std::move(first);
     model_here_ = true;
     prepared_ = false;
+    in_cycle_ = false;
     failure_ = refusal::none;
     reseeded_ = reseeded;
   }
@@ -174,39 +140,60 @@ class device_expectation_maximization final : public batch_stepper {
     stopped_ = false;
   }
 
-  void record_graphs() {
-    const cuda::stream& stream = rows_.group()[0].compute;
-    one_step_ = cuda::graph::record(stream, [&] { enqueue_step(); });
-    some_steps_ = cuda::graph::record(stream, [&] {
-      for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
-    });
-  }
-
-  // What the host has staged, and steps, each followed by a copy of its model to the host: all that is between two
-  // looks of the host, since every launch and copy that is asked for by itself keeps the GPU waiting.
-  void enqueue_kept(bool placed, std::size_t count) {
-    parts_.enqueue_begin();
-    if (placed) parts_.enqueue_prepare();
-    for (std::size_t i = 0; i < count; ++i) {
-      enqueue_step();
-      parts_.enqueue_download(kept_models_[i].data());
+  std::vector<step_record> run_steps(std::size_t most) {
+    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+    make_ready();
+    const cuda::device_scope scope(rows_.group()[0].device);
+    if (squarem_ && !in_cycle_) {
+      squarem_->begin_cycle(parts_.arguments(), stream());
+      in_cycle_ = true;
     }
-    parts_.enqueue_end();
+    if (recorded_ && !one_step_) record_graphs();
+    const clock::time_point start = clock::now();
+    // An accelerated fit stops by what its iterations gain, which the objectives alone do not say.
+    parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known,
+                       squarem_ ? 0 : options_.tolerance);
+    const auto enqueue = [&] {
+      if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
+        launch_steps(std::min<std::size_t>(most, most_steps));
+      } else {
+        enqueue_steps(1);
+      }
+    };
+    if (recorded_) {
+      cuda::launch_in_order(rows_.group(), enqueue);
+    } else {
+      enqueue();
+    }
+    if (squarem_) squarem_->enqueue_download(stream());
+    const step_state& state = parts_.end_steps();
+    const std::span<const double> objectives(state.objectives, state.steps);
+    std::vector<step_record> records;
+    if (squarem_) {
+      records = squarem_->records(objectives);
+    } else {
+      for (const double objective : objectives) records.push_back({objective, 0.0, false});
+    }
+    finish(state.reason, state.failure);
+    if (records.empty()) return records;
+    step_seconds_ = std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(records.size());
+    previous_ = previous_step::known;
+    previous_objective_ = records.back().objective;
+    return records;
   }
 
-  model empty_model() const {
-    model made;
-    made.covariance_type = options_.covariance_type;
-    made.components = options_.components;
-    made.columns = layout_.columns();
-    return made;
+  const cuda::stream& stream() const { return rows_.group()[0].compute; }
+
+  void record_graphs() {
+    one_step_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(1); });
+    some_steps_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(graph_steps); });
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
   void launch_steps(std::size_t most) {
     const bool quick = step_seconds_ * static_cast<double>(graph_steps * graphs_in_flight) < batch_seconds;
     ahead_.run(
-        most, rows_.group()[0].compute, context_.stop, [&] { return parts_.stopped(); },
+        most, stream(), context_.stop, [&] { return parts_.stopped(); },
         [&](std::size_t rest) {
           const std::size_t steps = quick && rest >= graph_steps ? graph_steps : 1;
           enqueue_steps(steps);
@@ -217,16 +204,44 @@ class device_expectation_maximization final : public batch_stepper {
   // One, or as many as a graph has.
   void enqueue_steps(std::size_t count) {
     if (recorded_) {
-      (count == 1 ? one_step_ : some_steps_).launch(rows_.group()[0].compute);
-    } else {
-      for (std::size_t i = 0; i < count; ++i) enqueue_step();
+      (count == 1 ? one_step_ : some_steps_).launch(stream());
+      return;
+    }
+    try {
+      enqueue_steps_apart(count);
+    } catch (const interrupted&) {
+      if (squarem_) give_up();
+      throw;
     }
   }
 
-  void enqueue_step() {
-    expectation_.sum_all_rows(parts_);
-    parts_.maximise(expectation_.sums());
+  void enqueue_steps_apart(std::size_t count) {
+    if (squarem_) extrapolate({false, true});
+    for (std::size_t i = 0; i < count; ++i) {
+      expectation_.sum_all_rows(parts_);
+      parts_.maximise(expectation_.sums());
+      if (squarem_) {
+        extrapolate({true, i + 1 < count});
+      } else {
+        parts_.broadcast();
+      }
+    }
+  }
+
+  void extrapolate(const squarem_work& work) {
+    const cuda::device_scope scope(rows_.group()[0].device);
+    rows_.group().hold_for_broadcast(stream());
+    squarem_->extrapolate(parts_.arguments(), work, stream());
     parts_.broadcast();
+  }
+
+  // A pass that was interrupted leaves the model that it started from, which an extrapolated one is not.
+  void give_up() {
+    const cuda::device_scope scope(rows_.group()[0].device);
+    squarem_->give_up(parts_.arguments(), stream());
+    parts_.download_model(model_);
+    model_here_ = true;
+    prepared_ = false;
   }
 
   // Does for the last step what the GPU leaves to the host.
@@ -263,17 +278,17 @@ class device_expectation_maximization final : public batch_stepper {
   statistics_layout layout_;
   device_parts<Scalar> parts_;
   device_expectation<Scalar> expectation_;
+  std::optional<device_squarem<Scalar>> squarem_;
   bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
-  bool recorded_;    // and are in graphs, which hold the work of one GPU
+  bool recorded_;    // and are in graphs
   cuda::graph one_step_;
   cuda::graph some_steps_;
-  cuda::graph keeping_steps_[2][most_kept];  // without and with a model that is placed first; of one step, of two
-  cuda::pinned_buffer<double> kept_models_[most_kept];
   launches_ahead ahead_{graphs_in_flight};
 
   mutable model model_;
   mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's
   bool prepared_ = false;           // the GPUs hold the present model
+  bool in_cycle_ = false;           // and squarem_ knows it
   bool stopped_ = false;            // and have been told to do nothing
   refusal::code failure_ = refusal::none;
   std::size_t reseeded_ = 0;
@@ -285,23 +300,21 @@ class device_expectation_maximization final : public batch_stepper {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<Scalar>& rows,
-                                                                    const fold_context& context,
-                                                                    const weighted_rows<Scalar>& data,
-                                                                    const data_summary& summary, const options& options,
-                                                                    first_model_function first_model) {
+std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
+    cuda::device_rows<Scalar>& rows, const fold_context& context, const weighted_rows<Scalar>& data,
+    const data_summary& summary, const options& options, first_model_function first_model) {
   return std::make_unique<device_expectation_maximization<Scalar>>(rows, context, data, summary, options,
                                                                    std::move(first_model));
 }
-template std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
-                                                                             const fold_context&,
-                                                                             const weighted_rows<float>&,
-                                                                             const data_summary&, const options&,
-                                                                             first_model_function);
-template std::unique_ptr<batch_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
-                                                                             const fold_context&,
-                                                                             const weighted_rows<double>&,
-                                                                             const data_summary&, const options&,
-                                                                             first_model_function);
+template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<float>&,
+                                                                               const fold_context&,
+                                                                               const weighted_rows<float>&,
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
+template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(cuda::device_rows<double>&,
+                                                                               const fold_context&,
+                                                                               const weighted_rows<double>&,
+                                                                               const data_summary&, const options&,
+                                                                               first_model_function);
 
 }  // namespace shoal::gmm

@@ -97,27 +97,20 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
 }
 
 template <class Scalar>
-void device_parts<Scalar>::stage(const model& model) {
+void device_parts<Scalar>::prepare(const model& model) {
+  begin_steps(not_known, 0);
   double* at = host_model_.data();
   for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
     at = std::copy(part->begin(), part->end(), at);
   }
-}
-
-template <class Scalar>
-void device_parts<Scalar>::enqueue_prepare() {
-  const cuda::device_scope scope((*group_)[0].device);
-  const cuda::stream& stream = (*group_)[0].compute;
-  model_.upload({host_model_.data(), host_model_.size()}, stream);
-  gmm::prepare(arguments(nullptr), stream);
+  {
+    const cuda::device_scope scope((*group_)[0].device);
+    const cuda::stream& stream = (*group_)[0].compute;
+    group_->hold_for_broadcast(stream);
+    model_.upload({host_model_.data(), host_model_.size()}, stream);
+    gmm::prepare(arguments(nullptr), stream);
+  }
   broadcast();
-}
-
-template <class Scalar>
-void device_parts<Scalar>::prepare(const model& model) {
-  begin_steps(not_known, 0);
-  stage(model);
-  enqueue_prepare();
   const step_state& state = end_steps();
   if (state.reason == stop_reason::failed) refuse_model(state.failure, model, sizeof(Scalar));
 }
@@ -129,25 +122,13 @@ void device_parts<Scalar>::download_model(model& into) const {
 }
 
 template <class Scalar>
-void device_parts<Scalar>::enqueue_download(double* into) const {
-  cuda::check(cudaMemcpyAsync(into, model_.data(), model_size(layout_) * sizeof(double), cudaMemcpyDeviceToHost,
-                              (*group_)[0].compute),
-              "copy from the device");
-}
-
-template <class Scalar>
-void device_parts<Scalar>::stage_steps(double previous, double tolerance, double least) {
+void device_parts<Scalar>::begin_steps(double previous, double tolerance) {
   host_state_[0] = {};
   host_state_[0].has_previous = std::isnan(previous) ? 0 : 1;
   host_state_[0].previous = previous;
   host_state_[0].pass_steps = pass_steps_;
   host_state_[0].tolerance = tolerance;
-  host_state_[0].least = least;
   host_reason_[0] = static_cast<int>(stop_reason::none);
-}
-
-template <class Scalar>
-void device_parts<Scalar>::enqueue_begin() {
   const cuda::device_scope scope((*group_)[0].device);
   cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), offsetof(step_state, objectives),
                               cudaMemcpyHostToDevice, (*group_)[0].compute),
@@ -155,14 +136,9 @@ void device_parts<Scalar>::enqueue_begin() {
 }
 
 template <class Scalar>
-void device_parts<Scalar>::begin_steps(double previous, double tolerance, double least) {
-  stage_steps(previous, tolerance, least);
-  enqueue_begin();
-}
-
-template <class Scalar>
 void device_parts<Scalar>::maximise(const double* statistics, cudaStream_t stream) {
   const cuda::device_scope scope((*group_)[0].device);
+  group_->hold_for_broadcast(stream);
   gmm::maximise(arguments(statistics), stream);
 }
 
@@ -170,7 +146,7 @@ template <class Scalar>
 void device_parts<Scalar>::broadcast() {
   std::vector<void*> to;
   for (auto& mixture : mixtures_) to.push_back(mixture.data());
-  group_->broadcast(mixtures_[0].data(), to, mixtures_[0].bytes());
+  group_->start_broadcast(mixtures_[0].data(), to, mixtures_[0].bytes());
 }
 
 template <class Scalar>
@@ -180,24 +156,13 @@ bool device_parts<Scalar>::stopped() const {
 }
 
 template <class Scalar>
-void device_parts<Scalar>::enqueue_end() {
-  const cuda::device_scope scope((*group_)[0].device);
-  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(step_state), cudaMemcpyDeviceToHost,
-                              (*group_)[0].compute),
-              "copy from the device");
-}
-
-template <class Scalar>
-const step_state& device_parts<Scalar>::wait_for_end() {
-  const cuda::device_scope scope((*group_)[0].device);
-  (*group_)[0].compute.synchronize();
-  return host_state_[0];
-}
-
-template <class Scalar>
 const step_state& device_parts<Scalar>::end_steps() {
-  enqueue_end();
-  return wait_for_end();
+  const cuda::device_scope scope((*group_)[0].device);
+  const cuda::stream& stream = (*group_)[0].compute;
+  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(step_state), cudaMemcpyDeviceToHost, stream),
+              "copy from the device");
+  stream.synchronize();
+  return host_state_[0];
 }
 
 template <class Scalar>

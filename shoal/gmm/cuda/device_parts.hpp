@@ -40,22 +40,12 @@ class device_parts {
   /// Puts the model on the first GPU, prepares it there, and gives it to the others. Waits. Throws numerical_error as
   /// prepare() in parameters.hpp does.
   void prepare(const model& model);
-  /// The two parts of it that a graph may hold apart: stage() writes the model to host memory, enqueue_prepare() has it
-  /// copied from there and prepared, after begin_steps(). Neither waits: a model that cannot be prepared stops the
-  /// steps that follow, with stop_reason::failed.
-  void stage(const model& model);
-  void enqueue_prepare();
   /// The model as the last maximise() left it. Waits.
   void download_model(model& into) const;
-  /// Has the model as it will be at this place of the stream copied to `into`, [model_size()] of page-locked memory.
-  void enqueue_download(double* into) const;
 
   /// Starts steps that the host will look at together. `previous` is the objective before the first, not-a-number where
   /// it is not known. Does not wait.
-  void begin_steps(double previous, double tolerance, double least = -std::numeric_limits<double>::infinity());
-  /// The two parts of it that a graph may hold apart: what the host writes, and its copy to the GPU.
-  void stage_steps(double previous, double tolerance, double least);
-  void enqueue_begin();
+  void begin_steps(double previous, double tolerance);
   /// From the next begin_steps() on, so many steps are a pass (step_state::pass_steps); one unless this is called.
   void set_pass_steps(std::size_t steps) { pass_steps_ = static_cast<unsigned>(steps); }
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
@@ -66,18 +56,19 @@ class device_parts {
   device_mixture<Scalar>& mixture(std::size_t gpu) { return mixtures_[gpu]; }
   /// The model of the first GPU, for kernels.
   model_arrays model_on_device();
-  /// Gives the first GPU's parameters to the others. Does not wait.
+  /// Gives the first GPU's parameters to the others. Does not wait, and neither does the first one's compute stream:
+  /// whoever changes them by a kernel of their own calls cuda::device_group::hold_for_broadcast() before.
   void broadcast();
   /// Whether steps have stopped by themselves, as far as the host can see without waiting: surely when the work that
   /// stopped them is known to be done.
   bool stopped() const;
   /// What happened since begin_steps(). Waits for the first GPU.
   const step_state& end_steps();
-  /// The two parts of it that a graph may hold apart.
-  void enqueue_end();
-  const step_state& wait_for_end();
   /// Lets kernels run again after a stop.
   void resume();
+
+  /// The first GPU's memory, for kernels that change its model between two steps.
+  step_arguments<Scalar> arguments() { return arguments(nullptr); }
 
  private:
   step_arguments<Scalar> arguments(const double* statistics);

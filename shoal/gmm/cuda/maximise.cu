@@ -49,7 +49,6 @@ struct step_start {
   double objective = 0;
   double previous = 0;
   double tolerance = 0;
-  double least = 0;
   int has_previous = 0;
   unsigned steps = 0;
   unsigned pass_steps = 1;
@@ -61,7 +60,6 @@ __device__ step_start read_start(const step_arguments<Scalar>& arguments) {
   return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at],
           state.previous,
           state.tolerance,
-          state.least,
           state.has_previous,
           state.steps,
           state.pass_steps};
@@ -170,8 +168,6 @@ __device__ void record_step(const step_arguments<Scalar>& arguments, const step_
     reason = stop_reason::empty;
   } else if (failure != refusal::none) {
     reason = stop_reason::failed;
-  } else if (start.objective < start.least) {
-    reason = stop_reason::worse;
   } else if (ends_pass && start.has_previous != 0 && start.tolerance != 0 &&
              fabs(start.objective - start.previous) < start.tolerance) {
     reason = stop_reason::converged;

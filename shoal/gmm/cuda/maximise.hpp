@@ -15,7 +15,6 @@ enum class stop_reason : int {
   converged = 1,  ///< the objective changed by less than the tolerance; the last step is whole
   empty = 2,      ///< a component has no rows: model and parameters are still those that the last step started from
   failed = 3,     ///< the last step's model is whole, but cannot be prepared: see step_state::failure
-  worse = 4,      ///< the last step, which is whole, started from a model of less than step_state::least
 };
 
 /// What cannot be prepared: kind, component, and what the kind needs beside it; the least of all components' is kept,
@@ -45,12 +44,12 @@ struct step_state {
   refusal::code failure = refusal::none;
   stop_reason reason = stop_reason::none;
   unsigned steps = 0;                  ///< steps done since the host wrote this
+  unsigned followed = 0;               ///< of which so many have been taken in by squarem_kernels.hpp
   unsigned finished_blocks = 0;        ///< of the launch in progress
   int has_previous = 0;                ///< is there an objective before the present pass?
   unsigned pass_steps = 1;             ///< steps of a pass over the rows, at whose end alone it may stop
   double previous = 0;                 ///< the objective of the pass before
   double tolerance = 0;                ///< 0: never stop
-  double least = 0;                    ///< objective below which a step is the last
   double objectives[most_steps] = {};  ///< mean log-likelihood that each step started from
 };
 
@@ -62,6 +61,7 @@ struct step_arguments {
   model_arrays model;
   prepared_arrays<Scalar> prepared;
   step_state* state = nullptr;
+  int* replaced = nullptr;     ///< when given, prepare() acts only where it is not zero, and clears it
   int* host_reason = nullptr;  ///< host memory that takes the stop_reason, so that the host may look while steps run
   double regularization = 0;
   double* work = nullptr;  ///< [work_size()]

@@ -9,45 +9,10 @@
 namespace shoal::gmm {
 namespace {
 
-// A component of full, diag or spherical.
-template <class Group, class Scalar>
-__device__ void prepare_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double* work,
-                                  double* constants) {
-  const covariance_type type = arguments.layout.type;
-  const unsigned d = arguments.layout.columns;
-  const unsigned stride = matrix_stride(d);
-  const double weight = arguments.model.weights[k];
-  const bool full = type == covariance_type::full;
-  for (unsigned j = group.rank; j < d; j += group.size) {
-    const double rest = write_centre(arguments, k, j, arguments.model.means[std::size_t{k} * d + j]);
-    work[full ? std::size_t{j} * stride + d : j] = rest;
-  }
-  if (!full) {
-    const double* const variances =
-        arguments.model.covariances + (type == covariance_type::diag ? std::size_t{k} * d : k);
-    prepare_diagonal(
-        group, arguments, k, weight, work, [=](unsigned j) { return variances[type == covariance_type::diag ? j : 0]; },
-        constants);
-    return;
-  }
-  const double* const covariance = arguments.model.covariances + std::size_t{k} * d * d;
-  for (unsigned element = group.rank; element < d * d; element += group.size) {
-    const unsigned i = element / d, j = element % d;
-    if (i <= j) work[std::size_t{i} * stride + j] = covariance[element];
-  }
-  group.sync();
-  prepare_matrix(group, arguments, k, weight, work, constants);
-}
-
-// By the block that is last.
+// Whether there is a model to be made ready.
 template <class Scalar>
-__device__ void settle_prepared(const block_group& block, const step_arguments<Scalar>& arguments) {
-  const refusal::code failure = __ldcg(&arguments.state->failure);
-  shift_constants(block, arguments, arguments.prepared.in_double.log_constants);
-  if (block.rank != 0) return;
-  const stop_reason reason = failure == refusal::none ? stop_reason::none : stop_reason::failed;
-  arguments.state->reason = reason;
-  *arguments.prepared.stopped = static_cast<int>(reason);
+__device__ bool wanted(const step_arguments<Scalar>& arguments) {
+  return arguments.replaced == nullptr || *arguments.replaced != 0;
 }
 
 template <class Scalar>
@@ -55,6 +20,7 @@ __global__ void __launch_bounds__(most_block_threads)
     prepare_by_warps(const __grid_constant__ step_arguments<Scalar> arguments) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
   const warp_group warp;
   const device_layout& layout = arguments.layout;
   const unsigned index = threadIdx.x / warp_size;
@@ -62,7 +28,8 @@ __global__ void __launch_bounds__(most_block_threads)
   double* const work = shared + index * component_work(layout.type, layout.columns);
   if (k < layout.components) prepare_component(warp, arguments, k, work, arguments.prepared.in_double.log_constants);
   const block_group block;
-  if (last_block(block, &arguments.state->finished_blocks)) settle_prepared(block, arguments);
+  if (last_block(block, &arguments.state->finished_blocks))
+    settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
 }
 
 template <class Scalar>
@@ -70,6 +37,7 @@ __global__ void __launch_bounds__(most_block_threads)
     prepare_by_blocks(const __grid_constant__ step_arguments<Scalar> arguments, step_memory memory) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
   const block_group block;
   const device_layout& layout = arguments.layout;
   double* const work = memory != step_memory::global
@@ -79,12 +47,14 @@ __global__ void __launch_bounds__(most_block_threads)
     prepare_component(block, arguments, k, work, arguments.prepared.in_double.log_constants);
     block.sync();
   }
-  if (last_block(block, &arguments.state->finished_blocks)) settle_prepared(block, arguments);
+  if (last_block(block, &arguments.state->finished_blocks))
+    settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
 }
 
 template <class Scalar>
 __global__ void prepare_tied_centres(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
   const unsigned d = arguments.layout.columns;
   const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
   if (element < arguments.layout.components * d) {
@@ -97,15 +67,18 @@ __global__ void __launch_bounds__(most_block_threads)
     prepare_tied_factor(const __grid_constant__ step_arguments<Scalar> arguments, bool in_shared) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
   factorise_tied(arguments, shared, in_shared);
 }
 
 template <class Scalar>
 __global__ void prepare_tied_components(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
   const block_group block;
   prepare_all_tied(arguments);
-  if (last_block(block, &arguments.state->finished_blocks)) settle_prepared(block, arguments);
+  if (last_block(block, &arguments.state->finished_blocks))
+    settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
 }
 
 template <class Scalar>

@@ -202,4 +202,47 @@ __device__ inline bool last_block(const block_group& block, unsigned* finished) 
   return last;
 }
 
+// A component of full, diag or spherical.
+template <class Group, class Scalar>
+__device__ void prepare_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double* work,
+                                  double* constants) {
+  const covariance_type type = arguments.layout.type;
+  const unsigned d = arguments.layout.columns;
+  const unsigned stride = matrix_stride(d);
+  const double weight = arguments.model.weights[k];
+  const bool full = type == covariance_type::full;
+  for (unsigned j = group.rank; j < d; j += group.size) {
+    const double rest = write_centre(arguments, k, j, arguments.model.means[std::size_t{k} * d + j]);
+    work[full ? std::size_t{j} * stride + d : j] = rest;
+  }
+  if (!full) {
+    const double* const variances =
+        arguments.model.covariances + (type == covariance_type::diag ? std::size_t{k} * d : k);
+    prepare_diagonal(
+        group, arguments, k, weight, work, [=](unsigned j) { return variances[type == covariance_type::diag ? j : 0]; },
+        constants);
+    return;
+  }
+  const double* const covariance = arguments.model.covariances + std::size_t{k} * d * d;
+  for (unsigned element = group.rank; element < d * d; element += group.size) {
+    const unsigned i = element / d, j = element % d;
+    if (i <= j) work[std::size_t{i} * stride + j] = covariance[element];
+  }
+  group.sync();
+  prepare_matrix(group, arguments, k, weight, work, constants);
+}
+
+// The end of preparing a model that no step led to, by the block that is last.
+template <class Scalar>
+__device__ void settle_prepared(const block_group& block, const step_arguments<Scalar>& arguments,
+                                const double* constants) {
+  const refusal::code failure = __ldcg(&arguments.state->failure);
+  shift_constants(block, arguments, constants);
+  if (block.rank != 0) return;
+  const stop_reason reason = failure == refusal::none ? stop_reason::none : stop_reason::failed;
+  arguments.state->reason = reason;
+  *arguments.prepared.stopped = static_cast<int>(reason);
+  if (arguments.replaced != nullptr) *arguments.replaced = 0;
+}
+
 }  // namespace shoal::gmm

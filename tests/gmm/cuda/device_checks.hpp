@@ -87,7 +87,7 @@ class on_devices {
   shoal::cuda::device_group& group() { return group_; }
   shoal::cuda::device_rows<Scalar>& rows() { return rows_; }
 
-  std::unique_ptr<shoal::gmm::batch_stepper> stepper() {
+  std::unique_ptr<shoal::gmm::mixture_stepper> stepper() {
     return shoal::gmm::make_device_expectation_maximization<Scalar>(rows_, of_.context(), of_.data(), of_.summary(),
                                                                     of_.options);
   }

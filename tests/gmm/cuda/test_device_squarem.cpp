@@ -1,4 +1,5 @@
-// Accelerated fits on GPUs: the iterations that they ask for together, and whole fits against those on the CPU.
+// Accelerated fits on GPUs, step by step and whole, against those on the CPU.
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <limits>
@@ -19,16 +20,8 @@ namespace {
 using device_checks::on_devices;
 using device_checks::problem;
 using fit_data::all_types;
-using shoal::gmm::batch_iteration;
-using shoal::gmm::batch_limits;
 using shoal::gmm::covariance_type;
 using shoal::gmm::initialization;
-
-batch_limits limits_of(std::size_t most) {
-  batch_limits limits;
-  limits.most = most;
-  return limits;
-}
 
 void expect_same(const shoal::gmm::model& got, const shoal::gmm::model& expected) {
   EXPECT_EQ(got.weights, expected.weights);
@@ -43,76 +36,199 @@ void set_overlapping(shoal::gmm::options& options, covariance_type type) {
   options.tolerance = 0;
 }
 
-TEST(DeviceSquarem, TwoIterationsTogetherAreTwoIterations) {
-  SHOAL_NEEDS_DEVICES(1);
-  for (const covariance_type type : all_types()) {
-    problem<float> of(fit_data::as<float>(fit_data::clusters(5003, 3, 3, 2.0)), 3);
-    set_overlapping(of.options, type);
-    on_devices<float> devices(of);
-    const auto together = devices.stepper(), apart = devices.stepper();
-    together->seed(0);
-    apart->seed(0);
-    for (int time = 0; time < 3; ++time) {
-      const std::vector<batch_iteration> done = together->iterate(limits_of(2));
-      ASSERT_EQ(done.size(), 2u);
-      for (const batch_iteration& iteration : done) {
-        EXPECT_EQ(apart->advance(1).front().objective, iteration.objective);
-        expect_same(iteration.model, apart->current());
-      }
-      expect_same(together->current(), apart->current());
-    }
-    EXPECT_EQ(together->score(), apart->score());
+struct shape {
+  std::size_t rows, columns, components;
+};
+
+// Overlapping clusters of that shape, accelerated.
+template <class Scalar>
+void set_accelerated(problem<Scalar>& of, const shape& size, covariance_type type) {
+  set_overlapping(of.options, type);
+  of.options.components = size.components;
+  of.options.acceleration = shoal::gmm::acceleration::squarem;
+}
+
+std::vector<double> clusters(const shape& size) {
+  return fit_data::clusters(size.rows, size.columns, size.components, 2.0);
+}
+
+double largest(const std::vector<double>& values) {
+  double result = 0;
+  for (const double value : values) result = std::max(result, std::abs(value));
+  return result;
+}
+
+void expect_near(const std::vector<double>& got, const std::vector<double>& expected, double tolerance) {
+  ASSERT_EQ(got.size(), expected.size());
+  const double scale = tolerance * largest(expected);
+  for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], scale) << i;
+}
+
+void expect_near(const shoal::gmm::model& got, const shoal::gmm::model& expected, double tolerance) {
+  expect_near(got.weights, expected.weights, tolerance);
+  expect_near(got.means, expected.means, tolerance);
+  expect_near(got.covariances, expected.covariances, tolerance);
+}
+
+// One cycle and the leap after it, with the models that lead there.
+void follow_the_host(const shape& size, covariance_type type) {
+  problem<double> of(clusters(size), size.columns);
+  set_accelerated(of, size, type);
+  on_devices<double> devices(of);
+  const auto gpu = devices.stepper();
+  shoal::gmm::squarem_fit cpu(of.on_cpu(), of.summary(), of.options, nullptr);
+  gpu->seed(0);
+  cpu.seed(0);
+  for (int pass = 0; pass < 4; ++pass) {
+    SCOPED_TRACE(testing::Message() << size.rows << " x " << size.columns << ", " << size.components << ", pass "
+                                    << pass);
+    const shoal::step_record got = gpu->advance(1).front(), expected = cpu.advance(1).front();
+    ASSERT_NEAR(got.objective, expected.objective, 1e-9 * std::abs(expected.objective));
+    ASSERT_EQ(std::isinf(got.change), std::isinf(expected.change));
+    expect_near(gpu->current(), cpu.current(), 1e-7);
   }
 }
 
-TEST(DeviceSquarem, IterationsEndWhereTheirLimitsSay) {
-  SHOAL_NEEDS_DEVICES(1);
-  problem<double> of(fit_data::clusters(4001, 2, 3, 2.0), 2);
-  set_overlapping(of.options, covariance_type::full);
-  on_devices<double> devices(of);
-  const auto fit = devices.stepper();
-  fit->seed(0);
-  batch_limits limits = limits_of(2);
-  limits.least = std::numeric_limits<double>::max();
-  const std::vector<batch_iteration> worse = fit->iterate(limits);
-  ASSERT_EQ(worse.size(), 1u);
-  expect_same(fit->current(), worse.front().model);
-  limits = limits_of(2);
-  limits.tolerance = 1e9;
-  limits.previous = worse.front().objective;
-  EXPECT_EQ(fit->iterate(limits).size(), 1u);
-  limits.previous = std::nan("");
-  EXPECT_EQ(fit->iterate(limits).size(), 2u);
-  EXPECT_EQ(fit->iterate(limits_of(1)).size(), 1u);
-  EXPECT_EQ(fit->iterate(limits_of(2)).size(), 2u);  // whatever stopped the iterations before
-}
-
-TEST(DeviceSquarem, GoesOnFromAModelThatIsPlaced) {
+// By one block, by more than one, and by blocks instead of warps.
+TEST(DeviceSquarem, FollowsTheHostInFewRows) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
-    problem<double> of(fit_data::clusters(4001, 2, 3, 2.0), 2);
-    set_overlapping(of.options, type);
-    on_devices<double> devices(of);
-    const auto fit = devices.stepper();
-    fit->seed(0);
-    const shoal::gmm::model first = fit->current();
-    const std::vector<batch_iteration> done = fit->iterate(limits_of(2));
-    shoal::gmm::model broken = first;
-    for (double& covariance : broken.covariances) covariance = -covariance;
-    fit->place(broken);
-    const std::string message = fit_data::message_of([&] { fit->iterate(limits_of(2)); });
-    EXPECT_NE(message.find("ill-defined empirical covariance"), std::string::npos) << message;
-    const auto cpu = of.on_cpu();
-    cpu->seed(0);
-    cpu->place(broken);
-    EXPECT_EQ(fit_data::message_of([&] { cpu->iterate(limits_of(2)); }), message);
-    fit->place(first);
-    expect_same(fit->current(), first);
-    const std::vector<batch_iteration> again = fit->iterate(limits_of(2));
-    ASSERT_EQ(again.size(), 2u);
-    for (std::size_t i = 0; i < 2; ++i) {
-      EXPECT_EQ(again[i].objective, done[i].objective);
-      expect_same(again[i].model, done[i].model);
+    for (const shape& size : {shape{257, 1, 2}, shape{300, 2, 3}, shape{700, 2, 17}, shape{400, 9, 3}}) {
+      follow_the_host(size, type);
+    }
+  }
+}
+
+// The last two by matrices that do not fit into shared memory, and by blocks for many columns.
+TEST(DeviceSquarem, FollowsTheHostInEveryShape) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{3001, 8, 5}, shape{2000, 3, 16}, shape{6000, 40, 5}, shape{2000, 180, 2}}) {
+      follow_the_host(size, type);
+    }
+  }
+  follow_the_host({3000, 300, 2}, covariance_type::diag);
+}
+
+TEST(DeviceSquarem, ManyStepsAskedForTogetherAreThoseAskedForOneByOne) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{5003, 3, 3}, shape{3000, 10, 3}}) {
+      problem<float> of(fit_data::as<float>(clusters(size)), size.columns);
+      set_accelerated(of, size, type);
+      on_devices<float> devices(of);
+      const auto together = devices.stepper(), apart = devices.stepper();
+      together->seed(0);
+      apart->seed(0);
+      std::size_t passes = 0;
+      for (const std::size_t most : {1, 30, 2, 17}) {
+        std::vector<shoal::step_record> done;
+        while (done.size() < most) {
+          for (const shoal::step_record& step : together->advance(most - done.size())) done.push_back(step);
+        }
+        for (const shoal::step_record& step : done) {
+          const shoal::step_record expected = apart->advance(1).front();
+          ASSERT_EQ(step.objective, expected.objective) << passes;
+          ASSERT_EQ(step.change, expected.change) << passes;
+          ++passes;
+        }
+        expect_same(together->current(), apart->current());
+      }
+      EXPECT_EQ(together->score(), apart->score());
+    }
+  }
+}
+
+// What the fit has saved when its next step is one from an extrapolated model, however quick batch is.
+struct before_leap {
+  std::vector<double> state;
+  std::size_t objective;           // where that of the course is
+  std::size_t points, points_end;  // and the points of the cycle
+  shoal::gmm::model kept;
+};
+
+before_leap save_before_leap(shoal::gmm::mixture_stepper& fit) {
+  fit.seed(0);
+  for (std::size_t passes = 0; passes < 2;) passes += fit.advance(1).size();
+  before_leap saved{fit.save(), 0, 0, 0, fit.current()};
+  const shoal::gmm::model& kept = saved.kept;
+  const std::size_t course = 1 + kept.weights.size() + kept.means.size() + kept.covariances.size();
+  EXPECT_EQ(saved.state[course], static_cast<double>(shoal::gmm::squarem_phase::leap));
+  saved.objective = course + 1;
+  saved.state[course + 3] = 1;  // trusted
+  saved.points = course + shoal::gmm::course_size;
+  const std::size_t end = saved.state.size() - 1;
+  saved.points_end = end - 2 * (kept.components + (kept.covariance_type == covariance_type::tied ? 1 : 0));
+  for (std::size_t norm = saved.points_end; norm < end; norm += 2) {
+    saved.state[norm] = 16;
+    saved.state[norm + 1] = 1;
+  }
+  return saved;
+}
+
+TEST(DeviceSquarem, DropsAModelThatExplainsLess) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{2500, 3, 3}, shape{2500, 10, 3}}) {
+      problem<double> of(clusters(size), size.columns);
+      set_accelerated(of, size, type);
+      on_devices<double> devices(of);
+      const auto fit = devices.stepper();
+      before_leap saved = save_before_leap(*fit);
+      saved.state[saved.objective] = 1e300;
+      fit->restore(saved.state);
+      const shoal::step_record dropped = fit->advance(1).front();
+      EXPECT_TRUE(std::isinf(dropped.change));
+      expect_same(fit->current(), saved.kept);
+      saved.state[saved.objective] = -1e300;
+      fit->restore(saved.state);
+      EXPECT_EQ(fit->advance(1).front().objective, dropped.objective);
+      EXPECT_NE(fit->current().means, saved.kept.means);
+    }
+  }
+}
+
+TEST(DeviceSquarem, DropsAModelThatIsNone) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{2500, 3, 3}, shape{2500, 10, 3}}) {
+      problem<double> of(clusters(size), size.columns);
+      set_accelerated(of, size, type);
+      on_devices<double> devices(of);
+      const auto fit = devices.stepper();
+      before_leap saved = save_before_leap(*fit);
+      for (std::size_t i = saved.points; i < saved.points_end; ++i) saved.state[i] *= static_cast<double>(i % 7) * 1e3;
+      fit->restore(saved.state);
+      const shoal::step_record after = fit->advance(1).front();
+      of.options.acceleration = shoal::gmm::acceleration::none;
+      const auto batch = devices.stepper();
+      batch->seed(0);
+      double expected = 0;
+      for (int pass = 0; pass < 3; ++pass) expected = batch->advance(1).front().objective;
+      EXPECT_NEAR(after.objective, expected, 1e-11 * std::abs(expected));
+      expect_near(fit->current(), batch->current(), 1e-9);
+    }
+  }
+}
+
+TEST(DeviceSquarem, GoesOnFromWhatItSaved) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{5003, 3, 3}, shape{3000, 10, 3}}) {
+      problem<float> of(fit_data::as<float>(clusters(size)), size.columns);
+      set_accelerated(of, size, type);
+      on_devices<float> devices(of);
+      const auto whole = devices.stepper();
+      whole->seed(0);
+      for (int pass = 0; pass < 12; ++pass) {
+        const auto resumed = devices.stepper();
+        resumed->restore(whole->save());
+        const shoal::step_record expected = whole->advance(1).front(), got = resumed->advance(1).front();
+        ASSERT_EQ(got.objective, expected.objective) << pass;
+        ASSERT_EQ(got.change, expected.change) << pass;
+        expect_same(resumed->current(), whole->current());
+        ASSERT_EQ(resumed->save(), whole->save()) << pass;
+      }
     }
   }
 }
@@ -127,15 +243,19 @@ TEST(DeviceSquarem, FillsAnEmptyComponent) {
     of.options.acceleration = shoal::gmm::acceleration::squarem;
     of.options.start = shoal::gmm::pooled_model(type, {0, 0, 10, 10, -1e8, 1e8}, of.summary(), 1e-6);
     on_devices<double> devices(of);
-    shoal::gmm::squarem_fit gpu(devices.stepper(), of.summary(), of.options, nullptr);
+    const auto gpu = devices.stepper();
     shoal::gmm::squarem_fit cpu(of.on_cpu(), of.summary(), of.options, nullptr);
     cpu.seed(0);
-    gpu.seed(0);
-    const auto expected = cpu.advance(1), got = gpu.advance(5);
+    gpu->seed(0);
+    const auto expected = cpu.advance(1), got = gpu->advance(5);
     ASSERT_EQ(got.size(), 1u);
     EXPECT_NEAR(got.front().objective, expected.front().objective, 1e-9 * std::abs(expected.front().objective));
-    EXPECT_EQ(gpu.reseeded(), 1u);
+    EXPECT_EQ(gpu->reseeded(), 1u);
     EXPECT_EQ(cpu.reseeded(), 1u);
+    for (int pass = 0; pass < 3; ++pass) {
+      const double objective = cpu.advance(1).front().objective;
+      EXPECT_NEAR(gpu->advance(1).front().objective, objective, 1e-9 * std::abs(objective));
+    }
   }
 }
 
@@ -145,14 +265,15 @@ TEST(DeviceSquarem, FillsAnEmptyComponentOnTwoDevices) {
   problem<double> of(fit_data::clusters(30'000, 2, 2, 10.0), 2);
   of.options.components = 3;
   of.options.init = initialization::model;
+  of.options.acceleration = shoal::gmm::acceleration::squarem;
   of.options.tolerance = 0;
   of.options.start = shoal::gmm::pooled_model(covariance_type::full, {0, 0, 10, 10, -1e8, 1e8}, of.summary(), 1e-6);
   on_devices<double> one(of), two(of, 0, 2);
   const auto first = one.stepper(), second = two.stepper();
   first->seed(0);
   second->seed(0);
-  EXPECT_EQ(first->iterate(limits_of(2)).size(), 1u);
-  EXPECT_EQ(second->iterate(limits_of(2)).size(), 1u);
+  EXPECT_EQ(first->advance(2).size(), 1u);
+  EXPECT_EQ(second->advance(2).size(), 1u);
   EXPECT_EQ(second->reseeded(), 1u);
   for (std::size_t i = 0; i < first->current().means.size(); ++i) {
     EXPECT_NEAR(second->current().means[i], first->current().means[i], 1e-9);
