@@ -418,6 +418,13 @@ TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
       EXPECT_EQ(std::string(refusal.what()).find("column 1 spans"), 0) << refusal.what();
     }
   }
+  const som::model map = random_map(2, 2, 2, som::lattice::rectangular, false);
+  const table<double> far{2, 2, {1, 1e308, 2, 1e308}};
+  for (const table<double>& rows : {data, far}) {
+    const shoal::view_source<double> source(rows.view());
+    EXPECT_THROW(som::predict(map, source, nullptr), shoal::bad_data);
+    EXPECT_THROW(som::score(map, source), shoal::bad_data);
+  }
 }
 
 TYPED_TEST(SomFit, RefusesWhatNoMapCanUse) {
