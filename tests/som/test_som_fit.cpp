@@ -9,6 +9,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/som/backend.hpp>
 #include <shoal/som/som.hpp>
 
 #include "../copying_source.hpp"
@@ -402,6 +403,18 @@ TYPED_TEST(SomFit, DegenerateData) {
   const som::fit_result alone = fit(clouds<TypeParam>(9, 2), options);
   EXPECT_EQ(alone.quality.topographic_error, 0);
   EXPECT_EQ(alone.quality.hits[0], 9);
+}
+
+TYPED_TEST(SomFit, OneSearchGivesQualityAndUnits) {
+  const som::model map = random_map(5, 4, 3, som::lattice::hexagonal, false);
+  const table<TypeParam> rows = clouds<TypeParam>(700, 3);
+  const shoal::view_source<TypeParam> source(rows.view());
+  const auto workers = shoal::make_sequential();
+  const auto on = som::make_backend<TypeParam>({}, {{workers.get(), 0, {}}, &source, nullptr});
+  std::vector<std::int32_t> expected(rows.rows, -1), units(rows.rows, -2);
+  EXPECT_EQ(on->score(map, units.data()).quantization_error, on->predict(map, expected.data()));
+  EXPECT_EQ(units, expected);
+  EXPECT_EQ(on->score(map).topographic_error, on->score(map, units.data()).topographic_error);
 }
 
 TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
