@@ -1,5 +1,5 @@
 // Passes over the rows that each algorithm for mixtures needs to come within 1e-4 of the mean log-likelihood that batch
-// reaches in the end: medians over starts, each with data of its own.
+// reaches in the end: medians over starts, each with data of its own, and the starts that need more than batch.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -23,6 +23,14 @@ using clock_type = std::chrono::steady_clock;
 constexpr std::size_t rows = 60'000, columns = 4, components = 6;
 constexpr double close = 1e-4;
 constexpr std::size_t most_passes = 5000;
+
+struct start_from {
+  gmm::initialization init;
+  std::string_view name;
+};
+constexpr start_from starts_from[] = {{gmm::initialization::plus_plus, "k-means++"},
+                                      {gmm::initialization::kmeans, "k-means"},
+                                      {gmm::initialization::random_rows, "random rows"}};
 
 std::vector<float> unit_gaussians(double spread, std::uint64_t seed) {
   shoal::random::stream words(seed, 1);
@@ -97,9 +105,9 @@ std::vector<variant> variants() {
   return all;
 }
 
-void measure(double spread, std::size_t starts, std::size_t threads, std::string_view only) {
+void measure(double spread, const start_from& from, std::size_t starts, std::size_t threads, std::string_view only) {
   const std::vector<variant> all = variants();
-  std::vector<std::vector<double>> passes(all.size()), quotients(all.size());
+  std::vector<std::vector<double>> passes(all.size()), quotients(all.size()), excess(all.size());
   std::vector<double> batch_passes, batch_times;
   std::vector<std::vector<double>> times(all.size());
   for (std::size_t start = 0; start < starts; ++start) {
@@ -109,6 +117,7 @@ void measure(double spread, std::size_t starts, std::size_t threads, std::string
     const auto on = gmm::make_backend<float>({}, {{workers.get(), 0, {}}, &source, nullptr, false});
     gmm::options options = all[0].options;
     options.seed = start;
+    options.init = from.init;
     options.acceleration = gmm::acceleration::none;
     const course batch = run(*on, options, INFINITY);
     const double enough = batch.reached.back() - close;
@@ -119,23 +128,27 @@ void measure(double spread, std::size_t starts, std::size_t threads, std::string
       if (!only.empty() && all[v].name.find(only) == std::string::npos) continue;
       options = all[v].options;
       options.seed = start;
+      options.init = from.init;
       const course taken = run(*on, options, enough);
       times[v].push_back(taken.seconds / static_cast<double>(taken.reached.size()));
       if (taken.reached.back() < enough) continue;  // ended in a lower maximum, or never came so close
       passes[v].push_back(static_cast<double>(taken.reached.size()));
       quotients[v].push_back(batch_passes.back() / passes[v].back());
+      excess[v].push_back(passes[v].back() - batch_passes.back());
     }
   }
-  fmt::print("means N(0, {}²): batch {} passes (median of {}; {} to {}) of {:.3f} ms\n", spread, median(batch_passes),
-             starts, *std::min_element(batch_passes.begin(), batch_passes.end()),
+  fmt::print("means N(0, {}²), {}: batch {} passes (median of {}; {} to {}) of {:.3f} ms\n", spread, from.name,
+             median(batch_passes), starts, *std::min_element(batch_passes.begin(), batch_passes.end()),
              *std::max_element(batch_passes.begin(), batch_passes.end()), 1e3 * median(batch_times));
-  fmt::print("{:32} {:>8} {:>12} {:>8} {:>8} {:>9} {:>9}\n", "", "passes", "batch/passes", "least", "greatest",
-             "reached", "ms a pass");
+  fmt::print("{:32} {:>8} {:>12} {:>8} {:>8} {:>9} {:>9} {:>9} {:>9}\n", "", "passes", "batch/passes", "least",
+             "greatest", "need more", "by up to", "reached", "ms a pass");
   for (std::size_t v = 0; v < all.size(); ++v) {
     if (passes[v].empty()) continue;
-    fmt::print("{:32} {:>8} {:>12.2f} {:>8.2f} {:>8.2f} {:>6}/{} {:>9.3f}\n", all[v].name, median(passes[v]),
-               median(quotients[v]), *std::min_element(quotients[v].begin(), quotients[v].end()),
-               *std::max_element(quotients[v].begin(), quotients[v].end()), passes[v].size(), starts,
+    const auto more = std::count_if(excess[v].begin(), excess[v].end(), [](double passes) { return passes > 0; });
+    fmt::print("{:32} {:>8} {:>12.2f} {:>8.2f} {:>8.2f} {:>9} {:>9} {:>6}/{} {:>9.3f}\n", all[v].name,
+               median(passes[v]), median(quotients[v]), *std::min_element(quotients[v].begin(), quotients[v].end()),
+               *std::max_element(quotients[v].begin(), quotients[v].end()), more,
+               std::max(0.0, *std::max_element(excess[v].begin(), excess[v].end())), passes[v].size(), starts,
                1e3 * median(times[v]));
   }
 }
@@ -147,7 +160,9 @@ int main(int count, char** arguments) {
   const std::size_t threads = count > 2 ? std::strtoul(arguments[2], nullptr, 10) : 0;
   const std::string_view only = count > 3 ? arguments[3] : "";
   try {
-    for (const double spread : {1.3, 4.0}) measure(spread, starts, threads, only);
+    for (const double spread : {1.3, 3.0, 5.0, 8.0}) {
+      for (const start_from& from : starts_from) measure(spread, from, starts, threads, only);
+    }
   } catch (const shoal::error& failure) {
     fmt::print(stderr, "em_passes: {}\n", failure.what());
     return 1;

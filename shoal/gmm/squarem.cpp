@@ -23,6 +23,24 @@ bool all_weighted(const model& model) {
 
 }  // namespace
 
+void append_course(const squarem_course& course, std::vector<double>& state) {
+  state.insert(state.end(), {static_cast<double>(course.phase), course.objective, course.longest,
+                             course.trusted ? 1.0 : 0.0, course.gain, course.gain_before});
+}
+
+squarem_course take_course(std::span<const double>& state) {
+  if (state.size() < course_size) throw bad_data("the state is of another size");
+  squarem_course course;
+  course.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
+  course.objective = state[1];
+  course.longest = state[2];
+  course.trusted = state[3] != 0;
+  course.gain = state[4];
+  course.gain_before = state[5];
+  state = state.subspan(course_size);
+  return course;
+}
+
 void squarem_fit::begin(double objective) {
   course_ = {};
   course_.objective = objective;
@@ -125,8 +143,8 @@ std::vector<step_record> squarem_fit::advance(std::size_t most) {
 }
 
 std::vector<double> squarem_fit::save() const {
-  std::vector<double> state{static_cast<double>(course_.phase), course_.objective, course_.longest,
-                            course_.trusted ? 1.0 : 0.0};
+  std::vector<double> state;
+  append_course(course_, state);
   if (course_.phase != squarem_phase::base) append_model(first_, state);
   if (course_.phase == squarem_phase::leap) append_model(second_, state);
   const std::vector<double> batch = batch_->save();
@@ -135,12 +153,7 @@ std::vector<double> squarem_fit::save() const {
 }
 
 void squarem_fit::restore(std::span<const double> state) {
-  if (state.size() < 4) throw bad_data("the state is of another size");
-  course_.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
-  course_.objective = state[1];
-  course_.longest = state[2];
-  course_.trusted = state[3] != 0;
-  state = state.subspan(4);
+  course_ = take_course(state);
   for (model* kept : {&first_, &second_}) {
     kept->covariance_type = options_.covariance_type;
     kept->components = options_.components;

@@ -16,10 +16,12 @@
 namespace shoal::gmm {
 
 /// With θ₁ and θ₂ the models that one and two iterations make of θ₀, r = θ₁ − θ₀ and v = (θ₂ − θ₁) − r, the next
-/// iteration starts from θ₀ − 2αr + α²v, α = −max(1, ‖r‖ / ‖v‖) and not beyond a bound that grows while it is met. It
-/// is dropped, and θ₂ gone on from, when the log-likelihood of its rows is below that of θ₁ or it cannot be factorised.
-/// Where batch is quick no such model is tried, so that components that lie apart take no more iterations than batch.
-/// Differences are of coordinates_of(). Every iteration is one pass.
+/// iteration starts from θ₀ − 2αr + α²v, α = −‖r‖ / ‖v‖ and not beyond a bound that grows while it is met. It is
+/// dropped, and θ₂ gone on from, when the log-likelihood of its rows is below that of θ₁ or it cannot be factorised:
+/// that costs an iteration. So no such model is tried where batch is quick or on its way from a saddle
+/// (squarem_rule.hpp), and from centres of k-means++ or k-means fits need no more iterations than batch; from random
+/// rows some starts do, since a better model may lead to a longer way. Differences are of coordinates_of(). Every
+/// iteration is one pass.
 ///
 /// `change` of a step_record is what an iteration of batch gained, and infinite where none is known.
 class squarem_fit final : public mixture_stepper {
@@ -51,5 +53,11 @@ class squarem_fit final : public mixture_stepper {
   squarem_course course_;
   model first_, second_;  // θ₀ and θ₁, as far as the phase has them
 };
+
+/// A course as numbers of a saved state. take_course() takes them off its front, and throws bad_data when they are
+/// fewer.
+inline constexpr std::size_t course_size = 6;
+void append_course(const squarem_course& course, std::vector<double>& state);
+squarem_course take_course(std::span<const double>& state);
 
 }  // namespace shoal::gmm

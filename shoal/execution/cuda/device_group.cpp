@@ -1,6 +1,7 @@
 #include <shoal/execution/cuda/device_group.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <mutex>
 #include <set>
 #include <utility>
@@ -13,16 +14,17 @@
 namespace shoal::cuda {
 namespace {
 
-// Copies between the devices go over their own link where there is one, and through the host elsewhere. A connection
-// lasts as long as the process, and CUDA cannot be asked for it, so those that were made here are remembered.
-void connect(int from, int to) {
+// Devices reach each other's memory over their own link where there is one, and through the host elsewhere. A
+// connection lasts as long as the process, and CUDA cannot be asked for it, so those that were made here are
+// remembered. False where there can be none.
+bool connect(int from, int to) {
   static std::mutex one_at_a_time;
   static std::set<std::pair<int, int>> connected;
   const std::lock_guard lock(one_at_a_time);
-  if (connected.contains({from, to})) return;
+  if (connected.contains({from, to})) return true;
   int possible = 0;
   check(cudaDeviceCanAccessPeer(&possible, from, to), "ask how devices are connected");
-  if (possible == 0) return;
+  if (possible == 0) return false;
   const cudaError_t status = cudaDeviceEnablePeerAccess(to, 0);
   if (status == cudaErrorPeerAccessAlreadyEnabled) {
     cudaGetLastError();  // by the rest of the program
@@ -30,6 +32,7 @@ void connect(int from, int to) {
     check(status, "connect two devices");
   }
   connected.emplace(from, to);
+  return true;
 }
 
 }  // namespace
@@ -58,9 +61,9 @@ device_group::device_group(std::span<const int> devices, shoal::precision precis
     gpus_.push_back(std::move(added));
     ready_.emplace_back();
     for (std::size_t other = 0; other < i; ++other) {
-      connect(device, devices[other]);
+      direct_ = connect(device, devices[other]) && direct_;
       const device_scope back(devices[other]);
-      connect(devices[other], device);
+      direct_ = connect(devices[other], device) && direct_;
     }
   }
 }
@@ -77,50 +80,87 @@ void device_group::synchronize() const {
   }
 }
 
+void device_group::fork() {
+  if (gpus_.size() == 1) return;
+  {
+    const device_scope scope(gpus_[0].device);
+    ready_[0].record(gpus_[0].compute);
+  }
+  for (std::size_t g = 1; g < gpus_.size(); ++g) {
+    const device_scope scope(gpus_[g].device);
+    ready_[0].hold(gpus_[g].compute);
+  }
+}
+
+void device_group::join() {
+  for (std::size_t g = 1; g < gpus_.size(); ++g) {
+    {
+      const device_scope scope(gpus_[g].device);
+      ready_[g].record(gpus_[g].compute);
+    }
+    const device_scope scope(gpus_[0].device);
+    ready_[g].hold(gpus_[0].compute);
+  }
+  broadcasting_ = false;
+}
+
 void device_group::sum_on_first(std::span<double* const> parts, double* into, std::size_t count) {
   const gpu& first = gpus_[0];
   const std::size_t others = gpus_.size() - 1;
+  std::vector<const double*> sources(parts.begin() + 1, parts.end());
+  if (!direct_) {
+    {
+      const device_scope scope(first.device);
+      gathered_.grow(others * count);
+    }
+    for (std::size_t g = 1; g < gpus_.size(); ++g) {
+      const device_scope scope(gpus_[g].device);
+      double* const staged = gathered_.data() + (g - 1) * count;
+      check(cudaMemcpyPeerAsync(staged, first.device, parts[g], gpus_[g].device, count * sizeof(double),
+                                gpus_[g].compute),
+            "copy between devices");
+      sources[g - 1] = staged;
+    }
+  }
+  join();
   {
     const device_scope scope(first.device);
-    gathered_.grow(others * count);
-    // The others must not overwrite what the first one may still be adding up.
-    if (others > 0) ready_[0].record(first.compute);
+    if (into != parts[0]) {
+      check(cudaMemcpyAsync(into, parts[0], count * sizeof(double), cudaMemcpyDeviceToDevice, first.compute),
+            "copy on the device");
+    }
+    add_parts(into, sources, count, first.compute);
   }
-  for (std::size_t g = 1; g < gpus_.size(); ++g) {
-    const device_scope scope(gpus_[g].device);
-    ready_[0].hold(gpus_[g].compute);
-    check(cudaMemcpyPeerAsync(gathered_.data() + (g - 1) * count, first.device, parts[g], gpus_[g].device,
-                              count * sizeof(double), gpus_[g].compute),
-          "copy between devices");
-    ready_[g].record(gpus_[g].compute);
-  }
-  const device_scope scope(first.device);
-  for (std::size_t g = 1; g < gpus_.size(); ++g) ready_[g].hold(first.compute);
-  if (into != parts[0]) {
-    check(cudaMemcpyAsync(into, parts[0], count * sizeof(double), cudaMemcpyDeviceToDevice, first.compute),
-          "copy on the device");
-  }
-  if (others == 0) return;
-  add_parts(into, gathered_.data(), count, others, first.compute);
+  fork();  // before it is done, the others must not overwrite what the first one adds up
 }
 
 void device_group::broadcast(const void* from, std::span<void* const> to, std::size_t bytes) {
+  start_broadcast(from, to, bytes);
   if (gpus_.size() == 1) return;
-  const gpu& first = gpus_[0];
-  {
-    const device_scope scope(first.device);
-    ready_[0].record(first.compute);
-  }
+  const device_scope scope(gpus_[0].device);
+  hold_for_broadcast(gpus_[0].compute);
+}
+
+void device_group::start_broadcast(const void* from, std::span<void* const> to, std::size_t bytes) {
+  if (gpus_.size() == 1) return;
+  fork();
   for (std::size_t g = 1; g < gpus_.size(); ++g) {
     const device_scope scope(gpus_[g].device);
-    ready_[0].hold(gpus_[g].compute);
-    check(cudaMemcpyPeerAsync(to[g], gpus_[g].device, from, first.device, bytes, gpus_[g].compute),
-          "copy between devices");
+    if (direct_ && bytes % sizeof(std::uint32_t) == 0) {
+      copy_words(static_cast<std::uint32_t*>(to[g]), static_cast<const std::uint32_t*>(from),
+                 bytes / sizeof(std::uint32_t), gpus_[g].compute);
+    } else {
+      check(cudaMemcpyPeerAsync(to[g], gpus_[g].device, from, gpus_[0].device, bytes, gpus_[g].compute),
+            "copy between devices");
+    }
     ready_[g].record(gpus_[g].compute);
   }
-  // The first one must not change what the others are still reading.
-  const device_scope scope(first.device);
-  for (std::size_t g = 1; g < gpus_.size(); ++g) ready_[g].hold(first.compute);
+  broadcasting_ = true;
+}
+
+void device_group::hold_for_broadcast(cudaStream_t stream) {
+  if (!broadcasting_) return;
+  for (std::size_t g = 1; g < gpus_.size(); ++g) ready_[g].hold(stream);
 }
 
 }  // namespace shoal::cuda

@@ -35,20 +35,34 @@ class device_group {
   shoal::precision precision() const { return precision_; }
   /// "2 x NVIDIA H200", for people and for files that record where bits came from.
   std::string description() const;
+  /// Whether every one reads and writes the others' memory directly.
+  bool direct() const { return direct_; }
   /// Waits for every stream.
   void synchronize() const;
 
+  /// The first one's compute stream goes on when all compute streams have come here; all when the first one's has.
+  /// Between the two, what is enqueued in any of them belongs to what follows in the first one's, which can be recorded
+  /// as one graph.
+  void fork();
+  void join();
+
   /// Adds the doubles of all GPUs up on the first, in the order of the GPUs: into[i] = Σ_g parts[g][i] for i < count.
   /// `parts[g]` is memory of GPU g and is ready in its compute stream; so is `into` in the first one's afterwards.
-  /// Nothing to do, and no copy, for one GPU when into == parts[0].
+  /// Nothing to do, and no copy, for one GPU when into == parts[0]. The others' compute streams go on afterwards.
   void sum_on_first(std::span<double* const> parts, double* into, std::size_t count);
   /// Copies `bytes` from memory of the first GPU to memory of each other one, between their compute streams.
-  /// `to[0]` is not looked at.
+  /// `to[0]` is not looked at. The first one's compute stream goes on afterwards.
   void broadcast(const void* from, std::span<void* const> to, std::size_t bytes);
+  /// The same, but the first one's compute stream goes on at once: whatever changes `from` is enqueued in a stream
+  /// after hold_for_broadcast() in it.
+  void start_broadcast(const void* from, std::span<void* const> to, std::size_t bytes);
+  void hold_for_broadcast(cudaStream_t stream);
 
  private:
   shoal::precision precision_;
   std::vector<gpu> gpus_;
+  bool direct_ = true;
+  bool broadcasting_ = false;  // what ready_ says of the others is the end of a broadcast
   device_buffer<double> gathered_;
   std::vector<event> ready_;
 };

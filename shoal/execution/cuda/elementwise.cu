@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/elementwise.hpp>
 
@@ -10,13 +12,25 @@ constexpr unsigned threads = 256;
 
 unsigned blocks_for(std::size_t count) { return static_cast<unsigned>((count + threads - 1) / threads); }
 
+constexpr std::size_t most_parts = 16;  // of one launch
+
+struct part_list {
+  const double* of[most_parts];
+  unsigned count;
+};
+
 // One thread for each element, so the order of the sum is that of the parts.
-__global__ void add_parts_kernel(double* into, const double* parts, std::size_t count, std::size_t others) {
+__global__ void add_parts_kernel(double* into, const __grid_constant__ part_list parts, std::size_t count) {
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   double sum = into[i];
-  for (std::size_t part = 0; part < others; ++part) sum += parts[part * count + i];
+  for (unsigned part = 0; part < parts.count; ++part) sum += parts.of[part][i];
   into[i] = sum;
+}
+
+__global__ void copy_words_kernel(std::uint32_t* to, const std::uint32_t* from, std::size_t count) {
+  const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < count) to[i] = from[i];
 }
 
 template <class Number>
@@ -34,9 +48,19 @@ void launch_scale(Number* values, std::size_t count, Number factor, cudaStream_t
 
 }  // namespace
 
-void add_parts(double* into, const double* parts, std::size_t count, std::size_t others, cudaStream_t stream) {
-  add_parts_kernel<<<blocks_for(count), threads, 0, stream>>>(into, parts, count, others);
-  check_launch("add_parts");
+void add_parts(double* into, std::span<const double* const> parts, std::size_t count, cudaStream_t stream) {
+  for (std::size_t first = 0; first < parts.size(); first += most_parts) {
+    part_list some{};
+    some.count = static_cast<unsigned>(std::min(most_parts, parts.size() - first));
+    for (unsigned part = 0; part < some.count; ++part) some.of[part] = parts[first + part];
+    add_parts_kernel<<<blocks_for(count), threads, 0, stream>>>(into, some, count);
+    check_launch("add_parts");
+  }
+}
+
+void copy_words(std::uint32_t* to, const std::uint32_t* from, std::size_t count, cudaStream_t stream) {
+  copy_words_kernel<<<blocks_for(count), threads, 0, stream>>>(to, from, count);
+  check_launch("copy_words");
 }
 
 void scale(float* values, std::size_t count, float factor, cudaStream_t stream) {

@@ -4,11 +4,18 @@
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
+#include <span>
 
 namespace shoal::cuda {
 
-/// into[i] += parts[0][i] + parts[1][i] + …, in that order, for i < count; parts lie `count` apart.
-void add_parts(double* into, const double* parts, std::size_t count, std::size_t others, cudaStream_t stream);
+/// into[i] += parts[0][i] + parts[1][i] + …, in that order, for i < count. Parts may be memory of other devices that
+/// this one reads directly.
+void add_parts(double* into, std::span<const double* const> parts, std::size_t count, cudaStream_t stream);
+
+/// to[i] = from[i] for i < count, where `from` may be memory of another device that this one reads directly. Few
+/// numbers come sooner in this way than by a copy, which has to be started in another engine.
+void copy_words(std::uint32_t* to, const std::uint32_t* from, std::size_t count, cudaStream_t stream);
 
 /// values[i] *= factor for i < count.
 void scale(float* values, std::size_t count, float factor, cudaStream_t stream);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/group_graph.hpp>
 #include <shoal/gmm/cuda/device_expectation.hpp>
 #include <shoal/gmm/cuda/device_parts.hpp>
 #include <shoal/gmm/cuda/device_squarem.hpp>
@@ -46,7 +46,7 @@ class device_expectation_maximization final : public mixture_stepper {
         parts_(rows.group(), layout_, options.regularization),
         expectation_(rows, layout_),
         many_steps_(rows.resident()),
-        recorded_(many_steps_ && rows.group().size() == 1) {
+        recorded_(many_steps_ && cuda::recordable(rows.group())) {
     if (options.acceleration == acceleration::none) return;
     const cuda::device_scope scope(rows.group()[0].device);
     squarem_.emplace(layout_, summary, options.tolerance, stream());
@@ -153,10 +153,17 @@ class device_expectation_maximization final : public mixture_stepper {
     // An accelerated fit stops by what its iterations gain, which the objectives alone do not say.
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known,
                        squarem_ ? 0 : options_.tolerance);
-    if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
-      launch_steps(std::min<std::size_t>(most, most_steps));
+    const auto enqueue = [&] {
+      if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
+        launch_steps(std::min<std::size_t>(most, most_steps));
+      } else {
+        enqueue_steps(1);
+      }
+    };
+    if (recorded_) {
+      cuda::launch_in_order(rows_.group(), enqueue);
     } else {
-      enqueue_steps(1);
+      enqueue();
     }
     if (squarem_) squarem_->enqueue_download(stream());
     const step_state& state = parts_.end_steps();
@@ -178,8 +185,8 @@ class device_expectation_maximization final : public mixture_stepper {
   const cuda::stream& stream() const { return rows_.group()[0].compute; }
 
   void record_graphs() {
-    one_step_ = cuda::graph::record(stream(), [&] { enqueue_steps_apart(1); });
-    some_steps_ = cuda::graph::record(stream(), [&] { enqueue_steps_apart(graph_steps); });
+    one_step_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(1); });
+    some_steps_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(graph_steps); });
   }
 
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
@@ -223,6 +230,7 @@ class device_expectation_maximization final : public mixture_stepper {
 
   void extrapolate(const squarem_work& work) {
     const cuda::device_scope scope(rows_.group()[0].device);
+    rows_.group().hold_for_broadcast(stream());
     squarem_->extrapolate(parts_.arguments(), work, stream());
     parts_.broadcast();
   }
@@ -272,7 +280,7 @@ class device_expectation_maximization final : public mixture_stepper {
   device_expectation<Scalar> expectation_;
   std::optional<device_squarem<Scalar>> squarem_;
   bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
-  bool recorded_;    // and are in graphs, which hold the work of one GPU
+  bool recorded_;    // and are in graphs
   cuda::graph one_step_;
   cuda::graph some_steps_;
   launches_ahead ahead_{graphs_in_flight};

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/group_graph.hpp>
 #include <shoal/gmm/cuda/device_kept_statistics.hpp>
 #include <shoal/gmm/cuda/launches_ahead.hpp>
 
@@ -19,7 +19,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
   explicit device_incremental(const device_fit_rows<Scalar>& fit)
       : device_chunked_fit<Scalar>(fit),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks()),
-        recordable_(fit.rows.group().size() == 1 && fit.rows.resident()) {}
+        recordable_(fit.rows.resident() && cuda::recordable(fit.rows.group())) {}
 
   void seed(std::size_t restart) override {
     device_chunked_fit<Scalar>::seed(restart);
@@ -131,18 +131,20 @@ class device_incremental final : public device_chunked_fit<Scalar> {
     const cuda::stream& stream = this->fit_.rows.group()[0].compute;
     const std::size_t superchunks = this->plan_.superchunks();
     if (!pass_graph_) {
-      pass_graph_ = cuda::graph::record(stream, [&] {
+      pass_graph_ = cuda::record(this->fit_.rows.group(), [&] {
         for (std::size_t s = 0; s < superchunks; ++s) visit(s);
       });
     }
     const std::size_t limit = std::min(most, std::size_t{most_steps} / superchunks);
     begin_passes(superchunks, previous_ == previous_pass::known);
-    ahead_.run(
-        limit, stream, this->fit_.context.stop, [&] { return this->parts_.stopped(); },
-        [&](std::size_t) -> std::size_t {
-          pass_graph_.launch(stream);
-          return 1;
-        });
+    cuda::launch_in_order(this->fit_.rows.group(), [&] {
+      ahead_.run(
+          limit, stream, this->fit_.context.stop, [&] { return this->parts_.stopped(); },
+          [&](std::size_t) -> std::size_t {
+            pass_graph_.launch(stream);
+            return 1;
+          });
+    });
     return this->records_of(this->end_steps(), superchunks);
   }
 

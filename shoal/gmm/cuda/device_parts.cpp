@@ -106,6 +106,7 @@ void device_parts<Scalar>::prepare(const model& model) {
   {
     const cuda::device_scope scope((*group_)[0].device);
     const cuda::stream& stream = (*group_)[0].compute;
+    group_->hold_for_broadcast(stream);
     model_.upload({host_model_.data(), host_model_.size()}, stream);
     gmm::prepare(arguments(nullptr), stream);
   }
@@ -137,6 +138,7 @@ void device_parts<Scalar>::begin_steps(double previous, double tolerance) {
 template <class Scalar>
 void device_parts<Scalar>::maximise(const double* statistics, cudaStream_t stream) {
   const cuda::device_scope scope((*group_)[0].device);
+  group_->hold_for_broadcast(stream);
   gmm::maximise(arguments(statistics), stream);
 }
 
@@ -144,7 +146,7 @@ template <class Scalar>
 void device_parts<Scalar>::broadcast() {
   std::vector<void*> to;
   for (auto& mixture : mixtures_) to.push_back(mixture.data());
-  group_->broadcast(mixtures_[0].data(), to, mixtures_[0].bytes());
+  group_->start_broadcast(mixtures_[0].data(), to, mixtures_[0].bytes());
 }
 
 template <class Scalar>

@@ -56,7 +56,8 @@ class device_parts {
   device_mixture<Scalar>& mixture(std::size_t gpu) { return mixtures_[gpu]; }
   /// The model of the first GPU, for kernels.
   model_arrays model_on_device();
-  /// Gives the first GPU's parameters to the others. Does not wait.
+  /// Gives the first GPU's parameters to the others. Does not wait, and neither does the first one's compute stream:
+  /// whoever changes them by a kernel of their own calls cuda::device_group::hold_for_broadcast() before.
   void broadcast();
   /// Whether steps have stopped by themselves, as far as the host can see without waiting: surely when the work that
   /// stopped them is known to be done.

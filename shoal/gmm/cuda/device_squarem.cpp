@@ -27,6 +27,7 @@ device_squarem<Scalar>::device_squarem(const statistics_layout& layout, const da
   // All of it is downloaded, whatever kernels have written.
   state_.fill_with_zeros(stream);
   points_.fill_with_zeros(stream);
+  norms_.fill_with_zeros(stream);
   cuda::check(cudaStreamSynchronize(stream), "finish its work");
 }
 
@@ -99,24 +100,21 @@ std::vector<step_record> device_squarem<Scalar>::records(std::span<const double>
 
 template <class Scalar>
 std::vector<double> device_squarem<Scalar>::save(cudaStream_t stream) const {
-  const squarem_course& course = host_state_[0].course;
-  std::vector<double> state{static_cast<double>(course.phase), course.objective, course.longest,
-                            course.trusted ? 1.0 : 0.0};
-  const std::vector<double> points = points_.download(points_.size(), stream);
-  state.insert(state.end(), points.begin(), points.end());
+  std::vector<double> state;
+  append_course(host_state_[0].course, state);
+  for (const auto* part : {&points_, &norms_}) {
+    const std::vector<double> values = part->download(part->size(), stream);
+    state.insert(state.end(), values.begin(), values.end());
+  }
   return state;
 }
 
 template <class Scalar>
 void device_squarem<Scalar>::restore(std::span<const double> state, cudaStream_t stream) {
   if (state.size() != state_size()) throw bad_data("the state is of another size");
-  squarem_course course;
-  course.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
-  course.objective = state[1];
-  course.longest = state[2];
-  course.trusted = state[3] != 0;
-  upload_course(course, stream);
-  points_.upload(state.subspan(course_size), stream);
+  upload_course(take_course(state), stream);
+  points_.upload(state.first(points_.size()), stream);
+  norms_.upload(state.subspan(points_.size()), stream);
   cuda::check(cudaStreamSynchronize(stream), "finish its work");
 }
 

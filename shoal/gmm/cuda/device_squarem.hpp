@@ -11,6 +11,7 @@
 #include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/squarem_kernels.hpp>
+#include <shoal/gmm/squarem.hpp>
 
 namespace shoal::gmm {
 
@@ -39,11 +40,9 @@ class device_squarem {
   /// bad_data for a state of another size.
   std::vector<double> save(cudaStream_t stream) const;
   void restore(std::span<const double> state, cudaStream_t stream);
-  std::size_t state_size() const { return course_size + points_.size(); }
+  std::size_t state_size() const { return course_size + points_.size() + norms_.size(); }
 
  private:
-  static constexpr std::size_t course_size = 4;
-
   squarem_arguments<Scalar> arguments(const step_arguments<Scalar>& step);
   void upload_course(squarem_course course, cudaStream_t stream);
 

@@ -89,20 +89,21 @@ void follow_the_host(const shape& size, covariance_type type) {
   }
 }
 
-TEST(DeviceSquarem, FollowsTheHostInFewColumns) {
+// By one block, by more than one, and by blocks instead of warps.
+TEST(DeviceSquarem, FollowsTheHostInFewRows) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
-    for (const shape& size : {shape{1000, 1, 2}, shape{3000, 2, 3}, shape{3001, 8, 5}, shape{2000, 3, 16}}) {
+    for (const shape& size : {shape{257, 1, 2}, shape{300, 2, 3}, shape{700, 2, 17}, shape{400, 9, 3}}) {
       follow_the_host(size, type);
     }
   }
 }
 
-// By more than one block, by blocks instead of warps, and by matrices that do not fit into shared memory.
+// The last two by matrices that do not fit into shared memory, and by blocks for many columns.
 TEST(DeviceSquarem, FollowsTheHostInEveryShape) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types()) {
-    for (const shape& size : {shape{4000, 2, 17}, shape{3000, 9, 3}, shape{6000, 40, 5}, shape{2000, 180, 2}}) {
+    for (const shape& size : {shape{3001, 8, 5}, shape{2000, 3, 16}, shape{6000, 40, 5}, shape{2000, 180, 2}}) {
       follow_the_host(size, type);
     }
   }
@@ -138,20 +139,30 @@ TEST(DeviceSquarem, ManyStepsAskedForTogetherAreThoseAskedForOneByOne) {
   }
 }
 
-// What the fit has saved when its next step is one from an extrapolated model.
+// What the fit has saved when its next step is one from an extrapolated model, however quick batch is.
 struct before_leap {
   std::vector<double> state;
-  std::size_t cycle;  // where the course begins: phase, objective, longest, trusted; then the points
+  std::size_t objective;           // where that of the course is
+  std::size_t points, points_end;  // and the points of the cycle
   shoal::gmm::model kept;
 };
 
 before_leap save_before_leap(shoal::gmm::mixture_stepper& fit) {
   fit.seed(0);
   for (std::size_t passes = 0; passes < 2;) passes += fit.advance(1).size();
-  before_leap saved{fit.save(), 0, fit.current()};
-  saved.cycle = 1 + saved.kept.weights.size() + saved.kept.means.size() + saved.kept.covariances.size();
-  EXPECT_EQ(saved.state[saved.cycle], 2.0);
-  saved.state[saved.cycle + 3] = 1;  // so that it leaps, however quick batch is
+  before_leap saved{fit.save(), 0, 0, 0, fit.current()};
+  const shoal::gmm::model& kept = saved.kept;
+  const std::size_t course = 1 + kept.weights.size() + kept.means.size() + kept.covariances.size();
+  EXPECT_EQ(saved.state[course], static_cast<double>(shoal::gmm::squarem_phase::leap));
+  saved.objective = course + 1;
+  saved.state[course + 3] = 1;  // trusted
+  saved.points = course + shoal::gmm::course_size;
+  const std::size_t end = saved.state.size() - 1;
+  saved.points_end = end - 2 * (kept.components + (kept.covariance_type == covariance_type::tied ? 1 : 0));
+  for (std::size_t norm = saved.points_end; norm < end; norm += 2) {
+    saved.state[norm] = 16;
+    saved.state[norm + 1] = 1;
+  }
   return saved;
 }
 
@@ -164,12 +175,12 @@ TEST(DeviceSquarem, DropsAModelThatExplainsLess) {
       on_devices<double> devices(of);
       const auto fit = devices.stepper();
       before_leap saved = save_before_leap(*fit);
-      saved.state[saved.cycle + 1] = 1e300;
+      saved.state[saved.objective] = 1e300;
       fit->restore(saved.state);
       const shoal::step_record dropped = fit->advance(1).front();
       EXPECT_TRUE(std::isinf(dropped.change));
       expect_same(fit->current(), saved.kept);
-      saved.state[saved.cycle + 1] = -1e300;
+      saved.state[saved.objective] = -1e300;
       fit->restore(saved.state);
       EXPECT_EQ(fit->advance(1).front().objective, dropped.objective);
       EXPECT_NE(fit->current().means, saved.kept.means);
@@ -186,8 +197,7 @@ TEST(DeviceSquarem, DropsAModelThatIsNone) {
       on_devices<double> devices(of);
       const auto fit = devices.stepper();
       before_leap saved = save_before_leap(*fit);
-      for (std::size_t i = saved.cycle + 4; i < saved.state.size() - 1; ++i)
-        saved.state[i] *= static_cast<double>(i % 7) * 1e3;
+      for (std::size_t i = saved.points; i < saved.points_end; ++i) saved.state[i] *= static_cast<double>(i % 7) * 1e3;
       fit->restore(saved.state);
       const shoal::step_record after = fit->advance(1).front();
       of.options.acceleration = shoal::gmm::acceleration::none;
@@ -197,6 +207,28 @@ TEST(DeviceSquarem, DropsAModelThatIsNone) {
       for (int pass = 0; pass < 3; ++pass) expected = batch->advance(1).front().objective;
       EXPECT_NEAR(after.objective, expected, 1e-11 * std::abs(expected));
       expect_near(fit->current(), batch->current(), 1e-9);
+    }
+  }
+}
+
+TEST(DeviceSquarem, GoesOnFromWhatItSaved) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types()) {
+    for (const shape& size : {shape{5003, 3, 3}, shape{3000, 10, 3}}) {
+      problem<float> of(fit_data::as<float>(clusters(size)), size.columns);
+      set_accelerated(of, size, type);
+      on_devices<float> devices(of);
+      const auto whole = devices.stepper();
+      whole->seed(0);
+      for (int pass = 0; pass < 12; ++pass) {
+        const auto resumed = devices.stepper();
+        resumed->restore(whole->save());
+        const shoal::step_record expected = whole->advance(1).front(), got = resumed->advance(1).front();
+        ASSERT_EQ(got.objective, expected.objective) << pass;
+        ASSERT_EQ(got.change, expected.change) << pass;
+        expect_same(resumed->current(), whole->current());
+        ASSERT_EQ(resumed->save(), whole->save()) << pass;
+      }
     }
   }
 }
