@@ -125,8 +125,8 @@ void run(const convert_command& command, scalar scalar) {
     print_json(object);
   } else if (!command.run.quiet) {
     print(printable_lines(
-        fact("written", fmt::format("{}: {} rows of {} columns, {}", command.output, grouped(data.rows().rows()),
-                                    data.rows().columns(), word_for(scalar_choices(), scalar)))));
+        fact("written", fmt::format("{}: {} of {}, {}", command.output, counted(data.rows().rows(), "row"),
+                                    counted(data.rows().columns(), "column"), word_for(scalar_choices(), scalar)))));
   }
 }
 

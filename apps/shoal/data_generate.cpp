@@ -26,6 +26,7 @@ struct generate_command {
   gmm::generator_options options;
   drawing_plan drawing;
   std::string model;
+  std::optional<double> alpha;
   std::optional<shoal::scalar> scalar;
   run_options run;
 };
@@ -48,6 +49,15 @@ void run(const generate_command& command) {
   const auto begin = std::chrono::steady_clock::now();
   gmm::generator_options options = command.options;
   options.seed = command.drawing.seed;
+  options.dirichlet_alpha = command.alpha.value_or(options.dirichlet_alpha);
+  if (command.alpha && options.weights != gmm::weight_distribution::dirichlet) {
+    throw bad_argument("--alpha: uniform weights have no concentration; add --weights dirichlet");
+  }
+  if (const double least = static_cast<double>(options.columns) - 1;
+      options.wishart_degrees != 0 && options.wishart_degrees <= least) {
+    throw bad_argument(fmt::format("--degrees-of-freedom: {} is too small for {} columns; give more than {}",
+                                   options.wishart_degrees, options.columns, least));
+  }
   const gmm::model model = gmm::generate_model(options);
   drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
@@ -81,9 +91,10 @@ void run(const generate_command& command) {
     add_machine(object, command.run, drawing.threads, scalar, "");
     print_json(object);
   } else if (!command.run.quiet) {
-    print(fact("rows", fmt::format("{}: {} rows of {} columns from {} components, {}, in {}", drawing.output,
-                                   grouped(drawing.rows), model.columns, model.components,
-                                   word_for(scalar_choices(), scalar), duration_text(seconds.count()))));
+    print(printable_lines(
+        fact("rows", fmt::format("{}: {} of {} from {}, {}, in {}", drawing.output, counted(drawing.rows, "row"),
+                                 counted(model.columns, "column"), counted(model.components, "component"),
+                                 word_for(scalar_choices(), scalar), duration_text(seconds.count())))));
   }
 }
 
@@ -100,7 +111,9 @@ void add_data_generate(CLI::App& noun, verb& selected) {
   add_choice(app, "--covariance", options.covariance_type, covariance_choices(), "Shape of the covariances", "full");
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the mixture and the rows");
   add_choice(app, "--weights", options.weights, weight_choices(), "How the weights are drawn", "uniform");
-  add_number(app, "--alpha", options.dirichlet_alpha, "Concentration of the Dirichlet weights", 0, true);
+  add_option(app, "--alpha", "X", "With --weights dirichlet: their concentration, above 0",
+             fmt::format("{}", options.dirichlet_alpha),
+             [command](const std::string& text) { command->alpha = parse_number("--alpha", text, 0, true); });
   add_number(app, "--mean-scale", options.mean_scale, "a, the variance of each coordinate of the means", 0);
   add_number(app, "--degrees-of-freedom", options.wishart_degrees, "n of the Wishart covariances, more than D - 1", 0,
              true, "D + 2");

@@ -63,16 +63,17 @@ void run(const info_command& command, json object, scalar scalar) {
   if (command.run.quiet) return;
   std::string text;
   if (object.contains("format")) {
-    std::string format =
-        fmt::format("{}, {}", object["format"].get<std::string>(), object["element"].get<std::string>());
+    std::string format = object["format"];
+    if (object["element"] != object["format"]) format += ", " + object["element"].get<std::string>();
     if (object.contains("order")) format += fmt::format(", {} order", object["order"].get<std::string>());
     if (object["compressed"].get<bool>()) format += ", compressed";
     if (object["header"].get<bool>()) format += ", with a header";
     text += fact("format", format);
   }
-  text += fact("shape", fmt::format("{} rows of {} columns", grouped(rows), columns));
+  text += fact("shape", fmt::format("{} of {}", counted(rows, "row"), counted(columns, "column")));
   if (!data.features.label_names.empty()) {
-    text += fact("labels", fmt::format("{}: {} values: {}", command.data.label_column, data.features.label_names.size(),
+    text += fact("labels", fmt::format("{}: {}: {}", command.data.label_column,
+                                       counted(data.features.label_names.size(), "value"),
                                        enumeration(data.features.label_names, 10)));
   }
   print(printable_lines(text + "\n" + table(cells)));

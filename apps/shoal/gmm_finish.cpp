@@ -48,18 +48,18 @@ std::string summary(const gmm_outcome& outcome, const json& object) {
   if (!outcome.selection.candidates.empty()) {
     text += candidates_table(outcome.selection, model.components) + "\n";
   }
-  text += fact("mixture", fmt::format("{} component{}, {} covariances, {} columns", model.components,
-                                      model.components == 1 ? "" : "s",
-                                      word_for(covariance_choices(), outcome.library.covariance_type), model.columns));
+  text += fact("mixture", fmt::format("{}, {} covariances, {}", counted(model.components, "component"),
+                                      word_for(covariance_choices(), outcome.library.covariance_type),
+                                      counted(model.columns, "column")));
   text += fact("data",
-               fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+               fmt::format("{}: {}{}", options.data.path, counted(result.rows, "row"),
                            options.data.weights.empty() ? std::string()
                                                         : fmt::format(" of total weight {:.8g}", result.total_weight)));
   text += fact("log-likelihood",
                fmt::format("{:.10g} mean; BIC {:.8g}, AIC {:.8g}", result.mean_log_likelihood, result.bic, result.aic));
   text +=
       fact("iterations", fmt::format("{}, {}", result.iterations, result.converged ? "converged" : "not converged"));
-  if (result.reseeded > 0) text += fact("reseeded", fmt::format("{} empty components", result.reseeded));
+  if (result.reseeded > 0) text += fact("reseeded", counted(result.reseeded, "empty component"));
   if (object.contains("adjusted_rand_index")) {
     text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
                                           object["adjusted_rand_index"].get<double>(), options.data.label_column));

@@ -73,13 +73,13 @@ void run(predict_command& command, const gmm::model& model, scalar scalar) {
   } else if (!command.run.quiet) {
     std::string text =
         fact(command.probabilities ? "probabilities" : "labels",
-             fmt::format("{}: {} rows of {} components", command.output, grouped(rows), model.components));
+             fmt::format("{}: {} of {}", command.output, counted(rows, "row"), counted(model.components, "component")));
     text += fact("log-likelihood", fmt::format("{:.10g} mean", mean));
     if (agreement) {
       text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
                                             object["adjusted_rand_index"].get<double>(), command.data.label_column));
     }
-    print(text);
+    print(printable_lines(text));
   }
 }
 

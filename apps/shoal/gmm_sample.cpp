@@ -56,8 +56,10 @@ void run(sample_command& command) {
     add_machine(object, command.run, drawing.threads, scalar, "");
     print_json(object);
   } else if (!command.run.quiet) {
-    print(fact("rows", fmt::format("{}: {} rows of {} columns, {}, in {}", drawing.output, grouped(drawing.rows),
-                                   model.columns, word_for(scalar_choices(), scalar), duration_text(seconds.count()))));
+    print(
+        printable_lines(fact("rows", fmt::format("{}: {} of {}, {}, in {}", drawing.output,
+                                                 counted(drawing.rows, "row"), counted(model.columns, "column"),
+                                                 word_for(scalar_choices(), scalar), duration_text(seconds.count())))));
   }
 }
 

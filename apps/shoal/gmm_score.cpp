@@ -57,9 +57,10 @@ void run(score_command& command, const gmm::model& model, scalar scalar) {
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
-    print(fact("log-likelihood", fmt::format("{:.17g} mean; BIC {:.8g}, AIC {:.8g}", mean, object["bic"].get<double>(),
-                                             object["aic"].get<double>())) +
-          fact("data", fmt::format("{}: {} rows", command.data.path, grouped(data.rows().rows()))));
+    print(
+        printable_lines(fact("log-likelihood", fmt::format("{:.17g} mean; BIC {:.8g}, AIC {:.8g}", mean,
+                                                           object["bic"].get<double>(), object["aic"].get<double>())) +
+                        fact("data", fmt::format("{}: {}", command.data.path, counted(data.rows().rows(), "row")))));
   }
 }
 

@@ -31,6 +31,8 @@ void run(select_command& command, gmm_outcome& outcome) {
   gmm_options& options = command.options;
   const bool bic = command.criterion == selection_criterion::bic;
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
+  // Before any of them is fitted; the list ascends.
+  require_rows(data.rows().rows(), command.components.back(), "components");
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(options.run);
   estimated_work work;

@@ -76,6 +76,30 @@ void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::
   settle_device(run, work, library.threads);
 }
 
+namespace {
+
+// The library says the same of its own names, and ignores what batch has no use for.
+void check_algorithm(const gmm_options& options, const gmm::options& library) {
+  if (options.async_em_2013) return;
+  const bool batch = library.algorithm == gmm::algorithm::batch;
+  const std::string algorithm = word_for(algorithm_choices(), library.algorithm);
+  if (!batch && library.acceleration != gmm::acceleration::none) {
+    throw bad_argument(fmt::format("--accelerate {} is for --algorithm batch, and it is {}",
+                                   word_for(acceleration_choices(), library.acceleration), algorithm));
+  }
+  if (options.chunks.threshold > 0 && library.algorithm != gmm::algorithm::asynchronous) {
+    throw bad_argument(fmt::format("--threshold is for --algorithm asynchronous, and it is {}", algorithm));
+  }
+  for (const auto& [name, value] :
+       {std::pair("--chunk-rows", options.chunks.rows), std::pair("--superchunks", options.chunks.superchunks)}) {
+    if (batch && value != 0) {
+      throw bad_argument(fmt::format("{} is for the algorithms beside batch; add --algorithm, say incremental", name));
+    }
+  }
+}
+
+}  // namespace
+
 gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
   gmm::options library;
   library.init = chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model);
@@ -110,6 +134,7 @@ gmm::options library_options(const gmm_options& options, std::optional<std::size
   library.device = options.run.device;
   library.checkpoint = options.fit.checkpoint;
   library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  check_algorithm(options, library);
   if (options.async_em_2013) {
     if (options.algorithm.value_or(gmm::algorithm::asynchronous) != gmm::algorithm::asynchronous ||
         library.acceleration != gmm::acceleration::none) {

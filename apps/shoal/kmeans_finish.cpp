@@ -1,6 +1,8 @@
 // Ending a fit of centroids.
 #include "kmeans_finish.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include "labels_output.hpp"
@@ -22,6 +24,14 @@ json described(const kmeans_candidate& candidate) {
   return row;
 }
 
+// Not defined where there are no more rows than clusters.
+std::string criterion(double value) { return std::isfinite(value) ? fmt::format("{:.2f}", value) : "-"; }
+
+std::string criteria(const kmeans::fit_result& result) {
+  if (!std::isfinite(result.bic)) return "BIC and AIC are of more rows than clusters";
+  return fmt::format("BIC {:.8g}, AIC {:.8g}", result.bic, result.aic);
+}
+
 std::string summary(const kmeans_outcome& outcome, const json& object) {
   const kmeans_options& options = *outcome.options;
   const kmeans::fit_result& result = outcome.result;
@@ -31,22 +41,21 @@ std::string summary(const kmeans_outcome& outcome, const json& object) {
     std::vector<std::vector<std::string>> cells(1, {"clusters", "inertia", "BIC", "AIC", "iterations", ""});
     for (const kmeans_candidate& candidate : outcome.candidates) {
       cells.push_back({std::to_string(candidate.clusters), fmt::format("{:.8g}", candidate.inertia),
-                       fmt::format("{:.2f}", candidate.bic), fmt::format("{:.2f}", candidate.aic),
-                       std::to_string(candidate.iterations), candidate.clusters == model.clusters ? "chosen" : ""});
+                       criterion(candidate.bic), criterion(candidate.aic), std::to_string(candidate.iterations),
+                       candidate.clusters == model.clusters ? "chosen" : ""});
     }
     text += table(cells) + "\n";
   }
-  text += fact("k-means",
-               fmt::format("{} cluster{}, {} columns", model.clusters, model.clusters == 1 ? "" : "s", model.columns));
+  text += fact("k-means", counted(model.clusters, "cluster") + ", " + counted(model.columns, "column"));
   text += fact("data",
-               fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+               fmt::format("{}: {}{}", options.data.path, counted(result.rows, "row"),
                            options.data.weights.empty() ? std::string()
                                                         : fmt::format(" of total weight {:.8g}", result.total_weight)));
-  text += fact("inertia", fmt::format("{:.10g}{}; BIC {:.8g}, AIC {:.8g}", result.inertia,
-                                      options.fit.standardize ? " in standardized units" : "", result.bic, result.aic));
+  text += fact("inertia", fmt::format("{:.10g}{}; {}", result.inertia,
+                                      options.fit.standardize ? " in standardized units" : "", criteria(result)));
   text +=
       fact("iterations", fmt::format("{}, {}", result.iterations, result.converged ? "converged" : "not converged"));
-  if (result.relocated > 0) text += fact("relocated", fmt::format("{} empty clusters", result.relocated));
+  if (result.relocated > 0) text += fact("relocated", counted(result.relocated, "empty cluster"));
   if (object.contains("adjusted_rand_index")) {
     text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
                                           object["adjusted_rand_index"].get<double>(), options.data.label_column));

@@ -62,8 +62,8 @@ void run(predict_command& command, const kmeans_file& file, scalar scalar) {
   if (command.run.json) {
     print_json(object);
   } else if (!command.run.quiet) {
-    std::string text =
-        fact("labels", fmt::format("{}: {} rows in {} clusters", command.output, grouped(rows), model.clusters));
+    std::string text = fact("labels", fmt::format("{}: {} in {}", command.output, counted(rows, "row"),
+                                                  counted(model.clusters, "cluster")));
     text += fact("inertia", fmt::format("{:.10g}", inertia));
     if (agreement) {
       text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",

@@ -31,6 +31,8 @@ template <class Scalar>
 void run(select_command& command, kmeans_outcome& outcome) {
   kmeans_options& options = command.options;
   data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
+  // Before any of them is fitted; the list ascends.
+  require_rows(data.rows().rows(), command.clusters.back(), "clusters");
   const std::stop_token stop = interruptions().token();
   const std::size_t threads = resolved_threads(options.run);
   estimated_work work;

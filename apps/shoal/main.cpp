@@ -99,6 +99,13 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// Every option takes one value, so it got none or several.
+std::string in_our_words(const CLI::ArgumentMismatch& mistake) {
+  const std::string message = mistake.what();
+  const std::string option = message.substr(0, message.find(": "));
+  return option + (message.find("missing") != std::string::npos ? " needs a value" : " is given twice");
+}
+
 // A mistyped word makes the right one missing, so the mistyped one is what is told.
 int refuse_words(const CLI::App& program, const std::string& message) {
   std::string name;
@@ -143,6 +150,8 @@ int run(int argc, char** argv) {
     return success;
   } catch (const CLI::Success& asked) {
     return program.exit(asked) == 0 && std::cout.flush() ? success : failed_run;
+  } catch (const CLI::ArgumentMismatch& mistake) {
+    return refuse_words(program, in_our_words(mistake));
   } catch (const CLI::ParseError& mistake) {
     return refuse_words(program, mistake.what());
   } catch (const shoal::bad_argument& mistake) {

@@ -84,7 +84,7 @@ std::string time_fact(const json& object, std::string_view step) {
     text += fmt::format(", {} {}", duration_text(object["seconds_per_iteration"].get<double>()), step);
   }
   const auto threads = object["threads"].get<std::size_t>();
-  text += fmt::format("; {}, {} thread{}, {}", object["device"].get<std::string>(), threads, threads == 1 ? "" : "s",
+  text += fmt::format("; {}, {}, {}", object["device"].get<std::string>(), counted(threads, "thread"),
                       object["scalar"].get<std::string>());
   if (object.contains("hardware")) text += ", " + object["hardware"].get<std::string>();
   return fact("time", text);

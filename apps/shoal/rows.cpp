@@ -97,6 +97,12 @@ void check_start_columns(const std::string& file, std::size_t count, const std::
   }
 }
 
+void require_rows(std::size_t rows, std::size_t groups, std::string_view name) {
+  if (rows < groups) {
+    throw bad_data(fmt::format("{} {} need at least {} rows; the data have {}", groups, name, groups, rows));
+  }
+}
+
 template <class Scalar>
 double total_weight(const data_set<Scalar>& data) {
   if (data.weights() == nullptr) return static_cast<double>(data.rows().rows());

@@ -48,6 +48,9 @@ extern template data_set<double> open_data_for<double>(const expected_columns&, 
 void check_start_columns(const std::string& file, std::size_t count, const std::vector<std::string>& names,
                          std::size_t data_count, const std::vector<std::string>& data_names);
 
+/// Refuses fewer rows than the groups ("components", "clusters") that are to be found in them. Throws bad_data.
+void require_rows(std::size_t rows, std::size_t groups, std::string_view name);
+
 /// Σ of the weights, or the number of rows without them.
 template <class Scalar>
 double total_weight(const data_set<Scalar>& data);

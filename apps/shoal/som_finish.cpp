@@ -13,10 +13,10 @@ namespace {
 std::string summary(const som_outcome& outcome, const json& object) {
   const som_options& options = *outcome.options;
   const som::fit_result& result = outcome.result;
-  std::string text = fact("map", fmt::format("{}; {} column{}", shape_words(result.model), result.model.columns,
-                                             result.model.columns == 1 ? "" : "s"));
+  std::string text =
+      fact("map", fmt::format("{}; {}", shape_words(result.model), counted(result.model.columns, "column")));
   text += fact("data",
-               fmt::format("{}: {} rows{}", options.data.path, grouped(result.rows),
+               fmt::format("{}: {}{}", options.data.path, counted(result.rows, "row"),
                            options.data.weights.empty() ? std::string()
                                                         : fmt::format(" of total weight {:.8g}", result.total_weight)));
   text += fact("quantization", fmt::format("error {:.10g}, {}{}", result.quality.quantization_error,

@@ -67,7 +67,7 @@ void run(predict_command& command, const som_file& file, scalar scalar) {
     print_json(object);
   } else if (!command.run.quiet) {
     std::string text =
-        fact("units", fmt::format("{}: {} rows on {}", command.output, grouped(rows), shape_words(model)));
+        fact("units", fmt::format("{}: {} on {}", command.output, counted(rows, "row"), shape_words(model)));
     text += fact("quantization", fmt::format("error {:.10g}", error));
     if (object.contains("purity")) {
       text += fact("purity",

@@ -67,7 +67,7 @@ void run(score_command& command, const som_file& file, scalar scalar) {
         fact("quantization",
              fmt::format("error {:.17g}, {}", quality.quantization_error, word_for(metric_choices(), model.metric))) +
         fact("topographic", fmt::format("error {:.4g}", quality.topographic_error)) +
-        fact("data", fmt::format("{}: {} rows on {}", command.data.path, grouped(rows), shape_words(model)))));
+        fact("data", fmt::format("{}: {} on {}", command.data.path, counted(rows, "row"), shape_words(model)))));
   }
 }
 

@@ -40,6 +40,9 @@ std::string printable_lines(std::string_view text);
 /// "1,234,567", for people.
 std::string grouped(std::uint64_t number);
 
+/// "1 row", "1,234,567 rows", for people.
+std::string counted(std::uint64_t number, std::string_view noun);
+
 /// "64.0 MiB", for people.
 std::string bytes_text(double bytes);
 

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <shoal/core/simd_targets.hpp>
+#include <shoal/execution/executor.hpp>
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shoal/estimation/centroid_cells.cpp"
@@ -23,9 +24,7 @@ struct cell_block {
   std::array<std::size_t, centroid_cells::most_columns> end;
 };
 
-// Places are in cells here, from the low corner of the grid. A list is one array for each column, one of numbers, and
-// one of scores.
-using cell_candidates = std::array<aligned_buffer<double>, centroid_cells::most_columns + 2>;
+using cell_candidates = centroid_cells::candidates;
 
 // Where a list ends there follow places that are farther away than any.
 inline constexpr double cell_nowhere = 1e100;
@@ -139,9 +138,17 @@ constexpr double cell_margin = 0x1p-10;
 constexpr double smallest_width = 1e-140;
 constexpr double largest_place = 1e140;
 
-// Groups in all lists, for each cell: many more where centroids lie in heaps, which need lists longer than the cells
-// are worth.
+// Groups in the lists of a part of the grid, for each of its cells and for each cluster: many more where centroids lie
+// in heaps, which need lists longer than the cells are worth.
 constexpr std::size_t most_groups_for_a_cell = 8;
+constexpr std::size_t most_groups_for_a_cluster = 1;
+
+// The first so many halvings are made by one thread. What they leave is divided by all, each part into groups of its
+// own, so that no list depends on who made it.
+constexpr std::size_t halvings_of_one_thread = 4;
+constexpr std::size_t most_parts = std::size_t{1} << halvings_of_one_thread;
+// Fewer clusters: to call the others takes as long as to help them.
+constexpr std::size_t least_shared_clusters = 64;
 
 // Cycles of a Zen 4 that a row takes beside its groups, and for each.
 constexpr double cycles_of_a_row = 9;
@@ -149,20 +156,30 @@ constexpr double cycles_of_a_group = 4;
 
 }  // namespace
 
+// A block of cells with the groups that its lists may fill, and the candidates for it in levels[0].
+struct cell_part {
+  cell_block block;
+  std::size_t count;  // of candidates
+  std::vector<cell_candidates>* levels;
+  std::size_t next_group = 0;
+  std::size_t end_group = 0;
+  bool fits = false;
+};
+
 // Divides the grid into halves, and their lists with them, until a list is one group or a block of cells one cell.
 struct cell_builder {
   centroid_cells& cells;
   std::span<const double> centroids;
   std::size_t clusters;
   std::size_t columns;
-  std::size_t most_groups;
+  std::vector<cell_part> parts = {};
 
-  bool build() {
-    cells.groups_ = 0;
+  bool build(executor* workers) {
     cells.lists_.resize(cells.cells() + 1);
-    level(0);
-    cell_candidates& all = cells.levels_[0];
-    for (auto& part : all) part.grow(clusters + cell_padding);
+    cells.levels_.resize(1 + most_parts);  // no list of levels may move from here on
+    std::vector<cell_candidates>& top = cells.levels_[0];
+    cell_candidates& all = level(top, 0);
+    for (auto& each : all) each.grow(clusters + cell_padding);
     for (std::size_t k = 0; k < clusters; ++k) {
       for (std::size_t j = 0; j < columns; ++j) {
         all[j][k] = (centroids[k * columns + j] - cells.low_[j]) * cells.inverse_;
@@ -172,13 +189,40 @@ struct cell_builder {
     for (std::size_t j = 0; j < columns; ++j) {
       std::fill_n(all[j].data() + clusters, cell_padding, cell_nowhere);
     }
-    cells.lists_.back() = write_list(all, clusters);
-    return divide({{0, 0, 0}, cells.counts_}, 0, clusters) && worthwhile();
+
+    const cell_block grid{{0, 0, 0}, cells.counts_};
+    cut(grid, 0, clusters);
+    cell_part far{grid, clusters, &top};
+    far.end_group = (clusters + centroid_cells::group - 1) / centroid_cells::group;
+    std::size_t groups = far.end_group;
+    for (cell_part& part : parts) {
+      part.next_group = groups;
+      groups += most_groups_for_a_cell * cells_in(part.block) + most_groups_for_a_cluster * clusters;
+      part.end_group = groups;
+    }
+    cells.places_.grow(groups * columns * centroid_cells::group);
+    cells.numbers_.grow(groups * centroid_cells::group);
+    cells.lists_.back() = write_list(far, cells.levels_[0][0], clusters);
+    const auto divide_part = [&](std::size_t p) {
+      parts[p].fits = divide(parts[p], parts[p].block, 0, parts[p].count);
+    };
+    if (workers != nullptr && clusters >= least_shared_clusters) {
+      workers->run(parts.size(), 1, [&](std::size_t p, const team_member&) { divide_part(p); });
+    } else {
+      for (std::size_t p = 0; p < parts.size(); ++p) divide_part(p);
+    }
+    return std::all_of(parts.begin(), parts.end(), [](const cell_part& part) { return part.fits; }) && worthwhile();
   }
 
-  cell_candidates& level(std::size_t depth) {
-    if (cells.levels_.size() <= depth) cells.levels_.resize(depth + 1);
-    return cells.levels_[depth];
+  static cell_candidates& level(std::vector<cell_candidates>& levels, std::size_t depth) {
+    if (levels.size() <= depth) levels.resize(depth + 1);
+    return levels[depth];
+  }
+
+  static std::size_t cells_in(const cell_block& block) {
+    std::size_t count = 1;
+    for (std::size_t j = 0; j < centroid_cells::most_columns; ++j) count *= block.end[j] - block.first[j];
+    return count;
   }
 
   cell_bounds bounds_of(const cell_block& block) const {
@@ -195,27 +239,59 @@ struct cell_builder {
     return bounds;
   }
 
-  // False when there are too many groups.
-  bool divide(const cell_block& block, std::size_t depth, std::size_t count) {
-    cell_candidates& near = level(depth + 1);
-    for (auto& part : near) part.grow(count + cell_padding);
+  // Copies those of `count` candidates that may be nearest to some point of the block; returns how many.
+  std::size_t keep(cell_candidates& from, std::size_t count, const cell_block& block, cell_candidates& to) const {
+    for (auto& each : to) each.grow(count + cell_padding);
     const cell_bounds bounds = bounds_of(block);
-    cell_candidates& from = cells.levels_[depth];
-    const std::size_t kept = columns == 1   ? HWY_DYNAMIC_DISPATCH(keep_near_1)(from, count, bounds, near)
-                             : columns == 2 ? HWY_DYNAMIC_DISPATCH(keep_near_2)(from, count, bounds, near)
-                                            : HWY_DYNAMIC_DISPATCH(keep_near_3)(from, count, bounds, near);
+    return columns == 1   ? HWY_DYNAMIC_DISPATCH(keep_near_1)(from, count, bounds, to)
+           : columns == 2 ? HWY_DYNAMIC_DISPATCH(keep_near_2)(from, count, bounds, to)
+                          : HWY_DYNAMIC_DISPATCH(keep_near_3)(from, count, bounds, to);
+  }
+
+  std::size_t longest_axis(const cell_block& block) const {
     std::size_t longest = 0;
     for (std::size_t j = 1; j < columns; ++j) {
       if (block.end[j] - block.first[j] > block.end[longest] - block.first[longest]) longest = j;
     }
-    const std::size_t length = block.end[longest] - block.first[longest];
-    if (kept <= centroid_cells::group || length == 1) {
-      fill(block, write_list(cells.levels_[depth + 1], kept));
-      return cells.groups_ <= most_groups;
+    return longest;
+  }
+
+  static std::array<cell_block, 2> halves_of(const cell_block& block, std::size_t axis) {
+    std::array<cell_block, 2> halves = {block, block};
+    halves[0].end[axis] = halves[1].first[axis] = block.first[axis] + (block.end[axis] - block.first[axis]) / 2;
+    return halves;
+  }
+
+  // Cuts a block, among the candidates for which are the first `count` of the top level `depth`, into parts.
+  void cut(const cell_block& block, std::size_t depth, std::size_t count) {
+    std::vector<cell_candidates>& top = cells.levels_[0];
+    const std::size_t axis = longest_axis(block);
+    if (depth == halvings_of_one_thread || block.end[axis] - block.first[axis] == 1) {
+      std::vector<cell_candidates>& levels = cells.levels_[1 + parts.size()];
+      cell_candidates& own = level(levels, 0);
+      parts.push_back({block, keep(top[depth], count, block, own), &levels});
+      return;
     }
-    cell_block low = block, high = block;
-    low.end[longest] = high.first[longest] = block.first[longest] + length / 2;
-    return divide(low, depth + 1, kept) && divide(high, depth + 1, kept);
+    cell_candidates& near = level(top, depth + 1);
+    const std::size_t kept = keep(top[depth], count, block, near);
+    for (const cell_block& half : halves_of(block, axis)) cut(half, depth + 1, kept);
+  }
+
+  // Divides a block of a part, whose candidates are the first `count` of the level `depth`. False when there are too
+  // many groups.
+  bool divide(cell_part& part, const cell_block& block, std::size_t depth, std::size_t count) {
+    std::vector<cell_candidates>& levels = *part.levels;
+    const std::size_t axis = longest_axis(block);
+    if (count <= centroid_cells::group || block.end[axis] - block.first[axis] == 1) {
+      if (part.next_group + (count + centroid_cells::group - 1) / centroid_cells::group > part.end_group) return false;
+      fill(block, write_list(part, levels[depth], count));
+      return true;
+    }
+    for (const cell_block& half : halves_of(block, axis)) {
+      cell_candidates& near = level(levels, depth + 1);
+      if (!divide(part, half, depth + 1, keep(levels[depth], count, half, near))) return false;
+    }
+    return true;
   }
 
   void fill(const cell_block& block, centroid_cells::list list) {
@@ -229,13 +305,11 @@ struct cell_builder {
     }
   }
 
-  centroid_cells::list write_list(const cell_candidates& candidates, std::size_t count) {
+  centroid_cells::list write_list(cell_part& part, const cell_candidates& candidates, std::size_t count) {
     constexpr std::size_t group = centroid_cells::group;
     const std::size_t groups = (count + group - 1) / group;
-    const std::size_t first = cells.groups_;
-    cells.groups_ += groups;
-    grow(cells.places_, first * columns * group, cells.groups_ * columns * group);
-    grow(cells.numbers_, first * group, cells.groups_ * group);
+    const std::size_t first = part.next_group;
+    part.next_group += groups;
     double* place = cells.places_.data() + first * columns * group;
     std::int32_t* number = cells.numbers_.data() + first * group;
     for (std::size_t i = 0; i < groups * group; ++i) {
@@ -250,18 +324,10 @@ struct cell_builder {
     return {static_cast<std::uint32_t>(first), static_cast<std::uint32_t>(groups)};
   }
 
-  template <class Element>
-  static void grow(aligned_buffer<Element>& buffer, std::size_t used, std::size_t size) {
-    if (size <= buffer.size()) return;
-    aligned_buffer<Element> larger(2 * size);
-    std::copy_n(buffer.data(), used, larger.data());
-    buffer = std::move(larger);
-  }
-
   // True when the lists where rows are to be expected, which is where the centroids are, cost less than all centroids.
   bool worthwhile() const {
     std::size_t groups = 0;
-    const cell_candidates& all = cells.levels_[0];
+    const cell_candidates& all = cells.levels_[0][0];
     for (std::size_t k = 0; k < clusters; ++k) {
       std::size_t cell = 0;
       for (std::size_t j = columns; j-- > 0;) {
@@ -277,8 +343,8 @@ struct cell_builder {
 };
 
 template <class Scalar>
-void centroid_cells::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                         std::size_t rows) {
+void centroid_cells::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns, std::size_t rows,
+                         executor* workers) {
   any_ = false;
   if (columns > most_columns || clusters < least_clusters || rows < least_rows) return;
   std::array<double, most_columns> least{}, extent{};
@@ -319,11 +385,11 @@ void centroid_cells::set(std::span<const double> centroids, std::size_t clusters
     low_[j] = static_cast<double>(static_cast<Scalar>(middle - static_cast<double>(counts_[j]) / 2 / inverse));
     reach_ = std::max(reach_, static_cast<double>(counts_[j]));
   }
-  any_ = cell_builder{*this, centroids, clusters, columns, most_groups_for_a_cell * cells() + clusters}.build();
+  any_ = cell_builder{*this, centroids, clusters, columns}.build(workers);
 }
 
-template void centroid_cells::set<float>(std::span<const double>, std::size_t, std::size_t, std::size_t);
-template void centroid_cells::set<double>(std::span<const double>, std::size_t, std::size_t, std::size_t);
+template void centroid_cells::set<float>(std::span<const double>, std::size_t, std::size_t, std::size_t, executor*);
+template void centroid_cells::set<double>(std::span<const double>, std::size_t, std::size_t, std::size_t, executor*);
 
 }  // namespace shoal
 #endif

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/execution/executor.hpp>
 
 namespace shoal {
 
@@ -27,10 +28,16 @@ class centroid_cells {
     std::uint32_t groups = 0;  ///< at least one
   };
 
+  /// Places of centroids in cells, from the low corner of the grid: one array for each column, one of numbers, and one
+  /// of scores.
+  using candidates = std::array<aligned_buffer<double>, most_columns + 2>;
+
   /// Makes the cells for so many `rows` of Scalar and finite `centroids` [clusters][columns], or none (see any()) where
-  /// they would not pay: few rows or clusters, many columns, centroids in a heap or beyond what squares can hold.
+  /// they would not pay: few rows or clusters, many columns, centroids in a heap or beyond what squares can hold. On
+  /// `workers`, when given; the lists are the same.
   template <class Scalar>
-  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns, std::size_t rows);
+  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns, std::size_t rows,
+           executor* workers = nullptr);
 
   bool any() const { return any_; }
 
@@ -55,13 +62,14 @@ class centroid_cells {
   double inverse_ = 0;
   double reach_ = 0;
   std::vector<list> lists_;
-  std::size_t groups_ = 0;
   aligned_buffer<double> places_;
   aligned_buffer<std::int32_t> numbers_;
-  std::vector<std::array<aligned_buffer<double>, most_columns + 2>> levels_;  // of the build
+  std::vector<std::vector<candidates>> levels_;  // of the build: of its first halvings, and of each part of the grid
 };
 
-extern template void centroid_cells::set<float>(std::span<const double>, std::size_t, std::size_t, std::size_t);
-extern template void centroid_cells::set<double>(std::span<const double>, std::size_t, std::size_t, std::size_t);
+extern template void centroid_cells::set<float>(std::span<const double>, std::size_t, std::size_t, std::size_t,
+                                                executor*);
+extern template void centroid_cells::set<double>(std::span<const double>, std::size_t, std::size_t, std::size_t,
+                                                 executor*);
 
 }  // namespace shoal

@@ -8,6 +8,7 @@
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/estimation/centroid_cells.hpp>
+#include <shoal/execution/executor.hpp>
 
 namespace shoal {
 
@@ -26,13 +27,14 @@ class centroid_index {
 
   centroid_index() = default;
   /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite. Layouts that only
-  /// many rows are worth are left out when so few `rows` will be compared.
+  /// many rows are worth are left out when so few `rows` will be compared. set() works on `workers`, when given;
+  /// nothing depends on them.
   centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
                  std::size_t rows = std::numeric_limits<std::size_t>::max()) {
     set(centroids, clusters, columns, rows);
   }
   void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-           std::size_t rows = std::numeric_limits<std::size_t>::max());
+           std::size_t rows = std::numeric_limits<std::size_t>::max(), executor* workers = nullptr);
 
   std::size_t clusters() const { return clusters_; }
   std::size_t columns() const { return columns_; }
@@ -63,8 +65,10 @@ class centroid_index {
   std::size_t row_stride() const { return row_stride_; }               ///< columns, rounded up to a cache line
 
  private:
-  void set_coarse();
-  void set_bytes();
+  void set_coarse(executor* workers);
+  void set_bytes(executor* workers);
+  template <class Work>
+  void for_panels(executor* workers, const Work& work);
 
   std::size_t clusters_ = 0;
   std::size_t columns_ = 0;

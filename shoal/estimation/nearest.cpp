@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <span>
 
 #define SHOAL_INTEGER_PRODUCTS
 #include <shoal/core/simd_targets.hpp>
@@ -326,7 +327,8 @@ HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matri
 // Returns false, with nothing done, when the coarse search is not worth trying.
 template <class D>
 HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, matrix_view<const float> rows,
-                                      std::int32_t* labels, nearest_scratch<float>& scratch, float* others) {
+                                      std::int32_t* labels, nearest_scratch<float>& scratch, float* others,
+                                      std::span<const float> ahead) {
   if (!index.has_coarse()) return false;
   if (scratch.without_coarse > 0) {
     --scratch.without_coarse;
@@ -342,10 +344,17 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
   for (std::size_t first = 0; first < rows.rows(); first += width) {
     const std::size_t count = std::min(width, rows.rows() - first);
     turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
-    // The rows that come next, when they lie there without gaps: between two panels memory would idle.
-    const float* const next = rows.row(first) + count * rows.row_stride();
-    const std::size_t ahead = std::min(width, rows.rows() - first - count) * rows.columns();
-    const float* const next_end = rows.row_stride() == rows.columns() ? next + ahead : next;
+    // What is read next, for between two panels memory would idle: this panel's part of what the caller will read, or
+    // the rows of the next panel, when they lie there without gaps.
+    const std::size_t done = first + count;
+    const float* next = rows.row(first) + count * rows.row_stride();
+    const float* next_end = next;
+    if (!ahead.empty()) {
+      next = ahead.data() + ahead.size() * first / rows.rows();
+      next_end = ahead.data() + ahead.size() * done / rows.rows();
+    } else if (rows.row_stride() == rows.columns()) {
+      next_end = next + std::min(width, rows.rows() - done) * rows.columns();
+    }
     float* const bounds = others == nullptr ? nullptr : others + first;
     std::uint64_t doubtful = 0;
     if constexpr (has_byte_products) {
@@ -375,7 +384,7 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
 
 template <class T>
 void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
-                       nearest_scratch<T>& scratch, T* others) {
+                       nearest_scratch<T>& scratch, T* others, [[maybe_unused]] std::span<const T> ahead) {
   if (index.cells().any() && others == nullptr) return find_nearest_in_cells(index.cells(), rows, labels);
   const hn::ScalableTag<T> d;
   const std::size_t width = panel_vectors * hn::Lanes(d);
@@ -385,7 +394,7 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
                      centroid_index<T>::exact_panel);
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == 4) {
-    if (find_nearest_coarsely(d, index, rows, labels, scratch, others)) return;
+    if (find_nearest_coarsely(d, index, rows, labels, scratch, others, ahead)) return;
   }
 #endif
   for (std::size_t first = 0; first < rows.rows(); first += width) {
@@ -399,12 +408,12 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
 }  // namespace
 
 void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                        nearest_scratch<float>& scratch, float* others) {
-  find_nearest_with(index, rows, labels, scratch, others);
+                        nearest_scratch<float>& scratch, float* others, std::span<const float> ahead) {
+  find_nearest_with(index, rows, labels, scratch, others, ahead);
 }
 void find_nearest_double(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                         nearest_scratch<double>& scratch, double* others) {
-  find_nearest_with(index, rows, labels, scratch, others);
+                         nearest_scratch<double>& scratch, double* others, std::span<const double> ahead) {
+  find_nearest_with(index, rows, labels, scratch, others, ahead);
 }
 
 }  // namespace HWY_NAMESPACE
@@ -419,13 +428,13 @@ HWY_EXPORT(find_nearest_double);
 
 template <>
 void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                  nearest_scratch<float>& scratch, float* others) {
-  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch, others);
+                  nearest_scratch<float>& scratch, float* others, std::span<const float> ahead) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch, others, ahead);
 }
 template <>
 void find_nearest(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                  nearest_scratch<double>& scratch, double* others) {
-  HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others);
+                  nearest_scratch<double>& scratch, double* others, std::span<const double> ahead) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others, ahead);
 }
 }  // namespace shoal
 #endif

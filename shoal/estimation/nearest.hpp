@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,10 +35,11 @@ struct nearest_scratch {
 
 /// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;
 /// the lowest index on ties. The same for every instruction set. When `others` is not null, others[i] is a lower bound
-/// of the distance (not squared) from row i to every other centroid, as high as rounding allows; 0 or more.
+/// of the distance (not squared) from row i to every other centroid, as high as rounding allows; 0 or more. `ahead` is
+/// what the caller will read next; it may be brought into the cache meanwhile.
 template <class Scalar>
 void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar> rows, std::int32_t* labels,
-                  nearest_scratch<Scalar>& scratch, Scalar* others = nullptr);
+                  nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {});
 
 /// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
 /// differences. A row's result does not depend on the rows and points beside it.

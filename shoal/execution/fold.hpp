@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <stop_token>
@@ -42,26 +43,35 @@ struct fold_context {
   std::stop_token stop;
 };
 
-/// Values of at least so many bytes are worth waking the workers for.
-inline constexpr std::size_t parallel_merge_bytes = std::size_t{64} << 10;
-
-/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0]. Large values are
-/// merged on `workers`, when given: the pairs of one level at the same time.
+/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0].
+///
+/// Two neighbours are merged as soon as both are whole, by the thread that completed the second of them: it still has
+/// one of the two in its cache, and nobody waits while the other lanes are folded.
 template <class Monoid, class Value>
-void merge_lanes(const Monoid& monoid, std::vector<Value>& values, executor* workers = nullptr) {
-  const bool parallel = workers != nullptr && monoid.bytes() >= parallel_merge_bytes;
-  for (std::size_t step = 1; step < values.size(); step *= 2) {
-    const std::size_t pairs = (values.size() + step - 1) / (2 * step);
-    const auto merge = [&](std::size_t pair) {
-      monoid.combine_into(values[2 * step * pair], values[2 * step * pair + step]);
-    };
-    if (parallel && pairs > 1) {
-      workers->run(pairs, 1, [&](std::size_t pair, const team_member&) { merge(pair); });
-    } else {
-      for (std::size_t pair = 0; pair < pairs; ++pair) merge(pair);
+class lane_merger {
+ public:
+  lane_merger(const Monoid& monoid, std::vector<Value>& values)
+      : monoid_(&monoid), values_(&values), one_is_whole_(values.size()) {}
+
+  /// values[lane] is whole. Called once for each lane, from any thread.
+  void complete(std::size_t lane) {
+    std::vector<Value>& values = *values_;
+    for (std::size_t step = 1; step < values.size(); step *= 2) {
+      const std::size_t left = lane & ~step, right = lane | step;
+      if (right < values.size()) {
+        // A value is the right one of one pair only, which its flag stands for.
+        if (!one_is_whole_[right].exchange(true, std::memory_order_acq_rel)) return;
+        monoid_->combine_into(values[left], values[right]);
+      }
+      lane = left;
     }
   }
-}
+
+ private:
+  const Monoid* monoid_;
+  std::vector<Value>* values_;
+  std::vector<std::atomic<bool>> one_is_whole_;
+};
 
 /// Rows that a worker reads, with the buffers they are read into.
 template <class Scalar>
@@ -114,7 +124,7 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   std::vector<std::exception_ptr> failures(teams);
 
   workers.run(plan.lanes, team_size, [&](std::size_t lane, const team_member& member) {
-    const std::size_t end = lane + 1 == plan.lanes ? plan.rows : plan.first_row(lane + 1);
+    const std::size_t end = plan.end_row(lane);
     for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
       if (member.rank() == 0) {
         failures[member.team()] = nullptr;
@@ -154,6 +164,7 @@ class folder {
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
     while (lanes_.size() < plan_.lanes) lanes_.push_back(monoid_.identity());
+    lane_merger merger(monoid_, lanes_);
     for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
                                typename Body::scratch& scratch) {
@@ -163,8 +174,11 @@ class folder {
                                member.wait();
                              }
                              body(block, member, scratch, lanes_[lane]);
+                             if (block.first + block.rows.rows() == plan_.end_row(lane)) {
+                               member.wait();
+                               if (member.rank() == 0) merger.complete(lane);
+                             }
                            });
-    merge_lanes(monoid_, lanes_, context.workers);
     return lanes_.front();
   }
 

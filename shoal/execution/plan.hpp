@@ -34,6 +34,7 @@ struct fold_plan {
     const std::size_t row = first_chunk(lane) * chunk_rows;
     return row < rows ? row : rows;
   }
+  std::size_t end_row(std::size_t lane) const { return lane + 1 == lanes ? rows : first_row(lane + 1); }
 };
 
 /// The cut for that shape; the same for any executor and any memory limit.

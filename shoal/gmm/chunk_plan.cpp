@@ -44,8 +44,8 @@ chunk_plan make_chunk_plan(std::size_t rows, const statistics_layout& layout, st
     plan.chunk_rows = std::min(wanted.rows, rows);
     if (divided(rows, plan.chunk_rows) > affordable) {
       throw bad_argument(fmt::format(
-          "chunks.rows: statistics of {} chunks of {} rows take {} bytes, and chunks.memory is {}: take chunks of at "
-          "least {} rows, or allow more memory",
+          "the statistics of {} chunks, of {} rows each, take {} bytes, and {} are allowed: take chunks of at least {} "
+          "rows",
           divided(rows, plan.chunk_rows), plan.chunk_rows, divided(rows, plan.chunk_rows) * statistics_bytes, memory,
           divided(rows, affordable)));
     }

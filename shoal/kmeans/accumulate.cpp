@@ -127,14 +127,16 @@ struct row_adder<D, 1> {
 template <bool Sum, bool Measure, class T>
 HWY_INLINE double add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
                                 double* weights, double* sums, std::size_t rank, std::size_t members) {
-  const std::size_t columns = block.rows.columns();
+  const matrix_view<const T> rows = block.rows;  // not seen through a pointer, which sums could change
+  const T* const row_weights = block.weights;
+  const std::size_t columns = rows.columns();
   row_adder<hn::ScalableTag<double>> adder;
-  for (std::size_t i = 0; i < block.rows.rows(); ++i) {
+  for (std::size_t i = 0; i < rows.rows(); ++i) {
     const auto k = static_cast<std::size_t>(labels[i]);
     if (Sum && !Measure && k % members != rank) continue;
-    const double weight = block.weights == nullptr ? 1.0 : static_cast<double>(block.weights[i]);
-    adder.template add<Sum, Measure>(block.rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr,
-                                     weight, columns);
+    const double weight = row_weights == nullptr ? 1.0 : static_cast<double>(row_weights[i]);
+    adder.template add<Sum, Measure>(rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr, weight,
+                                     columns);
     if constexpr (Sum) weights[k] += weight;
   }
   return Measure ? adder.inertia() : 0.0;
@@ -165,6 +167,20 @@ HWY_INLINE std::uint64_t hash_labels_with(const std::int32_t* labels, std::size_
     high_sum += words[i] * table[block_rows + i];
   }
   return static_cast<std::uint64_t>(high_sum) << 32 | low_sum;
+}
+
+// Copies the listed rows, one behind the other. Not by calls of memmove, which take longer than a short row.
+template <class T>
+HWY_INLINE void pack_rows_with(matrix_view<const T> rows, const std::int32_t* list, std::size_t count,
+                               T* HWY_RESTRICT packed) {
+  const hn::ScalableTag<T> d;
+  const std::size_t columns = rows.columns(), lanes = hn::Lanes(d);
+  for (std::size_t i = 0; i < count; ++i, packed += columns) {
+    const T* HWY_RESTRICT const from = rows.row(static_cast<std::size_t>(list[i]));
+    std::size_t j = 0;
+    for (; j + lanes <= columns; j += lanes) hn::StoreU(hn::LoadU(d, from + j), d, packed + j);
+    for (; j < columns; ++j) packed[j] = from[j];
+  }
 }
 
 // Brings the bounds of rows whose label is certain up to date, and lists the other rows. A vector more than the rows
@@ -230,6 +246,12 @@ std::size_t list_doubtful_double(const row_memory<double>& remembered, const bou
                                  std::int32_t* list) {
   return list_doubtful_with(remembered, margins, labels, distances, rows, others, list);
 }
+void pack_rows_float(matrix_view<const float> rows, const std::int32_t* list, std::size_t count, float* packed) {
+  pack_rows_with(rows, list, count, packed);
+}
+void pack_rows_double(matrix_view<const double> rows, const std::int32_t* list, std::size_t count, double* packed) {
+  pack_rows_with(rows, list, count, packed);
+}
 bool add_fused_float(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
                      statistics& into) {
   return add_fused_with(centroids, block, labels, into);
@@ -254,6 +276,8 @@ HWY_EXPORT(add_rows_float);
 HWY_EXPORT(add_rows_double);
 HWY_EXPORT(list_doubtful_float);
 HWY_EXPORT(list_doubtful_double);
+HWY_EXPORT(pack_rows_float);
+HWY_EXPORT(pack_rows_double);
 HWY_EXPORT(measure_rows_float);
 HWY_EXPORT(measure_rows_double);
 HWY_EXPORT(add_fused_float);
@@ -303,6 +327,12 @@ std::size_t list_doubtful(const row_memory<double>& remembered, const bound_marg
                           std::int32_t* list) {
   return HWY_DYNAMIC_DISPATCH(list_doubtful_double)(remembered, margins, labels, distances, rows, others, list);
 }
+void pack_rows(matrix_view<const float> rows, const std::int32_t* list, std::size_t count, float* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_rows_float)(rows, list, count, packed);
+}
+void pack_rows(matrix_view<const double> rows, const std::int32_t* list, std::size_t count, double* packed) {
+  HWY_DYNAMIC_DISPATCH(pack_rows_double)(rows, list, count, packed);
+}
 bool add_fused(const prepared_centroids<float>& centroids, const block_input<float>& block, std::int32_t* labels,
                statistics& into) {
   return HWY_DYNAMIC_DISPATCH(add_fused_float)(centroids, block, labels, into);
@@ -350,10 +380,10 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 
 template <class Scalar>
 void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                     std::size_t rows) {
+                                     std::size_t rows, executor* workers) {
   values_.assign(centroids.begin(), centroids.end());
   rounded_.resize(values_.size());
-  index_.set(centroids, clusters, columns, rows);
+  index_.set(centroids, clusters, columns, rows, workers);
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -385,11 +415,11 @@ void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::siz
 namespace {
 
 // Labels of rows that are remembered. A row keeps its label when its own centroid is nearer than any other can have
-// become; the others are compared with all centroids.
+// become; the others are compared with all centroids. `following` are the rows of the next call.
 template <class Scalar>
 void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows,
-                       std::int32_t* labels, Scalar* others, const row_memory<Scalar>& remembered,
-                       typename accumulate_body<Scalar>::member_scratch& memory) {
+                       matrix_view<const Scalar> following, std::int32_t* labels, Scalar* others,
+                       const row_memory<Scalar>& remembered, typename accumulate_body<Scalar>::member_scratch& memory) {
   if (!remembered.known || memory.hopeless > 0) {
     memory.hopeless -= memory.hopeless > 0;
     return find_nearest(centroids.index(), rows, labels, memory.nearest, others);
@@ -418,13 +448,12 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
   memory.packed.grow(count * columns);
   memory.others.grow(count);
   memory.labels.grow(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    // Not std::copy_n: the call of memmove takes longer than a short row.
-    const Scalar* const from = rows.row(static_cast<std::size_t>(doubtful[i]));
-    for (std::size_t j = 0; j < columns; ++j) memory.packed[i * columns + j] = from[j];
-  }
+  pack_rows(rows, doubtful, count, memory.packed.data());
+  // The next look at bounds would wait for its rows, which come from memory while these are searched in the cache.
+  const bool ask = memory.hopeless == 0 && following.row_stride() == columns;
+  const std::span<const Scalar> ahead(following.data(), ask ? following.rows() * columns : 0);
   find_nearest<Scalar>(centroids.index(), {memory.packed.data(), count, columns}, memory.labels.data(), memory.nearest,
-                       memory.others.data());
+                       memory.others.data(), ahead);
   for (std::size_t i = 0; i < count; ++i) {
     labels[doubtful[i]] = memory.labels[i];
     others[doubtful[i]] = memory.others[i];
@@ -455,8 +484,11 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     const bool known = remembered != nullptr && piece.first + start + rows <= remembered->rows;
     std::int32_t* slab_labels = known ? remembered->labels.data() + piece.first + start : memory.labels.data();
     if (known) {
-      assign_remembered(*centroids, share, slab_labels + begin, remembered->others.data() + piece.first + start + begin,
-                        *remembered, mine);
+      const std::size_t next = start + rows;
+      const auto following =
+          piece.rows.middle_rows(next, member.size() == 1 ? std::min(slab, piece.rows.rows() - next) : 0);
+      assign_remembered(*centroids, share, following, slab_labels + begin,
+                        remembered->others.data() + piece.first + start + begin, *remembered, mine);
     } else {
       find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest);
     }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/core/aligned_vector.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/fold.hpp>
@@ -19,9 +20,9 @@ namespace shoal::kmeans {
 template <class Scalar>
 class prepared_centroids {
  public:
-  /// For so many `rows` (see centroid_index).
+  /// For so many `rows`, on `workers` (see centroid_index).
   void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-           std::size_t rows = std::numeric_limits<std::size_t>::max());
+           std::size_t rows = std::numeric_limits<std::size_t>::max(), executor* workers = nullptr);
 
   std::size_t clusters() const { return index_.clusters(); }
   std::size_t columns() const { return index_.columns(); }
@@ -36,8 +37,8 @@ class prepared_centroids {
   double half_gap() const { return half_gap_; }  ///< when fused: half the least distance between two centroids
 
  private:
-  std::vector<double> values_;
-  std::vector<Scalar> rounded_;
+  aligned_vector<double> values_;
+  aligned_vector<Scalar> rounded_;
   centroid_index<Scalar> index_;
   double largest_norm_ = 0;
   double half_gap_ = 0;

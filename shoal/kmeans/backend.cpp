@@ -28,7 +28,7 @@ class host_backend final : public backend<Scalar> {
 
   statistics predict(const model& model, std::int32_t* labels) override {
     prepared_centroids<Scalar> centroids;
-    centroids.set(model.centroids, model.clusters, model.columns, scaled_.data().rows->rows());
+    centroids.set(model.centroids, model.clusters, model.columns, scaled_.data().rows->rows(), context_.workers);
     return in_callers_weights(fold<Scalar>(context_, scaled_.data(), statistics_monoid{model.clusters, model.columns},
                                            accumulate_body<Scalar>{&centroids, labels}),
                               scaled_.data().weight_scale);

@@ -35,7 +35,7 @@ template <class Scalar>
 const statistics& lloyd<Scalar>::fold_rows() {
   if (folded_ != centroids_) {
     folded_.clear();  // nothing is known if the fold is interrupted
-    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows());
+    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows(), context_.workers);
     // A search among cells takes less time than looking up what is remembered.
     const bool remembers = rows_.rows > 0 && !prepared_.index().cells().any();
     if (remembers) measure_drifts();

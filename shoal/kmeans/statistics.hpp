@@ -6,13 +6,15 @@
 #include <cstdint>
 #include <vector>
 
+#include <shoal/core/aligned_vector.hpp>
+
 namespace shoal::kmeans {
 
 /// Statistics of rows x with weights w about the centroids c that they were assigned to. A fold's are in units of the
 /// stored weights; in_callers_weights() makes them the caller's.
 struct statistics {
   std::vector<double> weights;    ///< [K] Σ w
-  std::vector<double> sums;       ///< [K][d] Σ w(x − c)
+  aligned_vector<double> sums;    ///< [K][d] Σ w(x − c)
   double inertia = 0;             ///< Σ w‖x − c‖²
   std::uint64_t fingerprint = 0;  ///< of every row's label, mod 2⁶⁴: equal when no label changed
 };
@@ -30,7 +32,7 @@ struct statistics_monoid {
   std::size_t clusters = 0;
   std::size_t columns = 0;
 
-  statistics identity() const { return {std::vector<double>(clusters), std::vector<double>(clusters * columns), 0, 0}; }
+  statistics identity() const { return {std::vector<double>(clusters), aligned_vector<double>(clusters * columns), 0, 0}; }
   void reset(statistics& value) const {
     std::fill(value.weights.begin(), value.weights.end(), 0.0);
     std::fill(value.sums.begin(), value.sums.end(), 0.0);

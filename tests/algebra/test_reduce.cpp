@@ -1,4 +1,5 @@
 // Reductions and scans: the order they state, the same bits for every runner, and the bridge to folds over rows.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <list>
@@ -43,10 +44,18 @@ TEST(Reduce, CombinesInTheStatedTree) {
 }
 
 TEST(Reduce, UsesTheTreeOfTheLanesOfAFold) {
-  for (std::size_t count = 1; count < 40; ++count) {
-    auto values = letters(count);
-    shoal::merge_lanes(complete(parentheses{}), values);
-    EXPECT_EQ(values[0], reduce(parentheses{}, letters(count)));
+  std::mt19937 engine(1);
+  const auto monoid = complete(parentheses{});
+  for (std::size_t count = 1; count < 70; ++count) {
+    std::vector<std::size_t> order(count);
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    for (int shuffled = 0; shuffled < 5; ++shuffled) {
+      auto values = letters(count);
+      shoal::lane_merger merger(monoid, values);
+      for (const std::size_t lane : order) merger.complete(lane);
+      EXPECT_EQ(values[0], reduce(parentheses{}, letters(count)));
+      std::shuffle(order.begin(), order.end(), engine);
+    }
   }
 }
 

@@ -107,11 +107,20 @@ TEST_F(algorithms, fold_in_less_above_a_threshold) {
 TEST_F(algorithms, refuse_what_does_not_suit_them) {
   refuse({"--algorithm", "incremantal"}, "did you mean 'incremental'?");
   refuse({"--accelerate", "squaren"}, "did you mean 'squarem'?");
-  refuse({"--algorithm", "incremental", "--accelerate", "squarem"}, "squarem accelerates batch");
-  refuse({"--threshold", "0.1"}, "threshold");
+  refuse({"--algorithm", "incremental", "--accelerate", "squarem"},
+         "--accelerate squarem is for --algorithm batch, and it is incremental");
+  refuse({"--threshold", "0.1"}, "--threshold is for --algorithm asynchronous, and it is batch");
+  refuse({"--algorithm", "incremental", "--threshold", "0.1"}, "--threshold is for --algorithm asynchronous");
+  refuse({"--chunk-rows", "500"}, "--chunk-rows is for the algorithms beside batch");
+  refuse({"--superchunks", "5", "--accelerate", "squarem"}, "--superchunks is for the algorithms beside batch");
   refuse({"--algorithm", "asynchronous", "--threshold", "-1"}, "--threshold");
   refuse({"--algorithm", "incremental", "--chunk-rows", "-5"}, "--chunk-rows");
   refuse({"--algorithm", "incremental", "--superchunks", "1.5"}, "--superchunks");
+  const outcome small = run(
+      {"gmm", "fit", folder / "rows.npy", "--components", "200", "--algorithm", "incremental", "--chunk-rows", "1"});
+  EXPECT_EQ(small.status, 2) << small.err;
+  EXPECT_NE(small.err.find("take chunks of at least"), std::string::npos) << small.err;
+  EXPECT_EQ(small.err.find("chunks."), std::string::npos) << "no names of the library: " << small.err;
   refuse({"--async-em-2013", "--algorithm", "incremental"}, "another --algorithm was asked for");
   refuse({"--async-em-2013", "--accelerate", "squarem"}, "another --algorithm was asked for");
 }

@@ -86,6 +86,21 @@ TEST(verbs, help_names_every_documented_option) {
   }
 }
 
+TEST(verbs, summaries_of_one_row) {
+  const scratch_folder folder;
+  write_file(folder / "one.txt", "3\n");
+  const outcome info = run({"data", "info", folder / "one.txt"});
+  EXPECT_EQ(info.out.rfind("format          text\nshape           1 row of 1 column\n", 0), 0u) << info.out;
+  const outcome clusters = run({"kmeans", "fit", folder / "one.txt", "--clusters", "1"});
+  EXPECT_NE(clusters.out.find("1 cluster, 1 column\n"), std::string::npos) << clusters.out;
+  EXPECT_NE(clusters.out.find("one.txt: 1 row\n"), std::string::npos) << clusters.out;
+  EXPECT_NE(clusters.out.find("BIC and AIC are of more rows than clusters"), std::string::npos) << clusters.out;
+  EXPECT_EQ(clusters.out.find("nan"), std::string::npos) << clusters.out;
+  write_file(folder / "two.txt", "3\n4\n");
+  const outcome choice = run({"kmeans", "select", folder / "two.txt", "--clusters", "1,2"});
+  EXPECT_EQ(choice.out.find("nan"), std::string::npos) << choice.out;
+}
+
 TEST(verbs, version) {
   const outcome result = run({"--version"});
   EXPECT_EQ(result.status, 0);

@@ -55,6 +55,8 @@ TEST_F(wrong_use, words_that_are_not_there) {
   refuse({"gmm", "fit"}, 2, "DATA");
   refuse({"gmm", "fit", "ROWS"}, 2, "--components is missing");
   refuse({"gmm", "fit", "ROWS", "--component", "2"}, 2, "did you mean '--components'?");
+  refuse({"gmm", "fit", "ROWS", "--components"}, 2, "--components needs a value");
+  refuse({"gmm", "fit", "ROWS", "--components", "2", "--components", "3"}, 2, "--components is given twice");
   refuse({"gmm", "select", "ROWS", "--component=2"}, 2, "did you mean '--components'?");
   refuse({"gmm", "fit", "ROWS", "more", "--components", "2"}, 2, "'more'");
   refuse({"gmm", "predict", "MODEL", "ROWS"}, 2, "--output");
@@ -107,7 +109,10 @@ TEST_F(wrong_use, values_that_cannot_be) {
   refuse({"gmm", "sample", "MODEL", "--rows", "0", "--output", "./s.npy"}, 2, "--rows");
   refuse({"data", "generate", "--rows", "9", "--columns", "3", "--components", "2", "--degrees-of-freedom", "1",
           "--output", "./g.npy"},
-         2, "degrees");
+         2, "--degrees-of-freedom: 1 is too small for 3 columns; give more than 2");
+  refuse(
+      {"data", "generate", "--rows", "9", "--columns", "3", "--components", "2", "--alpha", "3", "--output", "./g.npy"},
+      2, "add --weights dirichlet");
   refuse(
       {"data", "generate", "--rows", "9", "--columns", "3", "--components", "2", "--alpha", "0", "--output", "./g.npy"},
       2, "--alpha");
@@ -144,6 +149,8 @@ TEST_F(wrong_use, broken_files) {
   refuse({"gmm", "predict", "MODEL", "./infinite.npy", "--output", "./p.npy"}, 1, "infinite.npy: row 1");
   refuse({"kmeans", "fit", "./infinite.npy", "--clusters", "1"}, 1, "infinite.npy: row 1, column 1");
   refuse({"gmm", "fit", "ROWS", "--components", "7"}, 1, "7");
+  refuse({"gmm", "select", "ROWS", "--components", "1..7"}, 1, "rows.csv: 7 components need at least 7 rows");
+  refuse({"kmeans", "select", "ROWS", "--clusters", "1..7"}, 1, "rows.csv: 7 clusters need at least 7 rows");
   write_file(folder / "broken.json", "{\"format\":\"shoal/gmm\",\"version\":1,");
   refuse({"gmm", "score", "./broken.json", "ROWS"}, 1, "broken.json");
   write_file(folder / "newer.json", "{\"format\":\"shoal/gmm\",\"version\":99}");
