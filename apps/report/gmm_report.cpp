@@ -139,9 +139,9 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
     out.figure(
         choice_picture(data.choices, "component"),
         fmt::format("Fits with other numbers of components; {} chose K = {}.", data.criterion, model.components));
-  out.figure(history_picture(fit.history, "Convergence", "mean log-likelihood (nats per row)"),
-             fmt::format("{} after {} iteration{}.", fit.converged ? "Converged" : "Stopped", count(fit.iterations),
-                         fit.iterations == 1 ? "" : "s"));
+  out.figure(
+      history_picture(fit.history, "Convergence", "mean log-likelihood (nats per row)"),
+      fmt::format("{} after {}.", fit.converged ? "Converged" : "Stopped", counted(fit.iterations, "iteration")));
   out.figure(weights_picture(model, data),
              data.known_weights.empty() ? "The share of the rows that each component explains."
                                         : "Each fitted component beside the true one that shares most rows with it.");
@@ -175,9 +175,9 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
 
 page fit_page(const gmm::fit_result& fit, const fit_data& data) {
   page out("Gaussian mixture of " + title_name(data.name),
-           fmt::format("{} component{}, {} covariances, {} rows × {} columns", fit.model.components,
-                       fit.model.components == 1 ? "" : "s", type_name(fit.model.covariance_type), count(fit.rows),
-                       fit.model.columns));
+           fmt::format("{}, {} covariances, {} × {}", counted(fit.model.components, "component"),
+                       type_name(fit.model.covariance_type), counted(fit.rows, "row"),
+                       counted(fit.model.columns, "column")));
   add_fit(out, fit, data);
   return out;
 }

@@ -1,6 +1,8 @@
 // The report of a k-means fit.
 #include "report/kmeans_report.hpp"
 
+#include <cmath>
+
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
@@ -45,9 +47,9 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
   if (!data.choices.empty())
     out.figure(choice_picture(data.choices, "cluster"),
                fmt::format("Fits with other numbers of clusters; {} chose K = {}.", data.criterion, model.clusters));
-  out.figure(history_picture(fit.history, "Convergence", "inertia"),
-             fmt::format("{} after {} iteration{}.", fit.converged ? "Converged" : "Stopped", count(fit.iterations),
-                         fit.iterations == 1 ? "" : "s"));
+  out.figure(
+      history_picture(fit.history, "Convergence", "inertia"),
+      fmt::format("{} after {}.", fit.converged ? "Converged" : "Stopped", counted(fit.iterations, "iteration")));
 
   out.section("Clusters");
   std::vector<std::size_t> sizes(model.clusters, 0);
@@ -69,8 +71,10 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
   }
   add_agreement(out, data, fitted, model.clusters);
   out.section("The fit");
-  std::vector<fact> facts{{"BIC", grouped(fit.bic)},
-                          {"AIC", grouped(fit.aic)},
+  // Not defined where there are no more rows than clusters.
+  const auto criterion = [](double value) { return std::isfinite(value) ? grouped(value) : std::string("undefined"); };
+  std::vector<fact> facts{{"BIC", criterion(fit.bic)},
+                          {"AIC", criterion(fit.aic)},
                           {"total weight of the rows", grouped(fit.total_weight)},
                           {"converged", fit.converged ? "yes" : "no"},
                           {"clusters relocated", count(fit.relocated)},
@@ -84,8 +88,8 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
 
 page fit_page(const kmeans::fit_result& fit, const fit_data& data) {
   page out("k-means clusters of " + title_name(data.name),
-           fmt::format("{} cluster{}, {} rows × {} columns", fit.model.clusters, fit.model.clusters == 1 ? "" : "s",
-                       count(fit.rows), fit.model.columns));
+           fmt::format("{}, {} × {}", counted(fit.model.clusters, "cluster"), counted(fit.rows, "row"),
+                       counted(fit.model.columns, "column")));
   add_fit(out, fit, data);
   return out;
 }

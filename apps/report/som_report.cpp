@@ -132,9 +132,9 @@ table label_table(const map_fit_data& data) {
 
 std::string subtitle(const som::fit_result& fit) {
   const som::model& map = fit.model;
-  return fmt::format("{} × {} units, {}{}, {} rows × {} columns", map.width, map.height,
+  return fmt::format("{} × {} unit{}, {}{}, {} × {}", map.width, map.height, map.units() == 1 ? "" : "s",
                      map.lattice == som::lattice::hexagonal ? "hexagonal" : "rectangular",
-                     map.toroidal ? " and toroidal" : "", count(fit.rows), map.columns);
+                     map.toroidal ? " and toroidal" : "", counted(fit.rows, "row"), counted(map.columns, "column"));
 }
 
 }  // namespace

@@ -101,6 +101,10 @@ std::string count(std::size_t value) {
   return digits;
 }
 
+std::string counted(std::size_t value, std::string_view noun) {
+  return count(value) + " " + std::string(noun) + (value == 1 ? "" : "s");
+}
+
 std::string number(double value, int digits) {
   if (std::isnan(value)) return "not a number";
   if (std::isinf(value)) return value > 0 ? "∞" : "−∞";

@@ -23,6 +23,9 @@ std::size_t length(std::string_view text);
 /// A whole number in groups of three digits: 1,000,000.
 std::string count(std::size_t value);
 
+/// "1 row", "1,234,567 rows".
+std::string counted(std::size_t value, std::string_view noun);
+
 /// A number of at most `digits` significant digits, with a true minus sign and powers written ×10ⁿ.
 std::string number(double value, int digits = 5);
 

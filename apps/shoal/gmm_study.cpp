@@ -86,6 +86,9 @@ void study_files(const study_command& command, const study_setting& setting, stu
 void run(const study_command& command) {
   check_outputs({{"--output", command.output}, {"--report", command.report}},
                 {{"--shuttle", command.shuttle}, {"--covertype", command.covertype}});
+  if (!command.data_folder.empty() && !std::filesystem::is_directory(command.data_folder)) {
+    throw io_error(fmt::format("--data-folder: the folder '{}' does not exist", command.data_folder));
+  }
   const auto begin = std::chrono::steady_clock::now();
   const std::stop_token stop = interruptions().token();
   progress_line line(!command.run.quiet);

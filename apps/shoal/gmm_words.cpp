@@ -179,6 +179,10 @@ json describe_fit(const gmm_options& options, const gmm::options& library, const
   object["covariance_type"] = word_for(covariance_choices(), library.covariance_type);
   object["algorithm"] = word_for(algorithm_choices(), library.algorithm);
   object["acceleration"] = word_for(acceleration_choices(), library.acceleration);
+  if (options.async_em_2013) object["async_em_2013"] = true;
+  if (library.chunks.rows != 0) object["chunk_rows"] = library.chunks.rows;
+  if (library.chunks.superchunks != 0) object["superchunks"] = library.chunks.superchunks;
+  if (library.chunks.threshold > 0) object["threshold"] = library.chunks.threshold;
   object["init"] = library.init == gmm::initialization::model ? options.fit.init
                                                               : word_for(gmm_initialization_choices(), library.init);
   object["max_iterations"] = library.max_iterations;

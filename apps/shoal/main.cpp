@@ -162,7 +162,10 @@ int run(int argc, char** argv) {
   } catch (const std::length_error&) {
     return complain("shoal", "out of memory: more elements were asked for than any memory holds", failed_run);
   } catch (const std::bad_alloc&) {
-    return complain("shoal", "out of memory; a smaller --memory-limit or fewer --threads may help", failed_run);
+    return complain("shoal",
+                    "out of memory; fewer columns or groups, diagonal covariances, a smaller --memory-limit or fewer "
+                    "--threads may help",
+                    failed_run);
   } catch (const std::exception& failure) {
     return complain("shoal", failure.what(), failed_run);
   }

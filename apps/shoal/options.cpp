@@ -125,7 +125,8 @@ void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>
 }
 
 void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, const std::string& shown_default) {
-  add_choice(app, "--scalar", scalar, scalar_choices(), "Scalar to compute in", shown_default);
+  add_choice(app, "--scalar", scalar, scalar_choices(), "Scalar of the arithmetic and of rows that are written",
+             shown_default);
 }
 
 void add_data_options(CLI::App& app, data_options& options, bool weights) {
@@ -134,7 +135,7 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
   add_option(app, "--columns", "LIST", "Columns to use, in this order: names, numbers from 0, or ranges 2..5", "",
              [&options](const std::string& text) { options.columns = parse_names("--columns", text); });
   add_file(app, "--label-column", options.label_column, "NAME",
-           "Column (name or number) that is left out of the features and compared with the result");
+           "Column (name or number) that is left out of the features; results are compared with it");
   if (weights)
     add_file(app, "--weights", options.weights, "FILE", "One weight of at least 0 for each row: .npy or text");
   add_scalar_option(app, options.scalar, "float64 unless the file is float32");

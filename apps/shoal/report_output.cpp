@@ -44,10 +44,11 @@ template drawn_rows draw_for_report<double>(const data_set<double>&, const std::
 std::vector<report::fact> option_facts(const json& answer) {
   std::vector<report::fact> facts;
   for (const char* const key :
-       {"lattice",   "toroidal",       "metric",     "neighborhood", "cutoff",      "radius",         "decay",
-        "training",  "rate",           "rate_decay", "init",         "epochs",      "max_iterations", "tolerance",
-        "stop_rule", "regularization", "restarts",   "seed",         "standardize", "weights_file",   "device",
-        "precision", "threads",        "scalar",     "hardware"}) {
+       {"lattice",        "toroidal",     "metric",      "neighborhood",   "cutoff",    "radius",
+        "decay",          "training",     "rate",        "rate_decay",     "algorithm", "async_em_2013",
+        "acceleration",   "chunk_rows",   "superchunks", "threshold",      "init",      "epochs",
+        "max_iterations", "tolerance",    "stop_rule",   "regularization", "restarts",  "seed",
+        "standardize",    "weights_file", "device",      "precision",      "threads",   "scalar"}) {
     if (!answer.contains(key)) continue;
     const json& value = answer[key];
     std::string name = key;

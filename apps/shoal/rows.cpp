@@ -72,9 +72,11 @@ data_set<Scalar> open_data_for(const expected_columns& expected, const data_opti
   set.features = open_features<Scalar>(data, columns, run);
   const std::vector<std::string>& names = set.features.column_names;
   if (!expected.names.empty() && !names.empty() && names != expected.names) {
-    throw bad_data(fmt::format("{}: the columns are {}, and the model {} is of {}; choose them with --columns",
-                               shown(data.path), fmt::join(names, ", "), expected.model,
-                               fmt::join(expected.names, ", ")));
+    throw bad_data(fmt::format("{}: the columns are {}, and the model {} is of {}; {}", shown(data.path),
+                               fmt::join(names, ", "), expected.model, fmt::join(expected.names, ", "),
+                               data.columns.empty() && data.path != "-"
+                                   ? "the header must hold the model's names"
+                                   : "give --columns the model's names, in its order"));
   }
   if (set.rows().columns() != expected.count) {
     throw bad_data(fmt::format("{}: {} columns, and the model {} is of {}; choose them with --columns",

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/som/schedule.hpp>
+
 namespace shoal::app {
 
 const choices<som::lattice>& lattice_choices() {
@@ -201,7 +203,8 @@ json describe_fit(const som_options& options, const som::options& library, const
   object["metric"] = word_for(metric_choices(), library.metric);
   object["neighborhood"] = word_for(neighborhood_choices(), library.neighborhood);
   if (library.cutoff > 0) object["cutoff"] = library.cutoff;
-  if (library.radius) object["radius"] = {library.radius->first, library.radius->last};
+  const som::range radius = som::radius_range(library);
+  object["radius"] = {radius.first, radius.last};
   object["decay"] = word_for(decay_choices(), library.radius_decay);
   object["training"] = word_for(training_choices(), library.training);
   if (library.training == som::training::online) {

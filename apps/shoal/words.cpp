@@ -208,10 +208,6 @@ std::string grouped(std::uint64_t number) {
   return text;
 }
 
-std::string counted(std::uint64_t number, std::string_view noun) {
-  return fmt::format("{} {}{}", grouped(number), noun, number == 1 ? "" : "s");
-}
-
 std::string bytes_text(double bytes) {
   const char* const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB"};
   std::size_t unit = 0;

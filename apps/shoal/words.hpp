@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "report/text.hpp"
+
 namespace shoal::app {
 
 /// A whole number in decimal ("272", "1e6"). Throws bad_argument that begins with `option` when `text` is anything
@@ -40,8 +42,7 @@ std::string printable_lines(std::string_view text);
 /// "1,234,567", for people.
 std::string grouped(std::uint64_t number);
 
-/// "1 row", "1,234,567 rows", for people.
-std::string counted(std::uint64_t number, std::string_view noun);
+using report::counted;
 
 /// "64.0 MiB", for people.
 std::string bytes_text(double bytes);

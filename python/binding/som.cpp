@@ -245,8 +245,7 @@ void bind_som(nb::module_& module) {
             const auto on = som::make_backend<Scalar>(options.device, {context, &source, weights});
             started_from = som::update(*on, map, options, nullptr);
             // Of the same rows, which are there and checked already.
-            quality = on->score(map);
-            if (units_at != nullptr) on->predict(map, units_at);
+            quality = on->score(map, units_at);
           });
         });
         nb::dict made;

@@ -87,17 +87,18 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         How often the model moves during a pass over the rows, which is one iteration. 'batch' moves it once.
         'incremental' (Neal & Hinton 1998) moves it after every superchunk of rows, with what those rows contributed
         before taken out; the same bits for any number of threads. 'asynchronous' does the same by threads that do not
-        wait for each other, and is repeatable in distribution only. 'stepwise' (Cappe & Moulines 2009) takes decaying
-        steps, and approaches a maximum without reaching it. Of all but 'batch', ``lower_bounds_`` are of the rows under
-        the models that they met.
+        wait for each other: with several of them repeatable in distribution only, on GPUs, where the order is fixed,
+        to the bit. 'stepwise' (Cappe & Moulines 2009) takes decaying steps, and approaches a maximum without reaching
+        it. Of all but 'batch', ``lower_bounds_`` are of the rows under the models that they met.
     acceleration : {'squarem'} or None, default=None
         'squarem' (Varadhan & Roland 2008) extrapolates the models of 'batch', and drops one that explains the rows
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
         Rows of a chunk, of which the algorithms beside 'batch' keep or sum the statistics; None chooses by the shape of
-        the data.
+        the data. On GPUs a multiple of 4096, unless each GPU's rows are one chunk.
     superchunks : int or None, default=None
-        Times that the model of those algorithms moves in a pass; None is 32, fewer for few rows.
+        Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;
+        on GPUs 2 to 32 by the size of the data, and 16 for 'stepwise'.
     threshold : float, default=0.0
         'asynchronous' leaves out chunks whose responsibilities moved by no more than this for each unit of weight.
     async_em_2013 : bool, default=False
@@ -621,7 +622,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Returns
         -------
         X : ndarray of shape (n_samples, n_features)
-            Rows, ordered by component.
+            Rows, ordered by component as in scikit-learn. With the same seed a longer sample holds the rows of a shorter
+            one.
         y : ndarray of shape (n_samples,), int32
             Their components.
         """

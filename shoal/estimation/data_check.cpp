@@ -1,5 +1,6 @@
 #include <shoal/estimation/data_check.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
@@ -88,11 +89,16 @@ template data_summary check_data(const fold_context&, const row_source<float>&, 
 template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
 
 template <class Scalar>
-void check_span(const data_summary& summary) {
+void check_span(const data_summary& summary, std::span<const double> beside) {
   constexpr bool narrow = sizeof(Scalar) == 4;
   constexpr double widest = narrow ? 1e17 : 1e150;
   for (std::size_t j = 0; j < summary.columns; ++j) {
-    const double span = summary.maximum[j] - summary.minimum[j];
+    double least = summary.minimum[j], greatest = summary.maximum[j];
+    for (std::size_t at = j; at < beside.size(); at += summary.columns) {
+      least = std::min(least, beside[at]);
+      greatest = std::max(greatest, beside[at]);
+    }
+    const double span = greatest - least;
     if (span <= widest) continue;
     throw bad_data(
         fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "
@@ -101,8 +107,8 @@ void check_span(const data_summary& summary) {
   }
 }
 
-template void check_span<float>(const data_summary&);
-template void check_span<double>(const data_summary&);
+template void check_span<float>(const data_summary&, std::span<const double>);
+template void check_span<double>(const data_summary&, std::span<const double>);
 
 namespace {
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include <shoal/execution/fold.hpp>
@@ -44,11 +45,12 @@ template <class Scalar>
 data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights);
 
 /// Throws bad_data naming the first column whose values lie so far apart that squares of their differences, or sums of
-/// a block of these, leave the range of Scalar, the type that a family computes them in.
+/// a block of these, leave the range of Scalar, the type that a family computes them in. `beside` are points that the
+/// rows are measured from, [points][columns].
 template <class Scalar>
-void check_span(const data_summary& summary);
-extern template void check_span<float>(const data_summary&);
-extern template void check_span<double>(const data_summary&);
+void check_span(const data_summary& summary, std::span<const double> beside = {});
+extern template void check_span<float>(const data_summary&, std::span<const double>);
+extern template void check_span<double>(const data_summary&, std::span<const double>);
 
 /// Rows with their weights brought near one by a power of two, so that products of a tiny or a huge weight stay in the
 /// range of the scalar. Owns the wrapper that scales; the sources stay the caller's.

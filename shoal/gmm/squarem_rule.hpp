@@ -22,7 +22,7 @@ struct squarem_course {
   /// times as much as the one before it. ρ must be 5/6 or more, and gains must be at most 1.1 ρ times those before:
   /// they are more where a model gets away from a saddle, and leaps from there end nowhere. After a leap that was kept,
   /// ρ ≥ 1/3 is enough. Of 685 starts by k-means++ and k-means from mixtures of unit Gaussians none needed more passes
-  /// than batch; with ρ ≥ 5/6 alone 13 did, by up to 2. From random rows 4 of 567 did, by up to 46: there a leap to a
+  /// than batch; with ρ ≥ 5/6 alone 13 did, by up to 2. From random rows 4 of 567 did, by up to 64: there a leap to a
   /// better model may lead past another saddle.
   static constexpr double least_ratio = 6;
   static constexpr double least_trusted_ratio = 1.5;

@@ -80,7 +80,9 @@ double predict_rows(const model& model, const row_source<Scalar>& rows, std::int
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_threads(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  return make_backend<Scalar>(device, {context, &rows, weights})->predict(model, labels).inertia;
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
+  check_span<double>(on->summary(), model.centroids);
+  return on->predict(model, labels).inertia;
 }
 
 }  // namespace
@@ -93,9 +95,10 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
     throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
                                options.clusters));
   }
-  check_span<double>(summary);  // distances are summed in float64, whatever the rows are
   const bool given = options.init == seeding::centroids;
   if (given) check_centroids(options, summary.columns);
+  // Distances are summed in float64, whatever the rows are.
+  check_span<double>(summary, given ? std::span<const double>(options.centroids) : std::span<const double>());
 
   const double variance = mean_variance(summary);
   const std::unique_ptr<clustering_stepper> steps = on.fit(options);

@@ -84,6 +84,8 @@ fit_result fit(matrix_view<const double> rows, const options& options);
 
 /// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖². On CUDA
 /// devices `labels` may point to memory of the host or of any CUDA device; it has been written when predict() returns.
+/// Throws bad_argument, bad_data (not finite, no rows, a column of rows and centroids that spans more than squares in
+/// float64 can hold), interrupted.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
                std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
                const device_choice& device = {});
@@ -102,8 +104,8 @@ void distances(const model& model, const row_source<double>& rows, double* dista
 /// One step of k-means on rows that come in batches (Sculley 2010, a batch at a time): each centroid becomes the
 /// weighted mean of all the rows that it was ever given. `seen` is [clusters], the weight given to each so far, and
 /// grows by that of `rows`; labels[rows] takes the nearest of the centroids that came, unless it is null. Returns the
-/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and bad_data
-/// as fit() does for a column that spans too much, and leaves the model and `seen` as they were when it does.
+/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and
+/// leaves the model and `seen` as they were when it does.
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
               const control& control = {}, const device_choice& device = {});

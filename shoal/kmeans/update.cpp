@@ -35,7 +35,7 @@ double update_rows(model& model, std::vector<double>& seen, const row_source<Sca
   const std::unique_ptr<executor> workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
   const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
-  check_span<double>(on->summary());
+  check_span<double>(on->summary(), model.centroids);
   const statistics batch = on->predict(model, labels);
   for (std::size_t k = 0; k < model.clusters; ++k) {
     if (!(batch.weights[k] > 0)) continue;

@@ -35,7 +35,7 @@ class host_backend final : public backend<Scalar> {
     return measure(model, units, false).quantization_error;
   }
 
-  quality score(const model& model) override { return measure(model, nullptr, true); }
+  quality score(const model& model, std::int32_t* units) override { return measure(model, units, true); }
 
   void distances(const model& model, Scalar* distances) override {
     distances_on_host(context_, *scaled_.data().rows, model, distances);

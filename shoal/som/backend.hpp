@@ -24,7 +24,8 @@ class backend {
   /// The best-matching unit of each row in units[rows], unless that is null. Returns the quantization error. The model
   /// must be valid and have the rows' columns.
   virtual double predict(const model& model, std::int32_t* units) = 0;
-  virtual quality score(const model& model) = 0;
+  /// How well the map stands for the rows; `units` and the model are as for predict().
+  virtual quality score(const model& model, std::int32_t* units = nullptr) = 0;
   /// As distances() of som.hpp; the model must be as for predict().
   virtual void distances(const model& model, Scalar* distances) = 0;
   /// As update() of som.hpp; the model must be as for predict(), and the options have been checked.

@@ -71,6 +71,7 @@ auto with_backend(const model& model, const row_source<Scalar>& rows, std::size_
   const std::unique_ptr<executor> workers = make_threads(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
   const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
+  check_span<double>(on->summary(), model.codebook);
   return what(*on);
 }
 
@@ -95,8 +96,10 @@ template <class Scalar>
 fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
   const auto start = std::chrono::steady_clock::now();
   const data_summary& summary = on.summary();
-  check_span<double>(summary);  // distances are summed in float64, whatever the rows are
-  if (options.init == initialization::codebook) check_codebook(options, summary.columns);
+  const bool given = options.init == initialization::codebook;
+  if (given) check_codebook(options, summary.columns);
+  // Distances are summed in float64, whatever the rows are.
+  check_span<double>(summary, given ? std::span<const double>(options.codebook) : std::span<const double>());
 
   const std::unique_ptr<map_stepper> steps = on.fit(options);
   loop_options loop;

@@ -141,6 +141,8 @@ fit_result fit(matrix_view<const double> rows, const options& options);
 
 /// The best-matching unit of each row (lowest index on a tie), as units[rows]. Returns the quantization error. On CUDA
 /// devices `units` may point to memory of the host or of any CUDA device; it has been written when predict() returns.
+/// Throws bad_argument, bad_data (not finite, no rows, a column of rows and units that spans more than 1e150),
+/// interrupted.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* units, std::size_t threads = 0,
                std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
                const device_choice& device = {});

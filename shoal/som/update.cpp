@@ -27,7 +27,7 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
 
 template <class Scalar>
 double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units) {
-  check_span<double>(on.summary());
+  check_span<double>(on.summary(), model.codebook);
   return on.update(model, options, units);
 }
 template double update(backend<float>&, model&, const update_options&, std::int32_t*);

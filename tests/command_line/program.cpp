@@ -29,10 +29,14 @@ fs::path new_file() {
 
 }  // namespace
 
-process::process(const std::vector<std::string>& words, const spawn_options& options)
-    : out_(new_file()), err_(new_file()) {
+words operator+(words first, const words& second) {
+  first.insert(first.end(), second.begin(), second.end());
+  return first;
+}
+
+process::process(const words& command, const spawn_options& options) : out_(new_file()), err_(new_file()) {
   std::vector<std::string> arguments = {SHOAL_PROGRAM};
-  arguments.insert(arguments.end(), words.begin(), words.end());
+  arguments.insert(arguments.end(), command.begin(), command.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
@@ -95,9 +99,7 @@ outcome process::wait() {
   return result;
 }
 
-outcome run(const std::vector<std::string>& words, const spawn_options& options) {
-  return process(words, options).wait();
-}
+outcome run(const words& command, const spawn_options& options) { return process(command, options).wait(); }
 
 scratch_folder::scratch_folder() {
   std::string name = (fs::temp_directory_path() / "shoal-test-XXXXXX").string();

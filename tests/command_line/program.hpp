@@ -14,6 +14,10 @@ namespace shoal_test {
 
 namespace fs = std::filesystem;
 
+/// What is typed after the program's name.
+using words = std::vector<std::string>;
+words operator+(words first, const words& second);
+
 /// How a run ended and what it wrote.
 struct outcome {
   int status = -1;  ///< exit status, or −1 when a signal ended it
@@ -32,7 +36,7 @@ struct spawn_options {
 /// A program that is running.
 class process {
  public:
-  process(const std::vector<std::string>& words, const spawn_options& options = {});
+  process(const words& command, const spawn_options& options = {});
   ~process();
   process(const process&) = delete;
   process& operator=(const process&) = delete;
@@ -52,7 +56,7 @@ class process {
 };
 
 /// Runs to the end.
-outcome run(const std::vector<std::string>& words, const spawn_options& options = {});
+outcome run(const words& command, const spawn_options& options = {});
 
 /// A folder of the test's own that goes with it.
 class scratch_folder {

@@ -11,12 +11,6 @@ namespace {
 
 using namespace shoal_test;
 using nlohmann::json;
-using words = std::vector<std::string>;
-
-words operator+(words first, const words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 
 class algorithms : public testing::Test {
  protected:
@@ -75,6 +69,22 @@ TEST_F(algorithms, need_fewer_iterations_than_batch_to_its_end) {
     EXPECT_LT(object["iterations"].get<double>(), 0.75 * batch["iterations"].get<double>()) << other[1];
     EXPECT_NEAR(object["mean_log_likelihood"].get<double>(), batch["mean_log_likelihood"].get<double>(), 1e-4);
   }
+}
+
+TEST_F(algorithms, leave_their_options_in_the_model_and_in_the_report) {
+  const json object = run_json(fit + words{"--algorithm", "asynchronous", "--chunk-rows", "600", "--superchunks", "5",
+                                           "--threshold", "0.25", "--max-iterations", "2", "--output",
+                                           folder / "m.json", "--report", folder / "r.html"});
+  EXPECT_EQ(object["chunk_rows"], 600);
+  EXPECT_EQ(object["superchunks"], 5);
+  EXPECT_EQ(object["threshold"], 0.25);
+  EXPECT_EQ(json::parse(read_file(folder / "m.json"))["provenance"]["superchunks"], 5);
+  const std::string page = read_file(folder / "r.html");
+  for (const char* fact : {"asynchronous", "chunk rows", "superchunks", "threshold"}) {
+    EXPECT_NE(page.find(fact), std::string::npos) << fact;
+  }
+  EXPECT_EQ(run_json(fit + words{"--async-em-2013", "--max-iterations", "1"})["async_em_2013"], true);
+  EXPECT_FALSE(run_json(fit + words{"--max-iterations", "1"}).contains("superchunks"));
 }
 
 TEST_F(algorithms, give_the_same_bytes_for_any_threads_and_memory) {

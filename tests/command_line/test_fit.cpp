@@ -13,12 +13,6 @@ namespace {
 
 using namespace shoal_test;
 using nlohmann::json;
-using words = std::vector<std::string>;
-
-words operator+(words first, const words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 
 json run_json(const words& command) {
   const outcome result = run(command + words{"--json"});

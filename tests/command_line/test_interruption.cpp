@@ -14,12 +14,6 @@ namespace {
 
 using namespace shoal_test;
 using nlohmann::json;
-using words = std::vector<std::string>;
-
-words operator+(words first, const words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 
 struct family {
   std::string name;

@@ -13,12 +13,6 @@ namespace {
 
 using namespace shoal_test;
 using nlohmann::json;
-using words = std::vector<std::string>;
-
-words operator+(words first, const words& second) {
-  first.insert(first.end(), second.begin(), second.end());
-  return first;
-}
 
 json run_json(const words& command) {
   const outcome result = run(command + words{"--json"});
@@ -74,6 +68,8 @@ TEST_F(maps, from_fit_to_score) {
 
   const json model = json::parse(read_file(folder / "map.json"));
   EXPECT_EQ(model["format"], "shoal/som");
+  EXPECT_EQ(model["provenance"]["radius"], (std::vector<double>{2, 1})) << "also where it was not asked for";
+  EXPECT_NE(read_file(folder / "map.html").find("radius"), std::string::npos);
   EXPECT_EQ(model["version"], 1);
   EXPECT_EQ(model["width"], 6);
   EXPECT_EQ(model["height"], 4);

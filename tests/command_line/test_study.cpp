@@ -13,9 +13,8 @@ namespace {
 using namespace shoal_test;
 using nlohmann::json;
 
-json study(std::vector<std::string> words) {
-  words.insert(words.begin(), {"gmm", "study", "--quick", "--json", "--device", "cpu"});
-  const outcome result = run(words);
+json study(const words& options) {
+  const outcome result = run(words{"gmm", "study", "--quick", "--json", "--device", "cpu"} + options);
   EXPECT_EQ(result.status, 0) << result.err;
   return json::parse(result.out);
 }

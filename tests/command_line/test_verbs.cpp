@@ -27,8 +27,8 @@ std::string three_groups() {
   return text;
 }
 
-json run_json(const std::vector<std::string>& words, const spawn_options& options = {}) {
-  const outcome result = run(words, options);
+json run_json(const words& command, const spawn_options& options = {}) {
+  const outcome result = run(command, options);
   EXPECT_EQ(result.status, 0) << result.err;
   EXPECT_EQ(result.out.find('\n'), result.out.size() - 1) << "one object, one line: " << result.out;
   return json::parse(result.out);

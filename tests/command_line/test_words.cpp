@@ -94,9 +94,6 @@ TEST(words, for_people) {
   EXPECT_EQ(grouped(7), "7");
   EXPECT_EQ(grouped(1234), "1,234");
   EXPECT_EQ(grouped(123456789), "123,456,789");
-  EXPECT_EQ(counted(1, "row"), "1 row");
-  EXPECT_EQ(counted(0, "row"), "0 rows");
-  EXPECT_EQ(counted(1234, "row"), "1,234 rows");
   EXPECT_EQ(bytes_text(512), "512 bytes");
   EXPECT_EQ(bytes_text(64 << 20), "64.0 MiB");
   EXPECT_EQ(duration_text(0.25), "250 ms");

@@ -155,6 +155,10 @@ TEST_F(wrong_use, broken_files) {
   refuse({"gmm", "score", "./broken.json", "ROWS"}, 1, "broken.json");
   write_file(folder / "newer.json", "{\"format\":\"shoal/gmm\",\"version\":99}");
   refuse({"gmm", "predict", "./newer.json", "ROWS", "--output", "./p.npy"}, 1, "version");
+  write_file(folder / "renamed.csv", "x,b\n1,2\n4,5\n");
+  refuse({"gmm", "score", "MODEL", "./renamed.csv"}, 1, "the header must hold the model's names");
+  refuse({"gmm", "score", "MODEL", "ROWS", "--columns", "b,a"}, 1, "give --columns the model's names, in its order");
+  refuse({"gmm", "study", "--parts", "data", "--data-folder", "./nothere"}, 1, "--data-folder: the folder");
   write_file(folder / "three.csv", "1,2,3\n4,5,6\n");
   refuse({"gmm", "score", "MODEL", "./three.csv"}, 1, "3 columns");
 }

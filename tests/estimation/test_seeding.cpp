@@ -12,13 +12,14 @@
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/executor.hpp>
 
+#include "../copying_source.hpp"
 #include "../kmeans/kmeans_reference.hpp"
 #include "../random/statistics.hpp"
 
 namespace {
 
+using copied_rows::copying_source;
 using kmeans_reference::clouds;
-using kmeans_reference::copying_source;
 using kmeans_reference::table;
 
 enum class method { random_rows, plus_plus, parallel };

@@ -1,5 +1,4 @@
 // Folding: every row once, the same bits for any number of threads and any memory limit, prompt stops, whole errors.
-#include <atomic>
 #include <cmath>
 #include <vector>
 
@@ -7,28 +6,11 @@
 
 #include <shoal/execution/fold.hpp>
 
+#include "../copying_source.hpp"
+
 namespace {
 
-// Copies every piece, as a file source would, so that the memory limit matters.
-class copying_source final : public shoal::row_source<float> {
- public:
-  explicit copying_source(shoal::matrix_view<const float> rows) : rows_(rows) {}
-  std::size_t rows() const override { return rows_.rows(); }
-  std::size_t columns() const override { return rows_.columns(); }
-  shoal::matrix_view<const float> read(std::size_t first, std::size_t count,
-                                       shoal::aligned_buffer<float>& buffer) const override {
-    buffer.grow(count * columns());
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < columns(); ++j) buffer[i * columns() + j] = rows_(first + i, j);
-    largest_read = std::max<std::size_t>(largest_read, count);
-    return {buffer.data(), count, columns()};
-  }
-  bool resident() const override { return false; }
-  mutable std::atomic<std::size_t> largest_read{0};
-
- private:
-  shoal::matrix_view<const float> rows_;
-};
+using copying_source = copied_rows::copying_source<float>;
 
 struct sum_value {
   double sum = 0;

@@ -9,13 +9,13 @@
 
 #include <shoal/gmm/gmm.hpp>
 
-#include "copying_source.hpp"
+#include "../copying_source.hpp"
 #include "fit_data.hpp"
 
 namespace algorithm_data {
 
 namespace gmm = shoal::gmm;
-using fit_data::copying_source;
+using copied_rows::copying_source;
 
 /// A fit of `components` that takes exactly `passes` from distinct rows, on two threads, without regularisation.
 inline gmm::options options_for(gmm::algorithm algorithm, std::size_t components, std::size_t passes,

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "copying_source.hpp"
+#include "../copying_source.hpp"
 #include "fit_data.hpp"
 
 namespace {
@@ -246,7 +246,7 @@ TEST(FitKnown, Float32SurvivesALargeOffset) {
 TYPED_TEST(Fit, SameBitsForAnyThreadsAndAnyMemoryLimit) {
   const auto rows = as<TypeParam>(clusters(70001, 3, 4, 3));
   const shoal::view_source<TypeParam> resident({rows.data(), rows.size() / 3, 3});
-  const copying_source<TypeParam> streamed(rows, 3);
+  const copied_rows::copying_source<TypeParam> streamed(rows, 3);
   for (const auto type : all_types()) {
     for (const auto init :
          {initialization::kmeans, initialization::parallel, initialization::random_responsibilities}) {

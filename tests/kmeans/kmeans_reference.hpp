@@ -164,26 +164,6 @@ std::vector<double> spread_rows(shoal::matrix_view<const Scalar> rows, std::size
   return centroids;
 }
 
-/// Copies every piece, as a file would, so that a memory limit matters.
-template <class Scalar>
-class copying_source final : public shoal::row_source<Scalar> {
- public:
-  explicit copying_source(shoal::matrix_view<const Scalar> rows) : rows_(rows) {}
-  std::size_t rows() const override { return rows_.rows(); }
-  std::size_t columns() const override { return rows_.columns(); }
-  shoal::matrix_view<const Scalar> read(std::size_t first, std::size_t count,
-                                        shoal::aligned_buffer<Scalar>& buffer) const override {
-    buffer.grow(count * columns());
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t j = 0; j < columns(); ++j) buffer[i * columns() + j] = rows_(first + i, j);
-    return {buffer.data(), count, columns()};
-  }
-  bool resident() const override { return false; }
-
- private:
-  shoal::matrix_view<const Scalar> rows_;
-};
-
 /// The same rows with a gap of not-a-numbers after each.
 template <class Scalar>
 std::vector<Scalar> strided(shoal::matrix_view<const Scalar> rows, std::size_t stride) {

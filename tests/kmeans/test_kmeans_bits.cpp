@@ -21,13 +21,14 @@
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 
+#include "../copying_source.hpp"
 #include "kmeans_reference.hpp"
 
 namespace {
 
 namespace kmeans = shoal::kmeans;
+using copied_rows::copying_source;
 using kmeans_reference::clouds;
-using kmeans_reference::copying_source;
 using kmeans_reference::spread_rows;
 using kmeans_reference::table;
 
@@ -256,6 +257,17 @@ TEST(KmeansDegenerate, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
   std::vector<double> seen(2, 0.0);
   expect_refusal([&] { kmeans::update(model, seen, shoal::view_source<double>(data.view()), nullptr); });
   EXPECT_EQ(model.centroids, (std::vector<double>{1, 2, 3, 4}));
+  std::vector<std::int32_t> labels(data.rows);
+  expect_refusal([&] { kmeans::predict(model, shoal::view_source<double>(data.view()), labels.data()); });
+
+  // Rows that lie near each other, and far from the centroids.
+  const table<double> far{2, 2, {1, 1e308, 2, 1e308}};
+  expect_refusal([&] { kmeans::predict(model, shoal::view_source<double>(far.view()), labels.data()); });
+  expect_refusal([&] { kmeans::update(model, seen, shoal::view_source<double>(far.view()), nullptr); });
+  kmeans::options from_far = options;
+  from_far.init = kmeans::seeding::centroids;
+  from_far.centroids = model.centroids;
+  expect_refusal([&] { kmeans::fit(far.view(), from_far); });
 
   // The widest that is not refused.
   for (double& value : data.values) value = std::clamp(value, -0.5e150, 0.5e150);

@@ -67,6 +67,9 @@ TEST(text, writes_numbers_for_people) {
   EXPECT_EQ(count(999), "999");
   EXPECT_EQ(count(1000), "1,000");
   EXPECT_EQ(count(1234567890), "1,234,567,890");
+  EXPECT_EQ(counted(1, "row"), "1 row");
+  EXPECT_EQ(counted(0, "row"), "0 rows");
+  EXPECT_EQ(counted(1234, "row"), "1,234 rows");
   EXPECT_EQ(number(-1.5), "−1.5");
   EXPECT_EQ(number(0), "0");
   EXPECT_EQ(number(-0.0), "0");

@@ -16,6 +16,11 @@ namespace som_reference {
 
 namespace som = shoal::som;
 
+inline constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
+                                          som::metric::chebyshev};
+inline constexpr som::neighborhood neighborhoods[] = {som::neighborhood::gaussian, som::neighborhood::bubble,
+                                                      som::neighborhood::mexican_hat, som::neighborhood::triangle};
+
 /// Uniform numbers in (0, 1) that need no library: a linear congruential generator (Knuth's MMIX constants).
 class uniform {
  public:

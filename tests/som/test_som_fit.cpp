@@ -9,8 +9,10 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/som/backend.hpp>
 #include <shoal/som/som.hpp>
 
+#include "../copying_source.hpp"
 #include "som_reference.hpp"
 
 namespace {
@@ -18,35 +20,11 @@ namespace {
 namespace som = shoal::som;
 using som_reference::apart;
 using som_reference::clouds;
+using som_reference::metrics;
+using som_reference::neighborhoods;
 using som_reference::options_from;
 using som_reference::random_map;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
-constexpr som::neighborhood neighborhoods[] = {som::neighborhood::gaussian, som::neighborhood::bubble,
-                                               som::neighborhood::mexican_hat, som::neighborhood::triangle};
-
-// A source whose rows do not lie in memory as they are.
-template <class Scalar>
-class copied_source final : public shoal::row_source<Scalar> {
- public:
-  explicit copied_source(shoal::matrix_view<const Scalar> rows) : rows_(rows) {}
-  std::size_t rows() const override { return rows_.rows(); }
-  std::size_t columns() const override { return rows_.columns(); }
-  shoal::matrix_view<const Scalar> read(std::size_t first, std::size_t count,
-                                        shoal::aligned_buffer<Scalar>& buffer) const override {
-    buffer.grow(count * columns());
-    for (std::size_t i = 0; i < count; ++i) {
-      for (std::size_t j = 0; j < columns(); ++j) buffer[i * columns() + j] = rows_(first + i, j);
-    }
-    return {buffer.data(), count, columns()};
-  }
-  bool resident() const override { return false; }
-
- private:
-  shoal::matrix_view<const Scalar> rows_;
-};
 
 template <class Scalar>
 som::fit_result fit(const table<Scalar>& rows, const som::options& options, const std::vector<Scalar>& weights = {}) {
@@ -257,7 +235,8 @@ TYPED_TEST(SomFit, ThreadsStridesAndMemoryLimitsLeaveNoTrace) {
         options.threads = 1;
         const som::fit_result expected = fit(rows, options, weights);
         const shoal::view_source<TypeParam> weight_source({weights.data(), weights.size(), 1});
-        const copied_source<TypeParam> copied(rows.view()), copied_weights({weights.data(), weights.size(), 1});
+        const copied_rows::copying_source<TypeParam> copied(rows.view()),
+            copied_weights({weights.data(), weights.size(), 1});
         for (const std::size_t threads : {2, 3, 5}) {
           options.threads = threads;
           options.memory_limit = 0;
@@ -426,6 +405,18 @@ TYPED_TEST(SomFit, DegenerateData) {
   EXPECT_EQ(alone.quality.hits[0], 9);
 }
 
+TYPED_TEST(SomFit, OneSearchGivesQualityAndUnits) {
+  const som::model map = random_map(5, 4, 3, som::lattice::hexagonal, false);
+  const table<TypeParam> rows = clouds<TypeParam>(700, 3);
+  const shoal::view_source<TypeParam> source(rows.view());
+  const auto workers = shoal::make_sequential();
+  const auto on = som::make_backend<TypeParam>({}, {{workers.get(), 0, {}}, &source, nullptr});
+  std::vector<std::int32_t> expected(rows.rows, -1), units(rows.rows, -2);
+  EXPECT_EQ(on->score(map, units.data()).quantization_error, on->predict(map, expected.data()));
+  EXPECT_EQ(units, expected);
+  EXPECT_EQ(on->score(map).topographic_error, on->score(map, units.data()).topographic_error);
+}
+
 TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
   table<double> data{50, 2, {}};
   for (int i = 0; i < 50; ++i) data.values.insert(data.values.end(), {1.0 * i, i % 2 == 0 ? 1e308 : -1e308});
@@ -439,6 +430,13 @@ TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
     } catch (const shoal::bad_data& refusal) {
       EXPECT_EQ(std::string(refusal.what()).find("column 1 spans"), 0) << refusal.what();
     }
+  }
+  const som::model map = random_map(2, 2, 2, som::lattice::rectangular, false);
+  const table<double> far{2, 2, {1, 1e308, 2, 1e308}};
+  for (const table<double>& rows : {data, far}) {
+    const shoal::view_source<double> source(rows.view());
+    EXPECT_THROW(som::predict(map, source, nullptr), shoal::bad_data);
+    EXPECT_THROW(som::score(map, source), shoal::bad_data);
   }
 }
 

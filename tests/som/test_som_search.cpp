@@ -18,10 +18,8 @@ namespace {
 
 namespace som = shoal::som;
 using som_reference::clouds;
+using som_reference::metrics;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
 
 template <class Scalar>
 som_reference::matched find(const som::model& map, shoal::matrix_view<const Scalar> rows) {

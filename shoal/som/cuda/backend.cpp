@@ -35,7 +35,9 @@ class cuda_backend final : public backend<Scalar> {
     return predict_on_device(data_->rows(), summary(), model, units);
   }
 
-  quality score(const model& model) override { return score_on_device(data_->rows(), summary(), model); }
+  quality score(const model& model, std::int32_t* units) override {
+    return score_on_device(data_->rows(), summary(), model, units);
+  }
 
   void distances(const model& model, Scalar* distances) override {
     distances_on_device(data_->rows(), model, distances);

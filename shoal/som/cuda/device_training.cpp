@@ -226,14 +226,16 @@ template double update_on_device(cuda::device_rows<double>&, const data_summary&
                                  std::int32_t*);
 
 template <class Scalar>
-quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model) {
+quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model,
+                        std::int32_t* units) {
   device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
   map.upload(model.codebook);
-  map.enqueue(pass::topology);
-  return quality_of(map.read_statistics(), model.units(), model.columns, rows.data().weight_scale,
-                    summary.total_weight);
+  map.enqueue(pass::topology, copying_to<Scalar>(units));
+  const std::vector<double> statistics = map.read_statistics();
+  rows.group().synchronize();
+  return quality_of(statistics, model.units(), model.columns, rows.data().weight_scale, summary.total_weight);
 }
-template quality score_on_device(cuda::device_rows<float>&, const data_summary&, const model&);
-template quality score_on_device(cuda::device_rows<double>&, const data_summary&, const model&);
+template quality score_on_device(cuda::device_rows<float>&, const data_summary&, const model&, std::int32_t*);
+template quality score_on_device(cuda::device_rows<double>&, const data_summary&, const model&, std::int32_t*);
 
 }  // namespace shoal::som

@@ -43,9 +43,11 @@ extern template double update_on_device(cuda::device_rows<float>&, const data_su
 extern template double update_on_device(cuda::device_rows<double>&, const data_summary&, model&, const update_options&,
                                         std::int32_t*);
 
+/// `units` is as for predict_on_device().
 template <class Scalar>
-quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model);
-extern template quality score_on_device(cuda::device_rows<float>&, const data_summary&, const model&);
-extern template quality score_on_device(cuda::device_rows<double>&, const data_summary&, const model&);
+quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& summary, const model& model,
+                        std::int32_t* units);
+extern template quality score_on_device(cuda::device_rows<float>&, const data_summary&, const model&, std::int32_t*);
+extern template quality score_on_device(cuda::device_rows<double>&, const data_summary&, const model&, std::int32_t*);
 
 }  // namespace shoal::som

@@ -17,12 +17,10 @@ namespace {
 namespace som = shoal::som;
 using som_reference::apart;
 using som_reference::clouds;
+using som_reference::metrics;
 using som_reference::options_from;
 using som_reference::random_map;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
 
 shoal::device_choice gpus(std::size_t count = 1, std::size_t memory = 0) {
   return {cuda_devices::first(count), memory};

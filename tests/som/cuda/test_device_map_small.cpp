@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/som/backend.hpp>
 #include <shoal/som/som.hpp>
 
 #include "../../cuda_devices.hpp"
@@ -16,12 +17,10 @@ namespace {
 namespace som = shoal::som;
 using som_reference::apart;
 using som_reference::clouds;
+using som_reference::metrics;
 using som_reference::options_from;
 using som_reference::random_map;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
 
 shoal::device_choice gpu(std::size_t memory = 0, shoal::precision precision = shoal::precision::float32) {
   shoal::device_choice choice{cuda_devices::first(1), memory};
@@ -53,6 +52,18 @@ TYPED_TEST(DeviceMapSmall, EverySearchFindsTheHostsUnits) {
                              clouds<TypeParam>(259, columns), gpu());
     }
   }
+}
+
+TYPED_TEST(DeviceMapSmall, OneSearchGivesQualityAndUnits) {
+  const som::model map = random_map(9, 8, 3, som::lattice::hexagonal, false);
+  const table<TypeParam> rows = clouds<TypeParam>(261, 3);
+  const shoal::view_source<TypeParam> source(rows.view());
+  const auto workers = shoal::make_sequential();
+  const auto on = som::make_backend<TypeParam>(gpu(), {{workers.get(), 0, {}}, &source, nullptr});
+  std::vector<std::int32_t> expected(rows.rows, -1), units(rows.rows, -2);
+  EXPECT_EQ(on->score(map, units.data()).quantization_error, on->predict(map, expected.data()));
+  EXPECT_EQ(units, expected);
+  EXPECT_EQ(on->score(map).topographic_error, on->score(map, units.data()).topographic_error);
 }
 
 TYPED_TEST(DeviceMapSmall, NearTiesOfEveryMetric) {

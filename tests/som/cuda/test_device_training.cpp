@@ -20,14 +20,11 @@ namespace {
 namespace som = shoal::som;
 using som_reference::apart;
 using som_reference::clouds;
+using som_reference::metrics;
+using som_reference::neighborhoods;
 using som_reference::options_from;
 using som_reference::random_map;
 using som_reference::table;
-
-constexpr som::metric metrics[] = {som::metric::euclidean, som::metric::taxicab, som::metric::cosine,
-                                   som::metric::chebyshev};
-constexpr som::neighborhood neighborhoods[] = {som::neighborhood::gaussian, som::neighborhood::bubble,
-                                               som::neighborhood::mexican_hat, som::neighborhood::triangle};
 
 shoal::device_choice gpus(std::size_t count, std::size_t memory = 0,
                           shoal::precision precision = shoal::precision::float32) {
