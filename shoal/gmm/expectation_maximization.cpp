@@ -52,13 +52,6 @@ std::vector<step_record> expectation_maximization<Scalar>::advance(std::size_t) 
   return {{sums.log_likelihood() / sums.total_weight(), 0.0, false}};
 }
 
-// One alone: the host waits for each in any case.
-template <class Scalar>
-std::vector<batch_iteration> expectation_maximization<Scalar>::iterate(const batch_limits&) {
-  const double objective = advance(1).front().objective;
-  return {{objective, model_}};
-}
-
 template <class Scalar>
 double expectation_maximization<Scalar>::score() {
   const parameters<Scalar> prepared = prepare<Scalar>(model_, context_.workers);

@@ -26,7 +26,6 @@ class expectation_maximization final : public batch_stepper {
   std::vector<step_record> advance(std::size_t most_steps) override;
   double score() override;
   void place(const model& model) override { model_ = model; }
-  std::vector<batch_iteration> iterate(const batch_limits& limits) override;
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 

@@ -12,9 +12,6 @@
 namespace shoal::gmm {
 namespace {
 
-// Iterations that are asked for together: a leap needs the models of two.
-constexpr std::size_t cycle = 2;
-
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
 bool all_weighted(const model& model) {
@@ -74,72 +71,50 @@ std::optional<model> squarem_fit::extrapolated() {
   return placed;
 }
 
-// Takes in iterations of batch that began at `from`, the first of them in the present phase. Only the last can have
-// reseeded a component.
-void squarem_fit::follow(model from, std::span<batch_iteration> iterations, bool reseeded,
-                         std::vector<step_record>& records) {
-  for (batch_iteration& iteration : iterations) {
-    (course_.phase == squarem_phase::base ? first_ : second_) = std::move(from);
-    const bool last = &iteration == &iterations.back();
-    const double gain = course_.follow(iteration.objective, !(last && reseeded) && all_weighted(iteration.model));
-    records.push_back({iteration.objective, gain, false});
-    from = std::move(iteration.model);
-  }
+// Takes in an iteration of batch that began at `from`, in the present phase.
+step_record squarem_fit::follow(model from, double reached, bool reseeded) {
+  (course_.phase == squarem_phase::base ? first_ : second_) = std::move(from);
+  return {reached, course_.follow(reached, !reseeded && all_weighted(batch_->current())), false};
 }
 
-std::vector<step_record> squarem_fit::go_on(std::size_t most) {
-  const model from = batch_->current();
+step_record squarem_fit::go_on() {
+  model from = batch_->current();
   const std::size_t reseeded = batch_->reseeded();
-  batch_limits limits;
-  limits.most = course_.phase == squarem_phase::base ? std::min(most, cycle) : 1;
-  limits.previous = course_.objective;
-  limits.tolerance = options_.tolerance;
-  std::vector<batch_iteration> done = batch_->iterate(limits);
-  std::vector<step_record> records;
-  follow(from, done, batch_->reseeded() != reseeded, records);
-  return records;
+  const double reached = batch_->advance(1).front().objective;
+  return follow(std::move(from), reached, batch_->reseeded() != reseeded);
 }
 
-// Tries an extrapolated model; no records when there is none to be evaluated, and then nothing has changed.
-std::vector<step_record> squarem_fit::leap(std::size_t most) {
+// Tries an extrapolated model; no record when there is none to be evaluated, and then nothing has changed.
+std::optional<step_record> squarem_fit::leap() {
   const model before = batch_->current();
   const std::size_t reseeded = batch_->reseeded();
   std::optional<model> tried;
-  std::vector<batch_iteration> done;
-  const auto go_back = [&] {
-    batch_->place(before);
-    course_.go_back();
-  };
+  double reached = 0;
   try {
     tried = extrapolated();
-    if (!tried) return {};
+    if (!tried) return std::nullopt;
     batch_->place(*tried);
-    batch_limits limits;
-    limits.most = std::min(most, cycle);
-    limits.least = course_.objective;
-    done = batch_->iterate(limits);
+    reached = batch_->advance(1).front().objective;
   } catch (const numerical_error&) {
-    go_back();
-    return {};
+    batch_->place(before);
+    course_.go_back();
+    return std::nullopt;
   } catch (...) {
     batch_->place(before);
     throw;
   }
-  if (!course_.judge(done.front().objective)) {
+  if (!course_.judge(reached)) {
     batch_->place(before);
-    return {{done.front().objective, unknown, false}};
+    return step_record{reached, unknown, false};
   }
-  std::vector<step_record> records;
-  follow(*std::move(tried), done, batch_->reseeded() != reseeded, records);
-  return records;
+  return follow(*std::move(tried), reached, batch_->reseeded() != reseeded);
 }
 
-std::vector<step_record> squarem_fit::advance(std::size_t most) {
+std::vector<step_record> squarem_fit::advance(std::size_t) {
   if (course_.phase == squarem_phase::leap) {
-    std::vector<step_record> records = leap(most);
-    if (!records.empty()) return records;
+    if (const std::optional<step_record> record = leap()) return {*record};
   }
-  return go_on(most);
+  return {go_on()};
 }
 
 std::vector<double> squarem_fit::save() const {

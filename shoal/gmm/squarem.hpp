@@ -41,9 +41,9 @@ class squarem_fit final : public mixture_stepper {
 
  private:
   void begin(double objective);
-  void follow(model from, std::span<batch_iteration> iterations, bool reseeded, std::vector<step_record>& records);
-  std::vector<step_record> go_on(std::size_t most);
-  std::vector<step_record> leap(std::size_t most);
+  step_record follow(model from, double reached, bool reseeded);
+  step_record go_on();
+  std::optional<step_record> leap();
   std::optional<model> extrapolated();
 
   std::unique_ptr<batch_stepper> batch_;

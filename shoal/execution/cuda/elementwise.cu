@@ -4,6 +4,7 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/elementwise.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 
 namespace shoal::cuda {
 namespace {
@@ -21,6 +22,7 @@ struct part_list {
 
 // One thread for each element, so the order of the sum is that of the parts.
 __global__ void add_parts_kernel(double* into, const __grid_constant__ part_list parts, std::size_t count) {
+  wait_for_predecessor();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   double sum = into[i];
@@ -29,6 +31,7 @@ __global__ void add_parts_kernel(double* into, const __grid_constant__ part_list
 }
 
 __global__ void copy_words_kernel(std::uint32_t* to, const std::uint32_t* from, std::size_t count) {
+  wait_for_predecessor();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) to[i] = from[i];
 }
@@ -53,14 +56,12 @@ void add_parts(double* into, std::span<const double* const> parts, std::size_t c
     part_list some{};
     some.count = static_cast<unsigned>(std::min(most_parts, parts.size() - first));
     for (unsigned part = 0; part < some.count; ++part) some.of[part] = parts[first + part];
-    add_parts_kernel<<<blocks_for(count), threads, 0, stream>>>(into, some, count);
-    check_launch("add_parts");
+    launch_in_turn(add_parts_kernel, blocks_for(count), threads, 0, stream, into, some, count);
   }
 }
 
 void copy_words(std::uint32_t* to, const std::uint32_t* from, std::size_t count, cudaStream_t stream) {
-  copy_words_kernel<<<blocks_for(count), threads, 0, stream>>>(to, from, count);
-  check_launch("copy_words");
+  launch_in_turn(copy_words_kernel, blocks_for(count), threads, 0, stream, to, from, count);
 }
 
 void scale(float* values, std::size_t count, float factor, cudaStream_t stream) {

@@ -153,19 +153,19 @@ class device_expectation_maximization final : public mixture_stepper {
     // An accelerated fit stops by what its iterations gain, which the objectives alone do not say.
     parts_.begin_steps(previous_ == previous_step::known ? previous_objective_ : not_known,
                        squarem_ ? 0 : options_.tolerance);
-    const auto enqueue = [&] {
-      if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
-        launch_steps(std::min<std::size_t>(most, most_steps));
+    if (squarem_) extrapolate(squarem_work::begin);
+    try {
+      if (recorded_) {
+        cuda::launch_in_order(rows_.group(), [&] { launch_some_steps(most); });
       } else {
-        enqueue_steps(1);
+        launch_some_steps(most);
       }
-    };
-    if (recorded_) {
-      cuda::launch_in_order(rows_.group(), enqueue);
-    } else {
-      enqueue();
+    } catch (const interrupted&) {
+      end_extrapolation();
+      stream().synchronize();
+      throw;
     }
-    if (squarem_) squarem_->enqueue_download(stream());
+    end_extrapolation();
     const step_state& state = parts_.end_steps();
     const std::span<const double> objectives(state.objectives, state.steps);
     std::vector<step_record> records;
@@ -189,6 +189,21 @@ class device_expectation_maximization final : public mixture_stepper {
     some_steps_ = cuda::record(rows_.group(), [&] { enqueue_steps_apart(graph_steps); });
   }
 
+  // The model that is left is the one that the last reported step led to.
+  void end_extrapolation() {
+    if (!squarem_) return;
+    extrapolate(squarem_work::end);
+    squarem_->enqueue_download(stream());
+  }
+
+  void launch_some_steps(std::size_t most) {
+    if (many_steps_ && previous_ != previous_step::unknown && step_seconds_ > 0) {
+      launch_steps(std::min<std::size_t>(most, most_steps));
+    } else {
+      enqueue_steps(1);
+    }
+  }
+
   // Up to `most` steps, fewer when the GPU stops them, the time of a batch is over, or the fit is to stop.
   void launch_steps(std::size_t most) {
     const bool quick = step_seconds_ * static_cast<double>(graph_steps * graphs_in_flight) < batch_seconds;
@@ -207,41 +222,26 @@ class device_expectation_maximization final : public mixture_stepper {
       (count == 1 ? one_step_ : some_steps_).launch(stream());
       return;
     }
-    try {
-      enqueue_steps_apart(count);
-    } catch (const interrupted&) {
-      if (squarem_) give_up();
-      throw;
-    }
+    enqueue_steps_apart(count);
   }
 
   void enqueue_steps_apart(std::size_t count) {
-    if (squarem_) extrapolate({false, true});
     for (std::size_t i = 0; i < count; ++i) {
       expectation_.sum_all_rows(parts_);
       parts_.maximise(expectation_.sums());
       if (squarem_) {
-        extrapolate({true, i + 1 < count});
+        extrapolate(squarem_work::go_on);
       } else {
         parts_.broadcast();
       }
     }
   }
 
-  void extrapolate(const squarem_work& work) {
+  void extrapolate(squarem_work work) {
     const cuda::device_scope scope(rows_.group()[0].device);
     rows_.group().hold_for_broadcast(stream());
     squarem_->extrapolate(parts_.arguments(), work, stream());
     parts_.broadcast();
-  }
-
-  // A pass that was interrupted leaves the model that it started from, which an extrapolated one is not.
-  void give_up() {
-    const cuda::device_scope scope(rows_.group()[0].device);
-    squarem_->give_up(parts_.arguments(), stream());
-    parts_.download_model(model_);
-    model_here_ = true;
-    prepared_ = false;
   }
 
   // Does for the last step what the GPU leaves to the host.

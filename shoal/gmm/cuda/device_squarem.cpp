@@ -68,19 +68,8 @@ void device_squarem<Scalar>::begin_cycle(const step_arguments<Scalar>& step, cud
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::extrapolate(const step_arguments<Scalar>& step, const squarem_work& work,
-                                         cudaStream_t stream) {
+void device_squarem<Scalar>::extrapolate(const step_arguments<Scalar>& step, squarem_work work, cudaStream_t stream) {
   gmm::extrapolate(arguments(step), work, stream);
-}
-
-template <class Scalar>
-void device_squarem<Scalar>::give_up(const step_arguments<Scalar>& step, cudaStream_t stream) {
-  enqueue_download(stream);
-  cuda::check(cudaStreamSynchronize(stream), "finish its work");
-  if (host_state_[0].tried == 0) return;
-  cuda::check(cudaMemcpyAsync(step.model.weights, kept_.data(), kept_.bytes(), cudaMemcpyDeviceToDevice, stream),
-              "copy on the device");
-  upload_course(host_state_[0].course, stream);
 }
 
 template <class Scalar>

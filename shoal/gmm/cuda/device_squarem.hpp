@@ -27,10 +27,8 @@ class device_squarem {
   void begin(double objective, cudaStream_t stream);
   /// The present model begins a cycle.
   void begin_cycle(const step_arguments<Scalar>& step, cudaStream_t stream);
-  /// What stands before, between and behind steps, as extrapolate() says.
-  void extrapolate(const step_arguments<Scalar>& step, const squarem_work& work, cudaStream_t stream);
-  /// Puts the model back that was kept when another is being tried, which will be tried again. Waits.
-  void give_up(const step_arguments<Scalar>& step, cudaStream_t stream);
+  /// What stands before, between and behind steps, as extrapolate() of squarem_kernels.hpp says.
+  void extrapolate(const step_arguments<Scalar>& step, squarem_work work, cudaStream_t stream);
   /// Has the state copied to the host, where it is when the stream is done.
   void enqueue_download(cudaStream_t stream);
   /// What the first `count` steps did since step_state was written, of which `objectives` are known.

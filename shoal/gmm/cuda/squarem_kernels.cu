@@ -223,6 +223,12 @@ __device__ outcome find_outcome(const squarem_arguments<Scalar>& arguments) {
   return course.phase == squarem_phase::second ? outcome::third_point : outcome::second_point;
 }
 
+template <class Group, class Scalar>
+__device__ void put_back(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index) {
+  for_each_number(group, arguments.step.layout, index,
+                  [&](std::size_t at) { arguments.step.model.weights[at] = arguments.kept[at]; });
+}
+
 // The present model's coordinates are the cycle's next point, or the tried model is dropped.
 template <class Group, class Scalar>
 __device__ void follow_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
@@ -232,8 +238,7 @@ __device__ void follow_part(const Group& group, const squarem_arguments<Scalar>&
   double* const second = point_of(arguments, squarem_point::second);
   double* const third = point_of(arguments, squarem_point::third);
   if (found == outcome::dropped) {
-    for_each_number(group, layout, index,
-                    [&](std::size_t at) { arguments.step.model.weights[at] = arguments.kept[at]; });
+    put_back(group, arguments, index);
     for_each_coordinate(group, layout, index, [&](std::size_t at) { first[at] = third[at]; });
   } else if (found == outcome::second_point) {
     const double* const tried = point_of(arguments, squarem_point::tried);
@@ -259,6 +264,18 @@ __device__ void follow_part(const Group& group, const squarem_arguments<Scalar>&
   }
 }
 
+// The kept model is back, whatever the tried one's own step has come to.
+template <class Scalar>
+__device__ void forget_tried(const squarem_arguments<Scalar>& arguments) {
+  step_state& step = *arguments.step.state;
+  arguments.state->tried = 0;
+  arguments.state->replaced = 1;
+  step.failure = refusal::none;
+  step.reason = stop_reason::none;
+  *arguments.step.prepared.stopped = 0;
+  *arguments.step.host_reason = static_cast<int>(stop_reason::none);
+}
+
 // The record of it. By one thread, when all parts are done.
 template <class Scalar>
 __device__ void record_outcome(const squarem_arguments<Scalar>& arguments, outcome found) {
@@ -274,12 +291,7 @@ __device__ void record_outcome(const squarem_arguments<Scalar>& arguments, outco
     state.course.judge(reached);
   }
   if (found == outcome::dropped) {
-    state.replaced = 1;
-    // Whatever its own step has come to.
-    step.failure = refusal::none;
-    step.reason = stop_reason::none;
-    *arguments.step.prepared.stopped = 0;
-    *arguments.step.host_reason = static_cast<int>(stop_reason::none);
+    forget_tried(arguments);
   } else {
     change = state.course.follow(reached, found != outcome::only_recorded);
   }
@@ -412,6 +424,19 @@ __device__ void leap(const squarem_arguments<Scalar>& arguments, const groups<Gr
   if (block.rank == 0) record_leap(arguments, course, length);
 }
 
+// The course stays as it is, so that the same model is tried again.
+template <class Group, class Scalar>
+__device__ void give_way(const squarem_arguments<Scalar>& arguments, const groups<Group>& cut) {
+  if (arguments.state->tried == 0) return;
+  const Group group;
+  for (unsigned index = cut.first; index < part_count(arguments.step.layout); index += cut.step) {
+    put_back(group, arguments, index);
+  }
+  const block_group block;
+  if (!last_block(block, &arguments.step.state->finished_blocks)) return;
+  if (block.rank == 0) forget_tried(arguments);
+}
+
 template <class Group, class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
     follow_kernel(const __grid_constant__ squarem_arguments<Scalar> arguments, step_memory memory) {
@@ -428,6 +453,14 @@ __global__ void __launch_bounds__(most_block_threads)
   leap(arguments, groups<Group>(arguments, shared, memory));
 }
 
+template <class Group, class Scalar>
+__global__ void __launch_bounds__(most_block_threads)
+    give_way_kernel(const __grid_constant__ squarem_arguments<Scalar> arguments, step_memory memory) {
+  extern __shared__ double shared[];
+  cuda::wait_for_predecessor();
+  give_way(arguments, groups<Group>(arguments, shared, memory));
+}
+
 // All of it, by the one block that does all components, a warp each.
 template <class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
@@ -437,14 +470,16 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   const block_group block;
   const groups<warp_group> cut(arguments, shared, step_memory::shared);
-  if (work.follow) {
+  if (work == squarem_work::go_on) {
     follow(arguments, cut);
     block.sync();
   }
-  if (work.leap) {
+  if (work == squarem_work::end) {
+    give_way(arguments, cut);
+  } else {
     leap(arguments, cut);
-    block.sync();
   }
+  block.sync();
   if (arguments.state->replaced == 0) return;
   if (cut.first < arguments.step.layout.components) {
     prepare_component(warp_group(), arguments.step, cut.first, cut.work, constants);
@@ -499,18 +534,24 @@ std::size_t point_size(const device_layout& layout) {
 std::size_t norms_size(const device_layout& layout) { return 2 * std::size_t{part_count(layout)}; }
 
 template <class Scalar>
-void extrapolate(const squarem_arguments<Scalar>& arguments, const squarem_work& work, cudaStream_t stream) {
+void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, cudaStream_t stream) {
   const step_launch shape = choose_launch(arguments.step);
   if (shape.warps && shape.blocks == 1) {
     cuda::launch_in_turn(extrapolate_in_one_block<Scalar>, 1, shape.threads, shape.shared, stream, arguments, work);
     return;
   }
-  if (work.follow) launch<Scalar>(follow_kernel<warp_group>, follow_kernel<block_group>, arguments, stream);
-  if (work.leap) launch<Scalar>(leap_kernel<warp_group>, leap_kernel<block_group>, arguments, stream);
+  if (work == squarem_work::go_on) {
+    launch<Scalar>(follow_kernel<warp_group>, follow_kernel<block_group>, arguments, stream);
+  }
+  if (work == squarem_work::end) {
+    launch<Scalar>(give_way_kernel<warp_group>, give_way_kernel<block_group>, arguments, stream);
+  } else {
+    launch<Scalar>(leap_kernel<warp_group>, leap_kernel<block_group>, arguments, stream);
+  }
   prepare(arguments.step, stream);
 }
-template void extrapolate(const squarem_arguments<float>&, const squarem_work&, cudaStream_t);
-template void extrapolate(const squarem_arguments<double>&, const squarem_work&, cudaStream_t);
+template void extrapolate(const squarem_arguments<float>&, squarem_work, cudaStream_t);
+template void extrapolate(const squarem_arguments<double>&, squarem_work, cudaStream_t);
 
 template <class Scalar>
 void begin_cycle(const squarem_arguments<Scalar>& arguments, cudaStream_t stream) {

@@ -40,19 +40,19 @@ struct squarem_arguments {
 std::size_t point_size(const device_layout& layout);
 std::size_t norms_size(const device_layout& layout);
 
-/// What is to be done in a launch, in this order.
-struct squarem_work {
-  bool follow = false;  ///< takes in the step that has ended, or that a tried model could not be prepared for one
-  bool leap = false;    ///< replaces the model by an extrapolated one where it is time
+/// What is to be done beside steps.
+enum class squarem_work {
+  begin,  ///< before the first: replaces the model by an extrapolated one where it is time
+  go_on,  ///< behind each: takes in what it found, and then the same as before the first
+  end,    ///< behind the last: a model whose step is still to come gives way to the one that was kept
 };
 
-/// Does that, and prepares a model that was replaced. After follow without leap the model is the one that is kept, and
-/// after leap the next step is the tried one's. Where steps have stopped, neither changes anything, except that a model
-/// that was tried is dropped when it cannot be prepared, and steps run again.
+/// Does that, and prepares a model that was replaced. Where steps have stopped nothing changes, except that a tried
+/// model that cannot be prepared is dropped, and steps run again.
 template <class Scalar>
-void extrapolate(const squarem_arguments<Scalar>& arguments, const squarem_work& work, cudaStream_t stream);
-extern template void extrapolate(const squarem_arguments<float>&, const squarem_work&, cudaStream_t);
-extern template void extrapolate(const squarem_arguments<double>&, const squarem_work&, cudaStream_t);
+void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, cudaStream_t stream);
+extern template void extrapolate(const squarem_arguments<float>&, squarem_work, cudaStream_t);
+extern template void extrapolate(const squarem_arguments<double>&, squarem_work, cudaStream_t);
 
 /// Makes the present model the cycle's first point.
 template <class Scalar>

@@ -9,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/squarem_kernels.hpp>
 #include <shoal/gmm/initialize.hpp>
 #include <shoal/gmm/squarem.hpp>
 
@@ -70,44 +71,49 @@ void expect_near(const shoal::gmm::model& got, const shoal::gmm::model& expected
   expect_near(got.covariances, expected.covariances, tolerance);
 }
 
-// One cycle and the leap after it, with the models that lead there.
-void follow_the_host(const shape& size, covariance_type type) {
-  problem<double> of(clusters(size), size.columns);
+// Up to the first leap, which magnifies the rounding by which the two differ some fifty times; counts it.
+void follow_the_host(const shape& size, covariance_type type, int passes, std::size_t& leaps) {
+  problem<double> of(fit_data::clusters(size.rows, size.columns, size.components, 0.7), size.columns);
   set_accelerated(of, size, type);
   on_devices<double> devices(of);
   const auto gpu = devices.stepper();
   shoal::gmm::squarem_fit cpu(of.on_cpu(), of.summary(), of.options, nullptr);
   gpu->seed(0);
   cpu.seed(0);
-  for (int pass = 0; pass < 4; ++pass) {
+  for (int pass = 0; pass < passes; ++pass) {
     SCOPED_TRACE(testing::Message() << size.rows << " x " << size.columns << ", " << size.components << ", pass "
                                     << pass);
     const shoal::step_record got = gpu->advance(1).front(), expected = cpu.advance(1).front();
-    ASSERT_NEAR(got.objective, expected.objective, 1e-9 * std::abs(expected.objective));
+    const bool leapt = pass > 0 && std::isinf(expected.change);
+    ASSERT_NEAR(got.objective, expected.objective, (leapt ? 1e-7 : 1e-8) * std::abs(expected.objective));
     ASSERT_EQ(std::isinf(got.change), std::isinf(expected.change));
-    expect_near(gpu->current(), cpu.current(), 1e-7);
+    expect_near(gpu->current(), cpu.current(), leapt ? 1e-5 : 1e-6);
+    if (!leapt) continue;
+    ++leaps;
+    return;
   }
 }
 
 // By one block, by more than one, and by blocks instead of warps.
 TEST(DeviceSquarem, FollowsTheHostInFewRows) {
   SHOAL_NEEDS_DEVICES(1);
-  for (const covariance_type type : all_types()) {
-    for (const shape& size : {shape{257, 1, 2}, shape{300, 2, 3}, shape{700, 2, 17}, shape{400, 9, 3}}) {
-      follow_the_host(size, type);
-    }
+  for (const shape& size : {shape{257, 1, 2}, shape{300, 2, 3}, shape{700, 2, 17}, shape{400, 9, 3}}) {
+    std::size_t leaps = 0;
+    for (const covariance_type type : all_types()) follow_the_host(size, type, 10, leaps);
+    EXPECT_GT(leaps, 0u) << size.columns << " columns";
   }
 }
 
 // The last two by matrices that do not fit into shared memory, and by blocks for many columns.
 TEST(DeviceSquarem, FollowsTheHostInEveryShape) {
   SHOAL_NEEDS_DEVICES(1);
+  std::size_t leaps = 0;
   for (const covariance_type type : all_types()) {
     for (const shape& size : {shape{3001, 8, 5}, shape{2000, 3, 16}, shape{6000, 40, 5}, shape{2000, 180, 2}}) {
-      follow_the_host(size, type);
+      follow_the_host(size, type, 5, leaps);
     }
   }
-  follow_the_host({3000, 300, 2}, covariance_type::diag);
+  follow_the_host({3000, 300, 2}, covariance_type::diag, 5, leaps);
 }
 
 TEST(DeviceSquarem, ManyStepsAskedForTogetherAreThoseAskedForOneByOne) {
@@ -139,7 +145,7 @@ TEST(DeviceSquarem, ManyStepsAskedForTogetherAreThoseAskedForOneByOne) {
   }
 }
 
-// What the fit has saved when its next step is one from an extrapolated model, however quick batch is.
+// What a fit would have saved whose next step is one from an extrapolated model, one more pass of batch's length ahead.
 struct before_leap {
   std::vector<double> state;
   std::size_t objective;           // where that of the course is
@@ -153,15 +159,22 @@ before_leap save_before_leap(shoal::gmm::mixture_stepper& fit) {
   before_leap saved{fit.save(), 0, 0, 0, fit.current()};
   const shoal::gmm::model& kept = saved.kept;
   const std::size_t course = 1 + kept.weights.size() + kept.means.size() + kept.covariances.size();
-  EXPECT_EQ(saved.state[course], static_cast<double>(shoal::gmm::squarem_phase::leap));
   saved.objective = course + 1;
+  saved.state[course] = static_cast<double>(shoal::gmm::squarem_phase::leap);
   saved.state[course + 3] = 1;  // trusted
   saved.points = course + shoal::gmm::course_size;
   const std::size_t end = saved.state.size() - 1;
   saved.points_end = end - 2 * (kept.components + (kept.covariance_type == covariance_type::tied ? 1 : 0));
   for (std::size_t norm = saved.points_end; norm < end; norm += 2) {
-    saved.state[norm] = 16;
+    saved.state[norm] = 16;  // ‖r‖², so that −α is 4
     saved.state[norm + 1] = 1;
+  }
+  // r = 0 and α²v is what batch's last pass changed.
+  const std::size_t size = (saved.points_end - saved.points) / shoal::gmm::squarem_points;
+  for (std::size_t i = saved.points; i < saved.points + size; ++i) {
+    const double second = saved.state[i + size], third = saved.state[i + 2 * size];
+    saved.state[i] = saved.state[i + size] = third;
+    saved.state[i + 2 * size] = third + (third - second) / 16;
   }
   return saved;
 }
