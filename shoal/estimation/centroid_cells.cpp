@@ -6,6 +6,7 @@
 #include <limits>
 #include <utility>
 
+#include <shoal/core/padded.hpp>
 #include <shoal/core/simd_targets.hpp>
 #include <shoal/execution/executor.hpp>
 
@@ -159,8 +160,8 @@ constexpr double cycles_of_a_group = 4;
 // A block of cells with the groups that its lists may fill, and the candidates for it in levels[0].
 struct cell_part {
   cell_block block;
-  std::size_t count;  // of candidates
-  std::vector<cell_candidates>* levels;
+  std::size_t count = 0;  // of candidates
+  std::vector<cell_candidates>* levels = nullptr;
   std::size_t next_group = 0;
   std::size_t end_group = 0;
   bool fits = false;
@@ -172,7 +173,7 @@ struct cell_builder {
   std::span<const double> centroids;
   std::size_t clusters;
   std::size_t columns;
-  std::vector<cell_part> parts = {};
+  std::vector<padded<cell_part>> parts = {};
 
   bool build(executor* workers) {
     cells.lists_.resize(cells.cells() + 1);
@@ -192,10 +193,10 @@ struct cell_builder {
 
     const cell_block grid{{0, 0, 0}, cells.counts_};
     cut(grid, 0, clusters);
-    cell_part far{grid, clusters, &top};
+    cell_part far;
     far.end_group = (clusters + centroid_cells::group - 1) / centroid_cells::group;
     std::size_t groups = far.end_group;
-    for (cell_part& part : parts) {
+    for (auto& [part] : parts) {
       part.next_group = groups;
       groups += most_groups_for_a_cell * cells_in(part.block) + most_groups_for_a_cluster * clusters;
       part.end_group = groups;
@@ -204,14 +205,16 @@ struct cell_builder {
     cells.numbers_.grow(groups * centroid_cells::group);
     cells.lists_.back() = write_list(far, cells.levels_[0][0], clusters);
     const auto divide_part = [&](std::size_t p) {
-      parts[p].fits = divide(parts[p], parts[p].block, 0, parts[p].count);
+      cell_part& part = parts[p].value;
+      part.fits = divide(part, part.block, 0, part.count);
     };
     if (workers != nullptr && clusters >= least_shared_clusters) {
       workers->run(parts.size(), 1, [&](std::size_t p, const team_member&) { divide_part(p); });
     } else {
       for (std::size_t p = 0; p < parts.size(); ++p) divide_part(p);
     }
-    return std::all_of(parts.begin(), parts.end(), [](const cell_part& part) { return part.fits; }) && worthwhile();
+    return std::all_of(parts.begin(), parts.end(), [](const padded<cell_part>& part) { return part.value.fits; }) &&
+           worthwhile();
   }
 
   static cell_candidates& level(std::vector<cell_candidates>& levels, std::size_t depth) {
@@ -269,7 +272,7 @@ struct cell_builder {
     if (depth == halvings_of_one_thread || block.end[axis] - block.first[axis] == 1) {
       std::vector<cell_candidates>& levels = cells.levels_[1 + parts.size()];
       cell_candidates& own = level(levels, 0);
-      parts.push_back({block, keep(top[depth], count, block, own), &levels});
+      parts.push_back({{block, keep(top[depth], count, block, own), &levels}});
       return;
     }
     cell_candidates& near = level(top, depth + 1);

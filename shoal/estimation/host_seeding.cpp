@@ -315,7 +315,7 @@ class host_passes final : public seeding_passes {
   std::size_t points_ = 0;
   row_reader<Scalar> reader_{data_};
   pass_scratch<Work> draw_scratch_;
-  std::vector<pass_scratch<Work>> scratch_;
+  std::vector<padded<pass_scratch<Work>>> scratch_;
 };
 
 }  // namespace

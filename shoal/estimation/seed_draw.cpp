@@ -57,7 +57,7 @@ std::size_t weight_draw<Scalar>::operator()(double u) {
   if (sums_.empty()) {
     sums_.resize(units_.count());
     struct nothing {};
-    std::vector<nothing> scratch;
+    std::vector<padded<nothing>> scratch;
     for_each_piece<Scalar>(context_, weighted_rows<Scalar>{data_.weights, nullptr, 1}, units_.plan(), units_.shape(),
                            scratch, [&](std::size_t, const row_block<Scalar>& piece, const team_member&, nothing&) {
                              for (std::size_t i = 0; i < piece.rows.rows(); ++i) {

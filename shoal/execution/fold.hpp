@@ -12,6 +12,7 @@
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/error.hpp>
 #include <shoal/core/matrix_view.hpp>
+#include <shoal/core/padded.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/plan.hpp>
 #include <shoal/io/row_source.hpp>
@@ -50,18 +51,18 @@ struct fold_context {
 template <class Monoid, class Value>
 class lane_merger {
  public:
-  lane_merger(const Monoid& monoid, std::vector<Value>& values)
+  lane_merger(const Monoid& monoid, std::vector<padded<Value>>& values)
       : monoid_(&monoid), values_(&values), one_is_whole_(values.size()) {}
 
   /// values[lane] is whole. Called once for each lane, from any thread.
   void complete(std::size_t lane) {
-    std::vector<Value>& values = *values_;
+    std::vector<padded<Value>>& values = *values_;
     for (std::size_t step = 1; step < values.size(); step *= 2) {
       const std::size_t left = lane & ~step, right = lane | step;
       if (right < values.size()) {
         // A value is the right one of one pair only, which its flag stands for.
         if (!one_is_whole_[right].exchange(true, std::memory_order_acq_rel)) return;
-        monoid_->combine_into(values[left], values[right]);
+        monoid_->combine_into(values[left].value, values[right].value);
       }
       lane = left;
     }
@@ -69,7 +70,7 @@ class lane_merger {
 
  private:
   const Monoid* monoid_;
-  std::vector<Value>* values_;
+  std::vector<padded<Value>>* values_;
   std::vector<std::atomic<bool>> one_is_whole_;
 };
 
@@ -110,7 +111,7 @@ class row_reader {
 /// get the same block. Throws interrupted when the context's stop was requested, and what reading or visiting throws.
 template <class Scalar, class Scratch, class Visit>
 void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& data, const fold_plan& plan,
-                    const fold_shape& shape, std::vector<Scratch>& scratch, const Visit& visit) {
+                    const fold_shape& shape, std::vector<padded<Scratch>>& scratch, const Visit& visit) {
   executor& workers = *context.workers;
   const bool share = plan.lanes_limited_by_memory && plan.lanes < workers.threads();
   const std::size_t team_size = share ? workers.threads() / plan.lanes : 1;
@@ -118,26 +119,30 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   const bool resident = data.rows->resident() && (data.weights == nullptr || data.weights->resident());
   const std::size_t piece = piece_rows(plan, shape, teams, resident ? 0 : context.memory_limit);
   if (scratch.size() < teams) scratch.resize(teams);
-  std::vector<row_reader<Scalar>> readers;
-  for (std::size_t team = 0; team < teams; ++team) readers.emplace_back(data);
-  std::vector<row_block<Scalar>> blocks(teams);
-  std::vector<std::exception_ptr> failures(teams);
+  struct place {
+    row_reader<Scalar> reader;
+    row_block<Scalar> block = {};
+    std::exception_ptr failure = {};
+  };
+  std::vector<padded<place>> places;
+  for (std::size_t team = 0; team < teams; ++team) places.push_back({{row_reader<Scalar>(data)}});
 
   workers.run(plan.lanes, team_size, [&](std::size_t lane, const team_member& member) {
     const std::size_t end = plan.end_row(lane);
+    place& mine = places[member.team()].value;
     for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
       if (member.rank() == 0) {
-        failures[member.team()] = nullptr;
+        mine.failure = nullptr;
         try {
           if (context.stop.stop_requested()) throw interrupted("stopped on request");
-          blocks[member.team()] = readers[member.team()].read(first, std::min(piece, end - first));
+          mine.block = mine.reader.read(first, std::min(piece, end - first));
         } catch (...) {
-          failures[member.team()] = std::current_exception();
+          mine.failure = std::current_exception();
         }
       }
       member.wait();
-      if (failures[member.team()]) std::rethrow_exception(failures[member.team()]);
-      visit(lane, blocks[member.team()], member, scratch[member.team()]);
+      if (mine.failure) std::rethrow_exception(mine.failure);
+      visit(lane, mine.block, member, scratch[member.team()].value);
       member.wait();
     }
   });
@@ -163,23 +168,23 @@ class folder {
 
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
-    while (lanes_.size() < plan_.lanes) lanes_.push_back(monoid_.identity());
+    while (lanes_.size() < plan_.lanes) lanes_.push_back({monoid_.identity()});
     lane_merger merger(monoid_, lanes_);
     for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
                                typename Body::scratch& scratch) {
                              // Here rather than before all lanes, so that the threads share the work.
                              if (block.first == plan_.first_row(lane)) {
-                               if (member.rank() == 0) monoid_.reset(lanes_[lane]);
+                               if (member.rank() == 0) monoid_.reset(lanes_[lane].value);
                                member.wait();
                              }
-                             body(block, member, scratch, lanes_[lane]);
+                             body(block, member, scratch, lanes_[lane].value);
                              if (block.first + block.rows.rows() == plan_.end_row(lane)) {
                                member.wait();
                                if (member.rank() == 0) merger.complete(lane);
                              }
                            });
-    return lanes_.front();
+    return lanes_.front().value;
   }
 
  private:
@@ -187,8 +192,8 @@ class folder {
   Monoid monoid_;
   fold_shape shape_;
   fold_plan plan_;
-  std::vector<typename Monoid::value_type> lanes_;
-  std::vector<typename Body::scratch> scratch_;
+  std::vector<padded<typename Monoid::value_type>> lanes_;
+  std::vector<padded<typename Body::scratch>> scratch_;
 };
 
 /// One fold that nobody repeats.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 
 #include <shoal/core/simd_targets.hpp>
 #include <shoal/kmeans/block_input.hpp>
@@ -123,13 +124,14 @@ struct row_adder<D, 1> {
 
 // Adds each row of a block to its cluster and returns Σ w‖x − c‖². Only clusters k with k % members == rank are
 // touched, so that the members of a team can share a block without changing the order within a cluster; then
-// `Measure` is false for them, and each measures whole blocks, for which `Sum` is false.
-template <bool Sum, bool Measure, class T>
+// `Measure` is false for them, and each measures whole blocks, for which `Sum` is false. When Columns is not zero it is
+// their number.
+template <bool Sum, bool Measure, std::size_t Columns = 0, class T>
 HWY_INLINE double add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
                                 double* weights, double* sums, std::size_t rank, std::size_t members) {
   const matrix_view<const T> rows = block.rows;  // not seen through a pointer, which sums could change
   const T* const row_weights = block.weights;
-  const std::size_t columns = rows.columns();
+  const std::size_t columns = Columns > 0 ? Columns : rows.columns();
   row_adder<hn::ScalableTag<double>> adder;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const auto k = static_cast<std::size_t>(labels[i]);
@@ -146,7 +148,26 @@ template <class T>
 HWY_INLINE double add_share(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
                             double* weights, double* sums, std::size_t rank, std::size_t members) {
   if (members > 1) return add_rows_with<true, false>(block, labels, centroids, weights, sums, rank, members);
-  return add_rows_with<true, true>(block, labels, centroids, weights, sums, rank, members);
+  const auto add = [&](auto few) HWY_ATTR {
+    return add_rows_with<true, true, few>(block, labels, centroids, weights, sums, rank, members);
+  };
+  // Where rows are short, to find out how long they are takes as long as to add them.
+  switch (block.rows.columns()) {
+    case 1:
+      return add(std::integral_constant<std::size_t, 1>());
+    case 2:
+      return add(std::integral_constant<std::size_t, 2>());
+    case 3:
+      return add(std::integral_constant<std::size_t, 3>());
+    case 4:
+      return add(std::integral_constant<std::size_t, 4>());
+    case 8:
+      return add(std::integral_constant<std::size_t, 8>());
+    case 16:
+      return add(std::integral_constant<std::size_t, 16>());
+    default:
+      return add(std::integral_constant<std::size_t, 0>());
+  }
 }
 
 // Σ label · r mod 2³², for two tables of random words r, as one word.

@@ -32,7 +32,9 @@ struct statistics_monoid {
   std::size_t clusters = 0;
   std::size_t columns = 0;
 
-  statistics identity() const { return {std::vector<double>(clusters), aligned_vector<double>(clusters * columns), 0, 0}; }
+  statistics identity() const {
+    return {std::vector<double>(clusters), aligned_vector<double>(clusters * columns), 0, 0};
+  }
   void reset(statistics& value) const {
     std::fill(value.weights.begin(), value.weights.end(), 0.0);
     std::fill(value.sums.begin(), value.sums.end(), 0.0);

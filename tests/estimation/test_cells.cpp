@@ -2,6 +2,7 @@
 // the ends of the range.
 #include <shoal/core/simd_targets.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
@@ -12,6 +13,7 @@
 #include <hwy/highway.h>
 
 #include <shoal/estimation/nearest.hpp>
+#include <shoal/execution/executor.hpp>
 
 #include "../kmeans/kmeans_reference.hpp"
 
@@ -238,6 +240,37 @@ TEST(Cells, AreNotMadeWhereTheyDoNotPay) {
   EXPECT_FALSE(cells.any()) << "few clusters";
   cells.set<float>(many, 100, 4, 1 << 20);
   EXPECT_FALSE(cells.any()) << "many columns";
+}
+
+// Whoever divides the parts of the grid: the same lists, in the same places.
+TEST(Cells, DoNotDependOnThreads) {
+  for (const std::size_t columns : {1, 2, 3}) {
+    for (const std::size_t clusters : {64, 300}) {
+      const auto centroids = clouds<double>(clusters, columns, 5, 3, 0, columns).values;
+      const shoal::centroid_index<float> alone(centroids, clusters, columns);
+      ASSERT_TRUE(alone.cells().any());
+      for (const std::size_t threads : {2, 5}) {
+        const auto workers = shoal::make_threads(threads);
+        shoal::centroid_index<float> shared;
+        // Twice, the first time in other places, so that what the build keeps is used again.
+        shared.set(clouds<double>(clusters, columns, 5, 3, 7, 9).values, clusters, columns, 1 << 20, workers.get());
+        shared.set(centroids, clusters, columns, std::numeric_limits<std::size_t>::max(), workers.get());
+        const shoal::centroid_cells &expected = alone.cells(), &cells = shared.cells();
+        ASSERT_TRUE(cells.any());
+        ASSERT_EQ(cells.cells(), expected.cells());
+        for (std::size_t i = 0; i <= cells.cells(); ++i) {
+          const auto list = cells.lists()[i];
+          ASSERT_EQ(list.first, expected.lists()[i].first) << i;
+          ASSERT_EQ(list.groups, expected.lists()[i].groups) << i;
+          const std::size_t first = list.first * shoal::centroid_cells::group;
+          const std::size_t count = list.groups * shoal::centroid_cells::group;
+          ASSERT_TRUE(std::equal(cells.numbers() + first, cells.numbers() + first + count, expected.numbers() + first));
+          ASSERT_TRUE(std::equal(cells.places() + first * columns, cells.places() + (first + count) * columns,
+                                 expected.places() + first * columns));
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/nearest.hpp>
+#include <shoal/execution/executor.hpp>
 
 #include "../kmeans/kmeans_reference.hpp"
 
@@ -415,6 +416,29 @@ TYPED_TEST(Nearest, SumsMinima) {
     EXPECT_NEAR(shoal::sum_of_minima(a.values.data(), b.values.data(), w.values.data(), count), weighted,
                 1e-12 * weighted);
   }
+}
+
+// Layouts of many numbers are made by several threads, with the same numbers in them.
+TEST(CentroidIndex, DoesNotDependOnThreads) {
+  constexpr std::size_t clusters = 515, columns = 35;
+  const auto centroids = clouds<double>(clusters, columns, 5, 2, 100, 3).values;
+  const shoal::centroid_index<float> alone(centroids, clusters, columns);
+  const auto workers = shoal::make_threads(3);
+  shoal::centroid_index<float> shared;
+  shared.set(centroids, clusters, columns, std::numeric_limits<std::size_t>::max(), workers.get());
+  const auto same = [](const auto* a, const auto* b, std::size_t count) { return std::equal(a, a + count, b); };
+  const std::size_t padded = alone.panels() * shoal::centroid_index<float>::panel;
+  ASSERT_TRUE(alone.has_coarse() && alone.has_bytes());
+  EXPECT_TRUE(same(shared.negated(), alone.negated(), padded * columns));
+  EXPECT_TRUE(same(shared.half_norms(), alone.half_norms(), padded));
+  EXPECT_TRUE(same(shared.exact(), alone.exact(), (clusters + 15) / 16 * 16 * columns));
+  EXPECT_TRUE(same(shared.coarse(), alone.coarse(), padded * ((columns + 1) / 2)));
+  EXPECT_TRUE(same(shared.bytes(), alone.bytes(), padded * ((columns + 3) / 4)));
+  EXPECT_TRUE(same(shared.byte_starts(), alone.byte_starts(), padded));
+  EXPECT_TRUE(same(shared.byte_errors(), alone.byte_errors(), padded));
+  EXPECT_TRUE(same(shared.negated_rows(), alone.negated_rows(), clusters * alone.row_stride()));
+  EXPECT_EQ(shared.largest_norm(), alone.largest_norm());
+  EXPECT_EQ(shared.coarse_error(), alone.coarse_error());
 }
 
 }  // namespace
