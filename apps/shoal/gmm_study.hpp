@@ -21,7 +21,6 @@ struct study_algorithm {
   /// fit_result::history holds the log-likelihood of the model that each iteration began with, so that one fit says
   /// what all shorter ones reach.
   bool exact_history = false;
-  std::size_t most_devices = 0;  ///< CUDA devices that one fit may run on; 0: the host alone
   /// On real data it stops as the paper's does: when a pass changes nothing, or after 100.
   bool papers_stop = false;
 };

@@ -101,7 +101,7 @@ data_result study_data(const study_setting& setting, const std::string& name, co
   for (const study_algorithm& algorithm : setting.algorithms) {
     result.algorithms.emplace_back();
     result.algorithms.back().algorithm = algorithm.name;
-    result.algorithms.back().device = device_name(first_device(algorithm, setting));
+    result.algorithms.back().device = device_name(first_device(setting));
   }
   for (std::size_t start = 0; start < result.starts; ++start) {
     setting.announce(fmt::format("{}: start {} of {}", name, start + 1, result.starts));
@@ -114,7 +114,7 @@ data_result study_data(const study_setting& setting, const std::string& name, co
       gmm::options options = options_from(first, algorithm, setting);
       options.regularization = result.regularization;
       options.seed = seed;
-      options.device = first_device(algorithm, setting);
+      options.device = first_device(setting);
       study_path<double> path(all.view(), options, algorithm.exact_history, *setting.control);
       options.tolerance = algorithm.papers_stop ? 0 : result.tolerance;
       options.max_iterations = algorithm.papers_stop ? papers_iterations : most_iterations;

@@ -2,7 +2,6 @@
 #include "gmm_study_paths.hpp"
 
 #include <algorithm>
-#include <limits>
 
 #include <shoal/gmm/generate.hpp>
 
@@ -21,14 +20,13 @@ void set_preset(gmm::options& options) {
 }  // namespace
 
 const std::vector<study_algorithm>& study_algorithms() {
-  constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
   static const std::vector<study_algorithm> known = {
-      {"batch", [](gmm::options&) {}, true, all},
-      {"incremental", [](gmm::options& options) { options.algorithm = gmm::algorithm::incremental; }, false, all},
-      {"asynchronous", [](gmm::options& options) { options.algorithm = gmm::algorithm::asynchronous; }, false, all},
-      {"async-em-2013", set_preset, false, 1, true},
-      {"stepwise", [](gmm::options& options) { options.algorithm = gmm::algorithm::stepwise; }, false, all},
-      {"squarem", [](gmm::options& options) { options.acceleration = gmm::acceleration::squarem; }, false, all},
+      {"batch", [](gmm::options&) {}, true},
+      {"incremental", [](gmm::options& options) { options.algorithm = gmm::algorithm::incremental; }},
+      {"asynchronous", [](gmm::options& options) { options.algorithm = gmm::algorithm::asynchronous; }},
+      {"async-em-2013", set_preset, false, true},
+      {"stepwise", [](gmm::options& options) { options.algorithm = gmm::algorithm::stepwise; }},
+      {"squarem", [](gmm::options& options) { options.acceleration = gmm::acceleration::squarem; }},
   };
   return known;
 }
@@ -108,8 +106,8 @@ gmm::options options_from(const gmm::model& start, const study_algorithm& algori
   return options;
 }
 
-device_choice first_device(const study_algorithm& algorithm, const study_setting& setting) {
-  if (algorithm.most_devices == 0 || setting.device.on_host()) return {};
+device_choice first_device(const study_setting& setting) {
+  if (setting.device.on_host()) return {};
   device_choice first = setting.device;
   first.cuda.resize(1);
   return first;

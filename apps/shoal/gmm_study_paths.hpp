@@ -51,8 +51,8 @@ class study_path {
 /// Options of one algorithm from the model `start`, to run a given number of passes on the setting's threads.
 gmm::options options_from(const gmm::model& start, const study_algorithm& algorithm, const study_setting& setting);
 
-/// Where it runs: the host, or the first of the setting's GPUs where it can.
-device_choice first_device(const study_algorithm& algorithm, const study_setting& setting);
+/// The host, or the first of the setting's GPUs.
+device_choice first_device(const study_setting& setting);
 
 /// A start whose means are rows drawn by k-means++, with the rows' variances and equal weights.
 template <class Scalar>

@@ -29,13 +29,10 @@ std::vector<problem> problems(const study_setting& setting) {
   return all;
 }
 
-// The devices that an algorithm runs on: the host, one GPU, or one and then all that the setting names.
-std::vector<device_choice> places(const study_algorithm& algorithm, const study_setting& setting) {
-  std::vector<device_choice> out{first_device(algorithm, setting)};
-  if (!out.front().on_host() && setting.device.cuda.size() > 1 &&
-      algorithm.most_devices >= setting.device.cuda.size()) {
-    out.push_back(setting.device);
-  }
+// The host, one GPU, or one and then all that the setting names.
+std::vector<device_choice> places(const study_setting& setting) {
+  std::vector<device_choice> out{first_device(setting)};
+  if (!out.front().on_host() && setting.device.cuda.size() > 1) out.push_back(setting.device);
   return out;
 }
 
@@ -63,9 +60,9 @@ void time_iterations(const problem& size, const study_setting& setting, std::vec
   for (const auto type : {gmm::covariance_type::diag, gmm::covariance_type::full}) {
     const gmm::model start = random_start(rows, size.components, type, setting.seed, setting);
     for (const study_algorithm& algorithm : setting.algorithms) {
-      if (size.rows >= many_rows && algorithm.most_devices < 2) continue;
-      for (const device_choice& device : places(algorithm, setting)) {
-        gmm::options options = options_from(start, algorithm, setting);
+      gmm::options options = options_from(start, algorithm, setting);
+      if (size.rows >= many_rows && options.chunks.memberships) continue;  // more than chunks.memory holds by default
+      for (const device_choice& device : places(setting)) {
         options.device = device;
         const double seconds = seconds_of_iteration(rows, options, setting);
         out.push_back({size.rows, size.components, size.columns, type, algorithm.name, device_name(device), seconds});
@@ -82,7 +79,7 @@ void time_reach(const problem& size, const study_setting& setting, std::vector<r
   const gmm::model start = random_start(rows, size.components, gmm::covariance_type::full, setting.seed, setting);
   double target = 0;
   for (const study_algorithm& algorithm : setting.algorithms) {
-    for (const device_choice& device : places(algorithm, setting)) {
+    for (const device_choice& device : places(setting)) {
       gmm::options options = options_from(start, algorithm, setting);
       options.device = device;
       study_path<float> path(rows, options, algorithm.exact_history, *setting.control);
