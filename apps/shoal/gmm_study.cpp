@@ -122,8 +122,9 @@ void run(const study_command& command) {
   object["threads"] = setting.threads;
   object["device"] = device_name(setting.device);
   object["program"] = "shoal " SHOAL_VERSION;
-  add_files(object, {{"output", command.output}, {"report", command.report}});
+  // The answer names the files; a file that names itself would be wrong as soon as it is moved.
   if (!command.output.empty()) write_file_atomically(command.output, object.dump(1) + "\n");
+  add_files(object, {{"output", command.output}, {"report", command.report}});
   if (!command.report.empty()) {
     write_study_report(study,
                        {{"sizes", command.quick ? "quick: too small to conclude from" : "full"},

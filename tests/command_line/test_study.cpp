@@ -56,6 +56,8 @@ TEST(study, overlap_shows_slower_convergence_and_a_falling_error) {
 
   const json written = json::parse(read_file(folder / "study.json"));
   EXPECT_EQ(written["overlap"], degrees);
+  EXPECT_EQ(object["output"], folder / "study.json");
+  EXPECT_FALSE(written.contains("output"));
   const std::string page = read_file(folder / "s.html");
   EXPECT_NE(page.find("<svg"), std::string::npos);
   EXPECT_NE(page.find("Modelling error"), std::string::npos);
