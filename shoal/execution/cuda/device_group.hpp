@@ -40,10 +40,10 @@ class device_group {
   /// Waits for every stream.
   void synchronize() const;
 
-  /// The first one's compute stream goes on when all compute streams have come here; all when the first one's has.
-  /// Between the two, what is enqueued in any of them belongs to what follows in the first one's, which can be recorded
-  /// as one graph.
+  /// The others' compute streams go on when the first one's has come here.
   void fork();
+  /// The first one's compute stream goes on when all of them have come here. What is enqueued in any of them between
+  /// fork() and join() belongs to what follows in the first one's, which can be recorded as one graph.
   void join();
 
   /// Adds the doubles of all GPUs up on the first, in the order of the GPUs: into[i] = Σ_g parts[g][i] for i < count.
