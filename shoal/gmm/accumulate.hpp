@@ -8,8 +8,8 @@
 
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/fold.hpp>
-#include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/parameters.hpp>
+#include <shoal/gmm/prediction.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

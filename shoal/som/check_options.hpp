@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/options.hpp>
+#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

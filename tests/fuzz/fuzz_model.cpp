@@ -3,7 +3,7 @@
 
 #include "refusal.hpp"
 
-#include <shoal/gmm/model_file.hpp>
+#include <shoal/gmm/model_text.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/som/som.hpp>
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/model_file.hpp>
+#include <shoal/gmm/model_text.hpp>
 
 #include "../io/files.hpp"
 

@@ -6,7 +6,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/som/lattice.hpp>
+#include <shoal/som/lattice_geometry.hpp>
 #include <shoal/som/neighborhood.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/smooth.hpp>
