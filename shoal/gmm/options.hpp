@@ -98,4 +98,13 @@ struct options {
 /// pass changes nothing; means by k-means on a tenth of the rows. Everything else stays.
 void set_async_em_2013(options& options);
 
+/// How update() goes on from a model.
+struct update_options {
+  double step_size = 1;          ///< η of (0, 1]: the share of these rows in what the model rests on afterwards
+  double regularization = 1e-6;  ///< the one that the model was made with; as options::regularization
+  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
+  device_choice device;          ///< where the rows are summed; the model is maximised on the host
+};
+
 }  // namespace shoal::gmm

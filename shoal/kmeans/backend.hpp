@@ -10,8 +10,6 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/kmeans/choose_rows.hpp>
-#include <shoal/kmeans/distances.hpp>
 #include <shoal/kmeans/model.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/kmeans/statistics.hpp>

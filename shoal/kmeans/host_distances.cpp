@@ -5,9 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include <shoal/kmeans/backend.hpp>
-#include <shoal/kmeans/check_model.hpp>
-
 namespace shoal::kmeans {
 namespace {
 

@@ -12,7 +12,6 @@
 #include <shoal/som/options.hpp>
 #include <shoal/som/quality.hpp>
 #include <shoal/som/stepper.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

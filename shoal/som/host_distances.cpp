@@ -5,8 +5,6 @@
 #include <memory>
 #include <vector>
 
-#include <shoal/som/backend.hpp>
-#include <shoal/som/check_model.hpp>
 #include <shoal/som/codebook_index.hpp>
 #include <shoal/som/distance.hpp>
 
