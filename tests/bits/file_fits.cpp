@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
 #include <shoal/io/io.hpp>
 
 #include "fits.hpp"

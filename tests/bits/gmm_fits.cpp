@@ -1,7 +1,10 @@
 // Mixtures: every covariance type and scalar, every algorithm, start and shape of rows.
 #include <utility>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/predict.hpp>
+#include <shoal/gmm/sample.hpp>
+#include <shoal/gmm/update.hpp>
 
 #include "fits.hpp"
 #include "hash.hpp"

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/io/io.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 
 namespace bits {
 namespace {

@@ -1,5 +1,9 @@
 // k-means: every seeding and stop rule, few and many columns and clusters.
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/choose_rows.hpp>
+#include <shoal/kmeans/distances.hpp>
+#include <shoal/kmeans/fit.hpp>
+#include <shoal/kmeans/predict.hpp>
+#include <shoal/kmeans/update.hpp>
 
 #include "fits.hpp"
 #include "hash.hpp"

@@ -1,5 +1,9 @@
 // Maps: both ways of training, every lattice, metric, neighbourhood, decay and first codebook.
-#include <shoal/som/som.hpp>
+#include <shoal/som/distances.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/predict.hpp>
+#include <shoal/som/u_matrix.hpp>
+#include <shoal/som/update.hpp>
 
 #include "fits.hpp"
 #include "hash.hpp"
