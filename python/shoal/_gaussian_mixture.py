@@ -94,7 +94,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         'squarem' (Varadhan & Roland 2008) extrapolates the models of 'batch', and drops one that explains the rows
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
-        Rows of a chunk, of which the algorithms beside 'batch' keep or sum the statistics; None chooses by the shape of
+        Rows of a chunk, whose statistics every algorithm but 'batch' keeps or sums; None chooses by the shape of
         the data. On GPUs a multiple of 4096, unless each GPU's rows are one chunk.
     superchunks : int or None, default=None
         Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;

@@ -72,7 +72,7 @@ enum class acceleration {
   squarem,
 };
 
-/// How the algorithms beside batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
+/// How algorithms other than batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
 /// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
 struct chunk_options {
   std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a share; 0: by shape and `memory`

@@ -16,7 +16,7 @@
 namespace shoal::som {
 
 /// How the units lie. Unit u stands in row u / width and column u % width of the map. A toroidal map has no border: its
-/// last row lies beside its first and its last column beside its first, and distances are those of the nearest images.
+/// last row lies next to its first and its last column next to its first, and distances are those of nearest images.
 enum class lattice {
   rectangular,  ///< at (column, row): neighbours are the four units at distance 1 and the four at √2
   hexagonal,    ///< at (column + ½ in odd rows, row·√3/2): neighbours are the six units at distance 1
@@ -186,7 +186,7 @@ double update(model& model, const row_source<float>& rows, const update_options&
 double update(model& model, const row_source<double>& rows, const update_options& options,
               std::int32_t* units = nullptr, const row_source<double>* weights = nullptr, const control& control = {});
 
-/// The units beside unit `unit` on the lattice, in ascending order: at most eight, or six.
+/// The neighbours of unit `unit` on the lattice, in ascending order: at most eight, or six.
 std::vector<std::size_t> neighbors(const model& model, std::size_t unit);
 
 /// [units] The mean distance of each unit's weights to those of its neighbours, in the map's metric (Ultsch & Siemon

@@ -24,7 +24,7 @@ def u_matrix(estimator, *, ax=None):
     estimator : fitted SelfOrganizingMap
         Its ``u_matrix_`` is drawn, row 0 at the top, hexagons as hexagons.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure unless given. A colour bar is put beside it.
+        Where to draw; a new figure unless given. A colour bar is put next to it.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def hit_map(estimator, X=None, *, ax=None):
     X : array-like of shape (n_samples, n_features), optional
         Rows to count instead, all of them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure unless given. A colour bar is put beside it.
+        Where to draw; a new figure unless given. A colour bar is put next to it.
 
     Returns
     -------
