@@ -309,11 +309,11 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     def _check_algorithm(self) -> None:
         if self.acceleration is not None and self.algorithm != "batch":
-            raise ValueError(f"acceleration={self.acceleration!r} is of algorithm='batch', and it is {self.algorithm!r}")
+            raise ValueError(f"acceleration={self.acceleration!r} needs algorithm='batch'; got {self.algorithm!r}")
         if self.async_em_2013 and (self.algorithm not in ("batch", "asynchronous") or self.acceleration is not None):
-            raise ValueError("async_em_2013 is asynchronous without acceleration, and another algorithm was asked for")
+            raise ValueError("async_em_2013=True needs algorithm='asynchronous' or 'batch', and acceleration=None")
         if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
-            raise ValueError(f"threshold is of algorithm='asynchronous', and it is {self.algorithm!r}")
+            raise ValueError(f"threshold needs algorithm='asynchronous'; got {self.algorithm!r}")
 
     def _resumed(self, data: Data, labels) -> dict:
         start = (self.weights_, self.means_, self.covariances_)
@@ -490,7 +490,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _check_same_model(self) -> None:
         held, wanted = len(self.weights_), self.n_components
         if held != wanted:
-            raise ValueError(f"n_components is {wanted}, and partial_fit began with {held}: {START_AGAIN}")
+            raise ValueError(f"n_components is {wanted}, but partial_fit began with {held}: {START_AGAIN}")
         if self.covariances_.shape != covariance_shape(self.covariance_type, held, self.means_.shape[1]):
             kind = self.covariance_type
             raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")

@@ -315,7 +315,7 @@ default='k-means++'
             else:
                 held = len(self.cluster_centers_)
                 if held != self.n_clusters:
-                    raise ValueError(f"n_clusters is {self.n_clusters}, and partial_fit began with {held}: {START_AGAIN}")
+                    raise ValueError(f"n_clusters is {self.n_clusters}, but partial_fit began with {held}: {START_AGAIN}")
                 centroids, seen = _numbers(self.cluster_centers_), _numbers(self.counts_)
             how = resources(self, data, self.n_clusters)
             moved = _shoal.kmeans_update(data.rows, centroids, seen, labels=labels, **how)

@@ -285,7 +285,7 @@ default='principal-plane'
         codebook = check_array(codebook, dtype=np.float64, order="C", input_name="init")
         expected = (self.height * self.width, data.columns)
         if codebook.shape != expected:
-            raise ValueError(f"The shape of init {codebook.shape} is not (height * width, n_features) = {expected}.")
+            raise ValueError(f"init must have the shape (height * width, n_features) = {expected}; got {codebook.shape}.")
         return codebook
 
     def _take(self, made: dict, labels) -> None:

@@ -27,7 +27,7 @@ template <class Scalar>
         sizeof(Scalar) == 4 && std::isinf(value) ? " (a value beyond float32's range becomes infinite: try float64)"
                                                  : ""));
   }
-  throw bad_data(fmt::format("row {} changed while it was read", row));
+  throw bad_data(fmt::format("row {} changed during the fit; nothing may write to the data", row));
 }
 
 }  // namespace

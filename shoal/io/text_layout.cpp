@@ -128,7 +128,7 @@ bool line_reader::next(std::string_view& line) {
     }
     if (end_ - begin_ > line_limit) {
       throw bad_data(
-          fmt::format("{}: line {} is longer than {} bytes; this is no table of text", name_, number_ + 1, line_limit));
+          fmt::format("{}: line {} is longer than {} bytes; this is no text table", name_, number_ + 1, line_limit));
     }
     const std::size_t held = end_ - begin_;
     if (finished_ || !fill()) {

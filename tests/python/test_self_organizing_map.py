@@ -265,7 +265,7 @@ REFUSALS = {
     "radius must be two numbers, the first and the last; got (2, 1, 0)": {"radius": (2, 1, 0)},
     "radius must be two numbers, the first and the last; got ['a', 'b']": {"radius": ["a", "b"]},
     "rate must be two numbers": {"rate": (0.1, 0.2, 0.3), "training": "online"},
-    "The shape of init (3, 3) is not (height * width, n_features) = (100, 3)": {"init": np.eye(3)},
+    "init must have the shape (height * width, n_features) = (100, 3); got (3, 3)": {"init": np.eye(3)},
     "The 'lattice' parameter of SelfOrganizingMap must be a str among": {"lattice": "triangular"},
     "The 'width' parameter of SelfOrganizingMap must be an int": {"width": 0},
     "The 'epochs' parameter": {"epochs": 0},

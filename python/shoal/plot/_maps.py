@@ -106,7 +106,7 @@ def component_planes(estimator, *, columns=None, ax=None):
         columns = range(min(codebook.shape[1], MOST_PLANES))
     chosen = [_fits.check_columns(column, codebook.shape[1])[0] for column in ([columns] if single else columns)]
     if not chosen:
-        raise ValueError("columns names no column")
+        raise ValueError("columns is empty; name at least one column")
     axes = _axes_for(len(chosen), ax, estimator.height / estimator.width)
     for axis, column in zip(axes, chosen):
         _draw_values(estimator, codebook[:, column], "", axis)
@@ -139,7 +139,7 @@ def unit_labels(estimator, X, y, *, ax=None):
     TypeError
         When ``estimator`` is no self-organizing map, or ``ax`` is no axes.
     ValueError
-        When ``X`` does not fit the map, or ``y`` has not one label for each row.
+        When ``X`` does not fit the map, or ``y`` does not have one label for each row.
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
