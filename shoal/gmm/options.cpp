@@ -23,8 +23,7 @@ void validate_start(const options& options, std::size_t columns) {
           fmt::format("the start model has {} columns; the data have {}", start.columns, columns));
   require(start.components == options.components,
           fmt::format("the start model has {} components; components is {}", start.components, options.components));
-  require(start.covariance_type == options.covariance_type,
-          "covariance_type must be that of the start model");
+  require(start.covariance_type == options.covariance_type, "covariance_type must be that of the start model");
 }
 
 void validate_algorithm(const options& options) {
