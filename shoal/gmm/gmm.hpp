@@ -83,7 +83,7 @@ struct chunk_options {
   /// pass that folds nothing in is followed by one without a threshold, and ends the fit when it comes just after one.
   double threshold = 0;
   /// asynchronous: keep the responsibilities of every row (N × K of the data's scalar) and hold the threshold to each
-  /// row's Σₖ |Δrₖ|; rows below it go on contributing what they did.
+  /// row's Σₖ |Δrₖ|; rows below it keep their old contribution.
   bool memberships = false;
   /// asynchronous: a thread maximises a model of its own after every chunk of its superchunk.
   bool local_models = false;
@@ -184,7 +184,7 @@ struct update_options {
 /// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
 /// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
 /// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
-/// model that came. Throws what fit() throws, and leaves the model as it was when it does.
+/// model as it was given. Throws what fit() throws, and then leaves the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options,
               const row_source<float>* weights = nullptr, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,
@@ -195,7 +195,7 @@ double update(model& model, const row_source<double>& rows, const update_options
 /// Cholesky factor of its covariance and η standard normals. `rows` is [count][d], in the model's units, computed in
 /// float64 and rounded once; `labels`, [count], takes the components and may be null. Each call factorises the
 /// covariances, so draw thousands of rows at a time. Threads may draw separate ranges at once. Throws bad_argument when
-/// `rows` has not the model's columns or the model's arrays not the sizes that it states, numerical_error for a
+/// the columns of `rows` or the sizes of the model's arrays are not those that it states, numerical_error for a
 /// covariance that is not positive definite, by component.
 void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<float> rows, std::int32_t* labels,
             random::normal_method method = random::normal_method::ziggurat);

@@ -178,9 +178,9 @@ struct update_options {
 };
 
 /// One batch step on rows that come in parts: each unit goes `rate` of the way that an epoch over these rows alone
-/// would take it. units[rows] takes the best-matching units of the codebook that came, unless it is null; it is as for
-/// predict(). Returns the quantization error of the codebook that came. Throws what predict() throws, and leaves the
-/// model as it was when it does.
+/// would take it. units[rows] takes the best-matching units of the codebook as given, unless it is null; it is as for
+/// predict(). Returns the quantization error of the codebook as given. Throws what predict() throws, and then leaves
+/// the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units = nullptr,
               const row_source<float>* weights = nullptr, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,
@@ -200,8 +200,8 @@ struct unit_labels {
   double overall_purity = 0;           ///< the share of all rows that have the label of their unit
 };
 
-/// `units` and `labels` hold one value for each of the rows. Throws bad_argument for a unit that the map has not, and
-/// for a label below 0.
+/// `units` and `labels` hold one value for each of the rows. Throws bad_argument for a unit that is not in the map,
+/// and for a label below 0.
 unit_labels label_units(const model& model, const std::int32_t* units, const std::int64_t* labels, std::size_t rows);
 
 /// Reads and writes {"format":"shoal/som","version":1,…}. Throws io_error, bad_data with file and position.
