@@ -44,7 +44,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     The constructor, the attributes and the methods are those of :class:`sklearn.mixture.GaussianMixture`; what is added
     comes last. Rows are read where they lie when they are float32 or float64 with contiguous columns, and converted
-    piece by piece otherwise; nothing of the size rows x components is ever held but results that were asked for. The
+    piece by piece otherwise; nothing of the size rows x components is ever held except results that you ask for. The
     same data, seed and parameters give the same bits with any number of threads.
 
     Parameters
@@ -87,9 +87,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         How often the model moves during a pass over the rows, which is one iteration. 'batch' moves it once.
         'incremental' (Neal & Hinton 1998) moves it after every superchunk of rows, with what those rows contributed
         before taken out; the same bits for any number of threads. 'asynchronous' does the same by threads that do not
-        wait for each other: with several of them repeatable in distribution only, on GPUs, where the order is fixed,
-        to the bit. 'stepwise' (Cappe & Moulines 2009) takes decaying steps, and approaches a maximum without reaching
-        it. Of all but 'batch', ``lower_bounds_`` are of the rows under the models that they met.
+        wait for each other: several threads repeat a result in distribution only, GPUs, whose order is fixed, to the
+        bit. 'stepwise' (Cappe & Moulines 2009) takes decaying steps, and approaches a maximum without reaching
+        it. With all but 'batch', ``lower_bounds_`` are figures of the rows under the models that they met.
     acceleration : {'squarem'} or None, default=None
         'squarem' (Varadhan & Roland 2008) extrapolates the models of 'batch', and drops one that explains the rows
         worse: fewer iterations where components overlap.
@@ -453,7 +453,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Returns
         -------
         self : GaussianMixture
-            With ``lower_bound_`` the mean log-likelihood of the batch before it was taken in.
+            ``lower_bound_`` is then the mean log-likelihood of the batch before it was taken in.
 
         Raises
         ------
