@@ -35,7 +35,7 @@ auto structure(const Monoid& monoid, Same same, Close close) {
   return with_closeness(with_equality(declare<Laws>(monoid), std::move(same)), std::move(close));
 }
 
-/// What a fold needs beside the laws: reset is back to the identity.
+/// What a fold needs in addition to the laws: reset is back to the identity.
 template <class Structure, class Value>
 void expect_reset(const Structure& structure, const std::vector<Value>& samples) {
   for (std::size_t i = 0; i < samples.size(); ++i) {

@@ -14,7 +14,7 @@ enum class method {
 };
 
 /// The assignment of least cost for `costs` [n][m]; +∞ forbids a pair. Among assignments of equal cost the one that is
-/// found depends on the costs alone. Beside the costs, O(n + m) memory, and a transposed copy when n > m. Throws
+/// found depends on the costs alone. On top of the costs, O(n + m) memory, and a transposed copy when n > m. Throws
 /// bad_data with the row and column of a cost that is not-a-number, −∞, or so large that sums of costs overflow.
 solution solve(matrix_view<const double> costs, assignment::method method = method::hungarian);
 

@@ -27,7 +27,7 @@ template <class Scalar>
         sizeof(Scalar) == 4 && std::isinf(value) ? " (a value beyond float32's range becomes infinite: try float64)"
                                                  : ""));
   }
-  throw bad_data(fmt::format("row {} changed while it was read", row));
+  throw bad_data(fmt::format("row {} changed during the fit; nothing may write to the data", row));
 }
 
 }  // namespace
@@ -89,14 +89,14 @@ template data_summary check_data(const fold_context&, const row_source<float>&, 
 template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
 
 template <class Scalar>
-void check_span(const data_summary& summary, std::span<const double> beside) {
+void check_span(const data_summary& summary, std::span<const double> points) {
   constexpr bool narrow = sizeof(Scalar) == 4;
   constexpr double widest = narrow ? 1e17 : 1e150;
   for (std::size_t j = 0; j < summary.columns; ++j) {
     double least = summary.minimum[j], greatest = summary.maximum[j];
-    for (std::size_t at = j; at < beside.size(); at += summary.columns) {
-      least = std::min(least, beside[at]);
-      greatest = std::max(greatest, beside[at]);
+    for (std::size_t at = j; at < points.size(); at += summary.columns) {
+      least = std::min(least, points[at]);
+      greatest = std::max(greatest, points[at]);
     }
     const double span = greatest - least;
     if (span <= widest) continue;

@@ -101,7 +101,7 @@ void given_terms(const parameters<Scalar>& components, const responsibilities_fu
   std::copy_n(memory.weights.data(), padded, memory.scale.data());
 }
 
-// One block of rows. What rank 0 does alone between two waits is little beside the rest.
+// One block of rows. What rank 0 does alone between two waits is little compared with the rest.
 template <class Scalar>
 void accumulate_block(const parameters<Scalar>& components, const responsibilities_function<Scalar>* given,
                       const row_block<Scalar>& rows, const team_member& member,

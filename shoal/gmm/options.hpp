@@ -47,7 +47,7 @@ enum class acceleration {
   squarem,
 };
 
-/// How the algorithms beside batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
+/// How algorithms other than batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
 /// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
 struct chunk_options {
   std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a share; 0: by shape and `memory`
@@ -58,7 +58,7 @@ struct chunk_options {
   /// pass that folds nothing in is followed by one without a threshold, and ends the fit when it comes just after one.
   double threshold = 0;
   /// asynchronous: keep the responsibilities of every row (N × K of the data's scalar) and hold the threshold to each
-  /// row's Σₖ |Δrₖ|; rows below it go on contributing what they did.
+  /// row's Σₖ |Δrₖ|; rows below it keep their old contribution.
   bool memberships = false;
   /// asynchronous: a thread maximises a model of its own after every chunk of its superchunk.
   bool local_models = false;

@@ -85,7 +85,7 @@ class statistics {
 };
 
 /// The statistics of one shape as a commutative group under addition, up to the rounding of float64: what a fold needs
-/// (identity, combine) and what incremental EM needs beside it (inverse).
+/// (identity, combine) and what incremental EM needs in addition (inverse).
 class statistics_group {
  public:
   using value_type = statistics;

@@ -14,7 +14,7 @@ namespace shoal::gmm {
 /// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
 /// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
 /// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
-/// model that came. Throws what fit() throws, and leaves the model as it was when it does.
+/// model as it was given. Throws what fit() throws, and then leaves the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options,
               const row_source<float>* weights = nullptr, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,

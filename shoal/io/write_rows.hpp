@@ -11,7 +11,7 @@
 
 namespace shoal {
 
-/// A `.npy` file that is mapped for writing, created beside its name and moved there by commit(), so that a name never
+/// A `.npy` file that is mapped for writing, created next to its name and moved there by commit(), so that a name never
 /// shows half a file. Element is float, double or std::int32_t. Throws io_error (and says how much space was needed).
 template <class Element>
 class npy_output {

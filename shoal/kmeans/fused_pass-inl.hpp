@@ -231,7 +231,7 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
   return true;
 }
 
-// So many sums fit into registers beside the rest (AVX2 keeps some in memory).
+// So many sums fit into registers with the rest (AVX2 keeps some in memory).
 constexpr std::size_t most_held_sums = 12;
 
 template <std::size_t Columns, class T>

@@ -21,7 +21,7 @@ void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar>
                   nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {});
 
 /// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
-/// differences. A row's result does not depend on the rows and points beside it.
+/// differences. A row's result does not depend on the rows around it.
 template <class Scalar>
 void squared_distances(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, Scalar* out,
                        std::size_t out_stride, nearest_scratch<Scalar>& scratch);

@@ -15,7 +15,7 @@ std::string hardware_of(const place& place);
 std::string nothing_kept(const std::string& hardware);
 
 /// Runs the fits and compares their hashes with those that are kept of the hardware: a failure for each that differs,
-/// by name. With SHOAL_WRITE_BITS it writes them instead, into the file of that name, beside the sets that are in that
+/// by name. With SHOAL_WRITE_BITS it writes them instead, into the file of that name, next to the sets that are in that
 /// file or, where there is no such file, in kept.json.
 void compare_or_write(const std::string& hardware, const std::vector<kept_fit>& fits, const place& place);
 

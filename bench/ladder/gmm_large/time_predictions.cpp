@@ -1,4 +1,4 @@
-// Times predictions on a GPU beside the sums of a fit, on rows that are there: TYPE ROWS COLUMNS COMPONENTS SPREAD, or
+// Times predictions on a GPU and the sums of a fit, on rows that are there: TYPE ROWS COLUMNS COMPONENTS SPREAD, or
 // all shapes of the ladder. Prints milliseconds, medians of the replays of a graph.
 #include <cuda_runtime_api.h>
 

@@ -19,7 +19,7 @@ constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
 constexpr double batch_seconds = 0.05;    // and about as long at most, so that it may stop and report
 // Steps of one graph: between the kernels of one graph there is hardly a gap, between graphs there are microseconds.
 constexpr std::size_t graph_steps = 8;
-constexpr std::size_t saved_words = 4;  // of save() beside the centroids
+constexpr std::size_t saved_words = 4;  // of save(), after the centroids
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>

@@ -19,7 +19,7 @@ static_assert(cuda::piece_unit % most_tile_rows == 0);
 
 constexpr int most_buckets = sum_threads;
 
-// What a block keeps beside its sums.
+// What a block keeps apart from its sums.
 struct tile_memory {
   unsigned rows[most_tile_rows];               // of the tile, sorted: label · most_tile_rows + row
   std::uint16_t places[warps * most_buckets];  // [warp that looks][bucket] of its next row

@@ -92,7 +92,7 @@ struct row_operands {
       }
       norm += __shfl_xor_sync(~0u, norm, 1);
       norm += __shfl_xor_sync(~0u, norm, 2);
-      // Somewhat more than it takes for no score to be negative; the least scores stay small beside the norms.
+      // Somewhat more than it takes for no score to be negative; the least scores stay small against the norms.
       const float most_product = sqrtf(norm) * unit_norm;
       const float offset = 1.02f * (in.cosine ? most_product : fminf(0.5f * norm, most_product));
       const auto place = [&](int column, float value) {
@@ -130,7 +130,7 @@ struct row_operands {
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
-  // The small products first, so that what a sum cuts off is small beside them.
+  // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
     if constexpr (seconds > 0) {
       multiply<Precision, false>(scores, second[0], units);

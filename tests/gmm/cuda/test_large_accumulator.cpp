@@ -223,7 +223,7 @@ TEST(LargeAccumulator, TakesTinyAndHugeWeightsAboutOneCentre) {
   }
 }
 
-// An empty component and one beside others of a thirtieth of its deviation.
+// An empty component, and one among others of a thirtieth of its deviation.
 TEST(LargeAccumulator, TakesComponentsOfDifferentScaleAboutOneCentre) {
   SHOAL_NEEDS_DEVICES(1);
   auto mixture = reference::random_model(covariance_type::full, 30, 12, 0.0, 7);
