@@ -1,7 +1,7 @@
 # How vector kernels are compiled with sanitizers. Of all sources they take longest, so these builds leave AVX-512 out; the bits
-# are those of shoal/core/simd_targets.hpp and Highway's AVX3. Nor is the use of locals after their scope checked there: it would
-# poison every temporary of every inlined vector function, which takes three quarters of the time to compile and most of the time
-# to run, and kernels keep no pointers to their locals. All other sources are checked.
+# are those of shoal/core/simd_targets.hpp and Highway's AVX3. Nor is the use of locals after their scope checked there: it
+# would poison every temporary of every inlined vector function, two thirds of the time to compile them. Everything else that the
+# sanitizers find is checked there too, and all other sources are checked for this as well.
 set(vector_definitions)
 set(vector_options)
 if(SHOAL_SANITIZE)
