@@ -8,10 +8,10 @@
 
 #include <shoal/core/error.hpp>
 
-#include "column_statistics.hpp"
-#include "progress_line.hpp"
-#include "standardization.hpp"
-#include "words.hpp"
+#include "common/progress_line.hpp"
+#include "common/standardization.hpp"
+#include "common/words.hpp"
+#include "data/column_statistics.hpp"
 
 namespace {
 

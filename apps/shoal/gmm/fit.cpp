@@ -1,0 +1,68 @@
+// shoal gmm fit
+#include <memory>
+
+#include <shoal/gmm/work.hpp>
+
+#include "common/interruption.hpp"
+#include "gmm/finish.hpp"
+#include "gmm/verbs.hpp"
+
+namespace shoal::app {
+namespace {
+
+constexpr const char* examples = R"(Examples:
+  shoal gmm fit rows.csv --components 3 --output model.json --labels labels.npy
+  shoal gmm fit huge.npy --components 10 --memory-limit 64MiB --checkpoint fit.checkpoint --output model.json
+  shoal gmm fit rows.csv --init model.json --tolerance 0 --max-iterations 1 --json
+  shoal gmm fit overlapping.npy --components 6 --tolerance 1e-6 --max-iterations 1000 --accelerate squarem
+
+With --json, mean_log_likelihood is that of the returned model; history has, for each iteration, that of the model which
+the iteration started from (of algorithms beside batch: of the rows under the models that they met), and lower_bound is
+its last. With --standardize every figure and the model are in the data's
+own units; a spherical mixture is then written as the diagonal one that it is there. With --checkpoint, Ctrl-C or a
+crash loses nothing but the last moments: the same command resumes, and its result is the same to the last bit.)";
+
+struct fit_command {
+  gmm_options options;
+  std::optional<std::size_t> components;
+};
+
+template <class Scalar>
+void run(gmm_options& options, gmm_outcome& outcome) {
+  data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
+  const std::stop_token stop = interruptions().token();
+  settle_gmm_device(options.run,
+                    gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), outcome.library),
+                    outcome.library);
+  outcome.library.device = options.run.device;
+  progress_line line(!options.run.quiet);
+  const control control{[&](const progress& now) { line(now); }, stop};
+  const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
+  outcome.result = with_resume_hint(options.fit.checkpoint,
+                                    [&] { return fit_mixture(rows, outcome.library, options.fit.init, control); });
+  finish(outcome, rows.data(), line, control);
+}
+
+void run(const fit_command& command) {
+  gmm_options options = command.options;
+  check_fit_outputs(options.fit, options.data);
+  gmm_outcome outcome;
+  outcome.begin = std::chrono::steady_clock::now();
+  outcome.options = &options;
+  outcome.library = library_options(options, command.components, resolved_threads(options.run));
+  outcome.scalar = options.data.chosen_scalar();
+  naming_data(options.data, options.fit.checkpoint,
+              [&] { with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, outcome); }); });
+}
+
+}  // namespace
+
+void add_gmm_fit(CLI::App& noun, verb& selected) {
+  const auto command = std::make_shared<fit_command>();
+  CLI::App& app = *add_verb(noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); });
+  add_option(app, "--components", "K", "Components of the mixture; not needed when --init is a file", "",
+             [command](const std::string& text) { command->components = parse_count("--components", text, 1); });
+  add_gmm_options(app, command->options);
+}
+
+}  // namespace shoal::app

@@ -1,0 +1,223 @@
+// Options of mixtures, from words to the library and back.
+#include "gmm/words.hpp"
+
+#include <algorithm>
+#include <filesystem>
+#include <utility>
+
+#include <fmt/format.h>
+
+namespace shoal::app {
+
+const choices<gmm::covariance_type>& covariance_choices() {
+  using type = gmm::covariance_type;
+  static const choices<type> known = {
+      {"full", type::full}, {"tied", type::tied}, {"diag", type::diag}, {"spherical", type::spherical}};
+  return known;
+}
+
+const choices<gmm::initialization>& gmm_initialization_choices() {
+  using init = gmm::initialization;
+  static const choices<init> known = {{"kmeans", init::kmeans},
+                                      {"k-means++", init::plus_plus},
+                                      {"k-means-parallel", init::parallel},
+                                      {"random-rows", init::random_rows},
+                                      {"random-responsibilities", init::random_responsibilities},
+                                      {"kmeans-of-tenth", init::kmeans_of_tenth}};
+  return known;
+}
+
+const choices<gmm::algorithm>& algorithm_choices() {
+  using enum gmm::algorithm;
+  static const choices<gmm::algorithm> known = {
+      {"batch", batch}, {"incremental", incremental}, {"asynchronous", asynchronous}, {"stepwise", stepwise}};
+  return known;
+}
+
+const choices<gmm::acceleration>& acceleration_choices() {
+  static const choices<gmm::acceleration> known = {{"none", gmm::acceleration::none},
+                                                   {"squarem", gmm::acceleration::squarem}};
+  return known;
+}
+
+void add_gmm_options(CLI::App& app, gmm_options& options) {
+  options.fit.init = "kmeans";
+  options.fit.max_iterations = 100;
+  options.fit.tolerance = 1e-3;
+  add_data_options(app, options.data);
+  add_choice(app, "--covariance", options.covariance, covariance_choices(), "Shape of the covariances", "full");
+  add_init_option(app, options.fit, words_of(gmm_initialization_choices()));
+  add_fit_options(app, options.fit);
+  add_number(app, "--tolerance", options.fit.tolerance,
+             "Stop when the mean log-likelihood changes by less; 0: exactly --max-iterations", 0);
+  add_number(app, "--regularization", options.regularization, "Added to the diagonal of every covariance", 0);
+  add_choice(app, "--algorithm", options.algorithm, algorithm_choices(),
+             "How often the model moves during a pass over the rows", "batch");
+  add_choice(app, "--accelerate", options.acceleration, acceleration_choices(), "Extrapolate the models of batch",
+             "none");
+  add_count(app, "--chunk-rows", options.chunks.rows, "N",
+            "Rows of a chunk of the algorithms beside batch; 0: chosen from the data's shape");
+  add_count(app, "--superchunks", options.chunks.superchunks, "N",
+            "Times that the model of those algorithms moves in a pass; 0: 32, fewer for few rows");
+  add_number(app, "--threshold", options.chunks.threshold,
+             "asynchronous: leave out chunks whose responsibilities moved by no more than this", 0);
+  add_flag(app, "--async-em-2013", options.async_em_2013,
+           "The parameters of Altinigneli, Plant & Boehm (KDD 2013), in place of the options for them");
+  add_device_options(app, options.run);
+  add_run_options(app, options.run);
+}
+
+void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library) {
+  if (run.device_word == "auto" && library.chunks.local_models) {
+    say(run,
+        fmt::format("device auto: {} (a GPU takes models of blocks of some shapes alone)", device_name(run.device)));
+    return;
+  }
+  settle_device(run, work, library.threads);
+}
+
+namespace {
+
+// The library says the same of its own names, and ignores what batch has no use for.
+void check_algorithm(const gmm_options& options, const gmm::options& library) {
+  if (options.async_em_2013) return;
+  const bool batch = library.algorithm == gmm::algorithm::batch;
+  const std::string algorithm = word_for(algorithm_choices(), library.algorithm);
+  if (!batch && library.acceleration != gmm::acceleration::none) {
+    throw bad_argument(fmt::format("--accelerate {} is for --algorithm batch, and it is {}",
+                                   word_for(acceleration_choices(), library.acceleration), algorithm));
+  }
+  if (options.chunks.threshold > 0 && library.algorithm != gmm::algorithm::asynchronous) {
+    throw bad_argument(fmt::format("--threshold is for --algorithm asynchronous, and it is {}", algorithm));
+  }
+  for (const auto& [name, value] :
+       {std::pair("--chunk-rows", options.chunks.rows), std::pair("--superchunks", options.chunks.superchunks)}) {
+    if (batch && value != 0) {
+      throw bad_argument(fmt::format("{} is for the algorithms beside batch; add --algorithm, say incremental", name));
+    }
+  }
+}
+
+}  // namespace
+
+gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
+  gmm::options library;
+  library.init = chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model);
+  library.covariance_type = options.covariance.value_or(gmm::covariance_type::full);
+  if (library.init == gmm::initialization::model) {
+    library.start = gmm::load_model(options.fit.init);
+    const gmm::model& start = library.start;
+    if (components && *components != start.components) {
+      throw bad_argument(fmt::format("--components: {} were asked for, and the model {} has {}", *components,
+                                     options.fit.init, start.components));
+    }
+    if (options.covariance && *options.covariance != start.covariance_type) {
+      throw bad_argument(fmt::format("--covariance: {} was asked for, and the model {} is {}",
+                                     word_for(covariance_choices(), *options.covariance), options.fit.init,
+                                     word_for(covariance_choices(), start.covariance_type)));
+    }
+    components = start.components;
+    library.covariance_type = start.covariance_type;
+  }
+  if (!components) throw bad_argument("--components is missing: say how many, as in --components 3");
+  library.components = *components;
+  library.algorithm = options.algorithm.value_or(gmm::algorithm::batch);
+  library.acceleration = options.acceleration;
+  library.chunks = options.chunks;
+  library.max_iterations = options.fit.max_iterations;
+  library.tolerance = options.fit.tolerance;
+  library.regularization = options.regularization;
+  library.restarts = options.fit.restarts;
+  library.seed = options.fit.seed;
+  library.threads = threads;
+  library.memory_limit = options.run.memory_limit;
+  library.device = options.run.device;
+  library.checkpoint = options.fit.checkpoint;
+  library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  check_algorithm(options, library);
+  if (options.async_em_2013) {
+    if (options.algorithm.value_or(gmm::algorithm::asynchronous) != gmm::algorithm::asynchronous ||
+        library.acceleration != gmm::acceleration::none) {
+      throw bad_argument("--async-em-2013 is asynchronous without acceleration, and another --algorithm was asked for");
+    }
+    gmm::set_async_em_2013(library);
+  }
+  return library;
+}
+
+template <class Scalar>
+gmm::fit_result fit_mixture(const fit_rows<Scalar>& rows, gmm::options options, const std::string& start_file,
+                            const control& control) {
+  const standardization* const units = rows.units();
+  if (options.init == gmm::initialization::model) {
+    const std::vector<std::string>& names = rows.data().features.column_names;
+    check_start_columns(start_file, options.start.columns, options.start.column_names, rows.rows().columns(), names);
+    if (units != nullptr) options.start = to_standard_units(options.start, *units);
+  }
+  gmm::fit_result result = gmm::fit(rows.rows(), options, rows.weights(), control);
+  if (units != nullptr) {
+    result.model = to_data_units(result.model, *units);
+    const double volume = units->log_volume();
+    result.mean_log_likelihood -= volume;
+    for (double& figure : result.history) figure -= volume;
+    result.bic += 2 * volume * result.total_weight;
+    result.aic += 2 * volume * result.total_weight;
+  }
+  result.model.column_names = rows.data().features.column_names;
+  return result;
+}
+template gmm::fit_result fit_mixture<float>(const fit_rows<float>&, gmm::options, const std::string&, const control&);
+template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&, const control&);
+
+json describe_fit(const gmm_options& options, const gmm::options& library, const gmm::fit_result& result,
+                  shoal::scalar scalar) {
+  json object;
+  describe_data(object, options.data, result.rows, result.model.columns, result.model.column_names);
+  object["total_weight"] = result.total_weight;
+  object["scalar"] = word_for(scalar_choices(), scalar);
+  object["components"] = library.components;
+  object["covariance_type"] = word_for(covariance_choices(), library.covariance_type);
+  object["algorithm"] = word_for(algorithm_choices(), library.algorithm);
+  object["acceleration"] = word_for(acceleration_choices(), library.acceleration);
+  if (options.async_em_2013) object["async_em_2013"] = true;
+  if (library.chunks.rows != 0) object["chunk_rows"] = library.chunks.rows;
+  if (library.chunks.superchunks != 0) object["superchunks"] = library.chunks.superchunks;
+  if (library.chunks.threshold > 0) object["threshold"] = library.chunks.threshold;
+  object["init"] = library.init == gmm::initialization::model ? options.fit.init
+                                                              : word_for(gmm_initialization_choices(), library.init);
+  object["max_iterations"] = library.max_iterations;
+  object["tolerance"] = library.tolerance;
+  object["regularization"] = library.regularization;
+  object["restarts"] = library.restarts;
+  object["seed"] = library.seed;
+  object["standardize"] = options.fit.standardize;
+  object["mean_log_likelihood"] = result.mean_log_likelihood;
+  object["lower_bound"] = result.history.empty() ? json() : json(result.history.back());
+  object["bic"] = result.bic;
+  object["aic"] = result.aic;
+  object["free_parameters"] = gmm::free_parameters(library.covariance_type, library.components, result.model.columns);
+  object["iterations"] = result.iterations;
+  object["converged"] = result.converged;
+  object["reseeded"] = result.reseeded;
+  return object;
+}
+
+std::string model_table(const gmm::model& model) {
+  constexpr std::size_t most_columns = 6;
+  constexpr std::size_t most_components = 20;
+  const std::size_t d = std::min(model.columns, most_columns);
+  const std::vector<std::string> titles = column_titles(model.column_names, model.columns);
+  std::vector<std::vector<std::string>> cells(1, {"component", "weight"});
+  for (std::size_t j = 0; j < d; ++j) cells[0].push_back("mean " + titles[j]);
+  if (d < model.columns) cells[0].push_back(fmt::format("({} more columns)", model.columns - d));
+  for (std::size_t k = 0; k < std::min(model.components, most_components); ++k) {
+    cells.push_back({std::to_string(k), fmt::format("{:.4f}", model.weights[k])});
+    for (std::size_t j = 0; j < d; ++j)
+      cells.back().push_back(fmt::format("{:.6g}", model.means[k * model.columns + j]));
+  }
+  std::string text = table(cells);
+  if (model.components > most_components) text += fmt::format("({} more)\n", model.components - most_components);
+  return text;
+}
+
+}  // namespace shoal::app
