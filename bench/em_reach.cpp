@@ -19,9 +19,9 @@
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/sample.hpp>
 
 namespace {

@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/lloyd.hpp>
+#include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
 
 #include "multiply_add_peak.hpp"

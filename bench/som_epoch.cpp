@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
 #include <shoal/som/batch_training.hpp>
-#include <shoal/som/move_units.hpp>
+#include <shoal/som/maximise.hpp>
 
 #include "multiply_add_peak.hpp"
 

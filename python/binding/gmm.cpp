@@ -7,9 +7,9 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/options.hpp>
 
 #include "module.hpp"
 #include "rows.hpp"

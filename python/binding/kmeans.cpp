@@ -8,8 +8,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/check_options.hpp>
 #include <shoal/kmeans/kmeans.hpp>
-#include <shoal/kmeans/options.hpp>
 
 #include "module.hpp"
 #include "rows.hpp"

@@ -9,8 +9,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/som/backend.hpp>
-#include <shoal/som/model.hpp>
-#include <shoal/som/options.hpp>
+#include <shoal/som/check_model.hpp>
+#include <shoal/som/check_options.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/som.hpp>
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include <shoal/core/progress.hpp>
-#include <shoal/estimation/checkpoint.hpp>
+#include <shoal/io/checkpoint.hpp>
 
 namespace shoal {
 

@@ -5,8 +5,8 @@
 #include <limits>
 
 #include <shoal/algebra/instances/sums.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/estimation/race.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 namespace shoal {
 namespace {

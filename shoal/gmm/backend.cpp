@@ -1,7 +1,7 @@
 #include <shoal/gmm/backend.hpp>
 
 #include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/host_fit.hpp>
+#include <shoal/gmm/choose_fit.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {

@@ -8,8 +8,8 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/mixture_stepper.hpp>
 #include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 

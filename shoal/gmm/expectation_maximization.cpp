@@ -5,7 +5,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>

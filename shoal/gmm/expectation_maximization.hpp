@@ -9,8 +9,8 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/mixture_stepper.hpp>
 #include <shoal/gmm/parameters.hpp>
+#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 

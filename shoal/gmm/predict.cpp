@@ -3,8 +3,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 namespace {

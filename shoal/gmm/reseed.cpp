@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/first_model.hpp>
 
 namespace shoal::gmm {
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/chunked_fit.hpp>
+#include <shoal/gmm/chunked/chunked_fit.hpp>
 #include <shoal/gmm/coordinates.hpp>
 
 namespace shoal::gmm {

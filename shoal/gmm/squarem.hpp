@@ -10,8 +10,8 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/mixture_stepper.hpp>
 #include <shoal/gmm/squarem_rule.hpp>
+#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 

@@ -8,11 +8,11 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/chunked/stepwise.hpp>
 #include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
-#include <shoal/gmm/stepwise.hpp>
 
 namespace shoal::gmm {
 namespace {

@@ -10,9 +10,9 @@
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/aligned_vector.hpp>
 #include <shoal/core/matrix_view.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
 

@@ -1,10 +1,10 @@
 #include <shoal/kmeans/backend.hpp>
 
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/kmeans/distances.hpp>
-#include <shoal/kmeans/first_centroids.hpp>
+#include <shoal/kmeans/first_model.hpp>
 #include <shoal/kmeans/lloyd.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
 namespace {

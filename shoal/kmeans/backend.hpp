@@ -10,9 +10,9 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/kmeans/clustering_stepper.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/kmeans/stepper.hpp>
 
 namespace shoal::kmeans {
 

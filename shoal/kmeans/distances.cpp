@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <shoal/kmeans/backend.hpp>
-#include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/check_model.hpp>
 
 namespace shoal::kmeans {
 namespace {

@@ -18,10 +18,10 @@
 #include <hwy/highway.h>
 
 #include <shoal/core/unrolled-inl.hpp>
-#include <shoal/estimation/row_panel-inl.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/block_input.hpp>
 #include <shoal/kmeans/tuning.hpp>
+#include <shoal/nearest/row_panel-inl.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace shoal::kmeans {

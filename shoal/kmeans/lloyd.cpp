@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include <shoal/kmeans/move_centroids.hpp>
+#include <shoal/kmeans/maximise.hpp>
 
 namespace shoal::kmeans {
 

@@ -9,7 +9,7 @@
 
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/accumulate.hpp>
-#include <shoal/kmeans/clustering_stepper.hpp>
+#include <shoal/kmeans/stepper.hpp>
 #include <shoal/kmeans/tuning.hpp>
 
 namespace shoal::kmeans {

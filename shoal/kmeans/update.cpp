@@ -8,8 +8,8 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/check_model.hpp>
 #include <shoal/kmeans/kmeans.hpp>
-#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 namespace {

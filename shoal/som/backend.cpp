@@ -1,11 +1,11 @@
 #include <shoal/som/backend.hpp>
 
-#include <shoal/estimation/nearest.hpp>
+#include <shoal/nearest/nearest.hpp>
 #include <shoal/som/batch_training.hpp>
 #include <shoal/som/distances.hpp>
-#include <shoal/som/initialize.hpp>
+#include <shoal/som/first_model.hpp>
+#include <shoal/som/host_update.hpp>
 #include <shoal/som/online_training.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 namespace {

@@ -8,8 +8,8 @@
 #include <shoal/estimation/backend_rows.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/som/map_stepper.hpp>
 #include <shoal/som/som.hpp>
+#include <shoal/som/stepper.hpp>
 
 namespace shoal::som {
 

@@ -6,7 +6,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/som/accumulate.hpp>
 #include <shoal/som/host_training.hpp>
-#include <shoal/som/move_units.hpp>
+#include <shoal/som/maximise.hpp>
 
 namespace shoal::som {
 

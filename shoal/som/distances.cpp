@@ -6,9 +6,9 @@
 #include <vector>
 
 #include <shoal/som/backend.hpp>
+#include <shoal/som/check_model.hpp>
 #include <shoal/som/codebook_index.hpp>
 #include <shoal/som/distance.hpp>
-#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 namespace {

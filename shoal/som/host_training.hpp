@@ -7,8 +7,8 @@
 #include <vector>
 
 #include <shoal/execution/fold.hpp>
-#include <shoal/som/map_stepper.hpp>
 #include <shoal/som/quality_fold.hpp>
+#include <shoal/som/stepper.hpp>
 
 namespace shoal::som {
 

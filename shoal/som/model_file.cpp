@@ -10,7 +10,7 @@
 #include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/printable.hpp>
-#include <shoal/som/model.hpp>
+#include <shoal/som/check_model.hpp>
 #include <shoal/som/som.hpp>
 
 namespace shoal::som {

@@ -8,7 +8,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/random/permutation.hpp>
 #include <shoal/random/stream.hpp>
-#include <shoal/som/move_units.hpp>
+#include <shoal/som/maximise.hpp>
 #include <shoal/som/neighborhood.hpp>
 #include <shoal/som/schedule.hpp>
 

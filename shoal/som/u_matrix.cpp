@@ -4,9 +4,9 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/som/check_model.hpp>
 #include <shoal/som/distance.hpp>
 #include <shoal/som/lattice.hpp>
-#include <shoal/som/model.hpp>
 #include <shoal/som/som.hpp>
 
 namespace shoal::som {

@@ -8,8 +8,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/maximise.hpp>
-#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/tuning.hpp>

@@ -11,7 +11,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/incremental.hpp>
+#include <shoal/gmm/chunked/incremental.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "algorithm_data.hpp"

@@ -10,9 +10,9 @@
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/coordinates.hpp>
 #include <shoal/gmm/generate.hpp>
-#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/squarem_rule.hpp>
 
 #include "algorithm_data.hpp"

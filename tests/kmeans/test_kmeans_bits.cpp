@@ -15,11 +15,11 @@
 #include <hwy/highway.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/lloyd.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 #include "../copying_source.hpp"
 #include "kmeans_reference.hpp"

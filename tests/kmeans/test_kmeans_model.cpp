@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
-#include <shoal/kmeans/choosing.hpp>
+#include <shoal/kmeans/information_criteria.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
 namespace {

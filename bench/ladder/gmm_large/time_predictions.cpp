@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <shoal/gmm/cuda/device_predictor.hpp>
+#include <shoal/gmm/cuda/predictor.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "../../../tests/gmm/cuda/device_mixture.hpp"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/small_accumulator.hpp>
-#include <shoal/gmm/cuda/small_teams_accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/teams_accumulator.hpp>
 
 #include "../../../tests/gmm/cuda/device_mixture.hpp"
 #include "../../../tests/gmm/reference.hpp"

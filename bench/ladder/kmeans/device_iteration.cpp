@@ -10,7 +10,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
 
 #include "made_rows.hpp"
 

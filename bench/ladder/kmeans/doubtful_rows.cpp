@@ -5,8 +5,8 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
 #include "made_rows.hpp"

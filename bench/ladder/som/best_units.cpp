@@ -10,7 +10,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/som/cuda/device_map.hpp>
+#include <shoal/som/cuda/map.hpp>
 
 #include "made_maps.hpp"
 #include "node_by_node.hpp"

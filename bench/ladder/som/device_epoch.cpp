@@ -13,9 +13,9 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/som/cuda/device_map.hpp>
-#include <shoal/som/cuda/device_smoother.hpp>
-#include <shoal/som/cuda/device_training.hpp>
+#include <shoal/som/cuda/map.hpp>
+#include <shoal/som/cuda/smoother.hpp>
+#include <shoal/som/cuda/training.hpp>
 #include <shoal/som/distance.hpp>
 
 #include "made_maps.hpp"

@@ -11,7 +11,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/som/cuda/device_training.hpp>
+#include <shoal/som/cuda/training.hpp>
 
 #include "made_maps.hpp"
 

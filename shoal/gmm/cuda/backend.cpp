@@ -5,14 +5,14 @@
 #include <vector>
 
 #include <shoal/estimation/cuda/device_data.hpp>
-#include <shoal/gmm/cuda/device_expectation.hpp>
-#include <shoal/gmm/cuda/device_expectation_maximization.hpp>
-#include <shoal/gmm/cuda/given_moments.hpp>
-#include <shoal/gmm/cuda/make_device_fit.hpp>
+#include <shoal/gmm/cuda/choose_fit.hpp>
+#include <shoal/gmm/cuda/chunked/given_moments.hpp>
+#include <shoal/gmm/cuda/expectation.hpp>
+#include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
-#include <shoal/gmm/initialize.hpp>
-#include <shoal/kmeans/cuda/device_backend.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
+#include <shoal/gmm/first_model.hpp>
+#include <shoal/kmeans/cuda/backend.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
 
 namespace shoal::gmm {
 namespace {

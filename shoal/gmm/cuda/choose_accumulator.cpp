@@ -1,10 +1,10 @@
 #include <type_traits>
 
-#include <shoal/gmm/cuda/device_accumulator.hpp>
-#include <shoal/gmm/cuda/large_accumulator.hpp>
-#include <shoal/gmm/cuda/large_diagonal_accumulator.hpp>
-#include <shoal/gmm/cuda/small_accumulator.hpp>
-#include <shoal/gmm/cuda/small_teams_accumulator.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/teams_accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/accumulator.hpp>
 
 namespace shoal::gmm {
 

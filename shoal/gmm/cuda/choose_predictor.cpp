@@ -1,6 +1,6 @@
 #include <type_traits>
 
-#include <shoal/gmm/cuda/device_predictor.hpp>
+#include <shoal/gmm/cuda/predictor.hpp>
 
 namespace shoal::gmm {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <shoal/execution/cuda/buffers.hpp>
-#include <shoal/gmm/cuda/device_parts.hpp>
-#include <shoal/gmm/cuda/device_predictor.hpp>
+#include <shoal/gmm/cuda/predictor.hpp>
+#include <shoal/gmm/cuda/step/parts.hpp>
 
 namespace shoal::gmm {
 namespace {

@@ -1,10 +1,10 @@
 // k-means on CUDA devices.
-#include <shoal/kmeans/cuda/device_backend.hpp>
+#include <shoal/kmeans/cuda/backend.hpp>
 
 #include <shoal/estimation/seeding.hpp>
-#include <shoal/kmeans/cuda/device_distances.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
-#include <shoal/kmeans/first_centroids.hpp>
+#include <shoal/kmeans/cuda/distances.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
+#include <shoal/kmeans/first_model.hpp>
 
 namespace shoal::kmeans {
 namespace {

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <shoal/kmeans/cuda/device_fold.hpp>
+#include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/relocate.hpp>
 
 namespace shoal::kmeans {

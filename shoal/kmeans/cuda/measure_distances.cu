@@ -1,7 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/kmeans/cuda/device_distances.hpp>
+#include <shoal/kmeans/cuda/distances.hpp>
 
 namespace shoal::kmeans {
 namespace {

@@ -2,11 +2,11 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/som/cuda/backend.hpp>
 #include <shoal/som/cuda/covariance.hpp>
-#include <shoal/som/cuda/device_backend.hpp>
-#include <shoal/som/cuda/device_distances.hpp>
-#include <shoal/som/cuda/device_training.hpp>
-#include <shoal/som/initialize.hpp>
+#include <shoal/som/cuda/distances.hpp>
+#include <shoal/som/cuda/training.hpp>
+#include <shoal/som/first_model.hpp>
 
 namespace shoal::som {
 namespace {

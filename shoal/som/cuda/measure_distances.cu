@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/som/cuda/device_distances.hpp>
 #include <shoal/som/cuda/distance.cuh>
+#include <shoal/som/cuda/distances.hpp>
 
 namespace shoal::som {
 namespace {

@@ -13,8 +13,8 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/devices.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/cuda/device_expectation_maximization.hpp>
-#include <shoal/gmm/cuda/device_parts.hpp>
+#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/expectation_maximization.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/io/row_source.hpp>

@@ -10,7 +10,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/stream.hpp>
-#include <shoal/gmm/cuda/device_accumulator.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
 

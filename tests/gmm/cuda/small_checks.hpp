@@ -6,7 +6,7 @@
 #include <random>
 #include <vector>
 
-#include <shoal/gmm/cuda/small_accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
 
 #include "../kernel_checks.hpp"
 #include "device_mixture.hpp"

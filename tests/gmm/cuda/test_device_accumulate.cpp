@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <shoal/gmm/cuda/device_accumulator.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "device_checks.hpp"

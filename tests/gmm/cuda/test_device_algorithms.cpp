@@ -11,13 +11,13 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/block_models.hpp>
-#include <shoal/gmm/cuda/device_asynchronous.hpp>
-#include <shoal/gmm/cuda/device_chunk_plan.hpp>
-#include <shoal/gmm/cuda/device_kept_statistics.hpp>
-#include <shoal/gmm/cuda/make_device_fit.hpp>
-#include <shoal/gmm/host_fit.hpp>
-#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/choose_fit.hpp>
+#include <shoal/gmm/cuda/choose_fit.hpp>
+#include <shoal/gmm/cuda/chunked/asynchronous.hpp>
+#include <shoal/gmm/cuda/chunked/block_model_kernels.hpp>
+#include <shoal/gmm/cuda/chunked/chunk_plan.hpp>
+#include <shoal/gmm/cuda/chunked/kept_statistics.hpp>
+#include <shoal/gmm/first_model.hpp>
 
 #include "../algorithm_data.hpp"
 #include "device_checks.hpp"

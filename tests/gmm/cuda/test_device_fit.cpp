@@ -9,7 +9,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/fit_loop.hpp>
-#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/first_model.hpp>
 
 #include "../fit_data.hpp"
 #include "device_checks.hpp"

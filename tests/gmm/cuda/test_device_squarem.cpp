@@ -9,8 +9,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/squarem_kernels.hpp>
-#include <shoal/gmm/initialize.hpp>
+#include <shoal/gmm/cuda/step/squarem_kernels.hpp>
+#include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/squarem.hpp>
 
 #include "../fit_data.hpp"

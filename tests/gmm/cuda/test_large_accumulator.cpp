@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/large_accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "../../cuda_devices.hpp"

@@ -11,7 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/large_diagonal_accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/accumulator.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "../../cuda_devices.hpp"

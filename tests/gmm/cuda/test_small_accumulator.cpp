@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/small_accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"

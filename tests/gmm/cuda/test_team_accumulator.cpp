@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/small_teams_accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/teams_accumulator.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"

@@ -12,8 +12,8 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/cuda/device_fold.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
+#include <shoal/kmeans/cuda/fold.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 

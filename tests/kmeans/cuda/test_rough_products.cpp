@@ -9,7 +9,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/cuda/device_lloyd.hpp>
+#include <shoal/kmeans/cuda/lloyd.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../kmeans_reference.hpp"

@@ -1,0 +1,110 @@
+#include <shoal/gmm/check_options.hpp>
+
+#include <bit>
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/check_model.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+void require(bool holds, const std::string& message) {
+  if (!holds) throw bad_argument(message);
+}
+
+void validate_start(const options& options, std::size_t columns) {
+  const model& start = options.start;
+  require(start.components != 0, "initialization from a model needs options.start, and it is empty");
+  validate_model(start);
+  require(start.columns == columns,
+          fmt::format("the start model has {} columns and the data have {}", start.columns, columns));
+  require(start.components == options.components,
+          fmt::format("the start model has {} components and {} were asked for", start.components, options.components));
+  require(start.covariance_type == options.covariance_type,
+          "the start model's covariance type is not the one asked for");
+}
+
+void validate_algorithm(const options& options) {
+  const bool batch = options.algorithm == algorithm::batch;
+  require(batch || options.acceleration == acceleration::none,
+          fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
+  const chunk_options& chunks = options.chunks;
+  require(std::isfinite(chunks.threshold) && chunks.threshold >= 0,
+          fmt::format("chunks.threshold must be finite and not negative; got {}", chunks.threshold));
+  require(chunks.rebuild_passes >= 1, "chunks.rebuild_passes must be at least 1; got 0");
+  require(options.algorithm == algorithm::asynchronous ||
+              !(chunks.threshold > 0 || chunks.memberships || chunks.local_models),
+          fmt::format("chunks.threshold, memberships and local_models are for the algorithm asynchronous, and it is {}",
+                      name_of(options.algorithm)));
+  require(std::isfinite(options.step_delay) && options.step_delay >= 1,
+          fmt::format("step_delay must be finite and at least 1; got {}", options.step_delay));
+  require(options.step_exponent > 0.5 && options.step_exponent <= 1,
+          fmt::format("step_exponent must be greater than 0.5 and at most 1; got {}", options.step_exponent));
+}
+
+}  // namespace
+
+std::string_view name_of(algorithm algorithm) {
+  switch (algorithm) {
+    case algorithm::batch:
+      return "batch";
+    case algorithm::incremental:
+      return "incremental";
+    case algorithm::asynchronous:
+      return "asynchronous";
+    case algorithm::stepwise:
+      return "stepwise";
+  }
+  throw bad_argument("unknown algorithm");
+}
+
+std::string_view name_of(acceleration acceleration) {
+  return acceleration == acceleration::squarem ? "squarem" : "none";
+}
+
+void set_async_em_2013(options& options) {
+  options.algorithm = algorithm::asynchronous;
+  options.acceleration = acceleration::none;
+  options.chunks.rows = std::size_t{128} * 4;
+  options.chunks.superchunks = 128;
+  options.chunks.threshold = 0.01;
+  options.chunks.memberships = true;
+  options.chunks.local_models = true;
+  options.init = initialization::kmeans_of_tenth;
+  options.max_iterations = 100;
+  options.tolerance = 0;
+}
+
+void validate_options(const options& options, std::size_t columns) {
+  require(options.components >= 1, "components must be at least 1; got 0");
+  require(std::isfinite(options.tolerance) && options.tolerance >= 0,
+          fmt::format("tolerance must be finite and not negative; got {}", options.tolerance));
+  require(std::isfinite(options.regularization) && options.regularization >= 0,
+          fmt::format("regularization must be finite and not negative; got {}", options.regularization));
+  require(options.restarts >= 1, "restarts must be at least 1; got 0");
+  require(std::isfinite(options.checkpoint_seconds) && options.checkpoint_seconds >= 0,
+          fmt::format("checkpoint_seconds must be finite and not negative; got {}", options.checkpoint_seconds));
+  validate_algorithm(options);
+  if (options.init == initialization::model) validate_start(options, columns);
+}
+
+std::uint64_t fingerprint(const model& model) {
+  constexpr std::uint64_t prime = 0x100000001b3u;  // FNV-1a over 64-bit words
+  std::uint64_t hash = 0xcbf29ce484222325u;
+  const auto take = [&](std::uint64_t word) {
+    hash = (hash ^ word) * prime;
+    hash ^= hash >> 32;
+  };
+  take(static_cast<std::uint64_t>(model.covariance_type));
+  take(model.components);
+  take(model.columns);
+  for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
+    for (const double value : *part) take(std::bit_cast<std::uint64_t>(value));
+  }
+  return hash;
+}
+
+}  // namespace shoal::gmm

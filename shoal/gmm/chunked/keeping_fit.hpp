@@ -1,0 +1,43 @@
+// What incremental and asynchronous fits share: kept statistics of every chunk, and the passes that make them anew.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <span>
+#include <vector>
+
+#include <shoal/gmm/chunked/chunked_fit.hpp>
+#include <shoal/gmm/chunked/kept_statistics.hpp>
+
+namespace shoal::gmm {
+
+template <class Scalar>
+class keeping_fit : public chunked_fit<Scalar> {
+ public:
+  explicit keeping_fit(const host_rows<Scalar>& rows);
+
+  void seed(std::size_t restart) override;
+
+  const kept_statistics& kept() const { return kept_; }
+
+ protected:
+  /// Whether the kept statistics are of this fit; if not, the next pass must be full_pass().
+  bool kept_valid() const { return valid_; }
+
+  /// How the statistics of a chunk are made: by one thread, with its reader.
+  using visit_function = std::function<void(chunk_reader<Scalar>& reader, std::size_t chunk,
+                                            const parameters<Scalar>& components, statistics& into)>;
+
+  /// The expectation step of batch, which leaves every chunk's statistics behind.
+  void full_pass(const visit_function& visit);
+  /// Reseeds empty components, after which nothing kept is good, or else moves the kept statistics to the present
+  /// means. Returns Σ w ln p(x) / Σ w of the rows under the models that they met.
+  double finish_pass();
+
+  kept_statistics kept_;
+  bool valid_ = false;
+};
+extern template class keeping_fit<float>;
+extern template class keeping_fit<double>;
+
+}  // namespace shoal::gmm

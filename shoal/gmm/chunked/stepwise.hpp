@@ -1,0 +1,42 @@
+// Stepwise expectation-maximisation (Cappé & Moulines 2009): the statistics that a model stands for, mixed with those
+// of some rows.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include <shoal/execution/executor.hpp>
+#include <shoal/gmm/chunked/chunked_fit.hpp>
+#include <shoal/gmm/statistics.hpp>
+
+namespace shoal::gmm {
+
+/// One step: with s the statistics per unit of weight that `into` stands for (those that maximise() turns into it), s ←
+/// (1 − η) s + η ŝ, where ŝ are `rows` per unit of their weight, about `centres` [K][d]; `into` is maximised over s.
+void mix(model& into, const statistics& rows, std::span<const double> centres, double step_size, double regularization,
+         executor* workers);
+
+/// Steps over the superchunks of every pass, ever smaller ones.
+template <class Scalar>
+class stepwise_fit final : public chunked_fit<Scalar> {
+ public:
+  using chunked_fit<Scalar>::chunked_fit;
+
+  void seed(std::size_t restart) override;
+  std::vector<step_record> advance(std::size_t most_steps) override;
+  std::vector<double> save() const override;
+  void restore(std::span<const double> state) override;
+
+ private:
+  bool reorders() const override { return true; }
+  void step();
+
+  std::size_t position_ = 0;   // superchunks of this pass that have been visited
+  double log_likelihood_ = 0;  // of the rows visited in this pass, under the models that they met
+  double weight_ = 0;          // of those rows
+};
+extern template class stepwise_fit<float>;
+extern template class stepwise_fit<double>;
+
+}  // namespace shoal::gmm

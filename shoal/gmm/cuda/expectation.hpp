@@ -1,0 +1,53 @@
+// The expectation step on GPUs: rows into the statistics of a mixture.
+#pragma once
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
+#include <shoal/gmm/cuda/step/parts.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/statistics.hpp>
+
+namespace shoal::gmm {
+
+/// The accumulators of all GPUs of `rows`, which it borrows, and the sums that they leave on the first one.
+template <class Scalar>
+class device_expectation {
+ public:
+  /// Kernels are chosen for sums of `share_rows` rows of each GPU. Throws out_of_memory.
+  device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                     std::size_t share_rows = std::numeric_limits<std::size_t>::max());
+
+  /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
+  void sum_all_rows(const device_parts<Scalar>& parts);
+  /// Sums those rows of every share; ranges begin at multiples of cuda::piece_unit. Does not wait.
+  void sum_rows(std::span<const cuda::share_range> ranges, const device_parts<Scalar>& parts);
+  /// The sums in the memory of the first GPU, as statistics_layout says.
+  const double* sums() const { return statistics_[0].data(); }
+  /// The first `count` of them; waits.
+  std::vector<double> download(std::size_t count) const;
+  /// All of them; waits.
+  statistics download() const;
+
+ private:
+  cuda::device_rows<Scalar>* rows_;
+  statistics_layout layout_;
+  std::vector<std::unique_ptr<device_accumulator<Scalar>>> accumulators_;  // of each GPU
+  std::vector<cuda::device_buffer<double>> statistics_;                    // of each GPU's share; the first: of all
+};
+extern template class device_expectation<float>;
+extern template class device_expectation<double>;
+
+/// backend::expectation of backend.hpp.
+template <class Scalar>
+statistics expectation_on_device(cuda::device_rows<Scalar>& rows, const model& model);
+extern template statistics expectation_on_device(cuda::device_rows<float>&, const model&);
+extern template statistics expectation_on_device(cuda::device_rows<double>&, const model&);
+
+}  // namespace shoal::gmm

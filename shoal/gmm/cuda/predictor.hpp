@@ -1,0 +1,75 @@
+// What a mixture says of rows on one GPU: what every kernel for it offers.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
+#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/statistics.hpp>
+
+namespace shoal::gmm {
+
+/// Predicted responsibilities below exp(−this) are zero: they are as small as the scalar can tell (but for denormals),
+/// as on the CPU.
+template <class Scalar>
+inline constexpr double prediction_cut = sizeof(Scalar) == 4 ? 87.0 : 708.0;
+
+/// Σ w ln p(x) and Σ w.
+struct score_sums {
+  double log_likelihood = 0;
+  double weight = 0;
+};
+
+/// Predicts on the GPU that was current when it was made, and sums the rows' score in fixed lanes as it goes: neither
+/// the cuts between pieces nor the order in which blocks run changes a bit.
+template <class Scalar>
+class device_predictor {
+ public:
+  /// Pieces begin at multiples of so many rows of the share.
+  static constexpr std::size_t unit = 256;
+
+  virtual ~device_predictor() = default;
+
+  /// Takes a mixture, which all pieces until the next one are predicted with.
+  virtual void prepare(const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row.
+  virtual void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) = 0;
+  /// Of all rows so far. Waits.
+  virtual score_sums total(cudaStream_t stream) const = 0;
+};
+
+/// What a kernel is chosen by.
+struct predictor_shape {
+  statistics_layout layout;
+  std::size_t most_rows = 0;        ///< of a piece
+  std::size_t multiprocessors = 0;  ///< of this GPU
+  std::size_t shared_bytes = 0;     ///< most shared memory of a block
+};
+
+/// The fastest predictor for that shape. Lanes are cleared in `stream`.
+template <class Scalar>
+std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream);
+extern template std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
+extern template std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
+
+/// The predictors themselves, by the name of their idea.
+/// Any shape, a thread for each row, in the data's arithmetic: slow, and the measure of the others.
+template <class Scalar>
+std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream);
+/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
+std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream);
+bool takes_small_predictor(const predictor_shape& shape);
+/// The expectation steps of large_accumulator.hpp and large_diagonal_accumulator.hpp in float32's grade, then what it
+/// left as labels and probabilities. They throw bad_argument for shapes that they do not take: full and tied
+/// covariances of up to 128 columns, diagonal and spherical ones of up to 128.
+std::unique_ptr<device_predictor<float>> make_large_predictor(const predictor_shape& shape, cudaStream_t stream);
+std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,
+                                                                       cudaStream_t stream);
+bool takes_large_predictor(const predictor_shape& shape);
+bool takes_large_diagonal_predictor(const predictor_shape& shape);
+
+}  // namespace shoal::gmm

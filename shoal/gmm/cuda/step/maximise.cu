@@ -1,0 +1,432 @@
+#include <cuda_runtime.h>
+
+#include <limits>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/prepare_component.cuh>
+#include <shoal/gmm/cuda/step/step_launch.cuh>
+#include <shoal/gmm/cuda/step/tied.cuh>
+
+namespace shoal::gmm {
+namespace {
+
+// As in maximise.cpp.
+constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
+
+// What every group finds out for itself, which is quicker than to be told.
+struct verdict {
+  double total = 0;    // Σ Wₖ
+  bool empty = false;  // some component has no rows
+};
+
+template <class Scalar>
+__device__ const double* sums_of(const step_arguments<Scalar>& arguments, unsigned k) {
+  return arguments.statistics + arguments.layout.header + k * arguments.layout.component_size;
+}
+
+template <class Scalar>
+__device__ double weight_of(const step_arguments<Scalar>& arguments, unsigned k) {
+  return fmax(sums_of(arguments, k)[arguments.layout.weight], 0.0);
+}
+
+template <class Group, class Scalar>
+__device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments) {
+  double total = 0;
+  bool empty = false;
+  for (unsigned k = group.rank; k < arguments.layout.components; k += group.size) {
+    const double weight = weight_of(arguments, k);
+    total += weight;
+    empty = empty || !(weight > least_weight);
+  }
+  return {group.sum(total), group.any(empty)};
+}
+
+__device__ unsigned triangle_row(unsigned order, unsigned row) { return row * order - row * (row + 1) / 2; }
+
+// What the record of a step needs, read before the work so that it need not wait afterwards.
+struct step_start {
+  double objective = 0;
+  double previous = 0;
+  double tolerance = 0;
+  int has_previous = 0;
+  unsigned steps = 0;
+  unsigned pass_steps = 1;
+};
+
+template <class Scalar>
+__device__ step_start read_start(const step_arguments<Scalar>& arguments) {
+  const step_state& state = *arguments.state;
+  return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at],
+          state.previous,
+          state.tolerance,
+          state.has_previous,
+          state.steps,
+          state.pass_steps};
+}
+
+// The new mean of a column; returns what the new centre leaves of the mean.
+template <class Scalar>
+__device__ double maximise_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
+                                double delta) {
+  const double mean = centre + delta;
+  arguments.model.means[std::size_t{k} * arguments.layout.columns + j] = mean;
+  return write_centre(arguments, k, j, mean);
+}
+
+// A component of full; `sums` are its own.
+template <class Group, class Scalar>
+__device__ void maximise_full(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
+                              const double* sums, double* work, double* constants) {
+  const unsigned d = arguments.layout.columns;
+  const unsigned stride = matrix_stride(d);
+  const group_grid grid(group, d);
+  const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
+  const double weight = fmax(sums[arguments.layout.weight], 0.0);
+  const double share = 1 / weight;
+  double* const deltas = work + std::size_t{d} * stride;
+  double* const covariance = arguments.model.covariances + std::size_t{k} * d * d;
+  for (unsigned j = group.rank; j < d; j += group.size) {
+    const double delta = sums[triangle_row(d + 1, j) + d] * share;
+    deltas[j] = delta;
+    work[std::size_t{j} * stride + d] = maximise_mean(arguments, k, j, centres[j], delta);
+  }
+  group.sync();
+  for (unsigned i = grid.row; i < d; i += grid.rows) {
+    const double* const row = sums + triangle_row(d + 1, i);
+    const double delta = deltas[i];
+    for (unsigned j = grid.column; j < d; j += grid.columns) {
+      if (i > j) continue;
+      double value = row[j] * share - delta * deltas[j];
+      if (i == j) value = fmax(value, 0.0) + arguments.regularization;
+      work[std::size_t{i} * stride + j] = value;
+      covariance[std::size_t{i} * d + j] = value;
+      covariance[std::size_t{j} * d + i] = value;
+    }
+  }
+  if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  group.sync();
+  prepare_matrix(group, arguments, k, weight / total, work, constants);
+}
+
+// A component of diag or spherical.
+template <class Group, class Scalar>
+__device__ void maximise_diagonal(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
+                                  const double* sums, double* rests, double* constants) {
+  const unsigned d = arguments.layout.columns;
+  const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
+  const double* const first = sums + 1;
+  const double* const second = first + d;
+  const double weight = fmax(sums[arguments.layout.weight], 0.0);
+  const double share = 1 / weight;
+  const auto variance = [&](unsigned j) {
+    const double delta = first[j] * share;
+    return second[j] * share - delta * delta;
+  };
+  for (unsigned j = group.rank; j < d; j += group.size) {
+    rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
+  }
+  if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  if (arguments.layout.type == covariance_type::diag) {
+    double* const variances = arguments.model.covariances + std::size_t{k} * d;
+    prepare_diagonal(
+        group, arguments, k, weight / total, rests,
+        [&](unsigned j) {
+          const double value = fmax(variance(j), 0.0) + arguments.regularization;
+          variances[j] = value;
+          return value;
+        },
+        constants);
+  } else {
+    double sum = 0;
+    for (unsigned j = group.rank; j < d; j += group.size) sum += variance(j);
+    const double mean = fmax(group.sum(sum), 0.0) / d + arguments.regularization;
+    if (group.rank == 0) arguments.model.covariances[k] = mean;
+    prepare_diagonal(
+        group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);
+  }
+}
+
+template <class Group, class Scalar>
+__device__ void maximise_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k,
+                                   double total, const double* sums, double* work, double* constants) {
+  if (arguments.layout.type == covariance_type::full) {
+    maximise_full(group, arguments, k, total, sums, work, constants);
+  } else {
+    maximise_diagonal(group, arguments, k, total, sums, work, constants);
+  }
+}
+
+// The record of a step, and whether others may follow. By one thread.
+template <class Scalar>
+__device__ void record_step(const step_arguments<Scalar>& arguments, const step_start& start, bool empty,
+                            refusal::code failure) {
+  step_state& state = *arguments.state;
+  stop_reason reason = stop_reason::none;
+  const bool ends_pass = (start.steps + 1) % start.pass_steps == 0;
+  if (empty) {
+    reason = stop_reason::empty;
+  } else if (failure != refusal::none) {
+    reason = stop_reason::failed;
+  } else if (ends_pass && start.has_previous != 0 && start.tolerance != 0 &&
+             fabs(start.objective - start.previous) < start.tolerance) {
+    reason = stop_reason::converged;
+  }
+  state.objectives[start.steps] = start.objective;
+  state.steps = start.steps + 1;
+  if (ends_pass) {
+    state.previous = start.objective;
+    state.has_previous = 1;
+  }
+  if (reason == stop_reason::none) return;
+  state.reason = reason;
+  *arguments.prepared.stopped = static_cast<int>(reason);
+  *arguments.host_reason = static_cast<int>(reason);
+}
+
+// By the block that is last to end a step.
+template <class Scalar>
+__device__ void settle(const block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
+                       bool empty, const double* constants) {
+  const refusal::code failure = __ldcg(&arguments.state->failure);
+  if (!empty) shift_constants(block, arguments, constants);
+  if (block.rank == 0) record_step(arguments, start, empty, failure);
+}
+
+// A warp for each component. What it reads is asked for at once and kept in shared memory, because waiting for the
+// statistics is most of what a small step does.
+template <class Scalar>
+__global__ void __launch_bounds__(most_block_threads)
+    maximise_by_warps(const __grid_constant__ step_arguments<Scalar> arguments) {
+  extern __shared__ double shared[];
+  __shared__ double own_constants[most_warps];
+  cuda::wait_for_predecessor();
+  const int stopped = *arguments.prepared.stopped;
+  const step_start start = read_start(arguments);
+  const warp_group warp;
+  const device_layout& layout = arguments.layout;
+  const unsigned index = threadIdx.x / warp_size;
+  const unsigned k = blockIdx.x * (blockDim.x / warp_size) + index;
+  const std::size_t work_size = component_work(layout.type, layout.columns);
+  double* const work = shared + index * (work_size + layout.component_size);
+  double* const sums = work + work_size;
+  if (k < layout.components) {
+    const double* const from = sums_of(arguments, k);
+    for (unsigned e = warp.rank; e < layout.component_size; e += warp.size) sums[e] = from[e];
+  }
+  const verdict found = decide(warp, arguments);
+  warp.sync();
+  if (stopped != 0) return;
+  double* const constants = gridDim.x == 1 ? own_constants : arguments.prepared.in_double.log_constants;
+  if (!found.empty && k < layout.components) {
+    maximise_component(warp, arguments, k, found.total, sums, work, constants);
+  }
+  const block_group block;
+  if (!last_block(block, &arguments.state->finished_blocks)) return;
+  settle(block, arguments, start, found.empty, constants);
+}
+
+// A block for each component. The sums go through shared memory where there is room.
+template <class Scalar>
+__global__ void __launch_bounds__(most_block_threads)
+    maximise_by_blocks(const __grid_constant__ step_arguments<Scalar> arguments, step_memory memory) {
+  extern __shared__ double shared[];
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const step_start start = read_start(arguments);
+  const block_group block;
+  const device_layout& layout = arguments.layout;
+  const std::size_t work_size = component_work(layout.type, layout.columns);
+  const verdict found = decide(block, arguments);
+  double* const work = memory == step_memory::global ? arguments.work + blockIdx.x * work_size : shared;
+  double* const constants = arguments.prepared.in_double.log_constants;
+  for (unsigned k = blockIdx.x; k < layout.components && !found.empty; k += gridDim.x) {
+    const double* sums = sums_of(arguments, k);
+    if (memory == step_memory::shared_with_sums) {
+      for (std::size_t e = block.rank; e < layout.component_size; e += block.size)
+        shared[work_size + e] = __ldg(sums + e);
+      sums = shared + work_size;
+      block.sync();
+    }
+    maximise_component(block, arguments, k, found.total, sums, work, constants);
+    block.sync();
+  }
+  if (!last_block(block, &arguments.state->finished_blocks)) return;
+  settle(block, arguments, start, found.empty, constants);
+}
+
+// Tied components that one block can do: means, then the one covariance in which all have a part, then its factor. The
+// memory holds δ and μ − c of each component [K][d], and what the factorisation needs.
+template <class Scalar>
+__global__ void __launch_bounds__(most_block_threads)
+    maximise_tied_in_one_block(const __grid_constant__ step_arguments<Scalar> arguments) {
+  extern __shared__ double shared[];
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const step_start start = read_start(arguments);
+  const block_group block;
+  const unsigned K = arguments.layout.components, d = arguments.layout.columns;
+  const unsigned stride = matrix_stride(d);
+  double* const constants = shared;
+  double* const deltas = constants + K;
+  double* const rests = deltas + K * d;
+  double* const matrix = rests + K * d;
+  double* const roots = matrix + d * stride;
+  const verdict found = decide(block, arguments);
+  if (found.empty) {
+    settle(block, arguments, start, true, constants);
+    return;
+  }
+  for (unsigned element = block.rank; element < K * d; element += block.size) {
+    const unsigned k = element / d, j = element % d;
+    const double weight = weight_of(arguments, k);
+    const double delta = sums_of(arguments, k)[j] / weight;
+    deltas[element] = delta;
+    rests[element] = maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+    if (j == 0) {
+      constants[k] = weight;
+      arguments.model.weights[k] = weight / found.total;
+    }
+  }
+  block.sync();
+  const group_grid grid(block, d);
+  for (unsigned i = grid.row; i < d; i += grid.rows) {
+    for (unsigned j = grid.column; j < d; j += grid.columns) {
+      if (i > j) continue;
+      double between = 0;
+      for (unsigned k = 0; k < K; ++k) between += constants[k] * deltas[k * d + i] * deltas[k * d + j];
+      double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
+      if (i == j) value = fmax(value, 0.0) + arguments.regularization;
+      matrix[i * stride + j] = value;
+      arguments.model.covariances[i * d + j] = value;
+      arguments.model.covariances[j * d + i] = value;
+    }
+  }
+  for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
+  block.sync();
+  if (!eliminate(block, matrix, d, roots + d)) {
+    if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
+  } else {
+    const double logarithms = take_roots(block, matrix, d, roots);
+    if (!write_matrix(block, arguments, 0, matrix, roots) && block.rank == 0)
+      refuse(arguments, refusal::singular, 0, 0);
+    for (unsigned element = block.rank; element < K * d; element += block.size) {
+      const unsigned k = element / d, j = element % d;
+      double offset = -rests[element];
+      for (unsigned i = 0; i < j; ++i) offset -= matrix[j * stride + i] * rests[k * d + i];
+      write_offset(arguments.prepared, element, offset * roots[j]);
+    }
+    for (unsigned k = block.rank; k < K; k += block.size) constants[k] = log(constants[k] / found.total) + logarithms;
+  }
+  block.sync();
+  settle(block, arguments, start, false, constants);
+}
+
+// The same by as many threads as there are sums, in four launches.
+template <class Scalar>
+__global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scalar> arguments) {
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const verdict found = decide(block_group(), arguments);
+  const unsigned d = arguments.layout.columns;
+  const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
+  if (found.empty || element >= arguments.layout.components * d) return;
+  const unsigned k = element / d, j = element % d;
+  const double weight = weight_of(arguments, k);
+  const double delta = sums_of(arguments, k)[j] / weight;
+  arguments.work[element] = delta;
+  maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+  if (j == 0) arguments.model.weights[k] = weight / found.total;
+}
+
+template <class Scalar>
+__global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<Scalar> arguments) {
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const verdict found = decide(block_group(), arguments);
+  const unsigned d = arguments.layout.columns;
+  const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
+  if (found.empty || element >= d * d) return;
+  const unsigned i = element / d, j = element % d;
+  if (i > j) return;
+  double between = 0;
+  for (unsigned k = 0; k < arguments.layout.components; ++k) {
+    const double* const deltas = arguments.work + std::size_t{k} * d;
+    between += weight_of(arguments, k) * deltas[i] * deltas[j];
+  }
+  double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
+  if (i == j) value = fmax(value, 0.0) + arguments.regularization;
+  arguments.model.covariances[std::size_t{i} * d + j] = value;
+  arguments.model.covariances[std::size_t{j} * d + i] = value;
+}
+
+template <class Scalar>
+__global__ void __launch_bounds__(most_block_threads)
+    factorise_tied_kernel(const __grid_constant__ step_arguments<Scalar> arguments, bool in_shared) {
+  extern __shared__ double shared[];
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  if (decide(block_group(), arguments).empty) return;
+  factorise_tied(arguments, shared, in_shared);
+}
+
+template <class Scalar>
+__global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> arguments) {
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const step_start start = read_start(arguments);
+  const block_group block;
+  const verdict found = decide(block, arguments);
+  if (!found.empty) prepare_all_tied(arguments);
+  if (!last_block(block, &arguments.state->finished_blocks)) return;
+  settle(block, arguments, start, found.empty, arguments.prepared.in_double.log_constants);
+}
+
+template <class Scalar>
+void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
+  const device_layout& layout = arguments.layout;
+  const std::size_t K = layout.components, d = layout.columns;
+  const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
+  const std::size_t bytes = tied_block_bytes(layout, arguments.shared_bytes);
+  if (bytes != 0) {
+    cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, bytes, stream, arguments);
+    return;
+  }
+  cuda::launch_in_turn(maximise_tied_means<Scalar>, blocks_for(K * d), tied_threads, 0, stream, arguments);
+  cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
+  cuda::launch_in_turn(factorise_tied_kernel<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
+                       launch.memory == step_memory::shared);
+  cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * warp_size), tied_threads, 0, stream, arguments);
+}
+
+}  // namespace
+
+std::size_t work_size(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
+  if (layout.type == covariance_type::tied) {
+    const bool fits = choose_tied_launch(layout, shared_bytes).memory == step_memory::shared;
+    return std::size_t{layout.components} * layout.columns + 1 +
+           (fits ? 0 : component_work(layout.type, layout.columns));
+  }
+  const step_launch launch = choose_step_launch(layout, multiprocessors, shared_bytes);
+  return launch.memory != step_memory::global ? 0 : launch.blocks * component_work(layout.type, layout.columns);
+}
+
+template <class Scalar>
+void maximise(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
+  if (arguments.layout.type == covariance_type::tied) {
+    maximise_tied(arguments, stream);
+  } else {
+    const step_launch launch = choose_step_launch(arguments.layout, arguments.multiprocessors, arguments.shared_bytes);
+    if (launch.warps) {
+      cuda::launch_in_turn(maximise_by_warps<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments);
+    } else {
+      cuda::launch_in_turn(maximise_by_blocks<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments,
+                           launch.memory);
+    }
+  }
+}
+
+template void maximise(const step_arguments<float>&, cudaStream_t);
+template void maximise(const step_arguments<double>&, cudaStream_t);
+
+}  // namespace shoal::gmm

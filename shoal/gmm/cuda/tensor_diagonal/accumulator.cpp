@@ -1,0 +1,115 @@
+#include <shoal/gmm/cuda/tensor_diagonal/accumulator.hpp>
+
+#include <algorithm>
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/problem.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+using namespace large_diagonal;
+using large::take;
+
+constexpr std::size_t least_section_rows = 512;
+// Of the kernel for rows that are summed one by one: mostly there is nothing to do, and many blocks cost more than a
+// few.
+constexpr std::size_t most_own_blocks = 2048;
+
+class large_diagonal_accumulator final : public device_accumulator<float> {
+ public:
+  explicit large_diagonal_accumulator(const accumulator_shape& shape)
+      : layout_(shape.layout),
+        problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
+        has_products_(large::has_products()),
+        expectation_(problem_) {
+    // As many lanes as fill the processors once.
+    const auto features = static_cast<std::size_t>(problem_.features);
+    const std::size_t parts = static_cast<std::size_t>(problem_.tiles) * features;
+    const std::size_t padded = static_cast<std::size_t>(problem_.tiles) * tile_components;
+    const auto sums = static_cast<std::size_t>(sums_size(problem_.features, problem_.width));
+    const std::size_t lane_bytes = padded * sums * sizeof(double);
+    const std::size_t lanes =
+        std::min({std::max<std::size_t>(1, shape.multiprocessors / parts), problem_.chunk_rows / least_section_rows,
+                  std::max<std::size_t>(1, large::most_lane_bytes / lane_bytes)});
+    const std::size_t own_lanes = std::min(lanes, std::max<std::size_t>(1, most_own_blocks / layout_.components()));
+    problem_.lanes = static_cast<int>(lanes);
+    problem_.section_rows =
+        static_cast<int>(large::section_rows_for(lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
+    problem_.own_lanes = static_cast<int>(own_lanes);
+    problem_.own_section_rows =
+        static_cast<int>(large::section_rows_for(own_lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
+
+    const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
+    problem_.columns_by_rows =
+        take(columns_by_rows_, features * terms * problem_.chunk_rows * static_cast<std::size_t>(problem_.width));
+    problem_.sums = take(sums_, lanes * padded * sums);
+    problem_.own_sums = take(own_sums_, own_lanes * layout_.components() * (1 + 2 * layout_.columns()));
+    problem_.likelihood = take(likelihood_, static_cast<std::size_t>(likelihood_lanes * likelihood_sums));
+  }
+
+  void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
+    sums_.fill_with_zeros(stream);
+    own_sums_.fill_with_zeros(stream);
+    likelihood_.fill_with_zeros(stream);
+    expectation_.clear(stream);
+    pack_mixture(with(problem_, parameters), stream);
+  }
+
+  void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
+           cudaStream_t stream) override {
+    large::check_piece(piece);
+    const problem mixture = with(problem_, parameters);
+    large::for_each_chunk<chunk>(piece, layout_.columns(), problem_.chunk_rows,
+                                 [&](const chunk& rows, std::size_t /*first*/) {
+                                   // Which of them work depends on the mixture.
+                                   if (has_products_) {
+                                     expectation(mixture, rows, stream);
+                                     refine(mixture, rows, stream);
+                                     moments(mixture, rows, stream);
+                                   }
+                                   expectation_apart(mixture, rows, stream);
+                                   far_responsibilities(mixture, rows, stream);
+                                   far_moments(mixture, rows, stream);
+                                   add_likelihood(mixture, rows, stream);
+                                 });
+  }
+
+  void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
+    merge_lanes(with(problem_, parameters), layout_.component(0), statistics, stream);
+  }
+
+ private:
+  statistics_layout layout_;
+  problem problem_;
+  bool has_products_;
+  expectation_buffers expectation_;
+  cuda::device_buffer<std::uint16_t> columns_by_rows_;
+  cuda::device_buffer<double> sums_, own_sums_, likelihood_;
+};
+
+}  // namespace
+
+bool takes_large_diagonal_accumulator(const accumulator_shape& shape) {
+  problem widest;
+  widest.steps = most_columns / step_size;
+  return !shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
+         (!large::has_products() || shape.shared_bytes >= expectation_bytes(widest));
+}
+
+std::unique_ptr<device_accumulator<float>> make_large_diagonal_accumulator(const accumulator_shape& shape) {
+  if (!takes_large_diagonal_accumulator(shape)) {
+    throw bad_argument(fmt::format(
+        "these kernels for many columns take diagonal and spherical covariances of at most {} columns on a GPU with "
+        "enough shared memory for a block; this mixture has {} columns, and a block may have {} bytes",
+        most_columns, shape.layout.columns(), shape.shared_bytes));
+  }
+  return std::make_unique<large_diagonal_accumulator>(shape);
+}
+
+}  // namespace shoal::gmm

@@ -1,0 +1,181 @@
+// The expectation step of diagonal and spherical mixtures whose components are too different for one frame, and on GPUs
+// without products by four warps: each row's distance to each component by itself, in float32.
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm::large_diagonal {
+namespace {
+
+constexpr int threads = 256;
+// A thread takes so many rows and components at a time; a block has 16 × 16 threads.
+constexpr int own_rows = tile_rows / 16;
+constexpr int own_components = 4;
+constexpr int batch = 16 * own_components;  // components in shared memory at a time
+constexpr int part = 16;                    // columns in shared memory at a time
+
+struct shared_tile {
+  float x[part][tile_rows];
+  float centre[part][batch];
+  float factor[part][batch];
+  float offset[part][batch];
+  double likelihoods[threads / 32];
+  double weights[threads / 32];
+  float greatest[tile_rows];  // terms
+  unsigned far[tile_rows / 32];
+  int greatest_weight;
+};
+
+__device__ void load_part(const problem& mixture, const chunk& rows, int first, int batch_first, int column,
+                          shared_tile& shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  for (int i = thread; i < part * tile_rows; i += threads) {
+    const int j = column + i % part;
+    const int row = first + i / part;
+    shared.x[i % part][i / part] =
+        j < mixture.columns && row < rows.count ? rows.rows[static_cast<std::size_t>(row) * mixture.columns + j] : 0.0F;
+  }
+  for (int i = thread; i < part * batch; i += threads) {
+    const int j = column + i % part;
+    const int k = batch_first + i / part;
+    const bool inside = j < mixture.columns && k < mixture.components && mixture.log_constants[k] > -INFINITY;
+    const std::size_t at = static_cast<std::size_t>(k) * mixture.columns + j;
+    shared.centre[i % part][i / part] = inside ? mixture.centres[at] : 0.0F;
+    shared.factor[i % part][i / part] = inside ? mixture.factors[at] : 0.0F;
+    shared.offset[i % part][i / part] = inside ? mixture.offsets[at] : 0.0F;
+  }
+}
+
+// ‖y‖² of the thread's rows under its components of a batch.
+__device__ void find_norms(const problem& mixture, const chunk& rows, int first, int batch_first, shared_tile& shared,
+                           float (&norms)[own_rows][own_components]) {
+  const int across = static_cast<int>(threadIdx.x) % 16;
+  const int down = static_cast<int>(threadIdx.x) / 16;
+#pragma unroll
+  for (int r = 0; r < own_rows; ++r) {
+#pragma unroll
+    for (int c = 0; c < own_components; ++c) norms[r][c] = 0;
+  }
+  for (int column = 0; column < mixture.columns; column += part) {
+    __syncthreads();
+    load_part(mixture, rows, first, batch_first, column, shared);
+    __syncthreads();
+#pragma unroll 4
+    for (int j = 0; j < part; ++j) {
+#pragma unroll
+      for (int c = 0; c < own_components; ++c) {
+        const int k = own_components * across + c;
+        const float centre = shared.centre[j][k];
+        const float factor = shared.factor[j][k];
+        const float offset = shared.offset[j][k];
+#pragma unroll
+        for (int r = 0; r < own_rows; ++r) {
+          const float y = fmaf(shared.x[j][own_rows * down + r] - centre, factor, offset);
+          norms[r][c] = fmaf(y, y, norms[r][c]);
+        }
+      }
+    }
+  }
+}
+
+// Says which of the tile's terms count.
+__device__ void keep_terms(const problem& mixture, int first, const shared_tile& shared) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int in_tile = thread % tile_rows;
+  const float least = shared.greatest[in_tile] - wide_margin(mixture);
+  for (int k = thread / tile_rows; k < mixture.components; k += threads / tile_rows) {
+    const bool counts = mixture.terms[term_place(mixture.tiles, k, first + in_tile)] >= least;
+    const unsigned mask = __ballot_sync(~0U, counts);
+    if (thread % 32 == 0) mixture.kept[kept_place(mixture.components, k, first + in_tile)] = mask;
+  }
+}
+
+__global__ void __launch_bounds__(threads, 2)
+    expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != no_frame) return;
+  extern __shared__ __align__(16) unsigned char memory[];
+  shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
+  const int first = static_cast<int>(blockIdx.x) * tile_rows;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int across = thread % 16;
+  const int down = thread / 16;
+  if (thread < tile_rows / 32) shared.far[thread] = 0;
+  if (thread == 0) shared.greatest_weight = 0;
+  exact_state state[own_rows];  // a sixteenth of the components
+  for (int batch_first = 0; batch_first < mixture.components; batch_first += batch) {
+    float norms[own_rows][own_components];
+    find_norms(mixture, rows, first, batch_first, shared, norms);
+#pragma unroll
+    for (int c = 0; c < own_components; ++c) {
+      const int k = batch_first + own_components * across + c;
+      if (k >= mixture.components) continue;
+      const float constant = mixture.log_constants[k];
+#pragma unroll
+      for (int r = 0; r < own_rows; ++r) {
+        const float term = fmaf(norms[r][c], -0.5F, constant) * log2_of_e;
+        mixture.terms[term_place(mixture.tiles, k, first + own_rows * down + r)] = term;
+        state[r].add(term, norms[r][c]);
+      }
+    }
+  }
+  double likelihood = 0;
+  double weights = 0;
+#pragma unroll
+  for (int r = 0; r < own_rows; ++r) {
+    exact_state& own = state[r];
+    for (int distance = 1; distance < 16; distance *= 2) {
+      const float term = __shfl_xor_sync(~0U, own.greatest, distance);
+      const float norm = __shfl_xor_sync(~0U, own.norm, distance);
+      const float sum = __shfl_xor_sync(~0U, own.sum, distance);
+      own.add(term, norm, sum);
+    }
+    if (across != r) continue;  // each row is one thread's
+    const int in_tile = own_rows * down + r;
+    const int row = first + in_tile;
+    const bool inside = row < rows.count;
+    const float weight = !inside ? 0.0F : (rows.weights == nullptr ? 1.0F : rows.weights[row]);
+    shared.greatest[in_tile] = inside ? own.greatest : INFINITY;  // no term of rows beyond the last counts
+    const bool near = own.norm <= far_norm;
+    const bool counts = inside && near && weight > 0;
+    const double log_density = write_row(mixture, row, own.greatest, log2f(own.sum), weight, counts);
+    if (inside && !near) atomicOr(&shared.far[in_tile / 32], 1U << in_tile % 32);
+    atomicMax(&shared.greatest_weight, __float_as_int(weight));  // of integers: like floats that are not negative
+    if (counts) likelihood = static_cast<double>(weight) * log_density;
+    weights = static_cast<double>(weight);
+  }
+  likelihood = warp_sum(likelihood);
+  weights = warp_sum(weights);
+  if (thread % 32 == 0) {
+    shared.likelihoods[thread / 32] = likelihood;
+    shared.weights[thread / 32] = weights;
+  }
+  __syncthreads();
+  keep_terms(mixture, first, shared);
+  if (thread < tile_rows / 32) mixture.far_masks[first / 32 + thread] = shared.far[thread];
+  if (thread != 0) return;
+  double2 sum = make_double2(0, 0);
+  for (int i = 0; i < threads / 32; ++i) {
+    sum.x += shared.likelihoods[i];
+    sum.y += shared.weights[i];
+  }
+  mixture.tile_sums[blockIdx.x] = sum;
+  write_exponent(mixture, static_cast<int>(blockIdx.x), shared.greatest_weight);
+}
+
+}  // namespace
+
+void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  constexpr int bytes = static_cast<int>(sizeof(shared_tile));
+  cuda::check(cudaFuncSetAttribute(expectation_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "reserve shared memory");
+  expectation_kernel<<<(rows.count + tile_rows - 1) / tile_rows, threads, bytes, stream>>>(mixture, rows);
+  cuda::check_launch("expectation_apart");
+}
+
+}  // namespace shoal::gmm::large_diagonal

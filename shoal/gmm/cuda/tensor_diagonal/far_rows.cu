@@ -1,0 +1,197 @@
+// Rows of diagonal and spherical mixtures that are summed one by one in float64: far ones, whose responsibilities are
+// found again first, and all of them when there is no common frame.
+#include <cuda_runtime.h>
+
+#include <cmath>
+#include <cstdint>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm::large_diagonal {
+namespace {
+
+constexpr int threads = 128;
+static_assert(threads >= most_columns);
+
+// ‖y‖² of one row by one warp.
+__device__ double norm_of(const problem& mixture, int k, const float* row) {
+  const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
+  double norm = 0;
+  for (int j = static_cast<int>(threadIdx.x) % 32; j < mixture.columns; j += 32) {
+    const double y = fma(static_cast<double>(row[j]) - mixture.double_centres[start + j],
+                         mixture.double_factors[start + j], mixture.double_offsets[start + j]);
+    norm = fma(y, y, norm);
+  }
+  return warp_sum(norm);
+}
+
+// A warp takes 32 rows. Leaves the weighted responsibilities of its far rows where their terms were.
+__global__ void __launch_bounds__(threads)
+    responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  const int warp = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32;
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  const int tiles = (rows.count + tile_rows - 1) / tile_rows;
+  double* const logarithms = mixture.scratch + static_cast<std::size_t>(warp) * mixture.components;
+  for (int tile = warp; tile < tiles; tile += far_warps) {
+    double likelihood = 0;
+    bool any = false;
+    for (int word = tile * (tile_rows / 32); word < (tile + 1) * (tile_rows / 32); ++word) {
+      for (unsigned left = mixture.far_masks[word]; left != 0; left &= left - 1) {
+        any = true;
+        const int index = word * 32 + __ffs(static_cast<int>(left)) - 1;
+        const float* const row = rows.rows + static_cast<std::size_t>(index) * mixture.columns;
+        const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[index]);
+        double greatest = -INFINITY;
+        for (int k = 0; k < mixture.components; ++k) {
+          const double norm = norm_of(mixture, k, row);
+          const double logarithm = mixture.double_log_constants[k] - 0.5 * norm;
+          if (logarithm > greatest) greatest = logarithm;
+          if (thread == 0) logarithms[k] = logarithm;
+        }
+        __syncwarp();
+        double sum = 0;
+        for (int k = thread; k < mixture.components; k += 32) {
+          const double ratio = logarithms[k] - greatest;
+          if (ratio >= -mixture.negligible) sum += exp(ratio);
+        }
+        sum = warp_sum(sum);
+        for (int k = thread; k < mixture.components; k += 32) {
+          const double ratio = logarithms[k] - greatest;
+          mixture.terms[term_place(mixture.tiles, k, index)] =
+              ratio >= -mixture.negligible ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
+        }
+        __syncwarp();
+        const double log_density = greatest + log(sum) + *mixture.log_shift;
+        if (mixture.log_densities != nullptr && thread == 0) mixture.log_densities[index] = log_density;
+        if (weight > 0) likelihood += weight * log_density;
+      }
+    }
+    if (thread == 0 && any) {
+      mixture.tile_sums[tile].x += likelihood;
+      *mixture.any_far = 1;
+    }
+  }
+}
+
+// A section's rows that a component holds are listed, few of many, and then summed. A thread looks at 32 neighbours.
+struct listed_rows {
+  std::uint16_t row[32 * threads];  // in the section
+  float responsibility[threads];    // of those that are summed next
+  int counts[threads / 32];
+};
+static_assert(32 * threads >= cuda::piece_unit);
+
+// Lists, in order, the rows of a section from `begin` to `end` that component k may hold: far ones, and without a
+// common frame those whose terms count. Returns their number.
+__device__ int list_rows(const problem& mixture, int k, int begin, int end, bool all, listed_rows& list) {
+  const int thread = static_cast<int>(threadIdx.x);
+  const int row = begin + 32 * thread;
+  unsigned found = 0;
+  if (row < end) {
+    found = mixture.far_masks[row / 32];
+    if (all) found |= mixture.kept[kept_place(mixture.components, k, row)];
+  }
+  // Also ends the reading of the list before.
+  if (__syncthreads_or(static_cast<int>(found != 0)) == 0) return 0;
+  const int own = __popc(found);
+  int before = own;
+  for (int distance = 1; distance < 32; distance *= 2) {
+    const int other = __shfl_up_sync(~0U, before, distance);
+    if (thread % 32 >= distance) before += other;
+  }
+  if (thread % 32 == 31) list.counts[thread / 32] = before;
+  before -= own;
+  __syncthreads();
+  int count = 0;
+  for (int warp = 0; warp < threads / 32; ++warp) {
+    if (warp < thread / 32) before += list.counts[warp];
+    count += list.counts[warp];
+  }
+  for (; found != 0; found &= found - 1) {
+    list.row[before++] = static_cast<std::uint16_t>(32 * thread + __ffs(static_cast<int>(found)) - 1);
+  }
+  __syncthreads();
+  return count;
+}
+
+// The weighted responsibility of component k for a listed row.
+__device__ float responsibility_of(const problem& mixture, int k, int row) {
+  const float term = mixture.terms[term_place(mixture.tiles, k, row)];
+  if ((mixture.far_masks[row / 32] >> row % 32 & 1) != 0) return term;
+  constexpr float negligible = static_cast<float>(negligible_log_ratio<float>) * log2_of_e;
+  const float logarithm = term - mixture.shifts[row];
+  const float least = static_cast<float>(mixture.exponents[row / tile_rows]) - negligible;
+  return logarithm >= least ? exp2f(logarithm) : 0.0F;
+}
+
+// One component and lane by a block, a column to a thread, row after row.
+__device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool all) {
+  __shared__ listed_rows list;
+  const int thread = static_cast<int>(threadIdx.x);
+  const int lane = static_cast<int>(blockIdx.y);
+  const bool column = thread < mixture.columns;
+  const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
+  double* const sums = mixture.own_sums + (static_cast<std::size_t>(lane) * mixture.components + k) * size;
+  const double centre = column ? mixture.double_centres[static_cast<std::size_t>(k) * mixture.columns + thread] : 0.0;
+  double weight = sums[0];
+  double first = column ? sums[1 + thread] : 0.0;
+  double second = column ? sums[1 + mixture.columns + thread] : 0.0;
+  const int section_rows = mixture.own_section_rows;
+  const auto passed = static_cast<int>(rows.share_first / static_cast<std::size_t>(section_rows) %
+                                       static_cast<std::size_t>(mixture.own_lanes));
+  int section = lane >= passed ? lane - passed : lane - passed + mixture.own_lanes;
+  for (; section * section_rows < rows.count; section += mixture.own_lanes) {
+    const int begin = section * section_rows;
+    const int count = list_rows(mixture, k, begin, min(begin + section_rows, rows.count), all, list);
+    for (int done = 0; done < count; done += threads) {
+      const int some = min(threads, count - done);
+      if (thread < some) list.responsibility[thread] = responsibility_of(mixture, k, begin + list.row[done + thread]);
+      __syncthreads();
+#pragma unroll 4
+      for (int i = 0; i < some; ++i) {
+        const auto r = static_cast<double>(list.responsibility[i]);
+        weight += r;
+        if (!column) continue;
+        const auto row = static_cast<std::size_t>(begin + list.row[done + i]);
+        const double difference = static_cast<double>(rows.rows[row * mixture.columns + thread]) - centre;
+        first = fma(r, difference, first);
+        second = fma(r * difference, difference, second);
+      }
+      __syncthreads();
+    }
+  }
+  // Every thread has read the weight.
+  __syncthreads();
+  if (thread == 0) sums[0] = weight;
+  if (!column) return;
+  sums[1 + thread] = first;
+  sums[1 + mixture.columns + thread] = second;
+}
+
+__global__ void __launch_bounds__(threads)
+    moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  const bool all = *mixture.arrangement != common_frame;
+  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.any_far == 0 && !all)) return;
+  add_lane(mixture, rows, static_cast<int>(blockIdx.x), all);
+}
+
+}  // namespace
+
+void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
+  cuda::check_launch("far_responsibilities");
+}
+
+void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.own_lanes));
+  moments_kernel<<<grid, threads, 0, stream>>>(mixture, rows);
+  cuda::check_launch("far_moments");
+}
+
+}  // namespace shoal::gmm::large_diagonal

@@ -1,0 +1,359 @@
+// The maximisation's sums of diagonal and spherical mixtures of many columns: Σ r z and Σ r z² in the frame, products
+// of responsibilities with rows on tensor cores. Rows are transposed and split first; responsibilities become operands
+// in registers, from the terms that the expectation step left.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/tensor/groups.hpp>
+#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
+
+namespace shoal::gmm::large_diagonal {
+namespace {
+
+using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
+
+constexpr int groups = 2;  // of four warps, 64 components each
+constexpr int threads = 128 * groups;
+constexpr int all_threads = threads + 128;  // and those that fetch, of whom registers are taken
+[[maybe_unused]] constexpr int block_steps = block_rows / step_size;
+constexpr int most_stages = 6;
+
+// Responsibilities are multiplied by this power of two, so that float16 holds those of 2⁻³⁹ and more of the greatest
+// weight of 128 rows; less counts as nothing.
+[[maybe_unused]] constexpr float most_exponent = 15;
+[[maybe_unused]] constexpr float least_responsibility = 0x1p-24F;
+
+constexpr int pack_threads = 128;
+
+// A column of 16 rows for each thread, in the order in which a thread of the moments holds their responsibilities.
+template <bool Spherical, int Products>
+__global__ void __launch_bounds__(pack_threads)
+    transpose_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != common_frame) return;
+  constexpr int terms = split_terms(Products);
+  const int width = mixture.width;
+  const int at = static_cast<int>(blockIdx.x) * pack_threads + static_cast<int>(threadIdx.x);
+  const int column = at % width;
+  const int step = at / width;
+  const bool inside = column < mixture.columns;
+  const float2 frame = inside ? mixture.frame[column] : make_float2(0.0F, 0.0F);
+  float z[step_size];
+#pragma unroll
+  for (int i = 0; i < step_size; ++i) {
+    const int row = step * step_size + i;
+    const float x =
+        inside && row < rows.count ? rows.rows[static_cast<std::size_t>(row) * mixture.columns + column] : 0.0F;
+    z[step_place(i)] = row < rows.count ? within_range(in_frame(x, frame)) : 0.0F;
+  }
+  const std::size_t block = static_cast<std::size_t>(width) * step_size;
+#pragma unroll
+  for (int feature = 0; feature < (Spherical ? 1 : 2); ++feature) {
+    std::uint16_t* const to =
+        mixture.columns_by_rows +
+        (feature * (mixture.chunk_rows / step_size) + static_cast<std::size_t>(step)) * terms * block;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      float v[8];
+#pragma unroll
+      for (int i = 0; i < 8; ++i) v[i] = feature == 0 ? z[8 * half + i] : z[8 * half + i] * z[8 * half + i];
+      uint4 high, low;
+      split_eight<Products>(v, high, low);
+      const int place = operand_place(column, 8 * half);
+      *reinterpret_cast<uint4*>(to + place) = high;
+      if constexpr (Products == 3) *reinterpret_cast<uint4*>(to + block + place) = low;
+    }
+  }
+}
+
+struct stage_barriers {
+  unsigned long long full[most_stages];
+  unsigned long long empty[most_stages];
+};
+
+// A stage: the terms of a tile of components and 64 rows, what makes them responsibilities, ‖z‖², and the rows.
+constexpr int terms_bytes = tile_components * block_rows * static_cast<int>(sizeof(float));
+constexpr int row_bytes = block_rows * static_cast<int>(sizeof(float));
+constexpr int operands_bytes(int width, int products) { return block_rows * width * 2 * split_terms(products); }
+constexpr int stage_bytes(int width, int products) {
+  return operands_bytes(width, products) + terms_bytes + 2 * row_bytes;
+}
+constexpr int stages_of(int width, int products) {
+  const int some = ((226 << 10) - static_cast<int>(sizeof(stage_barriers))) / stage_bytes(width, products);
+  return some < most_stages ? some : most_stages;
+}
+
+// One group's sums of 64 components, this thread's part: columns 8 i + 2 t, + 1 of components g and g + 8.
+template <int Width, bool Spherical, int Products>
+struct component_sums {
+  static constexpr int size = Width / 2;
+
+  const problem& mixture;
+  int component;  // g, in the tile
+  int t;
+  bool sums_weights;  // only those who do the first feature
+  float sum[size];
+  float total[size];
+  float weight[2] = {0, 0};
+  float norm[2] = {0, 0};
+  float weight_total[2] = {0, 0};
+  float norm_total[2] = {0, 0};
+
+  __device__ component_sums(const problem& mixture_, int component_, int t_, bool sums_weights_)
+      : mixture(mixture_), component(component_), t(t_), sums_weights(sums_weights_) {
+    clear_totals();
+  }
+
+  __device__ void clear_totals() {
+#pragma unroll
+    for (int i = 0; i < size; ++i) total[i] = 0;
+    weight_total[0] = weight_total[1] = norm_total[0] = norm_total[1] = 0;
+  }
+
+  // What responsibilities are made of: the thread's four rows of a step, and components g and g + 8.
+  struct step_terms {
+    float4 shifts;
+    float4 terms[2];
+    float4 norms;
+  };
+  // `stage` begins with the terms; `step` is of 16 rows.
+  __device__ step_terms load(const unsigned char* stage, int step) const {
+    const auto* const terms = reinterpret_cast<const float*>(stage);
+    const float* const shifts = terms + tile_components * block_rows;
+    const int row = step_size * step + 4 * t;
+    step_terms loaded;
+    loaded.shifts = *reinterpret_cast<const float4*>(shifts + row);
+    if constexpr (Spherical) loaded.norms = *reinterpret_cast<const float4*>(shifts + block_rows + row);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      loaded.terms[i] = *reinterpret_cast<const float4*>(terms + term_place(1, component + 8 * i, row));
+    }
+    return loaded;
+  }
+
+  // Responsibilities as an operand: components g, g + 8; of the thread's four rows the first two, then the others.
+  __device__ void make(const step_terms& loaded, float exponent, unsigned (&high)[4], unsigned (&low)[4]) {
+    const float4 four = loaded.shifts;
+    const float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const float4 own = loaded.terms[i];
+      const float term[4] = {own.x, own.y, own.z, own.w};
+      float r[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) {
+        r[j] = power_of_two(term[j] - shift[j]);
+        r[j] = r[j] >= least_responsibility ? r[j] : 0.0F;
+      }
+      weight[i] += (r[0] + r[1]) + (r[2] + r[3]);
+      if constexpr (Spherical) {
+        const float4 norms = loaded.norms;
+        norm[i] = fmaf(r[0], norms.x, fmaf(r[1], norms.y, fmaf(r[2], norms.z, fmaf(r[3], norms.w, norm[i]))));
+      }
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        if constexpr (Products == 3) {
+          large::split(r[2 * j], r[2 * j + 1], high[2 * j + i], low[2 * j + i]);
+        } else {
+          high[2 * j + i] = large::bits_of(__floats2half2_rn(r[2 * j], r[2 * j + 1]));
+        }
+      }
+    }
+  }
+
+  // From the tensor cores' sums of 128 rows on; `back` takes their scale out.
+  __device__ void flush(float back) {
+#pragma unroll
+    for (int i = 0; i < size; ++i) total[i] = fmaf(sum[i], back, total[i]);
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      weight_total[i] = fmaf(weight[i], back, weight_total[i]);
+      norm_total[i] = fmaf(norm[i], back, norm_total[i]);
+      weight[i] = norm[i] = 0;
+    }
+  }
+
+  __device__ static float quad_sum(float value) {
+    value += __shfl_xor_sync(~0U, value, 1);
+    return value + __shfl_xor_sync(~0U, value, 2);
+  }
+
+  // On to float64. `to` is component g's sums.
+  __device__ void keep(double* to, int feature) {
+    const int stride = sums_size(mixture.features, Width);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      double* const own = to + 8 * half * stride;
+#pragma unroll
+      for (int i = 0; i < Width / 8; ++i) {
+        double2* const at = reinterpret_cast<double2*>(own + feature * Width + 8 * i + 2 * t);
+        double2 two = *at;
+        two.x += static_cast<double>(total[4 * i + 2 * half]);
+        two.y += static_cast<double>(total[4 * i + 2 * half + 1]);
+        *at = two;
+      }
+      const float weights = quad_sum(weight_total[half]);
+      const float norms = quad_sum(norm_total[half]);
+      if (sums_weights && t == 0) {
+        own[mixture.features * Width] += static_cast<double>(weights);
+        own[mixture.features * Width + 1] += static_cast<double>(norms);
+      }
+    }
+    clear_totals();
+  }
+};
+
+template <int Width, bool Spherical, int Products>
+__device__ void run(const problem& mixture, const chunk& rows) {
+  extern __shared__ __align__(1024) unsigned char memory[];
+  constexpr int terms = split_terms(Products);
+  constexpr int stages = stages_of(Width, Products);
+  constexpr int bytes = stage_bytes(Width, Products);
+  constexpr int rows_bytes = operands_bytes(Width, Products);
+  constexpr int operand_bytes = Width * step_size * 2;
+  stage_barriers& barriers = *reinterpret_cast<stage_barriers*>(memory + stages * bytes);
+  if (threadIdx.x == 0) {
+    for (int s = 0; s < stages; ++s) {
+      make_barrier(barriers.full + s, 1);
+      make_barrier(barriers.empty + s, threads);
+    }
+    publish_barriers();
+  }
+  __syncthreads();
+  const int tile = static_cast<int>(blockIdx.x);
+  const int feature = static_cast<int>(blockIdx.y);
+  const int lane = static_cast<int>(blockIdx.z);
+  const int section_rows = mixture.section_rows;
+  // Whole tiles of rows; the last one is filled up with rows that nobody is responsible for.
+  const int count = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
+  const auto passed = static_cast<int>(rows.share_first / static_cast<std::size_t>(section_rows) %
+                                       static_cast<std::size_t>(mixture.lanes));
+  const int first_section = lane >= passed ? lane - passed : lane - passed + mixture.lanes;
+  const int step = mixture.lanes * section_rows;
+  int stage = 0;
+  unsigned round = 0;
+
+  if (threadIdx.x >= threads) {
+    give_registers<40>();
+    if (threadIdx.x != threads) return;
+    const auto* const all = reinterpret_cast<const unsigned char*>(mixture.columns_by_rows) +
+                            static_cast<std::size_t>(feature) * (mixture.chunk_rows / block_rows) * rows_bytes;
+    for (int section = first_section * section_rows; section < count; section += step) {
+      const int end = min(section + section_rows, count);
+      for (int row = section; row < end; row += block_rows) {
+        if (round > 0) wait(barriers.empty + stage, (round - 1) & 1);
+        unsigned char* const to = memory + stage * bytes;
+        unsigned long long* const full = barriers.full + stage;
+        expect(full, Spherical ? bytes : bytes - row_bytes);
+        fetch_expected(to, mixture.terms + term_place(mixture.tiles, tile * tile_components, row), terms_bytes, full);
+        fetch_expected(to + terms_bytes, mixture.shifts + row, row_bytes, full);
+        if constexpr (Spherical) {
+          fetch_expected(to + terms_bytes + row_bytes, mixture.norms + row, row_bytes, full);
+        }
+        fetch_expected(to + terms_bytes + 2 * row_bytes, all + static_cast<std::size_t>(row / block_rows) * rows_bytes,
+                       rows_bytes, full);
+        if (++stage == stages) stage = 0, ++round;
+      }
+    }
+    return;
+  }
+
+  take_registers<232>();
+  const int warp = static_cast<int>(threadIdx.x) / 32;
+  const int g = static_cast<int>(threadIdx.x) % 32 / 4;
+  const int component = 16 * warp + g;
+  component_sums<Width, Spherical, Products> own(mixture, component, static_cast<int>(threadIdx.x) % 4, feature == 0);
+  double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.tiles * tile_components +
+                                       static_cast<std::size_t>(tile * tile_components + component)) *
+                                          sums_size(mixture.features, Width);
+  const unsigned long long described = describe(shared_address(memory) + terms_bytes + 2 * row_bytes, row_stride);
+  for (int section = first_section * section_rows; section < count; section += step) {
+    const int end = min(section + section_rows, count);
+    unsigned high[block_steps][4];
+    unsigned low[block_steps][4];
+    for (int row = section; row < end; row += tile_rows) {
+      const int exponent = mixture.exponents[row / tile_rows];
+      const float scale = most_exponent - static_cast<float>(exponent);
+      int before = 0;
+#pragma unroll
+      for (int block = 0; block < tile_rows / block_rows; ++block) {
+        wait(barriers.full + stage, round & 1);
+        const unsigned long long operands = advance(described, static_cast<unsigned>(stage * bytes));
+        auto loaded = own.load(memory + stage * bytes, 0);
+#pragma unroll
+        for (int s = 0; s < block_steps; ++s) {
+          // The products of a block ago read what is now made again.
+          wait_for_products<block_steps - 1>();
+          if (block > 0 && s == block_steps - 1) arrive(barriers.empty + before);
+          own.make(loaded, scale, high[s], low[s]);
+          // Read beside the products.
+          if (s + 1 < block_steps) loaded = own.load(memory + stage * bytes, s + 1);
+          begin_products();
+          const unsigned long long b = advance(operands, static_cast<unsigned>(s * terms * operand_bytes));
+          const int keep = block + s > 0 ? 1 : 0;
+          if constexpr (Products == 3) {
+            multiply(own.sum, low[s], b, keep);
+            multiply(own.sum, high[s], advance(b, operand_bytes), 1);
+            multiply(own.sum, high[s], b, 1);
+          } else {
+            multiply(own.sum, high[s], b, keep);
+          }
+          end_products();
+        }
+        before = stage;
+        if (++stage == stages) stage = 0, ++round;
+      }
+      wait_for_products<0>();
+      arrive(barriers.empty + before);
+      own.flush(scalbnf(1.0F, exponent - static_cast<int>(most_exponent)));
+    }
+    own.keep(kept, feature);
+  }
+}
+
+template <int Width, bool Spherical, int Products>
+__global__ void __launch_bounds__(all_threads, 1)
+    moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if constexpr (has_warpgroup_products) {
+    if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != common_frame) return;
+    run<Width, Spherical, Products>(mixture, rows);
+  }
+}
+
+template <int Width, bool Spherical, int Products>
+void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  const int padded = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
+  transpose_kernel<Spherical, Products>
+      <<<padded / step_size * Width / pack_threads, pack_threads, 0, stream>>>(mixture, rows);
+  cuda::check_launch("transpose rows");
+  constexpr int bytes =
+      stages_of(Width, Products) * stage_bytes(Width, Products) + static_cast<int>(sizeof(stage_barriers));
+  const auto kernel = moments_kernel<Width, Spherical, Products>;
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "reserve shared memory");
+  const dim3 grid(static_cast<unsigned>(mixture.tiles), static_cast<unsigned>(mixture.features),
+                  static_cast<unsigned>(mixture.lanes));
+  kernel<<<grid, all_threads, bytes, stream>>>(mixture, rows);
+  cuda::check_launch("moments");
+}
+
+template <int Width>
+void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  large::with_compiled_products(mixture.products, [&](auto products) {
+    if (mixture.spherical) return launch<Width, true, products()>(mixture, rows, stream);
+    launch<Width, false, products()>(mixture, rows, stream);
+  });
+}
+
+}  // namespace
+
+void moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+  if (mixture.width == 64) return launch_width<64>(mixture, rows, stream);
+  launch_width<128>(mixture, rows, stream);
+}
+
+}  // namespace shoal::gmm::large_diagonal

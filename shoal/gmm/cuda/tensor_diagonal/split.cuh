@@ -1,0 +1,88 @@
+// Numbers as float16 terms, and a row in the frame: what the kernels for diagonal mixtures of many columns share.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
+
+namespace shoal::gmm::large_diagonal {
+
+// Beyond this a row's z² is out of float16's range. It is a hundred deviations of every component that shares the
+// frame, so such a row is far, and what it is replaced by does not count.
+inline constexpr float most_z = 255;
+
+// A column in the frame. One rounding: both products with a power of two are exact.
+__device__ inline float in_frame(float x, float2 frame) { return fmaf(x, frame.x, frame.y); }
+// Also takes a NaN away.
+__device__ inline float within_range(float z) { return fabsf(z) <= most_z ? z : 0.0F; }
+
+// Eight neighbours of an operand, split; `low` is not touched when there is one term.
+template <int Products>
+__device__ inline void split_eight(const float (&v)[8], uint4& high, uint4& low) {
+  if constexpr (Products == 3) {
+    large::split(v[0], v[1], high.x, low.x);
+    large::split(v[2], v[3], high.y, low.y);
+    large::split(v[4], v[5], high.z, low.z);
+    large::split(v[6], v[7], high.w, low.w);
+  } else {
+    high.x = large::bits_of(__floats2half2_rn(v[0], v[1]));
+    high.y = large::bits_of(__floats2half2_rn(v[2], v[3]));
+    high.z = large::bits_of(__floats2half2_rn(v[4], v[5]));
+    high.w = large::bits_of(__floats2half2_rn(v[6], v[7]));
+  }
+}
+
+__device__ inline float power_of_two(float exponent) {
+  float value;
+  asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(exponent));
+  return value;
+}
+
+inline constexpr float log2_of_e = 1.44269504088896341F;
+inline constexpr double ln_2 = 0.693147180559945309417;
+
+// In a wide frame a term so far below its row's greatest, in bits, counts as nothing, whatever the products' errors
+// are: with large::wide_squared_distance they are less than a bit each.
+__device__ inline float wide_margin(const problem& mixture) {
+  return static_cast<float>(mixture.negligible) * log2_of_e + 2;
+}
+
+// What is known of a row whose terms are found one by one, in bits.
+struct exact_state {
+  float greatest = -INFINITY;
+  float sum = 0;
+  float norm = INFINITY;  // ‖y‖² under the component of the greatest term
+
+  // A term that is −∞ (an empty component) or not a number (a ‖y‖² out of range) is beyond what counts.
+  __device__ void add(float term, float its_norm, float its_sum = 1) {
+    if (!(term > -INFINITY)) return;
+    const float most = fmaxf(greatest, term);
+    sum = sum * power_of_two(greatest - most) + its_sum * power_of_two(term - most);
+    if (term > greatest) norm = its_norm;
+    greatest = most;
+  }
+};
+
+// The exponent of a tile's greatest weight, given as the bits that integers compare.
+__device__ inline void write_exponent(const problem& mixture, int tile, int greatest_weight) {
+  const float greatest = __int_as_float(greatest_weight);
+  mixture.exponents[tile] = greatest > 0 ? ilogbf(greatest) : 0;
+}
+
+// Writes what was found of a row whose terms have nothing in common beside them: the greatest of them and log₂ of
+// their sum beside it. A row that does not count, a far or weightless one, has no shift. Returns ln p(x).
+__device__ inline double write_row(const problem& mixture, int row, float greatest, float log_sum, float weight,
+                                   bool counts) {
+  const float density = greatest + log_sum;
+  const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
+  const float shift = mixture.log_sums != nullptr ? greatest : density - log2f(weight);
+  mixture.shifts[row] = counts ? shift : INFINITY;
+  if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
+  if (mixture.log_densities != nullptr) mixture.log_densities[row] = log_density;
+  return log_density;
+}
+
+}  // namespace shoal::gmm::large_diagonal

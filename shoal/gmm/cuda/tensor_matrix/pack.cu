@@ -1,0 +1,275 @@
+// Makes a mixture ready for tensor cores: columns in units of their deviation, the factor in two float16 terms.
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup.cuh>
+#include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor/tuning.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+
+namespace shoal::gmm::large {
+namespace {
+
+// Four threads to a column.
+constexpr int threads = 4 * most_columns;
+
+// What float16 holds with all its digits, and how far the rows may be scaled up to let the factor in.
+constexpr int factor_exponent = 15;
+constexpr int most_shift = 8;
+
+// Exponents of the deviations of the columns: Σ = LLᵀ with L = U⁻ᵀ, so that column i's variance is Σ_c L_ic².
+// In units of its deviation σ a column of z is at most ‖y‖, so a row whose z is beyond float16's range is farther from
+// the component than any row that belongs to it.
+__device__ void find_deviations(const float* upper, float* lower, int columns, float* deviations, int* exponents) {
+  __shared__ float reciprocals[most_columns];
+  const int stride = columns + 1;
+  const int c = static_cast<int>(threadIdx.x) / 4;
+  const int quarter = static_cast<int>(threadIdx.x) % 4;
+  if (c < columns && quarter == 0) {
+    reciprocals[c] = 1 / upper[c * stride + c];
+    lower[c * stride + c] = reciprocals[c];
+  }
+  __syncthreads();
+  // A column of L from the top, its sums over rows by four threads; a warp has eight columns.
+  const int first = c / 8 * 8;
+  for (int i = first + 1; i < columns; ++i) {
+    float sum = 0;
+    if (c < i) {
+#pragma unroll 8
+      for (int t = c + quarter; t < i; t += 4) sum += upper[t * stride + i] * lower[t * stride + c];
+    }
+    sum += __shfl_xor_sync(~0U, sum, 1);
+    sum += __shfl_xor_sync(~0U, sum, 2);
+    if (c < i && quarter == 0) lower[i * stride + c] = -sum * reciprocals[i];
+    __syncwarp();
+  }
+  __syncthreads();
+  double variance = 0;
+  if (c < columns) {
+    for (int j = quarter; j <= c; j += 4) {
+      const double element = static_cast<double>(lower[c * stride + j]);
+      variance += element * element;
+    }
+  }
+  variance += __shfl_xor_sync(~0U, variance, 1);
+  variance += __shfl_xor_sync(~0U, variance, 2);
+  if (c < columns && quarter == 0) {
+    const double deviation = sqrt(variance);
+    const bool is_one = deviation > 0 && deviation < 1e300;
+    exponents[c] = is_one ? min(max(ilogb(deviation), -125), 125) : 0;
+    deviations[c] = is_one ? static_cast<float>(fmin(fmax(deviation, 0x1p-125), 0x1p125)) : 1.0F;
+  }
+  __syncthreads();
+}
+
+// The factor of component k, [row][column + 1].
+__device__ void load_factor(const problem& mixture, int k, float* upper) {
+  const int columns = mixture.columns;
+  const float* const factor = mixture.factors + (mixture.tied ? 0 : static_cast<std::size_t>(k) * columns * columns);
+  for (int row = static_cast<int>(threadIdx.x) / 32; row < columns; row += threads / 32) {
+    for (int column = static_cast<int>(threadIdx.x) % 32; column < columns; column += 32) {
+      upper[row * (columns + 1) + column] = factor[row * columns + column];
+    }
+  }
+  __syncthreads();
+}
+
+// An empty component gives nothing, whatever its other parameters are.
+__device__ bool is_empty(const problem& mixture, int k) { return mixture.log_constants[k] == -INFINITY; }
+
+// Exponents of the deviations and of the scaled factor. Block k.
+__global__ void __launch_bounds__(threads) measure_kernel(const problem mixture) {
+  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  extern __shared__ float memory[];
+  __shared__ float deviations[most_columns];
+  __shared__ int exponents[most_columns];
+  __shared__ int largest;
+  const int columns = mixture.columns;
+  const int k = static_cast<int>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  float* const upper = memory;
+  if (thread == 0) largest = 0;
+  load_factor(mixture, k, upper);
+  find_deviations(upper, memory + columns * (columns + 1), columns, deviations, exponents);
+  float most = 0;
+  bool finite = true;
+  for (int row = thread / 32; row < columns; row += threads / 32) {
+    for (int column = row + thread % 32; column < columns; column += 32) {
+      const float scaled = fabsf(ldexpf(upper[row * (columns + 1) + column], exponents[row]));
+      finite = finite && scaled <= 1e30F;
+      most = fmaxf(most, scaled);
+    }
+  }
+  atomicMax(&largest, __float_as_int(finite ? most : 1e30F));  // of integers: like floats that are not negative
+  __syncthreads();
+  if (thread < columns) {
+    mixture.deviations[static_cast<std::size_t>(k) * columns + thread] = deviations[thread];
+    mixture.exponents[static_cast<std::size_t>(k) * columns + thread] = exponents[thread];
+  }
+  if (thread == 0) mixture.peaks[k] = is_empty(mixture, k) ? no_peak : ilogbf(fmaxf(__int_as_float(largest), 1e-30F));
+}
+
+// A centre and units for all components: rows are then split once and not once for each component. It costs digits
+// where a centre is many of its deviations away, and range where deviations differ much.
+__global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
+  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  __shared__ int apart;
+  __shared__ int moments_apart;
+  const int columns = mixture.columns;
+  const int column = static_cast<int>(threadIdx.x) / 4;
+  const int quarter = static_cast<int>(threadIdx.x) % 4;
+  if (threadIdx.x == 0) apart = moments_apart = 0;
+  __syncthreads();
+  double sum = 0;
+  int count = 0;
+  int exponent = -200;
+  if (column < columns) {
+    for (int k = quarter; k < mixture.components; k += 4) {
+      if (mixture.peaks[k] == no_peak) continue;
+      sum += static_cast<double>(mixture.centres[static_cast<std::size_t>(k) * columns + column]);
+      exponent = max(exponent, mixture.exponents[static_cast<std::size_t>(k) * columns + column]);
+      ++count;
+    }
+  }
+  for (int distance = 1; distance < 4; distance *= 2) {
+    sum += __shfl_xor_sync(~0U, sum, distance);
+    count += __shfl_xor_sync(~0U, count, distance);
+    exponent = max(exponent, __shfl_xor_sync(~0U, exponent, distance));
+  }
+  const float centre = count > 0 ? static_cast<float>(sum / count) : 0.0F;
+  if (column < columns) {
+    for (int k = quarter; k < mixture.components; k += 4) {
+      if (mixture.peaks[k] == no_peak) continue;
+      const std::size_t at = static_cast<std::size_t>(k) * columns + column;
+      const int own = mixture.exponents[at];
+      const float distance = ldexpf(fabsf(mixture.centres[at] - centre), -own);
+      if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
+        apart = 1;
+      const float deviation = mixture.deviations[at];
+      if (!(fabsf(mixture.centres[at] - centre) <= most_moments_distance(mixture.products) * deviation) ||
+          exponent - own > most_moments_ratio) {
+        moments_apart = 1;
+      }
+    }
+    const float scale = ldexpf(1.0F, -exponent);
+    if (!(fabsf(centre * scale) <= 1e30F)) apart = moments_apart = 1;
+    if (quarter == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
+  } else if (column < 16 * steps_of(mixture.groups) && quarter == 0) {
+    mixture.frame[column] = make_float2(0.0F, 0.0F);
+  }
+  __syncthreads();
+  if (threadIdx.x != 0) return;
+  *mixture.apart = apart;
+  *mixture.moments_apart = cuda::has_warpgroup_products ? moments_apart : 1;
+}
+
+// What the expectation step and the moments read. Block k.
+__global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
+  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  extern __shared__ float memory[];
+  __shared__ int coarse;
+  const int columns = mixture.columns;
+  const int stride = columns + 1;
+  const int steps = steps_of(mixture.groups);
+  const int k = static_cast<int>(blockIdx.x);
+  const int thread = static_cast<int>(threadIdx.x);
+  float* const upper = memory;
+  if (thread == 0) coarse = 0;
+  load_factor(mixture, k, upper);
+  const bool empty = is_empty(mixture, k);
+  const bool apart = *mixture.apart != 0;
+  const int peak = mixture.peaks[k];
+  const int shift = apart ? min(max(peak + 1 - factor_exponent, 0), most_shift) : 0;
+  const int* const exponents = mixture.exponents + static_cast<std::size_t>(k) * columns;
+  const float* const centre = mixture.centres + static_cast<std::size_t>(k) * columns;
+  const float* const offset = mixture.offsets + static_cast<std::size_t>(k) * columns;
+  if (thread == 0 && apart && peak + 1 - shift > factor_exponent) coarse = 1;
+
+  uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups, mixture.products);
+  if (thread == 0)
+    *reinterpret_cast<float*>(record + record_constant(mixture.groups, mixture.products)) = mixture.log_constants[k];
+
+  // z = s x − c s for the expectation step of components that are apart, and for the moments.
+  const auto scale_of = [&](int column, int extra, float& scale, float& moved) {
+    scale = 0;
+    moved = 0;
+    if (column >= columns || empty) return;
+    scale = ldexpf(1.0F, extra - exponents[column]);
+    moved = -centre[column] * scale;
+    if (!(fabsf(moved) <= 1e38F)) coarse = 1;
+  };
+  float4* const scales = reinterpret_cast<float4*>(record + record_scales(mixture.groups, mixture.products));
+  for (int pair = thread; pair < 8 * steps; pair += threads) {
+    float4 four;
+    scale_of(2 * pair, shift, four.x, four.z);
+    scale_of(2 * pair + 1, shift, four.y, four.w);
+    scales[pair] = four;
+  }
+  for (int place = thread; place < group_columns * mixture.groups; place += threads) {
+    const int column = moment_column(mixture.groups, mixture.width, place / 8, place % 8);
+    float2 scale;
+    scale_of(column, 0, scale.x, scale.y);
+    mixture.moment_scales[k * group_columns * mixture.groups + place] = scale;
+  }
+
+  // b, from the component's centre or from the frame's: then −Uᵀ(c − m) belongs to it.
+  float* const offsets = reinterpret_cast<float*>(record + record_offsets(mixture.groups, mixture.products));
+  for (int column = thread; column < 16 * steps; column += threads) {
+    double sum = 0;
+    if (column < columns && !empty) {
+      sum = static_cast<double>(offset[column]);
+      for (int i = 0; i <= column && !apart; ++i) {
+        const float2 frame = mixture.frame[i];
+        const double distance =
+            static_cast<double>(centre[i]) + static_cast<double>(frame.y) / static_cast<double>(frame.x);
+        sum -= static_cast<double>(upper[i * stride + column]) * distance;
+      }
+    }
+    offsets[column] = static_cast<float>(sum);
+    if (!(fabsf(offsets[column]) <= 1e30F)) coarse = 1;
+  }
+
+  for (int i = thread; i < tile_count(mixture.groups) * 32; i += threads) {
+    int m = 0;
+    while (m + 1 < steps && tile_index(mixture.groups, m + 1, 2 * m + 2) <= i / 32) ++m;
+    const int n = i / 32 - tile_index(mixture.groups, m, 2 * m) + 2 * m;
+    const int row = 16 * m + 2 * (i % 4);
+    const int column = 8 * n + i % 32 / 4;
+    const auto element = [&](int r) {
+      if (r > column || column >= columns || empty) return 0.0F;
+      const float value = upper[r * stride + column];
+      return apart ? ldexpf(value, exponents[r] - shift) : value / mixture.frame[r].x;
+    };
+    uint4 terms;
+    split(element(row), element(row + 1), terms.x, terms.z);
+    split(element(row + 8), element(row + 9), terms.y, terms.w);
+    if (mixture.products == 3) {
+      record[i] = terms;
+    } else {
+      reinterpret_cast<uint2*>(record)[i] = make_uint2(terms.x, terms.y);
+    }
+  }
+  __syncthreads();
+  if (thread == 0 && coarse != 0 && !empty) *mixture.coarse = 1;
+}
+
+}  // namespace
+
+void pack_mixture(const problem& mixture, cudaStream_t stream) {
+  const int bytes = mixture.columns * (mixture.columns + 1) * static_cast<int>(sizeof(float));
+  for (const auto kernel : {measure_kernel, pack_kernel}) {
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * bytes),
+                "reserve shared memory");
+  }
+  cuda::check(cudaMemsetAsync(mixture.coarse, 0, sizeof(int), stream), "clear device memory");
+  measure_kernel<<<mixture.components, threads, 2 * bytes, stream>>>(mixture);
+  cuda::check_launch("pack_mixture");
+  frame_kernel<<<1, threads, 0, stream>>>(mixture);
+  cuda::check_launch("pack_mixture");
+  pack_kernel<<<mixture.components, threads, bytes, stream>>>(mixture);
+  cuda::check_launch("pack_mixture");
+}
+
+}  // namespace shoal::gmm::large

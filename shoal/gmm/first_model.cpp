@@ -1,0 +1,181 @@
+#include <shoal/gmm/first_model.hpp>
+
+#include <algorithm>
+#include <numeric>
+
+#include <shoal/core/error.hpp>
+#include <shoal/estimation/seeding.hpp>
+#include <shoal/gmm/accumulate.hpp>
+#include <shoal/gmm/maximise.hpp>
+#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/nearest/nearest.hpp>
+#include <shoal/random/stream.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+// What sets these random numbers apart from all others of the same seed.
+constexpr std::uint64_t responsibilities_stream = 0x726573706f6e7369;
+
+template <class Scalar>
+parameters<Scalar> about(const options& options, std::size_t columns, const std::vector<double>& centres) {
+  return prepare_centres<Scalar>(options.covariance_type, options.components, columns, centres.data());
+}
+
+// Statistics about `centres` of responsibilities that are known.
+template <class Scalar>
+statistics sums_of(const fold_context& context, const weighted_rows<Scalar>& data, const statistics_layout& layout,
+                   const parameters<Scalar>& centres, const responsibilities_function<Scalar>& responsibilities) {
+  return fold<Scalar>(context, data, statistics_group(layout), accumulation<Scalar>{&centres, &responsibilities});
+}
+
+// The model that one maximisation makes of statistics about `centres`.
+model maximised(const fold_context& context, const data_summary& summary, const options& options,
+                const statistics& sums, const std::vector<double>& centres) {
+  model first = pooled_model(options.covariance_type, centres, summary, options.regularization);
+  maximise(sums, centres, options.regularization, first, context.workers);
+  return first;
+}
+
+template <class Scalar>
+model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
+                  const options& options, std::uint64_t seed, const first_model_steps& on) {
+  kmeans::options clustering;
+  clustering.clusters = options.components;
+  clustering.seed = seed;
+  clustering.threads = context.workers->threads();
+  clustering.memory_limit = context.memory_limit;
+  const control stoppable{{}, context.stop};
+  const std::vector<double> centroids =
+      on.cluster ? on.cluster(clustering)
+                 : kmeans::fit(*data.rows, clustering, data.weights, stoppable).model.centroids;
+  const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());
+  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), centroids);
+  if (on.labelled) {
+    return maximised(context, summary, options, on.labelled(layout, centres.centres, centroids), centres.centres);
+  }
+  const centroid_index<Scalar> index(centroids, options.components, data.rows->columns(), data.rows->rows());
+  const responsibilities_function<Scalar> hard = [&index](const row_block<Scalar>& block, Scalar* responsibilities,
+                                                          std::size_t stride) {
+    thread_local nearest_scratch<Scalar> scratch;
+    thread_local std::vector<std::int32_t> labels;
+    labels.resize(block.rows.rows());
+    find_nearest(index, block.rows, labels.data(), scratch);
+    for (std::size_t i = 0; i < labels.size(); ++i)
+      responsibilities[static_cast<std::size_t>(labels[i]) * stride + i] = 1;
+  };
+  return maximised(context, summary, options, sums_of(context, data, layout, centres, hard), centres.centres);
+}
+
+template <class Scalar>
+model from_random_responsibilities(const fold_context& context, const weighted_rows<Scalar>& data,
+                                   const data_summary& summary, const options& options, std::size_t restart,
+                                   const first_model_steps& on) {
+  const std::size_t components = options.components;
+  const std::uint64_t id = random::mix(responsibilities_stream, restart);
+  std::vector<double> means;
+  for (std::size_t k = 0; k < components; ++k) means.insert(means.end(), summary.mean.begin(), summary.mean.end());
+  const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), means);
+  const statistics_layout layout(options.covariance_type, components, data.rows->columns());
+  if (on.random) {
+    return maximised(context, summary, options, on.random(layout, centres.centres, options.seed, id), centres.centres);
+  }
+  const responsibilities_function<Scalar> random_ones = [&](const row_block<Scalar>& block, Scalar* responsibilities,
+                                                            std::size_t stride) {
+    const std::size_t words = (components + 1) / 2;  // a block of the generator gives two uniforms
+    for (std::size_t i = 0; i < block.rows.rows(); ++i) {
+      random::stream uniforms(options.seed, id, (block.first + i) * words);
+      double sum = 0;
+      for (std::size_t k = 0; k < components; ++k) {
+        const double uniform = uniforms.uniform();
+        responsibilities[k * stride + i] = static_cast<Scalar>(uniform);
+        sum += uniform;
+      }
+      for (std::size_t k = 0; k < components; ++k) responsibilities[k * stride + i] /= static_cast<Scalar>(sum);
+    }
+  };
+  return maximised(context, summary, options, sums_of(context, data, layout, centres, random_ones), centres.centres);
+}
+
+// Centroids of k-means on a tenth of the rows, drawn without replacement.
+template <class Scalar>
+std::vector<double> centroids_of_tenth(const fold_context& context, const weighted_rows<Scalar>& data,
+                                       const data_summary& summary, const seeding_request& request,
+                                       const first_model_steps& on) {
+  const std::size_t drawn = std::max(request.clusters, summary.positive_rows / 10);
+  const std::vector<double> sample =
+      seed_random_rows(context, data, summary, {drawn, request.seed, request.stream}, on.seeding);
+  kmeans::options clustering;
+  clustering.clusters = request.clusters;
+  clustering.seed = random::mix(request.seed, request.stream);
+  clustering.threads = context.workers->threads();
+  const view_source<double> rows({sample.data(), drawn, summary.columns});
+  const control stoppable{{}, context.stop};
+  return kmeans::fit(rows, clustering, nullptr, stoppable).model.centroids;
+}
+
+}  // namespace
+
+model pooled_model(covariance_type type, std::vector<double> means, const data_summary& summary,
+                   double regularization) {
+  const std::size_t columns = summary.columns;
+  model made;
+  made.covariance_type = type;
+  made.columns = columns;
+  made.components = means.size() / columns;
+  made.weights.assign(made.components, 1.0 / static_cast<double>(made.components));
+  made.means = std::move(means);
+  std::vector<double> variance = summary.variance;
+  for (double& value : variance) value += regularization;
+  made.covariances.assign(covariance_size(type, made.components, columns), 0.0);
+  switch (type) {
+    case covariance_type::spherical: {
+      const double mean = std::accumulate(variance.begin(), variance.end(), 0.0) / static_cast<double>(columns);
+      std::fill(made.covariances.begin(), made.covariances.end(), mean);
+      break;
+    }
+    case covariance_type::diag:
+      for (std::size_t i = 0; i < made.covariances.size(); ++i) made.covariances[i] = variance[i % columns];
+      break;
+    case covariance_type::full:
+    case covariance_type::tied:
+      for (std::size_t matrix = 0; matrix < made.covariances.size(); matrix += columns * columns) {
+        for (std::size_t j = 0; j < columns; ++j) made.covariances[matrix + j * (columns + 1)] = variance[j];
+      }
+      break;
+  }
+  return made;
+}
+
+template <class Scalar>
+model initial_model(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
+                    const options& options, std::size_t restart, const first_model_steps& on) {
+  const seeding_request request{options.components, options.seed, restart};
+  const auto spread = [&](std::vector<double> means) {
+    return pooled_model(options.covariance_type, std::move(means), summary, options.regularization);
+  };
+  switch (options.init) {
+    case initialization::kmeans:
+      return from_kmeans(context, data, summary, options, random::mix(options.seed, restart), on);
+    case initialization::plus_plus:
+      return spread(seed_plus_plus(context, data, summary, request, on.seeding));
+    case initialization::parallel:
+      return spread(seed_parallel(context, data, summary, request, on.seeding));
+    case initialization::random_rows:
+      return spread(seed_random_rows(context, data, summary, request, on.seeding));
+    case initialization::random_responsibilities:
+      return from_random_responsibilities(context, data, summary, options, restart, on);
+    case initialization::model:
+      return options.start;
+    case initialization::kmeans_of_tenth:
+      return spread(centroids_of_tenth(context, data, summary, request, on));
+  }
+  throw bad_argument("unknown initialization");
+}
+
+template model initial_model(const fold_context&, const weighted_rows<float>&, const data_summary&, const options&,
+                             std::size_t, const first_model_steps&);
+template model initial_model(const fold_context&, const weighted_rows<double>&, const data_summary&, const options&,
+                             std::size_t, const first_model_steps&);
+
+}  // namespace shoal::gmm

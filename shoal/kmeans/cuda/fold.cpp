@@ -1,0 +1,253 @@
+#include <shoal/kmeans/cuda/fold.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/kmeans/cuda/tensor_layout.hpp>
+
+namespace shoal::kmeans {
+
+template <class Scalar>
+device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
+    : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
+  fused_ = sizeof(Scalar) == 4 && clusters <= most_fused_clusters_on_device &&
+           rows.columns() <= most_fused_columns_on_device;
+  wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
+  few_columns_ =
+      !fused_ && sizeof(Scalar) == 4 && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
+  on_tensor_cores_ =
+      !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(rows.group()[g].device);
+  }
+  const std::size_t columns = rows.columns();
+  const std::size_t padded = (clusters + cluster_tile - 1) / cluster_tile * cluster_tile;
+  const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
+  if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
+    throw bad_argument(
+        fmt::format("a GPU's share of {} rows is beyond {}: give rows a smaller share of device memory, "
+                    "so that they are streamed, or use more devices",
+                    piece_rows, std::numeric_limits<int>::max()));
+  }
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows.group()[g];
+    const cuda::device_scope scope(gpu.device);
+    place& here = places_[g];
+    here.plan = fused_  ? make_fused_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
+                : wide_ ? make_wide_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
+                        : make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
+    here.values.grow(clusters * columns);
+    here.turned.grow(columns * padded);
+    here.rounded.grow(clusters * columns);
+    here.origin.grow(columns);
+    here.negated.grow(columns * padded);
+    here.half_norms.grow(padded);
+    here.bounds.grow(1);
+    here.labels.grow(piece_rows);
+    here.counts.grow(3);
+    here.list.grow(piece_rows);
+    here.lanes.grow(here.plan.state_doubles());
+    here.statistics.grow(layout_.size());
+    here.partial.grow(move_blocks);
+    here.state.grow(1);
+    here.counts.fill_with_zeros(gpu.compute);
+    here.centroids.clusters = static_cast<int>(clusters);
+    here.centroids.columns = static_cast<int>(columns);
+    here.centroids.padded = static_cast<int>(padded);
+    here.centroids.values = here.values.data();
+    here.centroids.turned = here.turned.data();
+    here.centroids.rounded = here.rounded.data();
+    here.centroids.origin = here.origin.data();
+    here.centroids.negated = here.negated.data();
+    here.centroids.half_norms = here.half_norms.data();
+    here.centroids.bounds = here.bounds.data();
+    if (on_tensor_cores_) {
+      here.centroids.products = rows.group().precision();
+      here.tensor.grow(padded / cluster_tile *
+                       tensor_tile_bytes(tensor_columns(static_cast<int>(columns)), here.centroids.products));
+      here.tensor.fill_with_zeros(gpu.compute);
+      here.centroids.tensor = here.tensor.data();
+    }
+    here.doubtful = {here.counts.data(), here.list.data(), static_cast<unsigned>(piece_rows)};
+  }
+}
+
+template <class Scalar>
+void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
+  const std::size_t columns = layout_.columns;
+  for (std::size_t i = 0; i < centroids.size(); ++i) {
+    if (!std::isfinite(centroids[i])) {
+      throw numerical_error(fmt::format("centroid {}, column {} is {}", i / columns, i % columns, centroids[i]));
+    }
+  }
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    places_[g].values.upload(centroids, gpu.compute);
+    gpu.compute.synchronize();  // the host's copy ends here
+  }
+  set_origin(centroids);
+}
+
+template <class Scalar>
+void device_fold<Scalar>::set_origin(const std::vector<double>& centroids) {
+  const std::size_t columns = layout_.columns;
+  std::vector<double> mean(columns, 0.0);
+  for (std::size_t i = 0; i < centroids.size(); ++i) mean[i % columns] += centroids[i] / static_cast<double>(clusters_);
+  std::vector<Scalar> origin(columns);
+  for (std::size_t j = 0; j < columns; ++j) {
+    const auto rounded = static_cast<Scalar>(mean[j]);
+    origin[j] = std::isfinite(rounded) ? rounded : Scalar{0};
+  }
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    places_[g].origin.upload(origin, gpu.compute);
+    gpu.compute.synchronize();
+  }
+}
+
+template <class Scalar>
+std::vector<double> device_fold<Scalar>::download() const {
+  const cuda::device_scope scope(first_device());
+  return places_[0].values.download(clusters_ * layout_.columns, stream());
+}
+
+template <class Scalar>
+void device_fold<Scalar>::begin(const loop_state& state) {
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    places_[g].bounds.fill_with_zeros(gpu.compute);
+    places_[g].counts.fill_with_zeros(gpu.compute);
+    places_[g].state.fill_with_zeros(gpu.compute);
+  }
+  const cuda::device_scope scope(first_device());
+  places_[0].state.upload(std::span(&state, 1), stream());
+}
+
+template <class Scalar>
+loop_state device_fold<Scalar>::state() const {
+  const cuda::device_scope scope(first_device());
+  return places_[0].state.download(1, stream())[0];
+}
+
+template <class Scalar>
+void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu) {
+  std::int32_t* const labels = here.labels.data();
+  if constexpr (sizeof(Scalar) == 4) {
+    if (few_columns_) return search_few_columns(piece, here.centroids, labels, here.stopped(), gpu.compute);
+    if (on_tensor_cores_) {
+      search_tensor(piece, here.centroids, labels, here.doubtful, gpu.multiprocessors, gpu.shared_bytes, here.stopped(),
+                    gpu.compute);
+      if (here.centroids.products != precision::float32) return;
+    }
+  }
+  if (!on_tensor_cores_) {
+    search_plain(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+  }
+  decide_doubtful(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+}
+
+template <class Scalar>
+void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu,
+                                           bool labels) {
+  if constexpr (sizeof(Scalar) == 4) {
+    const auto fold = wide_ ? fold_wide : fold_fused;
+    fold(here.plan, piece, rows_->share_rows(gpu), here.centroids, labels ? here.labels.data() : nullptr,
+         here.lanes.data(), &here.state.data()->fingerprint, here.stopped(), rows_->group()[gpu].compute);
+  }
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue(const labels_visitor& visit) {
+  enqueue_rows(visit);
+  enqueue_merge();
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
+  for (std::size_t g = 0; g < places_.size() && !in_one_pass(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    prepare_centroids(places_[g].centroids, places_[g].stopped(), gpu.compute);
+  }
+  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    place& here = places_[g];
+    const cudaStream_t stream = rows_->group()[g].compute;
+    if (in_one_pass()) {
+      fold_in_one_pass(piece, here, g, static_cast<bool>(visit));
+    } else {
+      search(piece, here, rows_->group()[g]);
+      sum_by_label(here.plan, piece, rows_->share_rows(g), here.centroids, here.labels.data(), here.lanes.data(),
+                   &here.state.data()->fingerprint, here.stopped(), stream);
+    }
+    if (visit) visit(piece, here.labels.data(), stream);
+  });
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue_merge() {
+  std::vector<double*> parts;
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(),
+                places_[g].state.data(), gpu.compute);
+    parts.push_back(places_[g].statistics.data());
+  }
+  if (places_.size() == 1) return;
+  rows_->group().sum_on_first(parts, parts[0], layout_.size());
+  const cuda::device_scope scope(first_device());
+  inspect_statistics(layout_, parts[0], places_[0].state.data(), stream());
+}
+
+template <class Scalar>
+void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record* records) {
+  enqueue_rows({});
+  place& first = places_[0];
+  move_arguments move;
+  move.layout = layout_;
+  move.statistics = first.statistics.data();
+  move.centroids = first.values.data();
+  move.bounds = first.bounds.data();
+  move.limits = limits;
+  move.partial = first.partial.data();
+  move.records = records;
+  move.state = first.state.data();
+  if (places_.size() == 1 && layout_.size() <= most_merged_and_moved) {
+    const cuda::device_scope scope(first_device());
+    return merge_and_move(first.plan, first.lanes.data(), first.statistics.data(), move, stream());
+  }
+  enqueue_merge();
+  {
+    const cuda::device_scope scope(first_device());
+    move_centroids(move, stream());
+  }
+  std::vector<void*> to;
+  for (place& here : places_) to.push_back(here.values.data());
+  rows_->group().broadcast(first.values.data(), to, clusters_ * layout_.columns * sizeof(double));
+}
+
+template <class Scalar>
+statistics device_fold<Scalar>::read_statistics() const {
+  const cuda::device_scope scope(first_device());
+  const std::vector<double> all = places_[0].statistics.download(layout_.size(), stream());
+  statistics read;
+  const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
+  read.weights.assign(all.begin(), at(layout_.sums()));
+  read.sums.assign(at(layout_.sums()), at(layout_.inertia()));
+  read.inertia = all[layout_.inertia()];
+  read.fingerprint = static_cast<std::uint64_t>(all[layout_.fingerprint()]) +
+                     (static_cast<std::uint64_t>(all[layout_.fingerprint() + 1]) << 32);
+  return read;
+}
+
+template class device_fold<float>;
+template class device_fold<double>;
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,232 @@
+#include <shoal/kmeans/cuda/lloyd.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <chrono>
+#include <limits>
+#include <utility>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/kmeans/cuda/far_rows.hpp>
+#include <shoal/kmeans/cuda/fold.hpp>
+#include <shoal/kmeans/maximise.hpp>
+
+namespace shoal::kmeans {
+namespace {
+
+constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
+constexpr double batch_seconds = 0.05;    // and about as long at most, so that it may stop and report
+// Steps of one graph: between the kernels of one graph there is hardly a gap, between graphs there are microseconds.
+constexpr std::size_t graph_steps = 8;
+constexpr std::size_t saved_words = 4;  // of save() beside the centroids
+constexpr double never = std::numeric_limits<double>::quiet_NaN();
+
+template <class Scalar>
+class device_lloyd final : public clustering_stepper {
+ public:
+  device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
+               first_centroids_function seed, const stop_limits& limits)
+      : context_(context),
+        seed_(std::move(seed)),
+        limits_(limits),
+        fold_(rows, clusters),
+        on_device_loop_(rows.resident() && rows.group().size() == 1) {
+    const cuda::device_scope scope(fold_.first_device());
+    records_.grow(most_batch);
+    records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
+  }
+
+  void seed(std::size_t restart) override {
+    set_centroids(seed_(restart));
+    labelled_ = false;
+    fingerprint_ = 0;
+    change_ = never;
+    relocated_ = 0;
+  }
+
+  std::vector<step_record> advance(std::size_t most_steps) override {
+    if (context_.stop.stop_requested()) throw interrupted("stopped on request");
+    const std::size_t steps = on_device_loop_ ? std::min(most_steps, batch_) : 1;
+    loop_state state;
+    state.labelled = labelled_;
+    state.most_steps = static_cast<unsigned>(steps);
+    state.change_before = change_;
+    state.fingerprint_before = fingerprint_;
+    folded_ = false;
+    fold_.set_origin(centroids());
+    fold_.begin(state);
+    const auto start = std::chrono::steady_clock::now();
+    run(steps);
+    state = fold_.state();
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+    std::vector<step_record> records;
+    if (state.steps > 0) {
+      const cuda::device_scope scope(fold_.first_device());
+      for (const device_record& one : records_.download(state.steps, fold_.stream())) {
+        records.push_back({one.inertia * scale(), one.change, one.settled != 0});
+      }
+      known_ = false;
+      labelled_ = true;
+      fingerprint_ = state.fingerprint_before;
+      change_ = state.change_before;
+    }
+    if (state.stopped == found_empty_cluster) {
+      records.push_back(step_of_host());
+    } else {
+      // A step without a move leaves the statistics of the present centroids.
+      folded_ = records.back().settled && records.back().change == 0;
+      const double each = seconds / static_cast<double>(records.size());
+      batch_ = static_cast<std::size_t>(std::clamp(batch_seconds / each, 1.0, static_cast<double>(most_batch)));
+    }
+    return records;
+  }
+
+  double score() override { return -inertia(); }
+
+  std::vector<double> save() const override {
+    std::vector<double> state = centroids();
+    state.push_back(std::bit_cast<double>(fingerprint_));
+    state.push_back(labelled_ ? 1.0 : 0.0);
+    state.push_back(static_cast<double>(relocated_));
+    state.push_back(change_);
+    return state;
+  }
+  void restore(std::span<const double> state) override {
+    const std::size_t words = state.size() - saved_words;
+    set_centroids({state.begin(), state.begin() + static_cast<std::ptrdiff_t>(words)});
+    fingerprint_ = std::bit_cast<std::uint64_t>(state[words]);
+    labelled_ = state[words + 1] != 0;
+    relocated_ = static_cast<std::size_t>(state[words + 2]);
+    change_ = state[words + 3];
+  }
+
+  const std::vector<double>& centroids() const override {
+    if (!known_) centroids_ = fold_.download();
+    known_ = true;
+    return centroids_;
+  }
+  std::size_t relocated() const override { return relocated_; }
+  double inertia() override { return fold_rows().inertia * scale(); }
+  std::vector<double> cluster_weights() override {
+    std::vector<double> weights = fold_rows().weights;
+    for (double& weight : weights) weight *= scale();
+    return weights;
+  }
+
+ private:
+  double scale() const { return fold_.rows().data().weight_scale; }
+
+  void set_centroids(std::vector<double> centroids) {
+    centroids_ = std::move(centroids);
+    known_ = true;
+    folded_ = false;
+    fold_.upload(centroids_);
+  }
+
+  void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
+
+  void run(std::size_t steps) {
+    if (!on_device_loop_) return enqueue_step();
+    const cuda::device_scope scope(fold_.first_device());
+    if (!step_) {
+      step_ = cuda::graph::record(fold_.stream(), [&] { enqueue_step(); });
+      some_steps_ = cuda::graph::record(fold_.stream(), [&] {
+        for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
+      });
+    }
+    for (std::size_t i = 0; i < steps / graph_steps; ++i) some_steps_.launch(fold_.stream());
+    for (std::size_t i = 0; i < steps % graph_steps; ++i) step_.launch(fold_.stream());
+  }
+
+  statistics fold_rows() {
+    if (!folded_) {
+      fold_.begin({});
+      fold_.enqueue();
+      folded_ = true;
+    }
+    return fold_.read_statistics();
+  }
+
+  // A step whose rows the device has folded, and which left a cluster empty.
+  step_record step_of_host() {
+    const statistics folded = fold_.read_statistics();
+    moved_centroids moved = move_centroids(centroids(), folded, *fold_.rows().data().rows, [this](std::size_t count) {
+      return farthest_rows_on_devices(fold_, count);
+    });
+    step_record record;
+    record.objective = folded.inertia * scale();
+    record.change = moved.change;
+    record.settled = moved.change == 0;
+    set_centroids(std::move(moved.centroids));
+    relocated_ += moved.relocated;
+    fingerprint_ = folded.fingerprint;
+    labelled_ = true;
+    change_ = moved.change;
+    return record;
+  }
+
+  fold_context context_;
+  first_centroids_function seed_;
+  stop_limits limits_;
+  device_fold<Scalar> fold_;
+  bool on_device_loop_;
+  cuda::device_buffer<device_record> records_;
+  cuda::graph step_, some_steps_;
+  std::size_t batch_ = 1;
+  mutable std::vector<double> centroids_;
+  mutable bool known_ = false;  // centroids_ is what the device has
+  bool folded_ = false;         // the device's statistics are those of the present centroids
+  std::uint64_t fingerprint_ = 0;
+  bool labelled_ = false;
+  double change_ = never;
+  std::size_t relocated_ = 0;
+};
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context,
+                                                      std::size_t clusters, first_centroids_function seed,
+                                                      const stop_limits& limits) {
+  return std::make_unique<device_lloyd<Scalar>>(rows, context, clusters, std::move(seed), limits);
+}
+template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<float>&, const fold_context&,
+                                                               std::size_t, first_centroids_function,
+                                                               const stop_limits&);
+template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
+                                                               std::size_t, first_centroids_function,
+                                                               const stop_limits&);
+
+template <class Scalar>
+void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,
+                     const typename device_fold<Scalar>::labels_visitor& visit) {
+  device_fold<Scalar> fold(rows, model.clusters);
+  fold.upload(model.centroids);
+  fold.begin({});
+  fold.enqueue(visit);
+  rows.group().synchronize();
+}
+template void label_on_device(cuda::device_rows<float>&, const model&, const device_fold<float>::labels_visitor&);
+template void label_on_device(cuda::device_rows<double>&, const model&, const device_fold<double>::labels_visitor&);
+
+template <class Scalar>
+statistics predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, std::int32_t* labels) {
+  device_fold<Scalar> fold(rows, model.clusters);
+  fold.upload(model.centroids);
+  fold.begin({});
+  fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* from, cudaStream_t stream) {
+    if (labels == nullptr) return;
+    cuda::check(
+        cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
+        "copy labels from the device");
+  });
+  statistics sums = fold.read_statistics();
+  rows.group().synchronize();
+  return in_callers_weights(std::move(sums), rows.data().weight_scale);
+}
+template statistics predict_on_device(cuda::device_rows<float>&, const model&, std::int32_t*);
+template statistics predict_on_device(cuda::device_rows<double>&, const model&, std::int32_t*);
+
+}  // namespace shoal::kmeans

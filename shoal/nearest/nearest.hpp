@@ -1,0 +1,62 @@
+// The nearest of K centroids for each row, exactly: k-means, its seeding and maps are built on it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <shoal/core/aligned_buffer.hpp>
+#include <shoal/core/matrix_view.hpp>
+#include <shoal/nearest/centroid_index.hpp>
+
+namespace shoal {
+
+/// Memory that find_nearest and squared_distances keep between calls; one for each thread.
+template <class Scalar>
+struct nearest_scratch {
+  aligned_buffer<Scalar> panel;
+  aligned_buffer<Scalar> padded_rows;
+  aligned_buffer<double> exact;
+
+  aligned_buffer<std::int32_t> coarse_rows;
+  aligned_buffer<std::int32_t> coarse_half_norms;
+  std::vector<std::size_t> doubtful;     ///< rows that the coarse search leaves undecided
+  aligned_buffer<Scalar> doubtful_rows;  ///< one panel of them
+  std::size_t without_coarse = 0;        ///< calls to go before the coarse search is tried again
+
+  aligned_buffer<float> byte_scales;
+  aligned_buffer<float> byte_bounds;
+  aligned_buffer<float> byte_row;
+  std::size_t candidates = 0;     ///< centroids that the search by bytes left to be compared, of all rows of a call
+  std::size_t without_bytes = 0;  ///< calls to go before it is tried again
+};
+
+/// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;
+/// the lowest index on ties. The same for every instruction set. When `others` is not null, others[i] is a lower bound
+/// of the distance (not squared) from row i to every other centroid, as high as rounding allows; 0 or more. `ahead` is
+/// what the caller will read next; it may be brought into the cache meanwhile.
+template <class Scalar>
+void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar> rows, std::int32_t* labels,
+                  nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {});
+
+/// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
+/// differences. A row's result does not depend on the rows and points beside it.
+template <class Scalar>
+void squared_distances(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, Scalar* out,
+                       std::size_t out_stride, nearest_scratch<Scalar>& scratch);
+
+/// out[i] = ‖x_i − p_labels[i]‖² for `points` [count][columns], in Scalar.
+template <class Scalar>
+void distances_to_labels(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, const std::int32_t* labels,
+                         Scalar* out);
+
+/// Σ w_i · min(a_i, b_i) in float64; `weights` may be null (all one).
+template <class Scalar, class Weight>
+double sum_of_minima(const Scalar* a, const Scalar* b, const Weight* weights, std::size_t count);
+
+/// The instruction set that these kernels run on here and now, e.g. "AVX2".
+std::string simd_target();
+
+}  // namespace shoal
