@@ -29,6 +29,13 @@ class fit_rows {
   std::unique_ptr<standardization> units_;
   std::unique_ptr<row_source<Scalar>> standardized_;
 };
+/// Refuses a start from the model in `file` whose columns are not the rows'. Throws bad_argument.
+template <class Model, class Scalar>
+void check_start(const std::string& file, const Model& start, const fit_rows<Scalar>& rows) {
+  check_start_columns(file, start.columns, start.column_names, rows.rows().columns(),
+                      rows.data().features.column_names);
+}
+
 extern template class fit_rows<float>;
 extern template class fit_rows<double>;
 

@@ -1,10 +1,12 @@
-// From open rows and the answer of a verb to the report's data.
+// From open rows and a fit to the report's data.
 #include "common/report_output.hpp"
 
 #include <algorithm>
 #include <cctype>
 
 #include <fmt/format.h>
+
+#include "common/output.hpp"
 
 namespace shoal::app {
 
@@ -41,16 +43,9 @@ drawn_rows draw_for_report(const data_set<Scalar>& data, const std::int32_t* lab
 template drawn_rows draw_for_report<float>(const data_set<float>&, const std::int32_t*, const label_rows&);
 template drawn_rows draw_for_report<double>(const data_set<double>&, const std::int32_t*, const label_rows&);
 
-std::vector<report::fact> option_facts(const json& answer) {
+std::vector<report::fact> facts_of(const named_values& values) {
   std::vector<report::fact> facts;
-  for (const char* const key :
-       {"lattice",        "toroidal",     "metric",      "neighborhood",   "cutoff",    "radius",
-        "decay",          "training",     "rate",        "rate_decay",     "algorithm", "async_em_2013",
-        "acceleration",   "chunk_rows",   "superchunks", "threshold",      "init",      "epochs",
-        "max_iterations", "tolerance",    "stop_rule",   "regularization", "restarts",  "seed",
-        "standardize",    "weights_file", "device",      "precision",      "threads",   "scalar"}) {
-    if (!answer.contains(key)) continue;
-    const json& value = answer[key];
+  for (const auto& [key, value] : values) {
     std::string name = key;
     std::replace(name.begin(), name.end(), '_', ' ');
     facts.emplace_back(name, value.is_string() ? value.get<std::string>() : value.dump());
@@ -58,11 +53,12 @@ std::vector<report::fact> option_facts(const json& answer) {
   return facts;
 }
 
-report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::string>& given_names,
-                              const std::vector<std::string>& column_names,
-                              const std::optional<metrics::contingency_table>& agreement, const json& answer) {
+report::fit_data fit_data_for(const drawn_rows& drawn, const std::string& name,
+                              const std::vector<std::string>& given_names, const std::vector<std::string>& column_names,
+                              const std::optional<metrics::contingency_table>& agreement, const selection& selection,
+                              const named_values& asked) {
   report::fit_data data;
-  data.name = answer["data"].get<std::string>();
+  data.name = name;
   data.rows = drawn.sample.rows();
   data.rows_in_all = drawn.sample.rows_in_all;
   data.labels = drawn.labels;
@@ -70,19 +66,27 @@ report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::st
   data.given_names = given_names;
   data.column_names = column_names;
   data.agreement = agreement;
-  data.options = option_facts(answer);
-  if (answer.contains("criterion")) {
-    data.criterion = answer["criterion"].get<std::string>();
+  data.options = facts_of(asked);
+  if (!selection.candidates.empty()) {
+    data.criterion = selection.criterion;
     for (char& c : data.criterion) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-    for (const json& candidate : answer["candidates"]) {
-      if (candidate.contains("error")) continue;
-      const bool mixture = candidate.contains("components");
-      data.choices.push_back({candidate[mixture ? "components" : "clusters"].get<std::size_t>(),
-                              candidate[mixture ? "mean_log_likelihood" : "inertia"].get<double>(),
-                              candidate["bic"].get<double>(), candidate["aic"].get<double>()});
+    for (const candidate& one : selection.candidates) {
+      if (one.failure.empty()) data.choices.push_back({one.groups, one.objective, one.bic, one.aic});
     }
   }
   return data;
+}
+
+named_values rand_index_values(const std::optional<metrics::contingency_table>& agreement) {
+  if (!agreement) return {};
+  return {{"adjusted_rand_index", metrics::adjusted_rand_index(*agreement)}};
+}
+
+std::string rand_index_text(const std::optional<metrics::contingency_table>& agreement,
+                            const std::string& label_column) {
+  if (!agreement) return {};
+  return fmt::format("adjusted Rand index {:.4f} with column {}", metrics::adjusted_rand_index(*agreement),
+                     label_column);
 }
 
 }  // namespace shoal::app

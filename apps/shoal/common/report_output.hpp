@@ -1,4 +1,4 @@
-// What the command line hands to the report.
+// What the command line hands to the report of a fit of groups, and how fitted and given labels agree.
 #pragma once
 
 #include <cstdint>
@@ -8,8 +8,9 @@
 
 #include <shoal/metrics/agreement.hpp>
 
-#include "common/output.hpp"
+#include "common/answer.hpp"
 #include "common/rows.hpp"
+#include "common/selection.hpp"
 #include "report/fit_report.hpp"
 #include "report/subsample.hpp"
 
@@ -36,12 +37,18 @@ drawn_rows draw_for_report(const data_set<Scalar>& data, const std::int32_t* lab
 extern template drawn_rows draw_for_report<float>(const data_set<float>&, const std::int32_t*, const label_rows&);
 extern template drawn_rows draw_for_report<double>(const data_set<double>&, const std::int32_t*, const label_rows&);
 
-/// What was asked for, and where it ran, as facts of a report; `answer` is the verb's JSON answer.
-std::vector<report::fact> option_facts(const json& answer);
+/// Named values as facts of a report.
+std::vector<report::fact> facts_of(const named_values& values);
 
-/// The report's view of them; `drawn` must outlive it. `answer` is the verb's JSON answer.
-report::fit_data fit_data_for(const drawn_rows& drawn, const std::vector<std::string>& given_names,
-                              const std::vector<std::string>& column_names,
-                              const std::optional<metrics::contingency_table>& agreement, const json& answer);
+/// The report's view of a fit of groups; `drawn` must outlive it. `asked` are the facts that end it.
+report::fit_data fit_data_for(const drawn_rows& drawn, const std::string& name,
+                              const std::vector<std::string>& given_names, const std::vector<std::string>& column_names,
+                              const std::optional<metrics::contingency_table>& agreement, const selection& selection,
+                              const named_values& asked);
+
+/// What an answer says of the agreement: nothing without labels to agree with.
+named_values rand_index_values(const std::optional<metrics::contingency_table>& agreement);
+std::string rand_index_text(const std::optional<metrics::contingency_table>& agreement,
+                            const std::string& label_column);
 
 }  // namespace shoal::app

@@ -1,4 +1,4 @@
-// Standardizing rows on their way into a fit, and the exact change of units of a model.
+// Standardizing rows on their way into a fit, and points on their way back.
 #include "common/standardization.hpp"
 
 #include <cmath>
@@ -9,48 +9,6 @@
 #include <shoal/io/json_file.hpp>
 
 namespace shoal::app {
-namespace {
-
-// The model after its columns were scaled by `factor`; the means are the caller's.
-gmm::model scaled_covariances(const gmm::model& model, const std::vector<double>& factor) {
-  const std::size_t d = model.columns;
-  gmm::model result = model;
-  switch (model.covariance_type) {
-    case gmm::covariance_type::full:
-    case gmm::covariance_type::tied:
-      for (std::size_t i = 0; i < model.covariances.size(); ++i) {
-        result.covariances[i] = model.covariances[i] * (factor[i / d % d] * factor[i % d]);
-      }
-      break;
-    case gmm::covariance_type::diag:
-      for (std::size_t i = 0; i < model.covariances.size(); ++i) {
-        result.covariances[i] = model.covariances[i] * (factor[i % d] * factor[i % d]);
-      }
-      break;
-    case gmm::covariance_type::spherical:
-      result.covariance_type = gmm::covariance_type::diag;
-      result.covariances.resize(model.components * d);
-      for (std::size_t i = 0; i < result.covariances.size(); ++i) {
-        result.covariances[i] = model.covariances[i / d] * (factor[i % d] * factor[i % d]);
-      }
-      break;
-  }
-  return result;
-}
-
-// Points, row-major, out of standard units and into them.
-void points_to_data_units(std::vector<double>& points, const standardization& units) {
-  const std::size_t d = units.scale.size();
-  for (std::size_t i = 0; i < points.size(); ++i)
-    points[i] = std::fma(units.scale[i % d], points[i], units.center[i % d]);
-}
-
-void points_to_standard_units(std::vector<double>& points, const standardization& units) {
-  const std::size_t d = units.scale.size();
-  for (std::size_t i = 0; i < points.size(); ++i) points[i] = (points[i] - units.center[i % d]) / units.scale[i % d];
-}
-
-}  // namespace
 
 double standardization::log_volume() const {
   double sum = 0;
@@ -99,47 +57,15 @@ matrix_view<const Scalar> standardized_source<Scalar>::read(std::size_t first, s
 template class standardized_source<float>;
 template class standardized_source<double>;
 
-gmm::model to_data_units(const gmm::model& model, const standardization& units) {
-  gmm::model result = scaled_covariances(model, units.scale);
-  points_to_data_units(result.means, units);
-  return result;
+void points_to_data_units(std::vector<double>& points, const standardization& units) {
+  const std::size_t d = units.scale.size();
+  for (std::size_t i = 0; i < points.size(); ++i)
+    points[i] = std::fma(units.scale[i % d], points[i], units.center[i % d]);
 }
 
-gmm::model to_standard_units(const gmm::model& model, const standardization& units) {
-  if (model.covariance_type == gmm::covariance_type::spherical) {
-    throw bad_argument(
-        "--init: a spherical model in the data's units is not spherical in standardized ones; leave --standardize out "
-        "or start from another kind of model");
-  }
-  std::vector<double> factor(units.scale.size());
-  for (std::size_t j = 0; j < factor.size(); ++j) factor[j] = 1 / units.scale[j];
-  gmm::model result = scaled_covariances(model, factor);
-  points_to_standard_units(result.means, units);
-  return result;
-}
-
-kmeans::model to_data_units(const kmeans::model& model, const standardization& units) {
-  kmeans::model result = model;
-  points_to_data_units(result.centroids, units);
-  return result;
-}
-
-kmeans::model to_standard_units(const kmeans::model& model, const standardization& units) {
-  kmeans::model result = model;
-  points_to_standard_units(result.centroids, units);
-  return result;
-}
-
-som::model to_data_units(const som::model& model, const standardization& units) {
-  som::model result = model;
-  points_to_data_units(result.codebook, units);
-  return result;
-}
-
-som::model to_standard_units(const som::model& model, const standardization& units) {
-  som::model result = model;
-  points_to_standard_units(result.codebook, units);
-  return result;
+void points_to_standard_units(std::vector<double>& points, const standardization& units) {
+  const std::size_t d = units.scale.size();
+  for (std::size_t i = 0; i < points.size(); ++i) points[i] = (points[i] - units.center[i % d]) / units.scale[i % d];
 }
 
 std::optional<standardization> units_of_fit(const std::string& path, std::size_t columns) {

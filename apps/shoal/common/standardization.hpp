@@ -1,4 +1,4 @@
-// Columns shifted to mean 0 and scaled to deviation 1, and models carried between these units and the data's own.
+// Columns shifted to mean 0 and scaled to deviation 1, and points carried between these units and the data's own.
 #pragma once
 
 #include <cstddef>
@@ -8,10 +8,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/gmm/gmm.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/kmeans.hpp>
-#include <shoal/som/som.hpp>
 
 namespace shoal::app {
 
@@ -44,17 +41,19 @@ class standardized_source final : public row_source<Scalar> {
 extern template class standardized_source<float>;
 extern template class standardized_source<double>;
 
-/// The same density in the data's own units. A spherical mixture becomes a diagonal one, since one variance for all
-/// columns is not one variance after each was scaled by its own factor; the other types stay.
-gmm::model to_data_units(const gmm::model& model, const standardization& units);
+/// Points, row-major, out of standard units and into them.
+void points_to_data_units(std::vector<double>& points, const standardization& units);
+void points_to_standard_units(std::vector<double>& points, const standardization& units);
 
-/// The same density in standardized units. Throws bad_argument for a spherical mixture.
-gmm::model to_standard_units(const gmm::model& model, const standardization& units);
-
-kmeans::model to_data_units(const kmeans::model& model, const standardization& units);
-kmeans::model to_standard_units(const kmeans::model& model, const standardization& units);
-som::model to_data_units(const som::model& model, const standardization& units);
-som::model to_standard_units(const som::model& model, const standardization& units);
+/// Calls work(model, rows) with both in the units that the model was fitted in: as they are when `units` is null. The
+/// family's own to_standard_units() carries the model there.
+template <class Model, class Scalar, class Work>
+auto in_units_of_fit(const Model& model, const standardization* units, const row_source<Scalar>& rows,
+                     const Work& work) {
+  if (units == nullptr) return work(model, rows);
+  const standardized_source<Scalar> standardized(rows, *units);
+  return work(to_standard_units(model, *units), static_cast<const row_source<Scalar>&>(standardized));
+}
 
 /// The units of the fit that a model file of so many columns keeps in its provenance; nothing when it was fitted in the
 /// data's own. Throws what reading the file throws.

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "common/answer.hpp"
 #include "common/interruption.hpp"
 #include "common/labels_output.hpp"
-#include "common/output.hpp"
 #include "common/progress_line.hpp"
 #include "common/rows.hpp"
 #include "data/text_output.hpp"
@@ -100,6 +100,21 @@ void write_csv(const convert_command& command, const opened_rows<Scalar>& data, 
 }
 
 template <class Scalar>
+answer answer_of(const convert_command& command, const data_set<Scalar>& data, scalar scalar, double seconds) {
+  const std::size_t rows = data.rows().rows();
+  const std::size_t columns = data.rows().columns();
+  named_values labels;
+  if (!data.features.label_names.empty()) labels.emplace_back("label_values", data.features.label_names);
+  return {.values = joined({data_values(command.data, rows, columns, data.features.column_names),
+                            labels,
+                            given_values({{"output", command.output}, {"labels", command.labels}}),
+                            {{"scalar", word_for(scalar_choices(), scalar)}, {"seconds", seconds}}}),
+          .paragraphs = {
+              lines({{"written", fmt::format("{}: {} of {}, {}", command.output, counted(rows, "row"),
+                                             counted(columns, "column"), word_for(scalar_choices(), scalar))}})}};
+}
+
+template <class Scalar>
 void run(const convert_command& command, scalar scalar) {
   const auto begin = std::chrono::steady_clock::now();
   const data_set<Scalar> data = open_data<Scalar>(command.data, command.run);
@@ -115,19 +130,7 @@ void run(const convert_command& command, scalar scalar) {
   labels.commit();
   line.wipe();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (command.run.json) {
-    json object;
-    describe_data(object, command.data, data.rows().rows(), data.rows().columns(), data.features.column_names);
-    if (!data.features.label_names.empty()) object["label_values"] = data.features.label_names;
-    add_files(object, {{"output", command.output}, {"labels", command.labels}});
-    object["scalar"] = word_for(scalar_choices(), scalar);
-    object["seconds"] = seconds.count();
-    print_json(object);
-  } else if (!command.run.quiet) {
-    print(printable_lines(
-        fact("written", fmt::format("{}: {} of {}, {}", command.output, counted(data.rows().rows(), "row"),
-                                    counted(data.rows().columns(), "column"), word_for(scalar_choices(), scalar)))));
-  }
+  give(answer_of(command, data, scalar, seconds.count()), command.run);
 }
 
 void run(const convert_command& command) {

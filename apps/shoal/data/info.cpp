@@ -1,11 +1,12 @@
 // shoal data info
 #include <cmath>
 #include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
+#include "common/answer.hpp"
 #include "common/interruption.hpp"
-#include "common/output.hpp"
 #include "common/progress_line.hpp"
 #include "common/rows.hpp"
 #include "data/column_statistics.hpp"
@@ -28,70 +29,82 @@ struct info_command {
 
 json number(double value) { return std::isfinite(value) ? json(value) : json(); }
 
+// What the file says of itself; nothing of standard input, which can be read once only, and its rows are what is
+// wanted.
+std::optional<file_description> description_of(const std::string& path) {
+  if (path == "-") return std::nullopt;
+  return describe_file(path);
+}
+
+named_values format_values(const file_description& file) {
+  return joined({{{"format", file.format}, {"element", file.element}},
+                 given_values({{"order", file.order}}),
+                 {{"compressed", file.compressed}, {"header", file.header}}});
+}
+
+std::string format_text(const file_description& file) {
+  std::string text = file.format;
+  if (file.element != file.format) text += ", " + file.element;
+  if (!file.order.empty()) text += fmt::format(", {} order", file.order);
+  if (file.compressed) text += ", compressed";
+  if (file.header) text += ", with a header";
+  return text;
+}
+
+json column_value(const std::string& title, const column_statistics& column) {
+  return object_of({{"name", title},
+                    {"minimum", number(column.minimum)},
+                    {"mean", column.weight > 0 ? number(column.mean) : json()},
+                    {"maximum", number(column.maximum)},
+                    {"deviation", number(column.deviation())},
+                    {"not_finite", column.not_finite}});
+}
+
+std::vector<std::string> column_cells(const std::string& title, const column_statistics& column) {
+  return {title,
+          fmt::format("{:.6g}", column.minimum),
+          fmt::format("{:.6g}", column.mean),
+          fmt::format("{:.6g}", column.maximum),
+          fmt::format("{:.6g}", column.deviation()),
+          grouped(column.not_finite)};
+}
+
 template <class Scalar>
-void run(const info_command& command, json object, scalar scalar) {
-  const data_set<Scalar> data = open_data<Scalar>(command.data, command.run);
-  const std::stop_token stop = interruptions().token();
-  const std::vector<column_statistics> statistics =
-      column_statistics_of(data.rows(), data.weights(), command.run, stop);
+answer answer_of(const data_options& options, const std::optional<file_description>& file, const data_set<Scalar>& data,
+                 const std::vector<column_statistics>& statistics, scalar scalar) {
   const std::size_t rows = data.rows().rows();
   const std::size_t columns = data.rows().columns();
+  const std::vector<std::string>& label_names = data.features.label_names;
   const std::vector<std::string> titles = column_titles(data.features.column_names, columns);
-  describe_data(object, command.data, rows, columns, data.features.column_names);
-  object["scalar"] = word_for(scalar_choices(), scalar);
-  if (!data.features.label_names.empty()) object["label_values"] = data.features.label_names;
-  object["statistics"] = json::array();
+  json values = json::array();
   std::vector<std::vector<std::string>> cells(1, {"column", "least", "mean", "greatest", "deviation", "not finite"});
   for (std::size_t j = 0; j < columns; ++j) {
-    const column_statistics& column = statistics[j];
-    json entry;
-    entry["name"] = titles[j];
-    entry["minimum"] = number(column.minimum);
-    entry["mean"] = column.weight > 0 ? number(column.mean) : json();
-    entry["maximum"] = number(column.maximum);
-    entry["deviation"] = number(column.deviation());
-    entry["not_finite"] = column.not_finite;
-    object["statistics"].push_back(std::move(entry));
-    cells.push_back({titles[j], fmt::format("{:.6g}", column.minimum), fmt::format("{:.6g}", column.mean),
-                     fmt::format("{:.6g}", column.maximum), fmt::format("{:.6g}", column.deviation()),
-                     grouped(column.not_finite)});
+    values.push_back(column_value(titles[j], statistics[j]));
+    cells.push_back(column_cells(titles[j], statistics[j]));
   }
-  if (command.run.json) {
-    print_json(object);
-    return;
-  }
-  if (command.run.quiet) return;
-  std::string text;
-  if (object.contains("format")) {
-    std::string format = object["format"];
-    if (object["element"] != object["format"]) format += ", " + object["element"].get<std::string>();
-    if (object.contains("order")) format += fmt::format(", {} order", object["order"].get<std::string>());
-    if (object["compressed"].get<bool>()) format += ", compressed";
-    if (object["header"].get<bool>()) format += ", with a header";
-    text += fact("format", format);
-  }
-  text += fact("shape", fmt::format("{} of {}", counted(rows, "row"), counted(columns, "column")));
-  if (!data.features.label_names.empty()) {
-    text += fact("labels", fmt::format("{}: {}: {}", command.data.label_column,
-                                       counted(data.features.label_names.size(), "value"),
-                                       enumeration(data.features.label_names, 10)));
-  }
-  print(printable_lines(text + "\n" + table(cells)));
+  const std::string labels = label_names.empty()
+                                 ? std::string()
+                                 : fmt::format("{}: {}: {}", options.label_column, counted(label_names.size(), "value"),
+                                               enumeration(label_names, 10));
+  return {.values = joined({file ? format_values(*file) : named_values(),
+                            data_values(options, rows, columns, data.features.column_names),
+                            {{"scalar", word_for(scalar_choices(), scalar)}},
+                            label_names.empty() ? named_values() : named_values{{"label_values", label_names}},
+                            {{"statistics", values}}}),
+          .paragraphs = {lines({{"format", file ? format_text(*file) : std::string()},
+                                {"shape", fmt::format("{} of {}", counted(rows, "row"), counted(columns, "column"))},
+                                {"labels", labels}}),
+                         table(cells)}};
 }
 
 void run(const info_command& command) {
-  json object;
-  // Standard input can be read once only, and its rows are what is wanted.
-  if (command.data.path != "-") {
-    const file_description description = describe_file(command.data.path);
-    object["format"] = description.format;
-    object["element"] = description.element;
-    if (!description.order.empty()) object["order"] = description.order;
-    object["compressed"] = description.compressed;
-    object["header"] = description.header;
-  }
+  const std::optional<file_description> file = description_of(command.data.path);
   const scalar scalar = command.data.chosen_scalar();
-  with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, object, scalar); });
+  with_scalar(scalar, [&]<class Scalar>(Scalar) {
+    const data_set<Scalar> data = open_data<Scalar>(command.data, command.run);
+    const auto statistics = column_statistics_of(data.rows(), data.weights(), command.run, interruptions().token());
+    give(answer_of(command.data, file, data, statistics, scalar), command.run);
+  });
 }
 
 }  // namespace

@@ -8,11 +8,11 @@
 #include <sys/utsname.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/estimation/nearest.hpp>
 #include <shoal/execution/devices.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/nearest/nearest.hpp>
 
-#include "common/output.hpp"
+#include "common/answer.hpp"
 #include "devices/noun.hpp"
 
 namespace shoal::app {
@@ -69,52 +69,62 @@ cuda_report ask_cuda() {
   return report;
 }
 
-void run(bool as_json) {
-  const std::string name = processor_name();
-  const std::size_t threads = make_threads(0)->threads();
-  const std::string target = simd_target();
-  const double total = memory_bytes("MemTotal");
-  const double available = memory_bytes("MemAvailable");
-  const cuda_report cuda = ask_cuda();
-  if (as_json) {
-    json cpu;
-    cpu["name"] = "cpu";
-    cpu["model"] = name;
-    cpu["threads"] = threads;
-    cpu["simd_target"] = target;
-    cpu["memory_bytes"] = static_cast<std::uint64_t>(total);
-    cpu["available_memory_bytes"] = static_cast<std::uint64_t>(available);
-    json object;
-    object["devices"] = json::array({cpu});
-    object["cuda"] = {{"built", cuda.built}, {"message", cuda.message}, {"devices", json::array()}};
-    for (const device& found : cuda.devices) {
-      object["cuda"]["devices"].push_back({{"index", found.index},
-                                           {"name", found.name},
-                                           {"memory_bytes", found.memory_bytes},
-                                           {"compute_capability", found.compute_capability},
-                                           {"multiprocessors", found.multiprocessors}});
-    }
-    object["version"] = SHOAL_VERSION;
-    print_json(object);
-    return;
-  }
-  std::string devices;
+struct host_report {
+  std::string name = processor_name();
+  std::size_t threads = make_threads(0)->threads();
+  std::string target = simd_target();
+  double memory = memory_bytes("MemTotal");
+  double available = memory_bytes("MemAvailable");
+};
+
+json value_of(const host_report& host) {
+  return object_of({{"name", "cpu"},
+                    {"model", host.name},
+                    {"threads", host.threads},
+                    {"simd_target", host.target},
+                    {"memory_bytes", static_cast<std::uint64_t>(host.memory)},
+                    {"available_memory_bytes", static_cast<std::uint64_t>(host.available)}});
+}
+
+json value_of(const cuda_report& cuda) {
+  json devices = json::array();
   for (const device& found : cuda.devices) {
-    devices += fact(fmt::format("cuda:{}", found.index),
-                    fmt::format("{}, compute capability {}.{}, {}", found.name, found.compute_capability / 10,
-                                found.compute_capability % 10, bytes_text(static_cast<double>(found.memory_bytes))));
+    devices.push_back(object_of({{"index", found.index},
+                                 {"name", found.name},
+                                 {"memory_bytes", found.memory_bytes},
+                                 {"compute_capability", found.compute_capability},
+                                 {"multiprocessors", found.multiprocessors}}));
   }
-  print(printable_lines(fact("cpu", name) + fact("  threads", std::to_string(threads)) +
-                        fact("  instructions", target) +
-                        fact("  memory", fmt::format("{}, {} available", bytes_text(total), bytes_text(available))) +
-                        (devices.empty() ? fact("cuda", cuda.message) : devices)));
+  return object_of({{"built", cuda.built}, {"message", cuda.message}, {"devices", devices}});
+}
+
+std::string lines_of(const cuda_report& cuda) {
+  if (cuda.devices.empty()) return lines({{"cuda", cuda.message}});
+  std::string text;
+  for (const device& found : cuda.devices) {
+    text += lines({{fmt::format("cuda:{}", found.index),
+                    fmt::format("{}, compute capability {}.{}, {}", found.name, found.compute_capability / 10,
+                                found.compute_capability % 10, bytes_text(static_cast<double>(found.memory_bytes)))}});
+  }
+  return text;
+}
+
+answer answer_of(const host_report& host, const cuda_report& cuda) {
+  return {
+      .values = {{"devices", json::array({value_of(host)})}, {"cuda", value_of(cuda)}, {"version", SHOAL_VERSION}},
+      .paragraphs = {
+          lines({{"cpu", host.name},
+                 {"  threads", std::to_string(host.threads)},
+                 {"  instructions", host.target},
+                 {"  memory", fmt::format("{}, {} available", bytes_text(host.memory), bytes_text(host.available))}}) +
+          lines_of(cuda)}};
 }
 
 void declare(CLI::App& program, verb& selected) {
-  const auto as_json = std::make_shared<bool>(false);
-  CLI::App& app =
-      *add_verb(program, "devices", "List what can compute here", examples, selected, [as_json] { run(*as_json); });
-  add_flag(app, "--json", *as_json, "Print one JSON object on standard output");
+  const auto options = std::make_shared<run_options>();
+  CLI::App& app = *add_verb(program, "devices", "List what can compute here", examples, selected,
+                            [options] { give(answer_of({}, ask_cuda()), *options); });
+  add_flag(app, "--json", options->json, "Print one JSON object on standard output");
 }
 
 }  // namespace

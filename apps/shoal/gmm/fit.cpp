@@ -1,10 +1,8 @@
 // shoal gmm fit
 #include <memory>
 
-#include <shoal/gmm/work.hpp>
-
-#include "common/interruption.hpp"
-#include "gmm/finish.hpp"
+#include "common/fit_verb.hpp"
+#include "gmm/fits.hpp"
 #include "gmm/verbs.hpp"
 
 namespace shoal::app {
@@ -27,32 +25,10 @@ struct fit_command {
   std::optional<std::size_t> components;
 };
 
-template <class Scalar>
-void run(gmm_options& options, gmm_outcome& outcome) {
-  data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
-  const std::stop_token stop = interruptions().token();
-  settle_gmm_device(options.run,
-                    gmm::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), outcome.library),
-                    outcome.library);
-  outcome.library.device = options.run.device;
-  progress_line line(!options.run.quiet);
-  const control control{[&](const progress& now) { line(now); }, stop};
-  const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
-  outcome.result = with_resume_hint(options.fit.checkpoint,
-                                    [&] { return fit_mixture(rows, outcome.library, options.fit.init, control); });
-  finish(outcome, rows.data(), line, control);
-}
-
 void run(const fit_command& command) {
-  gmm_options options = command.options;
-  check_fit_outputs(options.fit, options.data);
-  gmm_outcome outcome;
-  outcome.begin = std::chrono::steady_clock::now();
-  outcome.options = &options;
-  outcome.library = library_options(options, command.components, resolved_threads(options.run));
-  outcome.scalar = options.data.chosen_scalar();
-  naming_data(options.data, options.fit.checkpoint,
-              [&] { with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, outcome); }); });
+  run_fit<gmm_fits>(command.options, [&](const gmm_options& options, std::size_t threads) {
+    return library_options(options, command.components, threads);
+  });
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 
 #include <shoal/gmm/generate.hpp>
 
+#include "common/answer.hpp"
+#include "common/device.hpp"
 #include "common/interruption.hpp"
+#include "common/rows.hpp"
 #include "gmm/generated_rows.hpp"
 #include "gmm/noun.hpp"
 #include "gmm/words.hpp"
@@ -43,6 +46,34 @@ const choices<gmm::weight_distribution>& weight_choices() {
   return known;
 }
 
+// What was drawn: the answer says it, and the mixture's file.
+named_values mixture_values(const drawing_plan& drawing, const gmm::generator_options& options,
+                            const gmm::model& model) {
+  named_values values = {
+      {"rows", drawing.rows},           {"columns", model.columns},
+      {"components", model.components}, {"covariance_type", word_for(covariance_choices(), model.covariance_type)},
+      {"seed", drawing.seed},           {"weights", word_for(weight_choices(), options.weights)}};
+  if (options.weights == gmm::weight_distribution::dirichlet) values.emplace_back("alpha", options.dirichlet_alpha);
+  const double columns = static_cast<double>(options.columns);
+  return joined({values,
+                 {{"mean_scale", options.mean_scale},
+                  {"degrees_of_freedom", options.wishart_degrees > 0 ? options.wishart_degrees : columns + 2},
+                  {"normal", word_for(normal_choices(), drawing.method)}}});
+}
+
+answer answer_of(const generate_command& command, const drawing_plan& drawing, const gmm::generator_options& options,
+                 const gmm::model& model, scalar scalar, double seconds) {
+  return {.values =
+              joined({mixture_values(drawing, options, model),
+                      given_values({{"output", drawing.output}, {"labels", drawing.labels}, {"model", command.model}}),
+                      {{"seconds", seconds}},
+                      machine_values(command.run, drawing.threads, scalar, "")}),
+          .paragraphs = {lines(
+              {{"rows", fmt::format("{}: {} of {} from {}, {}, in {}", drawing.output, counted(drawing.rows, "row"),
+                                    counted(model.columns, "column"), counted(model.components, "component"),
+                                    word_for(scalar_choices(), scalar), duration_text(seconds))}})}};
+}
+
 void run(const generate_command& command) {
   check_outputs(
       {{"--output", command.drawing.output}, {"--labels", command.drawing.labels}, {"--model", command.model}});
@@ -62,40 +93,17 @@ void run(const generate_command& command) {
   drawing_plan drawing = command.drawing;
   drawing.threads = resolved_threads(command.run);
   const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
-  json object;
-  object["rows"] = drawing.rows;
-  object["columns"] = model.columns;
-  object["components"] = model.components;
-  object["covariance_type"] = word_for(covariance_choices(), model.covariance_type);
-  object["seed"] = drawing.seed;
-  object["weights"] = word_for(weight_choices(), options.weights);
-  if (options.weights == gmm::weight_distribution::dirichlet) object["alpha"] = options.dirichlet_alpha;
-  object["mean_scale"] = options.mean_scale;
-  object["degrees_of_freedom"] =
-      options.wishart_degrees > 0 ? options.wishart_degrees : static_cast<double>(options.columns) + 2;
-  object["normal"] = word_for(normal_choices(), drawing.method);
-
   const std::stop_token stop = interruptions().token();
   progress_line line(!command.run.quiet);
   with_scalar(scalar, [&]<class Scalar>(Scalar) { draw_rows<Scalar>(model, drawing, line, stop); });
   line.wipe();
   if (!command.model.empty()) {
-    json provenance = object;
-    provenance["program"] = "shoal " SHOAL_VERSION;
-    gmm::save_model(command.model, model, provenance.dump());
+    gmm::save_model(
+        command.model, model,
+        object_of(joined({mixture_values(drawing, options, model), {{"program", "shoal " SHOAL_VERSION}}})).dump());
   }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (command.run.json) {
-    add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}, {"model", command.model}});
-    object["seconds"] = seconds.count();
-    add_machine(object, command.run, drawing.threads, scalar, "");
-    print_json(object);
-  } else if (!command.run.quiet) {
-    print(printable_lines(
-        fact("rows", fmt::format("{}: {} of {} from {}, {}, in {}", drawing.output, counted(drawing.rows, "row"),
-                                 counted(model.columns, "column"), counted(model.components, "component"),
-                                 word_for(scalar_choices(), scalar), duration_text(seconds.count())))));
-  }
+  give(answer_of(command, drawing, options, model, scalar, seconds.count()), command.run);
 }
 
 }  // namespace

@@ -6,7 +6,10 @@
 
 #include <shoal/gmm/work.hpp>
 
+#include "common/answer.hpp"
+#include "common/device.hpp"
 #include "common/interruption.hpp"
+#include "common/rows.hpp"
 #include "gmm/generated_rows.hpp"
 #include "gmm/verbs.hpp"
 #include "gmm/words.hpp"
@@ -28,6 +31,21 @@ struct sample_command {
   run_options run;
 };
 
+answer answer_of(const sample_command& command, const drawing_plan& drawing, const gmm::model& model, scalar scalar,
+                 double seconds) {
+  return {.values = joined({{{"model", command.model},
+                             {"rows", drawing.rows},
+                             {"columns", model.columns},
+                             {"components", model.components},
+                             {"seed", drawing.seed}},
+                            given_values({{"output", drawing.output}, {"labels", drawing.labels}}),
+                            {{"seconds", seconds}},
+                            machine_values(command.run, drawing.threads, scalar, "")}),
+          .paragraphs = {lines({{"rows", fmt::format("{}: {} of {}, {}, in {}", drawing.output,
+                                                     counted(drawing.rows, "row"), counted(model.columns, "column"),
+                                                     word_for(scalar_choices(), scalar), duration_text(seconds))}})}};
+}
+
 void run(sample_command& command) {
   check_outputs({{"--output", command.drawing.output}, {"--labels", command.drawing.labels}},
                 {{"MODEL", command.model}});
@@ -44,23 +62,7 @@ void run(sample_command& command) {
   with_scalar(scalar, [&]<class Scalar>(Scalar) { draw_rows<Scalar>(model, drawing, line, stop); });
   line.wipe();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  if (command.run.json) {
-    json object;
-    object["model"] = command.model;
-    object["rows"] = drawing.rows;
-    object["columns"] = model.columns;
-    object["components"] = model.components;
-    object["seed"] = drawing.seed;
-    add_files(object, {{"output", drawing.output}, {"labels", drawing.labels}});
-    object["seconds"] = seconds.count();
-    add_machine(object, command.run, drawing.threads, scalar, "");
-    print_json(object);
-  } else if (!command.run.quiet) {
-    print(
-        printable_lines(fact("rows", fmt::format("{}: {} of {}, {}, in {}", drawing.output,
-                                                 counted(drawing.rows, "row"), counted(model.columns, "column"),
-                                                 word_for(scalar_choices(), scalar), duration_text(seconds.count())))));
-  }
+  give(answer_of(command, drawing, model, scalar, seconds.count()), command.run);
 }
 
 }  // namespace

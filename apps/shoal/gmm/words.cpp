@@ -1,8 +1,6 @@
-// Options of mixtures, from words to the library and back.
+// Options of mixtures, from words to the library.
 #include "gmm/words.hpp"
 
-#include <algorithm>
-#include <filesystem>
 #include <utility>
 
 #include <fmt/format.h>
@@ -67,15 +65,6 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
   add_run_options(app, options.run);
 }
 
-void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library) {
-  if (run.device_word == "auto" && library.chunks.local_models) {
-    say(run,
-        fmt::format("device auto: {} (a GPU takes models of blocks of some shapes alone)", device_name(run.device)));
-    return;
-  }
-  settle_device(run, work, library.threads);
-}
-
 namespace {
 
 // The library says the same of its own names, and ignores what batch has no use for.
@@ -100,8 +89,9 @@ void check_algorithm(const gmm_options& options, const gmm::options& library) {
 
 }  // namespace
 
-gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
-  gmm::options library;
+gmm_request library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads) {
+  gmm_request request;
+  gmm::options& library = request.library;
   library.init = chosen_init(options.fit, gmm_initialization_choices(), gmm::initialization::model);
   library.covariance_type = options.covariance.value_or(gmm::covariance_type::full);
   if (library.init == gmm::initialization::model) {
@@ -142,82 +132,9 @@ gmm::options library_options(const gmm_options& options, std::optional<std::size
     }
     gmm::set_async_em_2013(library);
   }
-  return library;
+  return request;
 }
 
-template <class Scalar>
-gmm::fit_result fit_mixture(const fit_rows<Scalar>& rows, gmm::options options, const std::string& start_file,
-                            const control& control) {
-  const standardization* const units = rows.units();
-  if (options.init == gmm::initialization::model) {
-    const std::vector<std::string>& names = rows.data().features.column_names;
-    check_start_columns(start_file, options.start.columns, options.start.column_names, rows.rows().columns(), names);
-    if (units != nullptr) options.start = to_standard_units(options.start, *units);
-  }
-  gmm::fit_result result = gmm::fit(rows.rows(), options, rows.weights(), control);
-  if (units != nullptr) {
-    result.model = to_data_units(result.model, *units);
-    const double volume = units->log_volume();
-    result.mean_log_likelihood -= volume;
-    for (double& figure : result.history) figure -= volume;
-    result.bic += 2 * volume * result.total_weight;
-    result.aic += 2 * volume * result.total_weight;
-  }
-  result.model.column_names = rows.data().features.column_names;
-  return result;
-}
-template gmm::fit_result fit_mixture<float>(const fit_rows<float>&, gmm::options, const std::string&, const control&);
-template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&, const control&);
-
-json describe_fit(const gmm_options& options, const gmm::options& library, const gmm::fit_result& result,
-                  shoal::scalar scalar) {
-  json object;
-  describe_data(object, options.data, result.rows, result.model.columns, result.model.column_names);
-  object["total_weight"] = result.total_weight;
-  object["scalar"] = word_for(scalar_choices(), scalar);
-  object["components"] = library.components;
-  object["covariance_type"] = word_for(covariance_choices(), library.covariance_type);
-  object["algorithm"] = word_for(algorithm_choices(), library.algorithm);
-  object["acceleration"] = word_for(acceleration_choices(), library.acceleration);
-  if (options.async_em_2013) object["async_em_2013"] = true;
-  if (library.chunks.rows != 0) object["chunk_rows"] = library.chunks.rows;
-  if (library.chunks.superchunks != 0) object["superchunks"] = library.chunks.superchunks;
-  if (library.chunks.threshold > 0) object["threshold"] = library.chunks.threshold;
-  object["init"] = library.init == gmm::initialization::model ? options.fit.init
-                                                              : word_for(gmm_initialization_choices(), library.init);
-  object["max_iterations"] = library.max_iterations;
-  object["tolerance"] = library.tolerance;
-  object["regularization"] = library.regularization;
-  object["restarts"] = library.restarts;
-  object["seed"] = library.seed;
-  object["standardize"] = options.fit.standardize;
-  object["mean_log_likelihood"] = result.mean_log_likelihood;
-  object["lower_bound"] = result.history.empty() ? json() : json(result.history.back());
-  object["bic"] = result.bic;
-  object["aic"] = result.aic;
-  object["free_parameters"] = gmm::free_parameters(library.covariance_type, library.components, result.model.columns);
-  object["iterations"] = result.iterations;
-  object["converged"] = result.converged;
-  object["reseeded"] = result.reseeded;
-  return object;
-}
-
-std::string model_table(const gmm::model& model) {
-  constexpr std::size_t most_columns = 6;
-  constexpr std::size_t most_components = 20;
-  const std::size_t d = std::min(model.columns, most_columns);
-  const std::vector<std::string> titles = column_titles(model.column_names, model.columns);
-  std::vector<std::vector<std::string>> cells(1, {"component", "weight"});
-  for (std::size_t j = 0; j < d; ++j) cells[0].push_back("mean " + titles[j]);
-  if (d < model.columns) cells[0].push_back(fmt::format("({} more columns)", model.columns - d));
-  for (std::size_t k = 0; k < std::min(model.components, most_components); ++k) {
-    cells.push_back({std::to_string(k), fmt::format("{:.4f}", model.weights[k])});
-    for (std::size_t j = 0; j < d; ++j)
-      cells.back().push_back(fmt::format("{:.6g}", model.means[k * model.columns + j]));
-  }
-  std::string text = table(cells);
-  if (model.components > most_components) text += fmt::format("({} more)\n", model.components - most_components);
-  return text;
-}
+mixture_file read_mixture(const std::string& path) { return {gmm::load_model(path)}; }
 
 }  // namespace shoal::app

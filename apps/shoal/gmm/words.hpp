@@ -1,4 +1,4 @@
-// The words for mixtures on the command line, and how a fitted mixture is described to people and to machines.
+// The words for mixtures on the command line.
 #pragma once
 
 #include <optional>
@@ -6,9 +6,7 @@
 
 #include <shoal/gmm/gmm.hpp>
 
-#include "common/fit_rows.hpp"
 #include "common/options.hpp"
-#include "common/output.hpp"
 
 namespace shoal::app {
 
@@ -34,30 +32,18 @@ struct gmm_options {
 /// Declares them, but for `--components`.
 void add_gmm_options(CLI::App& app, gmm_options& options);
 
-/// The library's options for them, with the start read when `--init` names a file. Throws bad_argument when the start
-/// is of other components, or of another covariance type, than were asked for.
-gmm::options library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads);
+/// What the library is given. A start that `--init` names is read into it.
+struct gmm_request {
+  gmm::options library;
+};
 
-/// As settle_device(), but "auto" is the host for what devices do for some shapes only: models of threads' or blocks'
-/// own.
-void settle_gmm_device(run_options& run, const estimated_work& work, const gmm::options& library);
+/// Throws bad_argument when the start is of other components, or of another covariance type, than were asked for.
+gmm_request library_options(const gmm_options& options, std::optional<std::size_t> components, std::size_t threads);
 
-/// Fits, and carries the model and every figure into the data's own units. Throws bad_argument or bad_data when the
-/// start does not fit the data's columns.
-template <class Scalar>
-gmm::fit_result fit_mixture(const fit_rows<Scalar>& rows, gmm::options options, const std::string& start_file,
-                            const control& control);
-extern template gmm::fit_result fit_mixture<float>(const fit_rows<float>&, gmm::options, const std::string&,
-                                                   const control&);
-extern template gmm::fit_result fit_mixture<double>(const fit_rows<double>&, gmm::options, const std::string&,
-                                                    const control&);
-
-/// The options and results of a fit that its JSON answer and its model file share; they depend on neither threads nor
-/// time.
-json describe_fit(const gmm_options& options, const gmm::options& library, const gmm::fit_result& result,
-                  shoal::scalar scalar);
-
-/// The weights and means of a model as a table.
-std::string model_table(const gmm::model& model);
+/// A model file. Its mixture is always in the data's own units.
+struct mixture_file {
+  gmm::model model;
+};
+mixture_file read_mixture(const std::string& path);
 
 }  // namespace shoal::app

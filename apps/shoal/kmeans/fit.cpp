@@ -1,10 +1,8 @@
 // shoal kmeans fit
 #include <memory>
 
-#include <shoal/kmeans/work.hpp>
-
-#include "common/interruption.hpp"
-#include "kmeans/finish.hpp"
+#include "common/fit_verb.hpp"
+#include "kmeans/fits.hpp"
 #include "kmeans/verbs.hpp"
 
 namespace shoal::app {
@@ -25,33 +23,9 @@ struct fit_command {
   std::optional<std::size_t> clusters;
 };
 
-template <class Scalar>
-void run(kmeans_options& options, kmeans_request& request, kmeans_outcome& outcome) {
-  data_set<Scalar> data = open_data<Scalar>(options.data, options.run);
-  const std::stop_token stop = interruptions().token();
-  settle_device(options.run,
-                kmeans::work_of_fit(data.rows().rows(), data.rows().columns(), sizeof(Scalar), request.library),
-                request.library.threads);
-  request.library.device = outcome.library.device = options.run.device;
-  progress_line line(!options.run.quiet);
-  const control control{[&](const progress& now) { line(now); }, stop};
-  const fit_rows<Scalar> rows(std::move(data), options.fit.standardize, options.run, stop);
-  outcome.result =
-      with_resume_hint(options.fit.checkpoint, [&] { return fit_centroids(rows, request, options.fit.init, control); });
-  finish(outcome, rows, line, control);
-}
-
 void run(const fit_command& command) {
-  kmeans_options options = command.options;
-  check_fit_outputs(options.fit, options.data);
-  kmeans_outcome outcome;
-  outcome.begin = std::chrono::steady_clock::now();
-  outcome.options = &options;
-  kmeans_request request = library_options(options, command.clusters, resolved_threads(options.run));
-  outcome.library = request.library;
-  outcome.scalar = options.data.chosen_scalar();
-  naming_data(options.data, options.fit.checkpoint, [&] {
-    with_scalar(outcome.scalar, [&]<class Scalar>(Scalar) { run<Scalar>(options, request, outcome); });
+  run_fit<kmeans_fits>(command.options, [&](const kmeans_options& options, std::size_t threads) {
+    return library_options(options, command.clusters, threads);
   });
 }
 

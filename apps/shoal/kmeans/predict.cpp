@@ -1,17 +1,16 @@
 // shoal kmeans predict
-#include <chrono>
 #include <memory>
 
 #include <fmt/format.h>
 
 #include <shoal/kmeans/work.hpp>
 
-#include "common/interruption.hpp"
 #include "common/labels_output.hpp"
-#include "common/progress_line.hpp"
+#include "common/model_file.hpp"
+#include "common/model_verb.hpp"
 #include "common/report_output.hpp"
+#include "kmeans/units.hpp"
 #include "kmeans/verbs.hpp"
-#include "kmeans/words.hpp"
 
 namespace shoal::app {
 namespace {
@@ -23,67 +22,57 @@ The labels are int32, one for each row: the nearest centroid, the first of equal
 --standardize keeps the units of its fit, and rows are measured in them. When model and data both name their columns,
 they are matched by name.)";
 
-struct predict_command {
-  std::string model;
-  data_options data;
-  run_options run;
-  std::string output;
+struct predicted {
+  double inertia = 0;
+  std::optional<metrics::contingency_table> agreement;
 };
 
 template <class Scalar>
-void run(predict_command& command, const kmeans_file& file, scalar scalar) {
-  const auto begin = std::chrono::steady_clock::now();
-  const kmeans::model& model = file.model;
-  const data_set<Scalar> data =
-      open_data_for<Scalar>({command.model, model.columns, model.column_names}, command.data, command.run);
-  const std::stop_token stop = interruptions().token();
-  const std::size_t rows = data.rows().rows();
-  const std::size_t threads = resolved_threads(command.run);
-  settle_device(command.run, kmeans::work_of_prediction(data.rows().rows(), sizeof(Scalar), model), threads);
-  progress_line line(!command.run.quiet);
-  const control control{[&](const progress& now) { line(now); }, stop};
-  labels_output labels(command.output, rows, true);
-  const double inertia = assign(model, file.units ? &*file.units : nullptr, data.rows(), labels.data(), data.weights(),
-                                threads, command.run.memory_limit, control, command.run.device);
-  line.wipe();
-
-  json object;
-  describe_data(object, command.data, rows, model.columns, data.features.column_names);
-  object["model"] = command.model;
-  object["clusters"] = model.clusters;
-  object["inertia"] = inertia;
-  const auto agreement =
-      agreement_of(labels.data(), data.features.labels, data.features.label_names.size(), command.run);
-  if (agreement) object["adjusted_rand_index"] = metrics::adjusted_rand_index(*agreement);
+predicted predict(const model_run<Scalar>& run, const model_command& command, const model_file<kmeans::model>& file) {
+  const auto& features = run.data().features;
+  labels_output labels(command.output, run.rows(), true);
+  predicted found;
+  found.inertia =
+      in_units_of_fit(file.model, file.units_of_fit(), run.data().rows(),
+                      [&](const kmeans::model& model, const row_source<Scalar>& rows) {
+                        return kmeans::predict(model, rows, labels.data(), run.threads(), run.memory_limit(),
+                                               run.data().weights(), run.control(), run.device());
+                      });
+  found.agreement = agreement_of(labels.data(), features.labels, features.label_names.size(), command.run);
   labels.commit();
-  object["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  object["output"] = command.output;
-  add_machine(object, command.run, threads, scalar, "");
-  if (command.run.json) {
-    print_json(object);
-  } else if (!command.run.quiet) {
-    std::string text = fact("labels", fmt::format("{}: {} in {}", command.output, counted(rows, "row"),
-                                                  counted(model.clusters, "cluster")));
-    text += fact("inertia", fmt::format("{:.10g}", inertia));
-    if (agreement) {
-      text += fact("agreement", fmt::format("adjusted Rand index {:.4f} with column {}",
-                                            object["adjusted_rand_index"].get<double>(), command.data.label_column));
-    }
-    print(printable_lines(text));
-  }
+  return found;
+}
+
+template <class Scalar>
+answer answer_of(const predicted& found, const model_command& command, const kmeans::model& model,
+                 const model_run<Scalar>& run) {
+  return {.values = joined({run.first_values(),
+                            {{"clusters", model.clusters}, {"inertia", found.inertia}},
+                            rand_index_values(found.agreement),
+                            run.last_values()}),
+          .paragraphs = {lines({{"labels", fmt::format("{}: {} in {}", command.output, counted(run.rows(), "row"),
+                                                       counted(model.clusters, "cluster"))},
+                                {"inertia", fmt::format("{:.10g}", found.inertia)},
+                                {"agreement", rand_index_text(found.agreement, command.data.label_column)}})}};
+}
+
+void run(model_command& command) {
+  apply_model(
+      command, [](const std::string& path) { return read_model_file(path, kmeans::load_model); },
+      kmeans::work_of_prediction,
+      [&](auto& run, const model_file<kmeans::model>& file) {
+        const predicted found = predict(run, command, file);
+        run.end();
+        give(answer_of(found, command, file.model, run), command.run);
+      });
 }
 
 }  // namespace
 
 void add_kmeans_predict(CLI::App& noun, verb& selected) {
-  const auto command = std::make_shared<predict_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] {
-    check_outputs({{"--output", command->output}}, files_of(command->data, command->model));
-    const kmeans_file file = load_kmeans(command->model);
-    const scalar scalar = command->data.chosen_scalar();
-    naming_data(command->data, {},
-                [&] { with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(*command, file, scalar); }); });
-  });
+  const auto command = std::make_shared<model_command>();
+  CLI::App& app = *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected,
+                            [command] { run(*command); });
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
   add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);

@@ -1,12 +1,9 @@
-// Options of self-organizing maps, from words to the library and back.
+// Options of self-organizing maps, from words to the library.
 #include "som/words.hpp"
 
-#include <algorithm>
 #include <utility>
 
 #include <fmt/format.h>
-
-#include <shoal/som/schedule.hpp>
 
 namespace shoal::app {
 
@@ -97,18 +94,11 @@ void add_som_options(CLI::App& app, som_options& options) {
   add_run_options(app, options.run);
 }
 
-som_file load_som(const std::string& path) {
-  som_file file;
-  file.model = som::load_model(path);
-  file.units = units_of_fit(path, file.model.columns);
-  return file;
-}
-
 namespace {
 
 // What the words and the start say of the map's shape. The start decides where words are silent, and may not be
 // contradicted.
-void settle_shape(const som_options& options, const som_file* start, som::options& library) {
+void settle_shape(const som_options& options, const model_file<som::model>* start, som::options& library) {
   if (start == nullptr) {
     if (!options.width) throw bad_argument("--width is missing: say how many units a row has, as in --width 20");
     if (!options.height) throw bad_argument("--height is missing: say how many rows the map has, as in --height 15");
@@ -151,7 +141,7 @@ som_request library_options(const som_options& options, std::size_t threads) {
   som::options& library = request.library;
   library = options.map;
   library.init = chosen_init(options.fit, initialization_choices(), som::initialization::codebook);
-  if (library.init == som::initialization::codebook) request.start = load_som(options.fit.init);
+  if (library.init == som::initialization::codebook) request.start = read_model_file(options.fit.init, som::load_model);
   settle_shape(options, request.start ? &*request.start : nullptr, library);
   if (library.training == som::training::batch) {
     for (const auto& [given, option] :
@@ -170,75 +160,9 @@ som_request library_options(const som_options& options, std::size_t threads) {
   return request;
 }
 
-template <class Scalar>
-som::fit_result fit_map(const fit_rows<Scalar>& rows, const som_request& request, const std::string& start_file,
-                        const control& control) {
-  const standardization* const units = rows.units();
-  som::options options = request.library;
-  if (request.start) {
-    const som::model& start = request.start->model;
-    const std::vector<std::string>& names = rows.data().features.column_names;
-    check_start_columns(start_file, start.columns, start.column_names, rows.rows().columns(), names);
-    options.codebook = units == nullptr ? start.codebook : to_standard_units(start, *units).codebook;
-  }
-  som::fit_result result = som::fit(rows.rows(), options, rows.weights(), control);
-  if (units != nullptr) result.model = to_data_units(result.model, *units);
-  result.model.column_names = rows.data().features.column_names;
-  return result;
-}
-template som::fit_result fit_map<float>(const fit_rows<float>&, const som_request&, const std::string&, const control&);
-template som::fit_result fit_map<double>(const fit_rows<double>&, const som_request&, const std::string&,
-                                         const control&);
-
-json describe_fit(const som_options& options, const som::options& library, const som::fit_result& result,
-                  shoal::scalar scalar) {
-  json object;
-  describe_data(object, options.data, result.rows, result.model.columns, result.model.column_names);
-  object["total_weight"] = result.total_weight;
-  object["scalar"] = word_for(scalar_choices(), scalar);
-  object["width"] = library.width;
-  object["height"] = library.height;
-  object["lattice"] = word_for(lattice_choices(), library.lattice);
-  object["toroidal"] = library.toroidal;
-  object["metric"] = word_for(metric_choices(), library.metric);
-  object["neighborhood"] = word_for(neighborhood_choices(), library.neighborhood);
-  if (library.cutoff > 0) object["cutoff"] = library.cutoff;
-  const som::range radius = som::radius_range(library);
-  object["radius"] = {radius.first, radius.last};
-  object["decay"] = word_for(decay_choices(), library.radius_decay);
-  object["training"] = word_for(training_choices(), library.training);
-  if (library.training == som::training::online) {
-    object["rate"] = {library.rate.first, library.rate.last};
-    object["rate_decay"] = word_for(decay_choices(), library.rate_decay);
-  }
-  object["init"] = options.fit.init;
-  object["epochs"] = library.epochs;
-  object["seed"] = library.seed;
-  object["standardize"] = options.fit.standardize;
-  object["quantization_error"] = result.quality.quantization_error;
-  object["topographic_error"] = result.quality.topographic_error;
-  object["units_hit"] =
-      std::count_if(result.quality.hits.begin(), result.quality.hits.end(), [](double weight) { return weight > 0; });
-  object["iterations"] = result.epochs;
-  return object;
-}
-
 std::string shape_words(const som::model& model) {
   return fmt::format("{} × {} unit{}, {}{}", model.width, model.height, model.units() == 1 ? "" : "s",
                      word_for(lattice_choices(), model.lattice), model.toroidal ? ", toroidal" : "");
-}
-
-void save_som(const std::string& path, const som::fit_result& result, const standardization* units, json provenance) {
-  provenance["hardware"] = result.hardware;
-  provenance["program"] = "shoal " SHOAL_VERSION;
-  if (units != nullptr) provenance["standardization"] = {{"center", units->center}, {"scale", units->scale}};
-  som::save_model(path, result.model, provenance.dump(-1, ' ', false, json::error_handler_t::replace));
-}
-
-som::unit_labels labels_of_units(const som::model& model, const std::int32_t* units,
-                                 const std::vector<std::int32_t>& given) {
-  const std::vector<std::int64_t> labels(given.begin(), given.end());
-  return som::label_units(model, units, labels.data(), labels.size());
 }
 
 }  // namespace shoal::app

@@ -7,6 +7,7 @@
 
 #include <shoal/io/io.hpp>
 
+#include "common/device.hpp"
 #include "common/interruption.hpp"
 #include "common/progress_line.hpp"
 #include "gmm/study/study.hpp"
@@ -83,6 +84,18 @@ void study_files(const study_command& command, const study_setting& setting, stu
   one("Covertype", data_file(command.covertype, command.data_folder, "covertype10.npy"), "--covertype", "", 25);
 }
 
+answer answer_of(const study_command& command, const study_setting& setting, const study_result& study,
+                 double seconds) {
+  return {.values =
+              joined({{{"format", "shoal/gmm-study"}, {"version", 1}, {"quick", command.quick}, {"seed", command.seed}},
+                      study_values(study),
+                      {{"seconds", seconds},
+                       {"threads", setting.threads},
+                       {"device", device_name(setting.device)},
+                       {"program", "shoal " SHOAL_VERSION}}}),
+          .paragraphs = study_paragraphs(study)};
+}
+
 void run(const study_command& command) {
   check_outputs({{"--output", command.output}, {"--report", command.report}},
                 {{"--shuttle", command.shuttle}, {"--covertype", command.covertype}});
@@ -112,33 +125,21 @@ void run(const study_command& command) {
   }
   line.wipe();
 
-  json object;
-  object["format"] = "shoal/gmm-study";
-  object["version"] = 1;
-  object["quick"] = command.quick;
-  object["seed"] = command.seed;
-  object.update(describe(study));
-  object["seconds"] = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
-  object["threads"] = setting.threads;
-  object["device"] = device_name(setting.device);
-  object["program"] = "shoal " SHOAL_VERSION;
+  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  answer done = answer_of(command, setting, study, seconds);
   // The answer names the files; a file that names itself would be wrong as soon as it is moved.
-  if (!command.output.empty()) write_file_atomically(command.output, object.dump(1) + "\n");
-  add_files(object, {{"output", command.output}, {"report", command.report}});
+  if (!command.output.empty()) write_file_atomically(command.output, object_of(done.values).dump(1) + "\n");
+  done.values = joined({done.values, given_values({{"output", command.output}, {"report", command.report}})});
   if (!command.report.empty()) {
     write_study_report(study,
                        {{"sizes", command.quick ? "quick: too small to conclude from" : "full"},
                         {"seed", fmt::to_string(command.seed)},
                         {"threads", fmt::to_string(setting.threads)},
                         {"device of speed and data", device_name(setting.device)},
-                        {"time", duration_text(object["seconds"].get<double>())}},
+                        {"time", duration_text(seconds)}},
                        command.report);
   }
-  if (command.run.json) {
-    print_json(object);
-  } else if (!command.run.quiet) {
-    print(study_text(study));
-  }
+  give(done, command.run);
 }
 
 }  // namespace

@@ -110,19 +110,16 @@ std::string plus_minus(const mean_and_deviation& figure, const char* format) {
 
 }  // namespace
 
-json describe(const study_result& study) {
-  json object;
-  object["overlap"] = json::array();
-  for (const overlap_result& degree : study.overlap) object["overlap"].push_back(describe(degree));
-  object["speed"] = describe(study.speed);
-  object["data"] = json::array();
-  for (const data_result& data : study.data) object["data"].push_back(describe(data));
-  object["skipped"] = study.skipped;
-  return object;
+named_values study_values(const study_result& study) {
+  json overlap = json::array();
+  for (const overlap_result& degree : study.overlap) overlap.push_back(describe(degree));
+  json data = json::array();
+  for (const data_result& set : study.data) data.push_back(describe(set));
+  return {{"overlap", overlap}, {"speed", describe(study.speed)}, {"data", data}, {"skipped", study.skipped}};
 }
 
-std::string study_text(const study_result& study) {
-  std::string text;
+std::vector<std::string> study_paragraphs(const study_result& study) {
+  std::vector<std::string> paragraphs;
   if (!study.overlap.empty()) {
     std::vector<std::vector<std::string>> rows{{"overlap", "spread", "confusion", "passes", "order", "constant"}};
     for (const overlap_result& degree : study.overlap) {
@@ -133,7 +130,7 @@ std::string study_text(const study_result& study) {
                         row.convergence ? fmt::format("{:.3g}", row.convergence->constant) : ""});
       }
     }
-    text += table(rows) + "\n";
+    paragraphs.push_back(table(rows));
   }
   if (!study.speed.iterations.empty()) {
     std::vector<std::vector<std::string>> rows{{"iteration", "rows", "K", "d", "covariance", "device", "ms"}};
@@ -142,14 +139,14 @@ std::string study_text(const study_result& study) {
                       word_for(covariance_choices(), row.covariance_type), row.device,
                       fmt::format("{:.4g}", 1e3 * row.seconds)});
     }
-    text += table(rows) + "\n";
+    paragraphs.push_back(table(rows));
     rows = {{"near the end", "rows", "K", "d", "device", "passes", "ms"}};
     for (const reach_row& row : study.speed.reach) {
       rows.push_back({row.algorithm, grouped(row.rows), fmt::to_string(row.components), fmt::to_string(row.columns),
                       row.device, row.passes ? fmt::to_string(*row.passes) : "more",
                       row.passes ? fmt::format("{:.4g}", 1e3 * row.seconds) : ""});
     }
-    text += table(rows) + "\n";
+    paragraphs.push_back(table(rows));
   }
   for (const data_result& data : study.data) {
     std::vector<std::vector<std::string>> rows{
@@ -159,10 +156,12 @@ std::string study_text(const study_result& study) {
                       plus_minus(row.negative_log_likelihood, "{:.3f}"), plus_minus(row.seconds, "{:.3g}"),
                       passes_text(row.passes), fmt::to_string(row.failed)});
     }
-    text += table(rows) + "\n";
+    paragraphs.push_back(table(rows));
   }
-  for (const std::string& sentence : study.skipped) text += sentence + "\n";
-  return text;
+  std::string sentences;
+  for (const std::string& sentence : study.skipped) sentences += sentence + "\n";
+  paragraphs.push_back(sentences);
+  return paragraphs;
 }
 
 }  // namespace shoal::app

@@ -10,7 +10,7 @@
 
 #include <shoal/gmm/gmm.hpp>
 
-#include "common/output.hpp"
+#include "common/answer.hpp"
 
 namespace shoal::app {
 
@@ -143,13 +143,13 @@ struct study_result {
   std::vector<std::string> skipped;  ///< sentences: what was left out, and why
 };
 
-json describe(const study_result& study);
+named_values study_values(const study_result& study);
 
 /// Writes the page with pictures. `facts` are the options and the machine.
 void write_study_report(const study_result& study, const std::vector<std::pair<std::string, std::string>>& facts,
                         const std::string& path);
 
-/// The tables as text, for a terminal.
-std::string study_text(const study_result& study);
+/// The tables, for a terminal, and the sentences behind them.
+std::vector<std::string> study_paragraphs(const study_result& study);
 
 }  // namespace shoal::app
