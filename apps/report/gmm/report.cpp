@@ -124,7 +124,7 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
       fmt::format("{} after {}.", fit.converged ? "Converged" : "Stopped", counted(fit.iterations, "iteration")));
   out.figure(weights_picture(model, data),
              data.known_weights.empty() ? "The share of the rows that each component explains."
-                                        : "Each fitted component beside the true one that shares most rows with it.");
+                                        : "Each fitted component next to the true one that shares most rows with it.");
 
   out.section("Components");
   std::vector<std::vector<std::string>> weights;

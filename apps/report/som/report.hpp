@@ -21,7 +21,7 @@ struct label_count {
   std::size_t units = 0;         ///< whose majority is the label
 };
 
-/// What the page shows besides the fit itself.
+/// What the page shows in addition to the fit.
 struct map_fit_data {
   std::string name;              ///< the file's name, or what the data are
   std::vector<double> u_matrix;  ///< [units], in the units of the fit

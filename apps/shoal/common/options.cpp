@@ -82,9 +82,9 @@ void add_output(CLI::App& app, const std::string& name, std::string& value, cons
         if (text == "-") throw bad_argument(name + ": files do not go to standard output; name one");
         const std::string ending = fs::path(text).extension();
         if (ending != written && std::count(known_endings.begin(), known_endings.end(), ending) != 0) {
-          throw bad_argument(
-              fmt::format("{}: '{}' ends in {}, and {} is written; name it so{}", name, text, ending, written,
-                          written == ".npy" && ending == ".csv" ? " ('shoal data convert' makes a .csv of it)" : ""));
+          throw bad_argument(fmt::format(
+              "{}: '{}' ends in {}, but a {} file is written; change the ending{}", name, text, ending, written,
+              written == ".npy" && ending == ".csv" ? " ('shoal data convert' makes a .csv of it)" : ""));
         }
         value = text;
       },
@@ -161,9 +161,10 @@ void add_device_options(CLI::App& app, run_options& options, bool products) {
              "four fifths of what is free",
              [&options](const std::string& text) { options.device.memory = parse_bytes("--device-memory", text); });
   if (!products) return;
-  add_choice(app, "--precision", options.device.precision, precision_choices(),
-             "Products of float32 rows on a GPU; tf32 and bf16 round factors, and are faster where matrix products are",
-             "float32");
+  add_choice(
+      app, "--precision", options.device.precision, precision_choices(),
+      "Products of float32 rows on a GPU; tf32 and bf16 round the factors, which is faster for large matrix products",
+      "float32");
 }
 
 void add_run_options(CLI::App& app, run_options& options, bool memory) {

@@ -45,7 +45,7 @@ struct run_options {
   bool quiet = false;
 };
 
-/// What every fit is given beside its own options.
+/// The options that every fit has.
 struct fit_options {
   std::string init;
   std::size_t max_iterations = 0;

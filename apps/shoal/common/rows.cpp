@@ -32,8 +32,7 @@ opened_rows<Scalar> open_weights(const data_options& data, const run_options& ru
   options.memory_limit = run.memory_limit;
   opened_rows<Scalar> weights = open_rows<Scalar>(data.weights, options);
   if (weights.rows->columns() != 1) {
-    throw bad_data(
-        fmt::format("{}: weights are one column, and here are {}", shown(data.weights), weights.rows->columns()));
+    throw bad_data(fmt::format("{}: weights must be one column; got {}", shown(data.weights), weights.rows->columns()));
   }
   if (weights.rows->rows() != rows) {
     throw bad_data(fmt::format("{}: {} weights for the {} rows of {}", shown(data.weights), weights.rows->rows(), rows,
@@ -72,15 +71,15 @@ data_set<Scalar> open_data_for(const expected_columns& expected, const data_opti
   set.features = open_features<Scalar>(data, columns, run);
   const std::vector<std::string>& names = set.features.column_names;
   if (!expected.names.empty() && !names.empty() && names != expected.names) {
-    throw bad_data(fmt::format("{}: the columns are {}, and the model {} is of {}; {}", shown(data.path),
+    throw bad_data(fmt::format("{}: the columns are {}, but the model {} has {}; {}", shown(data.path),
                                fmt::join(names, ", "), expected.model, fmt::join(expected.names, ", "),
                                data.columns.empty() && data.path != "-"
                                    ? "the header must hold the model's names"
                                    : "give --columns the model's names, in its order"));
   }
   if (set.rows().columns() != expected.count) {
-    throw bad_data(fmt::format("{}: {} columns, and the model {} is of {}; choose them with --columns",
-                               shown(data.path), set.rows().columns(), expected.model, expected.count));
+    throw bad_data(fmt::format("{}: {} columns, but the model {} has {}; choose them with --columns", shown(data.path),
+                               set.rows().columns(), expected.model, expected.count));
   }
   set.weight_rows = open_weights<Scalar>(data, run, set.rows().rows());
   return set;
@@ -91,11 +90,12 @@ template data_set<double> open_data_for<double>(const expected_columns&, const d
 void check_start_columns(const std::string& file, std::size_t count, const std::vector<std::string>& names,
                          std::size_t data_count, const std::vector<std::string>& data_names) {
   if (!names.empty() && !data_names.empty() && names != data_names) {
-    throw bad_argument(fmt::format("--init: the model {} is of the columns {}, and the data's are {}", file,
+    throw bad_argument(fmt::format("--init: the model {} has the columns {}, but the data have {}", file,
                                    fmt::join(names, ", "), fmt::join(data_names, ", ")));
   }
   if (count != data_count) {
-    throw bad_argument(fmt::format("--init: the model {} has {} columns, and the data {}", file, count, data_count));
+    throw bad_argument(
+        fmt::format("--init: the model {} has {} columns, but the data have {}", file, count, data_count));
   }
 }
 

@@ -138,7 +138,7 @@ void run(const convert_command& command) {
     throw bad_argument(fmt::format("OUT: '{}' must end in .npy or .csv, which says the format", command.output));
   }
   if (!command.labels.empty() && command.data.label_column.empty()) {
-    throw bad_argument("--labels: the labels are those of --label-column, which is missing");
+    throw bad_argument("--labels writes the column that --label-column names; add --label-column");
   }
   check_outputs({{"OUT", command.output}, {"--labels", command.labels}});
   // OUT may take the place of DATA: a file is rewritten as a whole.

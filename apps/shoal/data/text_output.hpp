@@ -7,7 +7,7 @@
 
 namespace shoal::app {
 
-/// Writes beside the file, under a name of its own, and renames on commit(); without commit() nothing is left.
+/// Writes next to the file, under a name of its own, and renames on commit(); without commit() nothing is left.
 /// Throws io_error.
 class text_output {
  public:

@@ -14,11 +14,11 @@ constexpr const char* examples = R"(Examples:
   shoal gmm fit rows.csv --init model.json --tolerance 0 --max-iterations 1 --json
   shoal gmm fit overlapping.npy --components 6 --tolerance 1e-6 --max-iterations 1000 --accelerate squarem
 
-With --json, mean_log_likelihood is that of the returned model; history has, for each iteration, that of the model which
-the iteration started from (of algorithms beside batch: of the rows under the models that they met), and lower_bound is
-its last. With --standardize every figure and the model are in the data's
-own units; a spherical mixture is then written as the diagonal one that it is there. With --checkpoint, Ctrl-C or a
-crash loses nothing but the last moments: the same command resumes, and its result is the same to the last bit.)";
+With --json, mean_log_likelihood is that of the returned model. history has that of the model which each iteration started
+from (for algorithms other than batch: of the rows under the models that they met); lower_bound is its last. With
+--standardize every figure and the model are in the data's own units; a spherical mixture is then written as the diagonal
+one that it is there. With --checkpoint, Ctrl-C or a crash loses nothing but the last moments: the same command resumes,
+and its result is the same to the last bit.)";
 
 struct fit_command {
   gmm_options options;

@@ -100,7 +100,7 @@ std::string gmm_fits::model_table(const gmm::model& model) {
 void gmm_fits::settle(run_options& run, const estimated_work& work, const gmm::options& library) {
   if (run.device_word == "auto" && library.chunks.local_models) {
     say(run,
-        fmt::format("device auto: {} (a GPU takes models of blocks of some shapes alone)", device_name(run.device)));
+        fmt::format("device auto: {} (a GPU fits models of blocks for some shapes only)", device_name(run.device)));
     return;
   }
   settle_device(run, work, library.threads);

@@ -54,9 +54,9 @@ void add_gmm_options(CLI::App& app, gmm_options& options) {
   add_choice(app, "--accelerate", options.acceleration, acceleration_choices(), "Extrapolate the models of batch",
              "none");
   add_count(app, "--chunk-rows", options.chunks.rows, "N",
-            "Rows of a chunk of the algorithms beside batch; 0: chosen from the data's shape");
+            "Rows of a chunk, for algorithms other than batch; 0: chosen from the data's shape");
   add_count(app, "--superchunks", options.chunks.superchunks, "N",
-            "Times that the model of those algorithms moves in a pass; 0: 32, fewer for few rows");
+            "Times that the model moves in a pass, for algorithms other than batch; 0: 32, fewer for few rows");
   add_number(app, "--threshold", options.chunks.threshold,
              "asynchronous: leave out chunks whose responsibilities moved by no more than this", 0);
   add_flag(app, "--async-em-2013", options.async_em_2013,
@@ -73,16 +73,16 @@ void check_algorithm(const gmm_options& options, const gmm::options& library) {
   const bool batch = library.algorithm == gmm::algorithm::batch;
   const std::string algorithm = word_for(algorithm_choices(), library.algorithm);
   if (!batch && library.acceleration != gmm::acceleration::none) {
-    throw bad_argument(fmt::format("--accelerate {} is for --algorithm batch, and it is {}",
+    throw bad_argument(fmt::format("--accelerate {} needs --algorithm batch; got {}",
                                    word_for(acceleration_choices(), library.acceleration), algorithm));
   }
   if (options.chunks.threshold > 0 && library.algorithm != gmm::algorithm::asynchronous) {
-    throw bad_argument(fmt::format("--threshold is for --algorithm asynchronous, and it is {}", algorithm));
+    throw bad_argument(fmt::format("--threshold needs --algorithm asynchronous; got {}", algorithm));
   }
   for (const auto& [name, value] :
        {std::pair("--chunk-rows", options.chunks.rows), std::pair("--superchunks", options.chunks.superchunks)}) {
     if (batch && value != 0) {
-      throw bad_argument(fmt::format("{} is for the algorithms beside batch; add --algorithm, say incremental", name));
+      throw bad_argument(fmt::format("{} needs an algorithm other than batch, such as --algorithm incremental", name));
     }
   }
 }
@@ -98,11 +98,11 @@ gmm_request library_options(const gmm_options& options, std::optional<std::size_
     library.start = gmm::load_model(options.fit.init);
     const gmm::model& start = library.start;
     if (components && *components != start.components) {
-      throw bad_argument(fmt::format("--components: {} were asked for, and the model {} has {}", *components,
-                                     options.fit.init, start.components));
+      throw bad_argument(
+          fmt::format("--components is {}, but the model {} has {}", *components, options.fit.init, start.components));
     }
     if (options.covariance && *options.covariance != start.covariance_type) {
-      throw bad_argument(fmt::format("--covariance: {} was asked for, and the model {} is {}",
+      throw bad_argument(fmt::format("--covariance is {}, but the model {} is {}",
                                      word_for(covariance_choices(), *options.covariance), options.fit.init,
                                      word_for(covariance_choices(), start.covariance_type)));
     }
@@ -128,7 +128,7 @@ gmm_request library_options(const gmm_options& options, std::optional<std::size_
   if (options.async_em_2013) {
     if (options.algorithm.value_or(gmm::algorithm::asynchronous) != gmm::algorithm::asynchronous ||
         library.acceleration != gmm::acceleration::none) {
-      throw bad_argument("--async-em-2013 is asynchronous without acceleration, and another --algorithm was asked for");
+      throw bad_argument("--async-em-2013 is asynchronous and not accelerated; leave out --algorithm and --accelerate");
     }
     gmm::set_async_em_2013(library);
   }

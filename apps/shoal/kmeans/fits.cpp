@@ -17,7 +17,7 @@ namespace shoal::app {
 namespace {
 
 std::string criteria_text(const kmeans::fit_result& result) {
-  if (!std::isfinite(result.bic)) return "BIC and AIC are of more rows than clusters";
+  if (!std::isfinite(result.bic)) return "BIC and AIC need more rows than clusters";
   return fmt::format("BIC {:.8g}, AIC {:.8g}", result.bic, result.aic);
 }
 

@@ -43,8 +43,8 @@ kmeans_request library_options(const kmeans_options& options, std::optional<std:
     request.start = read_model_file(options.fit.init, kmeans::load_model);
     const std::size_t start_clusters = request.start->model.clusters;
     if (clusters && *clusters != start_clusters) {
-      throw bad_argument(fmt::format("--clusters: {} were asked for, and the model {} has {}", *clusters,
-                                     options.fit.init, start_clusters));
+      throw bad_argument(
+          fmt::format("--clusters is {}, but the model {} has {}", *clusters, options.fit.init, start_clusters));
     }
     clusters = start_clusters;
   }

@@ -69,7 +69,7 @@ void add_som_options(CLI::App& app, som_options& options) {
   add_data_options(app, options.data);
   add_choice(app, "--lattice", options.lattice, lattice_choices(), "How the units lie", "rectangular");
   add_flag(app, "--toroidal", options.toroidal,
-           "A map without border: the last row lies beside the first, and so do the columns");
+           "A map without border: the last row lies next to the first, and so do the columns");
   add_choice(app, "--metric", options.metric, metric_choices(), "Distance between rows and units", "euclidean");
   add_choice(app, "--neighborhood", map.neighborhood, neighborhood_choices(),
              "How much units around the best-matching one take part", "gaussian");
@@ -112,7 +112,7 @@ void settle_shape(const som_options& options, const model_file<som::model>* star
   const som::model& model = start->model;
   const auto refuse = [&](const char* option, const std::string& asked, const std::string& there) {
     throw bad_argument(
-        fmt::format("{}: {} was asked for, and the map of {} has {}", option, asked, options.fit.init, there));
+        fmt::format("{} is {}, but that of the map in {} is {}", option, asked, options.fit.init, there));
   };
   if (options.width.value_or(model.width) != model.width) {
     refuse("--width", std::to_string(*options.width), std::to_string(model.width));
@@ -126,7 +126,10 @@ void settle_shape(const som_options& options, const model_file<som::model>* star
   if (options.metric.value_or(model.metric) != model.metric) {
     refuse("--metric", word_for(metric_choices(), *options.metric), word_for(metric_choices(), model.metric));
   }
-  if (options.toroidal && !model.toroidal) refuse("--toroidal", "a map without border", "one");
+  if (options.toroidal && !model.toroidal) {
+    throw bad_argument(
+        fmt::format("--toroidal needs a map without border, and the map in {} has one", options.fit.init));
+  }
   library.width = model.width;
   library.height = model.height;
   library.lattice = model.lattice;

@@ -118,11 +118,12 @@ TEST_F(algorithms, refuse_what_does_not_suit_them) {
   refuse({"--algorithm", "incremantal"}, "did you mean 'incremental'?");
   refuse({"--accelerate", "squaren"}, "did you mean 'squarem'?");
   refuse({"--algorithm", "incremental", "--accelerate", "squarem"},
-         "--accelerate squarem is for --algorithm batch, and it is incremental");
-  refuse({"--threshold", "0.1"}, "--threshold is for --algorithm asynchronous, and it is batch");
-  refuse({"--algorithm", "incremental", "--threshold", "0.1"}, "--threshold is for --algorithm asynchronous");
-  refuse({"--chunk-rows", "500"}, "--chunk-rows is for the algorithms beside batch");
-  refuse({"--superchunks", "5", "--accelerate", "squarem"}, "--superchunks is for the algorithms beside batch");
+         "--accelerate squarem needs --algorithm batch; got incremental");
+  refuse({"--threshold", "0.1"}, "--threshold needs --algorithm asynchronous; got batch");
+  refuse({"--algorithm", "incremental", "--threshold", "0.1"},
+         "--threshold needs --algorithm asynchronous; got incremental");
+  refuse({"--chunk-rows", "500"}, "--chunk-rows needs an algorithm other than batch");
+  refuse({"--superchunks", "5", "--accelerate", "squarem"}, "--superchunks needs an algorithm other than batch");
   refuse({"--algorithm", "asynchronous", "--threshold", "-1"}, "--threshold");
   refuse({"--algorithm", "incremental", "--chunk-rows", "-5"}, "--chunk-rows");
   refuse({"--algorithm", "incremental", "--superchunks", "1.5"}, "--superchunks");
@@ -131,8 +132,8 @@ TEST_F(algorithms, refuse_what_does_not_suit_them) {
   EXPECT_EQ(small.status, 2) << small.err;
   EXPECT_NE(small.err.find("take chunks of at least"), std::string::npos) << small.err;
   EXPECT_EQ(small.err.find("chunks."), std::string::npos) << "no names of the library: " << small.err;
-  refuse({"--async-em-2013", "--algorithm", "incremental"}, "another --algorithm was asked for");
-  refuse({"--async-em-2013", "--accelerate", "squarem"}, "another --algorithm was asked for");
+  refuse({"--async-em-2013", "--algorithm", "incremental"}, "leave out --algorithm and --accelerate");
+  refuse({"--async-em-2013", "--accelerate", "squarem"}, "leave out --algorithm and --accelerate");
 }
 
 }  // namespace
