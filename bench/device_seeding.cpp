@@ -9,7 +9,8 @@
 
 #include <shoal/estimation/cuda/device_data.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/sample.hpp>
 
 namespace {
 

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/backend_fit.hpp>
 #include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/gmm.hpp>

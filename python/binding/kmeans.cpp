@@ -8,6 +8,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/check_options.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 

@@ -9,6 +9,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/som/backend.hpp>
+#include <shoal/som/backend_fit.hpp>
 #include <shoal/som/check_model.hpp>
 #include <shoal/som/check_options.hpp>
 #include <shoal/som/schedule.hpp>

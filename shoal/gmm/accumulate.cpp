@@ -265,17 +265,6 @@ HWY_EXPORT(predict_double);
 HWY_EXPORT(target_name);
 
 template <class Scalar>
-workspace<Scalar>::workspace() : memory_(std::make_unique<memory>()) {}
-template <class Scalar>
-workspace<Scalar>::workspace(workspace&&) noexcept = default;
-template <class Scalar>
-workspace<Scalar>& workspace<Scalar>::operator=(workspace&&) noexcept = default;
-template <class Scalar>
-workspace<Scalar>::~workspace() = default;
-template class workspace<float>;
-template class workspace<double>;
-
-template <class Scalar>
 void accumulation<Scalar>::operator()(const row_block<Scalar>& block, const team_member& member, scratch& memory,
                                       statistics& into) const {
   if constexpr (std::is_same_v<Scalar, float>) {

@@ -7,7 +7,9 @@
 #include <shoal/estimation/backend_rows.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
+#include <shoal/gmm/prediction.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/stepper.hpp>
 
@@ -36,13 +38,6 @@ template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows);
 extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
 extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
-
-/// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
-/// checked. `seconds` of the result are those since the call.
-template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control);
-extern template fit_result fit(backend<float>&, const options&, const control&);
-extern template fit_result fit(backend<double>&, const options&, const control&);
 
 /// CUDA's, for choices that are not on the host.
 template <class Scalar>

@@ -1,7 +1,7 @@
 // Is a model that somebody hands in a mixture at all?
 #pragma once
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 

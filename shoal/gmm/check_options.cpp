@@ -65,19 +65,6 @@ std::string_view name_of(acceleration acceleration) {
   return acceleration == acceleration::squarem ? "squarem" : "none";
 }
 
-void set_async_em_2013(options& options) {
-  options.algorithm = algorithm::asynchronous;
-  options.acceleration = acceleration::none;
-  options.chunks.rows = std::size_t{128} * 4;
-  options.chunks.superchunks = 128;
-  options.chunks.threshold = 0.01;
-  options.chunks.memberships = true;
-  options.chunks.local_models = true;
-  options.init = initialization::kmeans_of_tenth;
-  options.max_iterations = 100;
-  options.tolerance = 0;
-}
-
 void validate_options(const options& options, std::size_t columns) {
   require(options.components >= 1, "components must be at least 1; got 0");
   require(std::isfinite(options.tolerance) && options.tolerance >= 0,
@@ -89,22 +76,6 @@ void validate_options(const options& options, std::size_t columns) {
           fmt::format("checkpoint_seconds must be finite and not negative; got {}", options.checkpoint_seconds));
   validate_algorithm(options);
   if (options.init == initialization::model) validate_start(options, columns);
-}
-
-std::uint64_t fingerprint(const model& model) {
-  constexpr std::uint64_t prime = 0x100000001b3u;  // FNV-1a over 64-bit words
-  std::uint64_t hash = 0xcbf29ce484222325u;
-  const auto take = [&](std::uint64_t word) {
-    hash = (hash ^ word) * prime;
-    hash ^= hash >> 32;
-  };
-  take(static_cast<std::uint64_t>(model.covariance_type));
-  take(model.components);
-  take(model.columns);
-  for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
-    for (const double value : *part) take(std::bit_cast<std::uint64_t>(value));
-  }
-  return hash;
 }
 
 }  // namespace shoal::gmm

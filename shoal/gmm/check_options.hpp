@@ -2,10 +2,9 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <string_view>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 
 namespace shoal::gmm {
 
@@ -16,8 +15,5 @@ void validate_options(const options& options, std::size_t columns);
 /// The words for them: "batch", "squarem". Throws bad_argument for a value that is none.
 std::string_view name_of(algorithm algorithm);
 std::string_view name_of(acceleration acceleration);
-
-/// A hash of the model's type, sizes and every bit of its numbers.
-std::uint64_t fingerprint(const model& model);
 
 }  // namespace shoal::gmm

@@ -8,7 +8,8 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/fold.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/stepper.hpp>
 

@@ -7,7 +7,8 @@
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/maximise.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
+#include <shoal/kmeans/options.hpp>
 #include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
 

@@ -9,9 +9,11 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/fold.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/statistics.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::gmm {
 

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 
 namespace shoal::gmm {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

@@ -1,4 +1,6 @@
 // Mixtures as JSON files: {"format":"shoal/gmm","version":1,…}.
+#include <shoal/gmm/model_file.hpp>
+
 #include <array>
 #include <cmath>
 #include <string>
@@ -7,11 +9,12 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/gmm.hpp>
-#include <shoal/gmm/model_file.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/model_text.hpp>
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/printable.hpp>
+#include <shoal/io/whole_file.hpp>
 
 namespace shoal::gmm {
 namespace {

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <vector>
 
+#include <shoal/gmm/predict.hpp>
+
 namespace shoal::gmm {
 namespace {
 

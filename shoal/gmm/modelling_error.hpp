@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/metrics/modelling_error.hpp>
 
 namespace shoal::gmm {

@@ -7,7 +7,8 @@
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm {

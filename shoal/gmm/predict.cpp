@@ -1,10 +1,13 @@
 // Labels, responsibilities, log-density and score of rows under a mixture.
+#include <shoal/gmm/predict.hpp>
+
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 

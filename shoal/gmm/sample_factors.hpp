@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 

@@ -9,7 +9,8 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/squarem_rule.hpp>
 #include <shoal/gmm/stepper.hpp>
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
 
 namespace shoal::gmm {
 

@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <shoal/estimation/fit_loop.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 

@@ -1,4 +1,6 @@
 // One step of stepwise expectation-maximisation for rows that come in batches.
+#include <shoal/gmm/update.hpp>
+
 #include <cmath>
 #include <memory>
 #include <vector>
@@ -10,7 +12,9 @@
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/chunked/stepwise.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
 

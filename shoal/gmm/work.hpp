@@ -4,7 +4,8 @@
 #include <cstddef>
 
 #include <shoal/execution/automatic_device.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 
 namespace shoal::gmm {
 

@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/io/whole_file.hpp>
 
 namespace shoal {
 namespace {

@@ -1,8 +1,8 @@
 #include <shoal/kmeans/backend.hpp>
 
 #include <shoal/estimation/seeding.hpp>
-#include <shoal/kmeans/distances.hpp>
 #include <shoal/kmeans/first_model.hpp>
+#include <shoal/kmeans/host_distances.hpp>
 #include <shoal/kmeans/lloyd.hpp>
 #include <shoal/nearest/nearest.hpp>
 

@@ -10,7 +10,8 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/options.hpp>
 #include <shoal/kmeans/statistics.hpp>
 #include <shoal/kmeans/stepper.hpp>
 
@@ -40,13 +41,6 @@ template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows);
 extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
 extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
-
-/// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
-/// checked. `seconds` of the result are those since the call.
-template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control);
-extern template fit_result fit(backend<float>&, const options&, const control&);
-extern template fit_result fit(backend<double>&, const options&, const control&);
 
 /// CUDA's, for choices that are not on the host.
 template <class Scalar>

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <limits>
 
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 

@@ -1,7 +1,7 @@
 // What every fit holds its options to.
 #pragma once
 
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 

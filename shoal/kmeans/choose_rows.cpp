@@ -1,4 +1,6 @@
 // Rows that k-means may start from, by their places in the data.
+#include <shoal/kmeans/choose_rows.hpp>
+
 #include <memory>
 
 #include <fmt/format.h>
@@ -6,7 +8,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/backend.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 namespace {

@@ -1,17 +1,21 @@
-// The distance of every row to every centroid, on the host.
+// The distance of each row to every centroid.
 #pragma once
 
-#include <shoal/execution/fold.hpp>
+#include <cstddef>
+
+#include <shoal/core/progress.hpp>
+#include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 
-/// distances() of kmeans.hpp, for rows and a model that have been checked.
-template <class Scalar>
-void distances_on_host(const fold_context& context, const row_source<Scalar>& rows, const model& model,
-                       Scalar* distances);
-extern template void distances_on_host(const fold_context&, const row_source<float>&, const model&, float*);
-extern template void distances_on_host(const fold_context&, const row_source<double>&, const model&, double*);
+/// The distance ‖x − c‖ of each row to every centroid, in distances[rows][clusters], each from the differences
+/// themselves in float64, rounded once: the same bits on every device. On CUDA devices `distances` may point to memory
+/// of the host or of any CUDA device; it has been written when distances() returns.
+void distances(const model& model, const row_source<float>& rows, float* distances, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
+void distances(const model& model, const row_source<double>& rows, double* distances, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const control& control = {}, const device_choice& device = {});
 
 }  // namespace shoal::kmeans

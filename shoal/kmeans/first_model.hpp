@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <shoal/estimation/seeding.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 

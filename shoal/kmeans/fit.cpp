@@ -1,63 +1,16 @@
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 
 #include <chrono>
-#include <cmath>
 #include <memory>
 
-#include <fmt/format.h>
-
-#include <shoal/core/error.hpp>
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/backend.hpp>
-#include <shoal/kmeans/check_model.hpp>
+#include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/check_options.hpp>
-#include <shoal/kmeans/first_model.hpp>
-#include <shoal/kmeans/information_criteria.hpp>
 
 namespace shoal::kmeans {
 namespace {
-
-void check_centroids(const options& options, std::size_t columns) {
-  const std::size_t expected = options.clusters * columns;
-  if (options.centroids.size() != expected) {
-    throw bad_argument(fmt::format("first centroids must be {} values ({} clusters x {} columns); got {}", expected,
-                                   options.clusters, columns, options.centroids.size()));
-  }
-  for (std::size_t i = 0; i < expected; ++i) {
-    if (std::isfinite(options.centroids[i])) continue;
-    throw bad_argument(fmt::format("first centroid {}, column {} (counting from 0) is {}; it must be finite",
-                                   i / columns, i % columns, options.centroids[i]));
-  }
-}
-
-fit_identity identity_of(const options& options, const data_summary& summary, std::string_view scalar,
-                         const std::string& hardware) {
-  std::string first_centroids;
-  for (const double value : options.centroids) first_centroids += fmt::format("{:a} ", value);
-  return {{"family", "kmeans"},
-          {"rows", fmt::format("{}", summary.rows)},
-          {"columns", fmt::format("{}", summary.columns)},
-          {"data fingerprint", fmt::format("{:016x}", summary.fingerprint)},
-          {"scalar", std::string(scalar)},
-          {"clusters", fmt::format("{}", options.clusters)},
-          {"init", fmt::format("{}", static_cast<int>(options.init))},
-          {"first centroids", first_centroids},
-          {"max iterations", fmt::format("{}", options.max_iterations)},
-          {"tolerance", fmt::format("{:a}", options.tolerance)},
-          {"stop rule", fmt::format("{}", static_cast<int>(options.stop))},
-          {"restarts", fmt::format("{}", options.restarts)},
-          {"seed", fmt::format("{}", options.seed)},
-          {"hardware", hardware},
-          {"precision", std::string(precision_name(options.device.precision))}};
-}
-
-bool stops(std::span<const step_record> steps, const options& options, double mean_variance) {
-  if (!(options.tolerance > 0)) return false;
-  if (options.stop == stop_rule::scikit_learn) return steps.back().change <= options.tolerance * mean_variance;
-  return steps.size() > 1 && steps.back().change <= options.tolerance * steps[steps.size() - 2].change;
-}
 
 template <class Scalar>
 fit_result fit_rows(const row_source<Scalar>& rows, const options& options, const row_source<Scalar>* weights,
@@ -73,68 +26,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
   return result;
 }
 
-template <class Scalar>
-double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
-                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control,
-                    const device_choice& device) {
-  check_model(model, rows.columns());
-  const std::unique_ptr<executor> workers = make_threads(threads);
-  const fold_context context{workers.get(), memory_limit, control.stop};
-  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
-  check_span<double>(on->summary(), model.centroids);
-  return on->predict(model, labels).inertia;
-}
-
 }  // namespace
-
-template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
-  const auto start = std::chrono::steady_clock::now();
-  const data_summary& summary = on.summary();
-  if (summary.rows < options.clusters) {
-    throw bad_data(fmt::format("expected at least as many rows as clusters; got {} rows and {} clusters", summary.rows,
-                               options.clusters));
-  }
-  const bool given = options.init == seeding::centroids;
-  if (given) check_centroids(options, summary.columns);
-  // Distances are summed in float64, whatever the rows are.
-  check_span<double>(summary, given ? std::span<const double>(options.centroids) : std::span<const double>());
-
-  const double variance = mean_variance(summary);
-  const std::unique_ptr<clustering_stepper> steps = on.fit(options);
-  loop_options loop;
-  loop.phase = "kmeans";
-  loop.max_iterations = options.max_iterations;
-  loop.restarts = given ? 1 : options.restarts;
-  loop.stop = [&](std::span<const step_record> done) { return stops(done, options, variance); };
-  loop.checkpoint = options.checkpoint;
-  loop.checkpoint_seconds = options.checkpoint_seconds;
-  if (!options.checkpoint.empty()) {
-    loop.identity = identity_of(options, summary, sizeof(Scalar) == 4 ? "float32" : "float64", on.hardware());
-  }
-  loop_result best = run_fit(*steps, loop, control);
-
-  fit_result result;
-  result.model = {options.clusters, summary.columns, steps->centroids(), {}};
-  result.inertia = steps->inertia();
-  result.history = std::move(best.history);
-  result.iterations = best.iterations;
-  result.converged = best.converged;
-  result.relocated = steps->relocated();
-  result.rows = summary.rows;
-  result.total_weight = summary.total_weight;
-  result.cluster_weights = steps->cluster_weights();
-  const criteria chosen = information_criteria(result.cluster_weights, summary.columns, result.inertia);
-  result.bic = chosen.bic;
-  result.aic = chosen.aic;
-  result.hardware = on.hardware();
-  result.loop_seconds = best.loop_seconds;
-  result.loop_iterations = best.loop_iterations;
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  return result;
-}
-template fit_result fit(backend<float>&, const options&, const control&);
-template fit_result fit(backend<double>&, const options&, const control&);
 
 fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
                const control& control) {
@@ -149,17 +41,6 @@ fit_result fit(matrix_view<const float> rows, const options& options) {
 }
 fit_result fit(matrix_view<const double> rows, const options& options) {
   return fit_rows<double>(view_source<double>(rows), options, nullptr, {});
-}
-
-double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<float>* weights, const control& control,
-               const device_choice& device) {
-  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
-}
-double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<double>* weights, const control& control,
-               const device_choice& device) {
-  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 
 }  // namespace shoal::kmeans

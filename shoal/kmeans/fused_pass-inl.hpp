@@ -18,8 +18,9 @@
 #include <hwy/highway.h>
 
 #include <shoal/core/unrolled-inl.hpp>
-#include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/block_input.hpp>
+#include <shoal/kmeans/prepared_centroids.hpp>
+#include <shoal/kmeans/statistics.hpp>
 #include <shoal/kmeans/tuning.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
 

@@ -1,9 +1,11 @@
+#include <shoal/kmeans/model_file.hpp>
+
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/io/whole_file.hpp>
+#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 namespace {

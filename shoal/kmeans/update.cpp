@@ -1,4 +1,6 @@
 // k-means on batches: every centroid is the weighted mean of all rows that it was ever given.
+#include <shoal/kmeans/update.hpp>
+
 #include <cmath>
 #include <memory>
 
@@ -9,7 +11,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/check_model.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 namespace {

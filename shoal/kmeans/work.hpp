@@ -4,7 +4,8 @@
 #include <cstddef>
 
 #include <shoal/execution/automatic_device.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 

@@ -2,8 +2,8 @@
 
 #include <shoal/nearest/nearest.hpp>
 #include <shoal/som/batch_training.hpp>
-#include <shoal/som/distances.hpp>
 #include <shoal/som/first_model.hpp>
+#include <shoal/som/host_distances.hpp>
 #include <shoal/som/host_update.hpp>
 #include <shoal/som/online_training.hpp>
 

@@ -8,7 +8,9 @@
 #include <shoal/estimation/backend_rows.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
+#include <shoal/som/quality.hpp>
 #include <shoal/som/stepper.hpp>
 
 namespace shoal::som {
@@ -39,19 +41,6 @@ template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows);
 extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
 extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
-
-/// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
-/// checked. `seconds` of the result are those since the call.
-template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control);
-extern template fit_result fit(backend<float>&, const options&, const control&);
-extern template fit_result fit(backend<double>&, const options&, const control&);
-
-/// update() of som.hpp by a backend that has the rows. The model and the options have been checked.
-template <class Scalar>
-double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units);
-extern template double update(backend<float>&, model&, const update_options&, std::int32_t*);
-extern template double update(backend<double>&, model&, const update_options&, std::int32_t*);
 
 /// CUDA's, for choices that are not on the host. Its fit() refuses online training by name.
 template <class Scalar>

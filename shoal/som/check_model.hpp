@@ -3,7 +3,8 @@
 
 #include <cstddef>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/lattice.hpp>
+#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

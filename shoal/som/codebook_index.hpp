@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/metric.hpp>
 
 namespace shoal::som {
 

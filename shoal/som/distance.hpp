@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/metric.hpp>
 
 namespace shoal::som {
 

@@ -7,7 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/random/stream.hpp>
-#include <shoal/som/lattice.hpp>
+#include <shoal/som/lattice_geometry.hpp>
 
 namespace shoal::som {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <shoal/execution/fold.hpp>
+#include <shoal/som/options.hpp>
 #include <shoal/som/quality_fold.hpp>
 #include <shoal/som/stepper.hpp>
 

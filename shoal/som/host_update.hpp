@@ -5,7 +5,8 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/fold.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

@@ -1,4 +1,6 @@
 // What the labels of rows say about the units of a map.
+#include <shoal/som/label_units.hpp>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
@@ -6,7 +8,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 

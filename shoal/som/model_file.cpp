@@ -1,4 +1,6 @@
 // Maps as JSON files: {"format":"shoal/som","version":1,…}.
+#include <shoal/som/model_file.hpp>
+
 #include <array>
 #include <limits>
 #include <string>
@@ -7,11 +9,13 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/printable.hpp>
+#include <shoal/io/whole_file.hpp>
 #include <shoal/som/check_model.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/lattice.hpp>
+#include <shoal/som/metric.hpp>
+#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <shoal/core/host_device.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

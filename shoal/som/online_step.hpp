@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/metric.hpp>
 
 namespace shoal::som {
 

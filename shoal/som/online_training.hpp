@@ -8,6 +8,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/som/host_training.hpp>
 #include <shoal/som/online_step.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

@@ -8,8 +8,8 @@
 
 #include <shoal/execution/fold.hpp>
 #include <shoal/som/accumulate.hpp>
-#include <shoal/som/lattice.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/lattice_geometry.hpp>
+#include <shoal/som/quality.hpp>
 
 namespace shoal::som {
 

@@ -6,7 +6,7 @@
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/som/lattice.hpp>
+#include <shoal/som/lattice_geometry.hpp>
 #include <shoal/som/neighborhood.hpp>
 
 namespace shoal::som {

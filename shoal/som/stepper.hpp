@@ -4,7 +4,7 @@
 #include <vector>
 
 #include <shoal/estimation/fit_loop.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/quality.hpp>
 
 namespace shoal::som {
 

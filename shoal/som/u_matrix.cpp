@@ -1,4 +1,6 @@
 // What a map shows of itself: the neighbours of its units and how far they are.
+#include <shoal/som/u_matrix.hpp>
+
 #include <vector>
 
 #include <fmt/format.h>
@@ -7,7 +9,9 @@
 #include <shoal/som/check_model.hpp>
 #include <shoal/som/distance.hpp>
 #include <shoal/som/lattice.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/lattice_geometry.hpp>
+#include <shoal/som/metric.hpp>
+#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 

@@ -4,7 +4,8 @@
 #include <cstddef>
 
 #include <shoal/execution/automatic_device.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "fit_data.hpp"
+#include <shoal/gmm/predict.hpp>
 
 namespace {
 

@@ -8,6 +8,7 @@
 
 #include "../copying_source.hpp"
 #include "fit_data.hpp"
+#include <shoal/gmm/predict.hpp>
 
 namespace {
 

@@ -1,8 +1,8 @@
 // Mixtures as files: exact round trips and every refusal.
 #include <cmath>
 
-#include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/model_file.hpp>
+#include <shoal/gmm/model_text.hpp>
 
 #include "../io/files.hpp"
 

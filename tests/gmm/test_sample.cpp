@@ -8,7 +8,7 @@
 #include <Eigen/Core>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/sample.hpp>
 
 #include "tests/random/statistics.hpp"
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "fit_data.hpp"
+#include <shoal/gmm/update.hpp>
 
 namespace {
 

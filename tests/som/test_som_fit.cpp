@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/som/backend.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/distances.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/predict.hpp>
+#include <shoal/som/u_matrix.hpp>
 
 #include "../copying_source.hpp"
 #include "som_reference.hpp"

@@ -6,10 +6,11 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/som/lattice.hpp>
+#include <shoal/som/lattice_geometry.hpp>
 #include <shoal/som/neighborhood.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/smooth.hpp>
+#include <shoal/som/u_matrix.hpp>
 
 #include "som_reference.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/result.hpp>
 
 #include "report/fit_report.hpp"
 #include "report/picture.hpp"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/result.hpp>
 
 #include "report/fit_report.hpp"
 #include "report/picture.hpp"

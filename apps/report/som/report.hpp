@@ -8,7 +8,8 @@
 #include <string>
 #include <vector>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/label_units.hpp>
+#include <shoal/som/result.hpp>
 
 #include "report/page.hpp"
 

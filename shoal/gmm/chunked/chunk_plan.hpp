@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

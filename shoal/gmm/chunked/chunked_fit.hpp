@@ -9,7 +9,9 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/chunked/chunk_reader.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/model_file.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/stepper.hpp>
 

@@ -11,6 +11,7 @@
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/first_model.hpp>
+#include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/cuda/backend.hpp>
 #include <shoal/kmeans/cuda/lloyd.hpp>
 

@@ -11,7 +11,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

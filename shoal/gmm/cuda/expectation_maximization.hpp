@@ -6,7 +6,7 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {

@@ -7,8 +7,8 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
-#include <shoal/gmm/gmm.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

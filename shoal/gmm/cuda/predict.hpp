@@ -2,7 +2,8 @@
 #pragma once
 
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm {
 

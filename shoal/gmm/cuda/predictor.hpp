@@ -8,7 +8,7 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/prediction.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

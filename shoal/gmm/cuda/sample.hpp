@@ -4,7 +4,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/gmm/sample.hpp>
+#include <shoal/core/matrix_view.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/random/normal_method.hpp>
 
 namespace shoal::gmm {
 

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
 
 namespace shoal::gmm {
 

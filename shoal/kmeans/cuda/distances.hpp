@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
 

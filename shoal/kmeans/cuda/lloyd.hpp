@@ -10,7 +10,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 #include <shoal/kmeans/stepper.hpp>
 
 namespace shoal::kmeans {

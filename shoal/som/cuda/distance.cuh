@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/metric.hpp>
 
 namespace shoal::som {
 

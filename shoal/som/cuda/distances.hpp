@@ -6,7 +6,8 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/metric.hpp>
+#include <shoal/som/model.hpp>
 
 namespace shoal::som {
 

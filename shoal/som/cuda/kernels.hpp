@@ -11,8 +11,10 @@
 #include <shoal/execution/precision.hpp>
 #include <shoal/som/cuda/operand_layout.hpp>
 #include <shoal/som/lattice.hpp>
+#include <shoal/som/lattice_geometry.hpp>
+#include <shoal/som/metric.hpp>
 #include <shoal/som/neighborhood.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/options.hpp>
 
 namespace shoal::som {
 

@@ -8,8 +8,11 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
+#include <shoal/som/quality.hpp>
 #include <shoal/som/stepper.hpp>
+#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

@@ -16,7 +16,7 @@
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/expectation_maximization.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/io/row_source.hpp>
 
 #include "../../cuda_devices.hpp"

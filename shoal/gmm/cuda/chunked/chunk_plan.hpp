@@ -7,7 +7,7 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace shoal::gmm {

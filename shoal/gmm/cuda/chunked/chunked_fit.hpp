@@ -11,7 +11,9 @@
 #include <shoal/gmm/cuda/expectation.hpp>
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/model_file.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
 
 namespace shoal::gmm {
 

@@ -11,7 +11,7 @@
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
 #include <shoal/gmm/cuda/step/maximise.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 namespace shoal::gmm {
 

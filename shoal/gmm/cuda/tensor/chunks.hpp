@@ -7,7 +7,7 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm::large {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm::large_diagonal {
 

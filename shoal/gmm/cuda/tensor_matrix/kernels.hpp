@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <shoal/gmm/cuda/tensor_matrix/layout.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm::large {
 

@@ -1,0 +1,23 @@
+// One step of stepwise expectation-maximisation for rows that come in batches.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/core/progress.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
+#include <shoal/io/row_source.hpp>
+
+namespace shoal::gmm {
+
+/// One step of stepwise EM (Cappé & Moulines 2009), for rows that come in batches: with s the expected
+/// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
+/// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
+/// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
+/// model that came. Throws what fit() throws, and leaves the model as it was when it does.
+double update(model& model, const row_source<float>& rows, const update_options& options,
+              const row_source<float>* weights = nullptr, const control& control = {});
+double update(model& model, const row_source<double>& rows, const update_options& options,
+              const row_source<double>* weights = nullptr, const control& control = {});
+
+}  // namespace shoal::gmm

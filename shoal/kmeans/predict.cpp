@@ -1,0 +1,38 @@
+#include <shoal/kmeans/predict.hpp>
+
+#include <memory>
+
+#include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/check_model.hpp>
+
+namespace shoal::kmeans {
+namespace {
+
+template <class Scalar>
+double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
+                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control,
+                    const device_choice& device) {
+  check_model(model, rows.columns());
+  const std::unique_ptr<executor> workers = make_threads(threads);
+  const fold_context context{workers.get(), memory_limit, control.stop};
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
+  check_span<double>(on->summary(), model.centroids);
+  return on->predict(model, labels).inertia;
+}
+
+}  // namespace
+
+double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads,
+               std::size_t memory_limit, const row_source<float>* weights, const control& control,
+               const device_choice& device) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
+}
+double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads,
+               std::size_t memory_limit, const row_source<double>* weights, const control& control,
+               const device_choice& device) {
+  return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
+}
+
+}  // namespace shoal::kmeans

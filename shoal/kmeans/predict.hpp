@@ -1,0 +1,25 @@
+// The nearest centroid of each row.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <shoal/core/progress.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/io/row_source.hpp>
+#include <shoal/kmeans/model.hpp>
+
+namespace shoal::kmeans {
+
+/// The nearest centroid of each row (lowest index on a tie), as labels[rows]. Returns the inertia Σ‖x − c‖². On CUDA
+/// devices `labels` may point to memory of the host or of any CUDA device; it has been written when predict() returns.
+/// Throws bad_argument, bad_data (not finite, no rows, a column of rows and centroids that spans more than squares in
+/// float64 can hold), interrupted.
+double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               const device_choice& device = {});
+double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads = 0,
+               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {},
+               const device_choice& device = {});
+
+}  // namespace shoal::kmeans

@@ -1,0 +1,15 @@
+// Model files of maps.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include <shoal/som/model.hpp>
+
+namespace shoal::som {
+
+/// Reads and writes {"format":"shoal/som","version":1,…}. Throws io_error, bad_data with file and position.
+model load_model(const std::string& path);
+void save_model(const std::string& path, const model& model, std::string_view provenance_json = {});
+
+}  // namespace shoal::som

@@ -1,0 +1,37 @@
+#include <shoal/som/update.hpp>
+
+#include <memory>
+
+#include <shoal/execution/executor.hpp>
+#include <shoal/execution/fold.hpp>
+#include <shoal/som/backend.hpp>
+#include <shoal/som/backend_fit.hpp>
+#include <shoal/som/check_model.hpp>
+#include <shoal/som/check_options.hpp>
+
+namespace shoal::som {
+namespace {
+
+template <class Scalar>
+double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options, std::int32_t* units,
+                   const row_source<Scalar>* weights, const control& control) {
+  check_model(model, rows.columns());
+  check_options(options);
+  const std::unique_ptr<executor> workers = make_executor(options.threads);
+  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  return update(*make_backend<Scalar>(options.device, {context, &rows, weights}), model, options, units);
+}
+
+}  // namespace
+
+double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units,
+              const row_source<float>* weights, const control& control) {
+  return update_rows(model, rows, options, units, weights, control);
+}
+
+double update(model& model, const row_source<double>& rows, const update_options& options, std::int32_t* units,
+              const row_source<double>* weights, const control& control) {
+  return update_rows(model, rows, options, units, weights, control);
+}
+
+}  // namespace shoal::som

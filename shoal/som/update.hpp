@@ -1,0 +1,23 @@
+// One batch step of a map on rows that come in parts.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include <shoal/core/progress.hpp>
+#include <shoal/io/row_source.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
+
+namespace shoal::som {
+
+/// One batch step on rows that come in parts: each unit goes `rate` of the way that an epoch over these rows alone
+/// would take it. units[rows] takes the best-matching units of the codebook that came, unless it is null; it is as for
+/// predict(). Returns the quantization error of the codebook that came. Throws what predict() throws, and leaves the
+/// model as it was when it does.
+double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units = nullptr,
+              const row_source<float>* weights = nullptr, const control& control = {});
+double update(model& model, const row_source<double>& rows, const update_options& options,
+              std::int32_t* units = nullptr, const row_source<double>* weights = nullptr, const control& control = {});
+
+}  // namespace shoal::som
