@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
-#include "interruption.hpp"
+#include "common/interruption.hpp"
 
 namespace {
 

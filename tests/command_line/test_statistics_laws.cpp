@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../statistics_laws.hpp"
-#include "column_statistics.hpp"
+#include "data/column_statistics.hpp"
 
 namespace {
 
