@@ -1,4 +1,5 @@
-// The thread that waits for signals, by itself: small enough for the thread sanitizer, which is not run on the whole program.
+// The thread that waits for signals, by itself: small enough for the thread sanitizer, which is not run on the whole
+// program.
 #include <chrono>
 #include <csignal>
 #include <thread>

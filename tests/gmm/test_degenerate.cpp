@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fit_data.hpp"
 #include <shoal/gmm/predict.hpp>
+#include "fit_data.hpp"
 
 namespace {
 

@@ -6,9 +6,9 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/gmm/predict.hpp>
 #include "../copying_source.hpp"
 #include "fit_data.hpp"
-#include <shoal/gmm/predict.hpp>
 
 namespace {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "fit_data.hpp"
 #include <shoal/gmm/update.hpp>
+#include "fit_data.hpp"
 
 namespace {
 

@@ -96,7 +96,8 @@ std::vector<std::string> floors() {
 include_graph includes(const std::vector<path>& files) {
   const std::set<path> known(files.begin(), files.end());
   const std::regex include(R"re((?:^|\n)#include [<"]([^>"]+)[>"])re");
-  // Where quoted includes are looked for after the folder of the file that has them, and those in brackets first of all.
+  // Where quoted includes are looked for after the folder of the file that has them, and those in brackets first of
+  // all.
   const std::vector<path> roots = {"", "apps/shoal/", "apps/report/", "apps/", "tests/", "python/binding/", "bench/"};
   include_graph graph;
   for (const path& file : files) {

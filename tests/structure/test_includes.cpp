@@ -111,8 +111,8 @@ TEST(Doors, ALineChangedRebuildsFewObjects) {
   }
   for (const std::string family : {"gmm", "kmeans", "som"}) {
     const std::vector<std::string>& objects = rebuilt[door_of(family)];
-    EXPECT_LE(objects.size(), most) << door_of(family) << " is seen by " << objects.size() << " objects:"
-                                    << listed(objects);
+    EXPECT_LE(objects.size(), most) << door_of(family) << " is seen by " << objects.size()
+                                    << " objects:" << listed(objects);
     EXPECT_GT(objects.size(), 0u);
   }
 }
