@@ -12,9 +12,12 @@
 #include <shoal/core/error.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/padded.hpp>
+#include <shoal/execution/communicator.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/lane_merger.hpp>
 #include <shoal/execution/plan.hpp>
+#include <shoal/execution/rank_merge.hpp>
+#include <shoal/execution/sendable.hpp>
 #include <shoal/io/row_source.hpp>
 
 namespace shoal {
@@ -42,7 +45,14 @@ struct fold_context {
   executor* workers = nullptr;
   std::size_t memory_limit = 0;  ///< bytes for row buffers; 0: no limit
   std::stop_token stop;
+  communicator* ranks = nullptr;  ///< of several ranks that share the rows; null: this process folds them all
 };
+
+/// The lanes that this rank folds.
+inline lane_range own_lanes(const fold_context& context, const fold_plan& plan) {
+  if (context.ranks == nullptr) return {0, plan.lanes};
+  return lanes_of_rank(context.ranks->rank(), plan.lanes, context.ranks->size());
+}
 
 /// Rows that a worker reads, with the buffers they are read into.
 template <class Scalar>
@@ -74,8 +84,8 @@ class row_reader {
   aligned_buffer<Scalar> packed_;
 };
 
-/// Calls visit(block, member, scratch) for every piece of rows, lane by lane; `scratch` is a Scratch that belongs to
-/// the team. The order within a lane is that of the rows; lanes run at the same time.
+/// Calls visit(lane, block, member, scratch) for every piece of the rows of this rank's lanes, lane by lane; `scratch`
+/// is a Scratch that belongs to the team. The order within a lane is that of the rows; lanes run at the same time.
 ///
 /// Visit is `void(std::size_t lane, const row_block<Scalar>&, const team_member&, Scratch&)`. All members of a team
 /// get the same block. Throws interrupted when the context's stop was requested, and what reading or visiting throws.
@@ -96,7 +106,9 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   std::vector<padded<place>> places;
   for (std::size_t team = 0; team < teams; ++team) places.push_back({{row_reader<Scalar>(data)}});
 
-  workers.run(plan.lanes, members, [&](std::size_t lane, const team_member& member) {
+  const lane_range own = own_lanes(context, plan);
+  workers.run(own.count(), members, [&](std::size_t task, const team_member& member) {
+    const std::size_t lane = own.first + task;
     const std::size_t end = plan.end_row(lane);
     place& mine = places[member.team()].value;
     for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
@@ -120,11 +132,12 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
 /// Folds rows into one value of `monoid` and keeps the memory for the next fold of the same shape. Threads claim lanes
 /// in order, so that about threads + log₂(lanes) values are alive at the same time.
 ///
-/// Monoid has `value_type`, `value_type identity() const`, `void reset(value_type&) const` (back to the identity
-/// without giving memory up), `void combine_into(value_type& into, const value_type& from) const` and
-/// `std::size_t bytes() const`. Body has `struct scratch` (default-constructible, one for each team) and
-/// `void operator()(const row_block<Scalar>&, const team_member&, scratch&, value_type&) const`.
-template <class Scalar, class Monoid, class Body>
+/// Monoid is a commutative monoid of the algebra (`value_type`, `laws`, `value_type identity() const`) whose values can
+/// be sent, and has `void reset(value_type&) const` (back to the identity without giving memory up), `void
+/// combine_into(value_type& into, const value_type& from) const` and `std::size_t bytes() const`. Body has `struct
+/// scratch` (default-constructible, one for each team) and `void operator()(const row_block<Scalar>&, const
+/// team_member&, scratch&, value_type&) const`.
+template <class Scalar, sendable_monoid Monoid, class Body>
 class folder {
  public:
   folder(const weighted_rows<Scalar>& data, Monoid monoid)
@@ -139,7 +152,8 @@ class folder {
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
     pool_.give_all_back();
-    lane_merger<Monoid> merger(monoid_, pool_, plan_.lanes, 0, plan_.lanes);
+    const lane_range own = own_lanes(context, plan_);
+    lane_merger<Monoid> merger(monoid_, pool_, plan_.lanes, own.first, own.end);
     if (lanes_.size() < context.workers->threads()) lanes_.resize(context.workers->threads());
     for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
@@ -156,7 +170,8 @@ class folder {
                                if (member.rank() == 0) merger.complete(lane, mine.value);
                              }
                            });
-    return *merger.subtree(0);
+    if (alone(context.ranks)) return *merger.subtree(0);
+    return *rank_merge<Monoid>(*context.ranks, monoid_, pool_, merger, plan_.lanes)();
   }
 
   /// Values that were alive at the same time, at most.
@@ -189,8 +204,22 @@ class folder {
   std::vector<padded<typename Body::scratch>> scratch_;
 };
 
+/// What a fold that only visits the rows sums up: nothing.
+struct nothing {
+  friend constexpr bool operator==(nothing, nothing) = default;
+};
+struct nothing_monoid {
+  using value_type = nothing;
+  static constexpr algebra::operation_laws laws{
+      .associative = algebra::law::exact, .commutative = algebra::law::exact, .identity = algebra::law::exact};
+  nothing identity() const { return {}; }
+  void reset(nothing&) const {}
+  void combine_into(nothing&, const nothing&) const {}
+  std::size_t bytes() const { return sizeof(nothing); }
+};
+
 /// One fold that nobody repeats.
-template <class Scalar, class Monoid, class Body>
+template <class Scalar, sendable_monoid Monoid, class Body>
 typename Monoid::value_type fold(const fold_context& context, const weighted_rows<Scalar>& data, const Monoid& monoid,
                                  const Body& body) {
   folder<Scalar, Monoid, Body> once(data, monoid);

@@ -41,6 +41,8 @@ struct fold_plan {
     return row < rows ? row : rows;
   }
   std::size_t end_row(std::size_t lane) const { return lane + 1 == lanes ? rows : first_row(lane + 1); }
+  /// The lane that holds that row.
+  std::size_t lane_of(std::size_t row) const { return ((row / chunk_rows + 1) * lanes - 1) / chunks; }
 };
 
 /// The cut for that shape; the same for any executor, any number of ranks and any memory limit.

@@ -21,6 +21,7 @@ struct sum_value {
 
 struct sum_monoid {
   using value_type = sum_value;
+  static constexpr shoal::algebra::operation_laws laws = shoal::algebra::rounded_sums;
   std::size_t size = sizeof(sum_value);
   value_type identity() const { return {}; }
   void reset(value_type& value) const { value = {}; }
