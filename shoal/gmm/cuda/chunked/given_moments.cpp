@@ -30,7 +30,7 @@ given_moments<Scalar>::given_moments(const cuda::device_rows<Scalar>& rows, cons
       layout_(layout),
       shape_{layout.components(), layout.columns(), layout.has_matrices(), 1},
       shares_(rows.group().size()) {
-  shape_.lanes = std::clamp<std::size_t>(lane_memory / (shape_.lane_size() * sizeof(double)), 1, most_lanes);
+  shape_.lanes = std::clamp<std::size_t>(lane_memory / (shape_.lane_size() * sizeof(double)), 1, usual_lanes);
   for (std::size_t g = 0; g < shares_.size(); ++g) {
     const cuda::gpu& one = rows.group()[g];
     const cuda::device_scope scope(one.device);
