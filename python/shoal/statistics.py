@@ -61,10 +61,6 @@ class Statistics:
 
     __slots__ = ("_held", "family")
 
-    def __init__(self, held):
-        self._held = held
-        self.family = next(name for name, kind in _CLASSES.items() if isinstance(held, kind))
-
     def __getattr__(self, name):
         if name.startswith("_"):
             raise AttributeError(name)
@@ -105,7 +101,7 @@ class Statistics:
         ValueError
             When it is damaged, of another version, or no statistics.
         """
-        return Statistics(_READ[_family_of(form)](form))
+        return _holding(_READ[_family_of(form)](form))
 
     def __reduce__(self):
         return Statistics.from_bytes, (self.to_bytes(),)
@@ -153,13 +149,13 @@ def accumulate(estimator, X, sample_weight=None, *, first_row=0, total_rows=0, c
     with named_errors():
         if isinstance(estimator, GaussianMixture):
             how = resources(estimator, data, len(estimator.weights_))
-            return Statistics(_shoal.gmm_accumulate(data.rows, *_mixture(estimator), **place, **how))
+            return _holding(_shoal.gmm_accumulate(data.rows, *_mixture(estimator), **place, **how))
         if isinstance(estimator, KMeans):
             how = resources(estimator, data, len(estimator.cluster_centers_))
-            return Statistics(_shoal.kmeans_accumulate(data.rows, _numbers(estimator.cluster_centers_), **place, **how))
+            return _holding(_shoal.kmeans_accumulate(data.rows, _numbers(estimator.cluster_centers_), **place, **how))
         how = resources(estimator, data, len(estimator.codebook_))
         about = None if centre is None else _numbers(centre)
-        return Statistics(
+        return _holding(
             _shoal.som_accumulate(
                 data.rows, _numbers(estimator.codebook_), **estimator._shape(), centre=about, **place, **how
             )
@@ -189,7 +185,7 @@ def combine(*statistics: Statistics) -> Statistics:
     held = statistics[0]._held
     for other in statistics[1:]:
         held = held.combine(_same_family(statistics[0], other)._held)
-    return Statistics(held)
+    return _holding(held)
 
 
 def subtract(statistics: Statistics, other: Statistics) -> Statistics:
@@ -212,7 +208,7 @@ def subtract(statistics: Statistics, other: Statistics) -> Statistics:
     ValueError
         As :func:`combine`, and when ``other`` weighs more.
     """
-    return Statistics(statistics._held.subtract(_same_family(statistics, other)._held))
+    return _holding(statistics._held.subtract(_same_family(statistics, other)._held))
 
 
 def maximise(statistics: Statistics, estimator, *, epoch=None):
@@ -349,7 +345,14 @@ def load(path) -> Statistics:
     """
     with open(path, "rb") as file:
         family = _family_of(file.read(_FAMILY_BYTES.stop))
-    return Statistics(_LOAD[family](os.fspath(path)))
+    return _holding(_LOAD[family](os.fspath(path)))
+
+
+def _holding(held) -> Statistics:
+    made = Statistics()
+    made._held = held
+    made.family = next(name for name, kind in _CLASSES.items() if isinstance(held, kind))
+    return made
 
 
 def _family_of(form: bytes) -> str:
