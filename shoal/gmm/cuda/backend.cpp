@@ -6,9 +6,9 @@
 
 #include <shoal/estimation/cuda/device_data.hpp>
 #include <shoal/gmm/cuda/choose_fit.hpp>
-#include <shoal/gmm/cuda/chunked/given_moments.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/first_model/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/kmeans/backend_fit.hpp>

@@ -13,7 +13,7 @@
 #include <shoal/gmm/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/cuda/step/squarem.hpp>
-#include <shoal/gmm/cuda/step/worst_rows.hpp>
+#include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>

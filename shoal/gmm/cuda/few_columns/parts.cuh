@@ -10,7 +10,7 @@
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::small {
+namespace shoal::gmm::few_columns {
 
 __device__ inline float exponential_of_two(float x) {
   float result;
@@ -162,4 +162,4 @@ __device__ void far_rows(const Arguments& a, const Team& team, const unsigned* f
   }
 }
 
-}  // namespace shoal::gmm::small
+}  // namespace shoal::gmm::few_columns

@@ -3,7 +3,7 @@
 
 #include <shoal/execution/cuda/warpgroup.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::tensor {
 
 // Operands lie as core matrices whose rows are so many bytes apart (describe()).
 inline constexpr unsigned row_stride = 256;
@@ -72,4 +72,4 @@ __device__ inline void multiply(float (&d)[32], const unsigned (&a)[4], unsigned
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::tensor
