@@ -27,7 +27,7 @@ __global__ void __launch_bounds__(prediction_threads)
   __shared__ float staged[score_tile_rows][batch_components + 1];
   __shared__ float greatest_terms[prediction_quarters][score_tile_rows];
   __shared__ unsigned best_components[prediction_quarters][score_tile_rows];
-  const block_group block;
+  const cuda::block_group block;
   const unsigned first = blockIdx.x * score_tile_rows;
   const unsigned in_tile = block.rank % score_tile_rows;
   const unsigned quarter = block.rank / score_tile_rows;

@@ -15,6 +15,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
+#include <shoal/gmm/cuda/step/squarem.hpp>
 #include <shoal/gmm/expectation_maximization.hpp>
 #include <shoal/gmm/gmm.hpp>
 #include <shoal/io/row_source.hpp>
@@ -87,9 +88,12 @@ class on_devices {
   shoal::cuda::device_group& group() { return group_; }
   shoal::cuda::device_rows<Scalar>& rows() { return rows_; }
 
+  /// Batch, whatever the algorithm of the options.
   std::unique_ptr<shoal::gmm::mixture_stepper> stepper() {
-    return shoal::gmm::make_device_expectation_maximization<Scalar>(rows_, of_.context(), of_.data(), of_.summary(),
-                                                                    of_.options);
+    auto batch = std::make_unique<shoal::gmm::device_expectation_maximization<Scalar>>(
+        shoal::gmm::device_fit_rows<Scalar>{rows_, of_.context(), of_.data(), of_.summary(), of_.options, {}});
+    if (of_.options.acceleration == shoal::gmm::acceleration::none) return batch;
+    return std::make_unique<shoal::gmm::device_squarem_fit<Scalar>>(std::move(batch), of_.summary(), of_.options);
   }
 
   /// The statistics under a model, by one GPU.

@@ -334,7 +334,7 @@ __device__ void flush(const kernel_arguments<T>& a, const places<T>& p, unsigned
         for (unsigned t = threadIdx.x % 32; t < slices * components; t += 32) {
           total += static_cast<double>(buffer[i * threads + t]);
         }
-        total = sum_of_warp(total);
+        total = cuda::warp_sum(total);
         // Rounds of components after the first add to what it left.
         const lane_sums into{lane.values, lane.empty && first == 0};
         if (threadIdx.x % 32 == 0) into.add(lane_place<Columns, Shape::type>(a, 0, begin + i), total);
@@ -358,8 +358,8 @@ __device__ void flush_head(const kernel_arguments<T>& a, const places<T>& p, con
       log_likelihood += buffer[t];
       weight += buffer[blockDim.x + t];
     }
-    log_likelihood = sum_of_warp(log_likelihood);
-    weight = sum_of_warp(weight);
+    log_likelihood = cuda::warp_sum(log_likelihood);
+    weight = cuda::warp_sum(weight);
     if (threadIdx.x == 0) {
       lane.add(log_likelihood_place, ln_2 * log_likelihood + weight * *a.parameters.packed.log_shift);
       lane.add(total_weight_place, weight);

@@ -345,8 +345,8 @@ __device__ void expectation_stage(const team_arguments& a, const float* records,
     if (threadIdx.x % 32 == 0) stage.far[row / 32] = bits;
   }
   if (present.last) {
-    head.log_likelihood = sum_of_warp(head.log_likelihood);
-    head.weight = sum_of_warp(head.weight);
+    head.log_likelihood = cuda::warp_sum(head.log_likelihood);
+    head.weight = cuda::warp_sum(head.weight);
     if (threadIdx.x % 32 == 0) stage.head[threadIdx.x / 32] = head;
     head = {};
   }
@@ -484,7 +484,7 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
       for (unsigned t = team.rank % 32; t < slices * shares; t += 32) {
         total += static_cast<double>(buffer[sum * stride + t]);
       }
-      total = sum_of_warp(total);
+      total = cuda::warp_sum(total);
       if (team.rank % 32 == 0) lane[lane_place<Shape::columns, Shape::type>(a, 0, sum)] += total;
     }
   }

@@ -60,7 +60,7 @@ template <class Scalar>
 __device__ void add_tile(const plain_shape& shape, const cuda::device_piece<Scalar>& piece,
                          const device_parameters<Scalar>& parameters, std::size_t first, unsigned count) {
   const device_layout& layout = shape.layout;
-  const block_group block;
+  const cuda::block_group block;
   double* const lane = shape.lanes + blockIdx.x * shape.size;
   double* const scratch = shape.scratch + std::size_t{blockIdx.x} * layout.components * tile_rows;
   const Scalar* const rows = piece.rows + first * layout.columns;

@@ -40,7 +40,7 @@ __global__ void __launch_bounds__(tile_rows)
     predict_tiles(const device_layout layout, const __grid_constant__ cuda::device_piece<Scalar> piece,
                   const __grid_constant__ device_parameters<Scalar> parameters, const prediction<Scalar> out,
                   double* scratch, double* tiles) {
-  const block_group block;
+  const cuda::block_group block;
   double* const terms = scratch + std::size_t{blockIdx.x} * layout.components * tile_rows + block.rank;
   for (std::size_t tile = blockIdx.x; tile * tile_rows < piece.count; tile += gridDim.x) {
     const std::size_t r = tile * tile_rows + block.rank;

@@ -49,7 +49,7 @@ __device__ void find_far_responsibilities(const Problem& mixture, const chunk& r
           const double ratio = logarithms[k] - greatest;
           if (ratio >= -mixture.negligible) sum += exp(ratio);
         }
-        sum = warp_sum(sum);
+        sum = cuda::warp_sum(sum);
         for (int k = thread; k < mixture.components; k += 32) {
           const double ratio = logarithms[k] - greatest;
           Room::term(mixture, k, index) =

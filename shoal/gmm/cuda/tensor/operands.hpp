@@ -10,6 +10,9 @@ constexpr int operand_place(int row, int element) {
   return row / 8 * 128 + element / 8 * 64 + row % 8 * 8 + element % 8;
 }
 
+/// Bytes between the rows of core matrices, as cuda::describe() wants them.
+inline constexpr unsigned row_stride = 256;
+
 /// Rows are arranged so that a thread of the moments reads neighbours: where row `row` of a step of 16 comes in it.
 constexpr int step_place(int row) { return row / 4 * 2 + row % 2 + row % 4 / 2 * 8; }
 

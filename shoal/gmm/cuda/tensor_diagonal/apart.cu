@@ -151,8 +151,8 @@ __global__ void __launch_bounds__(threads, 2)
     if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
-  likelihood = warp_sum(likelihood);
-  weights = warp_sum(weights);
+  likelihood = cuda::warp_sum(likelihood);
+  weights = cuda::warp_sum(weights);
   if (thread % 32 == 0) {
     shared.likelihoods[thread / 32] = likelihood;
     shared.weights[thread / 32] = weights;

@@ -9,8 +9,8 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
-#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
@@ -329,8 +329,8 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
-  likelihood = warp_sum(likelihood);
-  weights = warp_sum(weights);
+  likelihood = cuda::warp_sum(likelihood);
+  weights = cuda::warp_sum(weights);
   if (threadIdx.x % 32 == 0) {
     tile.likelihoods[warp] = likelihood;
     tile.weights[warp] = weights;

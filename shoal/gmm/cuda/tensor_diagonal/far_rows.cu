@@ -32,7 +32,7 @@ struct arrangement {
               mixture.parameters.in_double.factors[start + j], mixture.parameters.in_double.offsets[start + j]);
       norm = fma(y, y, norm);
     }
-    return warp_sum(norm);
+    return cuda::warp_sum(norm);
   }
   __device__ static float& term(const problem& mixture, int k, int index) {
     return mixture.terms[term_place(mixture.tiles, k, index)];

@@ -41,8 +41,7 @@ struct row_columns {
                            mixture.parameters.packed.factors[start + j], mixture.parameters.packed.offsets[start + j]);
       norm = fmaf(y, y, norm);
     }
-    for (int distance = 16; distance > 0; distance /= 2) norm += __shfl_xor_sync(~0U, norm, distance);
-    return norm;
+    return cuda::warp_sum(norm);
   }
 
   // The same of each thread for a component of its own.
@@ -146,8 +145,8 @@ __global__ void __launch_bounds__(threads)
     const double log_density = write_row(mixture, row, all.greatest, log2f(all.sum), weight, counts);
     const unsigned far_mask = __ballot_sync(~0U, inside && !near);
     const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
-    const double likelihood_sum = warp_sum(likelihood);
-    const double weight_sum = warp_sum(static_cast<double>(weight));
+    const double likelihood_sum = cuda::warp_sum(likelihood);
+    const double weight_sum = cuda::warp_sum(static_cast<double>(weight));
     if (lane == 0) {
       mixture.far_masks[row / 32] = far_mask;
       likelihoods[thread / 32] = likelihood_sum;

@@ -294,8 +294,8 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.parameters.packed.log_shift;
   if (mixture.log_densities != nullptr && inside && near) mixture.log_densities[row] = log_density;
   const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
-  const double likelihoods = warp_sum(likelihood);
-  const double weights = warp_sum(static_cast<double>(weight));
+  const double likelihoods = cuda::warp_sum(likelihood);
+  const double weights = cuda::warp_sum(static_cast<double>(weight));
   if (thread == 0) {
     mixture.word_sums[word] = make_double2(likelihoods, weights);
     mixture.far_masks[word] = far_mask;

@@ -33,7 +33,7 @@ struct arrangement {
       }
       norm = fma(y, y, norm);
     }
-    return warp_sum(norm);
+    return cuda::warp_sum(norm);
   }
   __device__ static float& term(const problem& mixture, int k, int index) {
     return mixture.terms[k * mixture.chunk_rows + static_cast<std::size_t>(index)];

@@ -9,10 +9,10 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/tuning.hpp>

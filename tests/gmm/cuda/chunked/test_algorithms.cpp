@@ -36,8 +36,7 @@ using shoal::gmm::statistics;
 
 template <class Scalar>
 std::unique_ptr<mixture_stepper> on_gpu(const problem<Scalar>& of, on_devices<Scalar>& devices) {
-  return shoal::gmm::make_device_chunked_fit<Scalar>(
-      {devices.rows(), of.context(), of.data(), of.summary(), of.options, {}});
+  return shoal::gmm::make_device_fit<Scalar>({devices.rows(), of.context(), of.data(), of.summary(), of.options, {}});
 }
 
 template <class Scalar>
@@ -185,7 +184,7 @@ TEST_P(DeviceAlgorithm, CanBeStoppedWithinAPassAndResumed) {
   shoal::cuda::device_group group(cuda_devices::first(1));
   const std::size_t memory = 2 * shoal::cuda::piece_unit * 4 * sizeof(double);
   const auto fit_of = [&](shoal::cuda::device_rows<double>& on, const shoal::fold_context& context) {
-    return shoal::gmm::make_device_chunked_fit<double>({on, context, on.data(), summary, options, {}});
+    return shoal::gmm::make_device_fit<double>({on, context, on.data(), summary, options, {}});
   };
   const shoal::fold_context free{workers.get(), 0, {}};
   shoal::cuda::device_rows<double> undisturbed(group, free, {&plain, nullptr, 1}, memory);

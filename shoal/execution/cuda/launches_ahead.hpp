@@ -8,12 +8,10 @@
 #include <stop_token>
 #include <vector>
 
+#include <shoal/execution/cuda/batch.hpp>
 #include <shoal/execution/cuda/stream.hpp>
 
-namespace shoal::gmm {
-
-/// How long the fitting loop may be left without news.
-inline constexpr double batch_seconds = 0.05;
+namespace shoal::cuda {
 
 class launches_ahead {
  public:
@@ -31,7 +29,7 @@ class launches_ahead {
     const clock::time_point start = clock::now();
     std::size_t launched = 0;
     for (std::size_t turn = 0; launched < limit; ++turn) {
-      cuda::event& done = done_[turn % done_.size()];
+      event& done = done_[turn % done_.size()];
       if (turn >= done_.size()) {
         done.synchronize();
         const double elapsed = std::chrono::duration<double>(clock::now() - start).count();
@@ -43,7 +41,7 @@ class launches_ahead {
   }
 
  private:
-  std::vector<cuda::event> done_;
+  std::vector<event> done_;
 };
 
-}  // namespace shoal::gmm
+}  // namespace shoal::cuda
