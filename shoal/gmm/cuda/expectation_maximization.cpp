@@ -255,11 +255,6 @@ class device_expectation_maximization final : public mixture_stepper {
   // The GPU stopped before it changed anything, so model and statistics are those of the step's start.
   void fill_empty_components() {
     const model& start = current();
-    if (rows_.group().size() > 1) {
-      // Steps that were asked for already have added the shares of the other GPUs to the sums once more.
-      parts_.resume();
-      expectation_.sum_all_rows(parts_);
-    }
     const statistics sums = expectation_.download();
     const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, context_.workers);
     model next = start;

@@ -14,10 +14,10 @@ namespace shoal::gmm {
 /// The first model of a restart.
 using first_model_function = std::function<model(std::size_t restart)>;
 
-/// Expectation-maximisation on the GPUs of `rows`, by the rules of expectation_maximization. Each GPU sums its share,
-/// the first adds the shares up, maximises, and gives the others the new parameters. When all rows are resident,
-/// advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request to
-/// stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance. With
+/// Expectation-maximisation on the GPUs of `rows`, by the rules of expectation_maximization. Each GPU sums its
+/// shards, the first adds all shards up, maximises, and gives the others the new parameters. When all rows are
+/// resident, advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request
+/// to stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance. With
 /// options.acceleration the first GPU extrapolates by the rule of squarem_fit, between two steps, without the host.
 ///
 /// `data` are the rows of `rows` as the host reads them: the rows for empty components come from there by folds

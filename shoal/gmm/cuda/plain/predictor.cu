@@ -81,7 +81,7 @@ class plain_predictor final : public device_predictor<Scalar> {
     score_.add(piece.share_first, piece.count, stream);
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
   device_layout layout_;
