@@ -95,7 +95,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
         Rows of a chunk, whose statistics every algorithm but 'batch' keeps or sums; None chooses by the shape of
-        the data. On GPUs a multiple of 4096, unless each GPU's rows are one chunk.
+        the data. On GPUs a multiple of 4096, unless each shard of the rows (data below 512 MiB
+        are one shard) is one chunk.
     superchunks : int or None, default=None
         Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;
         on GPUs 2 to 32 by the size of the data, and 16 for 'stepwise'.

@@ -203,11 +203,6 @@ void device_expectation_maximization<Scalar>::finish(stop_reason reason, refusal
 template <class Scalar>
 void device_expectation_maximization<Scalar>::fill_empty_components() {
   const model& start = current();
-  if (fit_.rows.group().size() > 1) {
-    // Steps that were asked for already have added the shares of the other GPUs to the sums once more.
-    parts_.resume();
-    expectation_.sum_all_rows(parts_);
-  }
   const statistics sums = expectation_.download();
   const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, fit_.context.workers);
   model next = start;

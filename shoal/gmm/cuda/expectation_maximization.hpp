@@ -15,8 +15,8 @@
 
 namespace shoal::gmm {
 
-/// Expectation-maximisation on the GPUs of the rows, by the rules of expectation_maximization. Each GPU sums its share,
-/// the first adds the shares up, maximises, and gives the others the new parameters. When all rows are resident,
+/// Expectation-maximisation on the GPUs of the rows, by the rules of expectation_maximization. Each GPU sums its shards,
+/// the first adds all shards up, maximises, and gives the others the new parameters. When all rows are resident,
 /// advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request to stop
 /// is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance.
 ///

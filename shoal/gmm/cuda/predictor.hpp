@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
@@ -36,10 +37,11 @@ class device_predictor {
 
   /// Takes a mixture, which all pieces until the next one are predicted with.
   virtual void prepare(const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
-  /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row.
+  /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row. A piece whose
+  /// share_first is 0 begins another score.
   virtual void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) = 0;
-  /// Of all rows so far. Waits.
-  virtual score_sums total(cudaStream_t stream) const = 0;
+  /// The scores in the order in which they were begun, the last cuda::most_shards at most. Waits.
+  virtual std::vector<score_sums> totals(cudaStream_t stream) const = 0;
 };
 
 /// What a kernel is chosen by.

@@ -21,23 +21,32 @@ __global__ void add_tiles(const double* tiles, std::size_t count, std::size_t be
 }  // namespace
 
 score_lanes::score_lanes(std::size_t most_rows, cudaStream_t stream)
-    : tiles_(2 * std::max<std::size_t>(1, score_tiles(most_rows))), lanes_(2 * lanes) {
+    : tiles_(2 * std::max<std::size_t>(1, score_tiles(most_rows))), lanes_(cuda::most_shards * 2 * lanes) {
   lanes_.fill_with_zeros(stream);
 }
 
 void score_lanes::add(std::size_t share_first, std::size_t count, cudaStream_t stream) {
-  add_tiles<<<1, lanes, 0, stream>>>(tiles_.data(), score_tiles(count), share_first / score_tile_rows, lanes_.data());
+  if (share_first == 0) ++begun_;
+  double* const sums = lanes_.data() + (begun_ - 1) % cuda::most_shards * 2 * lanes;
+  if (share_first == 0) {
+    cuda::check(cudaMemsetAsync(sums, 0, 2 * lanes * sizeof(double), stream), "clear device memory");
+  }
+  add_tiles<<<1, lanes, 0, stream>>>(tiles_.data(), score_tiles(count), share_first / score_tile_rows, sums);
   cuda::check_launch("add_tiles");
 }
 
-score_sums score_lanes::total(cudaStream_t stream) const {
-  score_sums sum;
-  const std::vector<double> values = lanes_.download(2 * lanes, stream);
-  for (unsigned lane = 0; lane < lanes; ++lane) {
-    sum.log_likelihood += values[2 * lane];
-    sum.weight += values[2 * lane + 1];
+std::vector<score_sums> score_lanes::totals(cudaStream_t stream) const {
+  const std::vector<double> values = lanes_.download(lanes_.size(), stream);
+  std::vector<score_sums> sums;
+  for (std::size_t i = begun_ - std::min(begun_, cuda::most_shards); i < begun_; ++i) {
+    const double* const of = values.data() + i % cuda::most_shards * 2 * lanes;
+    score_sums& sum = sums.emplace_back();
+    for (unsigned lane = 0; lane < lanes; ++lane) {
+      sum.log_likelihood += of[2 * lane];
+      sum.weight += of[2 * lane + 1];
+    }
   }
-  return sum;
+  return sums;
 }
 
 }  // namespace shoal::gmm

@@ -78,12 +78,14 @@ class problem {
   shoal::scaled_rows<Scalar> scaled_;
 };
 
-/// That problem's rows on GPUs; `memory` as for device_rows.
+/// That problem's rows on GPUs, a shard on each; `memory` as for device_rows.
 template <class Scalar>
 class on_devices {
  public:
   explicit on_devices(const problem<Scalar>& of, std::size_t memory = 0, std::size_t devices = 1)
-      : of_(of), group_(cuda_devices::first(devices)), rows_(group_, of.context(), of.data(), memory) {}
+      : of_(of),
+        group_(cuda_devices::first(devices)),
+        rows_(group_, of.context(), of.data(), memory, {.exactly = devices}) {}
 
   shoal::cuda::device_group& group() { return group_; }
   shoal::cuda::device_rows<Scalar>& rows() { return rows_; }

@@ -147,7 +147,7 @@ class predictor final : public device_predictor<float> {
     add_columns<most_prediction_columns>(piece, out, stream);
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
   template <int Columns>

@@ -35,41 +35,43 @@ given_moments<Scalar>::given_moments(const cuda::device_rows<Scalar>& rows, cons
     const cuda::gpu& one = rows.group()[g];
     const cuda::device_scope scope(one.device);
     shares_[g].centres.upload(centres, one.compute);
-    shares_[g].lanes.grow(shape_.lanes * shape_.lane_size());
-    shares_[g].lanes.fill_with_zeros(one.compute);
     one.compute.synchronize();  // the caller's centres have been read
+  }
+  for (std::size_t s = 0; s < rows.shards().count(); ++s) {
+    const cuda::gpu& owner = rows.group()[rows.gpu_of(s)];
+    const cuda::device_scope scope(owner.device);
+    lanes_.emplace_back(shape_.lanes * shape_.lane_size());
+    lanes_[s].fill_with_zeros(owner.compute);
   }
 }
 
 template <class Scalar>
-std::size_t given_moments<Scalar>::gpu_of(const cuda::device_piece<Scalar>& piece) const {
-  std::size_t g = 0;
-  while (piece.first >= rows_->share_first(g) + rows_->share_rows(g)) ++g;
-  return g;
-}
-
-template <class Scalar>
 void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels) {
-  const std::size_t g = gpu_of(piece);
-  add_labelled(piece, labels, shares_[g].centres.data(), shape_, shares_[g].lanes.data(), rows_->group()[g].compute);
+  rows_->for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
+    const std::size_t g = rows_->gpu_of(s);
+    add_labelled(part, labels + (part.first - piece.first), shares_[g].centres.data(), shape_, lanes_[s].data(),
+                 rows_->group()[g].compute);
+  });
 }
 
 template <class Scalar>
 void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const random_responsibilities& draw) {
-  const std::size_t g = gpu_of(piece);
-  share& mine = shares_[g];
-  mine.uniform_sums.grow(std::min(rows_->most_piece_rows(), rows_->share_rows(g)));
-  add_random(piece, draw, mine.centres.data(), shape_, mine.uniform_sums.data(), mine.lanes.data(),
-             rows_->group()[g].compute);
+  rows_->for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
+    const std::size_t g = rows_->gpu_of(s);
+    share& mine = shares_[g];
+    mine.uniform_sums.grow(std::min(rows_->most_piece_rows(), rows_->share_rows(g)));
+    add_random(part, draw, mine.centres.data(), shape_, mine.uniform_sums.data(), lanes_[s].data(),
+               rows_->group()[g].compute);
+  });
 }
 
 template <class Scalar>
 statistics given_moments<Scalar>::total() const {
   statistics all(layout_);
-  for (std::size_t g = 0; g < shares_.size(); ++g) {
-    const cuda::gpu& one = rows_->group()[g];
-    const cuda::device_scope scope(one.device);
-    const std::vector<double> lanes = shares_[g].lanes.download(shape_.lanes * shape_.lane_size(), one.compute);
+  for (std::size_t s = 0; s < lanes_.size(); ++s) {
+    const cuda::gpu& owner = rows_->group()[rows_->gpu_of(s)];
+    const cuda::device_scope scope(owner.device);
+    const std::vector<double> lanes = lanes_[s].download(shape_.lanes * shape_.lane_size(), owner.compute);
     for (std::size_t lane = 0; lane < shape_.lanes; ++lane) {
       for (std::size_t k = 0; k < shape_.components; ++k) {
         add_component(lanes.data() + lane * shape_.lane_size() + k * shape_.component_size(), shape_, k, all);

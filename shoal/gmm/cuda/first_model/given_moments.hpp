@@ -12,8 +12,8 @@
 
 namespace shoal::gmm {
 
-/// Sums over the pieces of rows that it is given, each GPU's in order. Sums are float64, in an order that no cut of the
-/// rows changes.
+/// Sums over the pieces of rows that it is given, each GPU's in order. Sums are float64, in an order that neither the
+/// cut of the rows into pieces nor the number of GPUs changes.
 template <class Scalar>
 class given_moments {
  public:
@@ -32,15 +32,15 @@ class given_moments {
 
  private:
   struct share {
-    cuda::device_buffer<double> centres, lanes;
+    cuda::device_buffer<double> centres;
     cuda::device_buffer<Scalar> uniform_sums;
   };
-  std::size_t gpu_of(const cuda::device_piece<Scalar>& piece) const;
 
   const cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
   given_shape shape_;
-  std::vector<share> shares_;
+  std::vector<share> shares_;                       // of each GPU
+  std::vector<cuda::device_buffer<double>> lanes_;  // of each shard
 };
 extern template class given_moments<float>;
 extern template class given_moments<double>;

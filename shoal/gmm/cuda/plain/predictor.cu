@@ -82,7 +82,7 @@ class predictor final : public device_predictor<Scalar> {
     score_.add(piece.share_first, piece.count, stream);
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
   device_layout layout_;

@@ -81,6 +81,7 @@ void sample_on_devices(const model& model, std::uint64_t seed, std::size_t first
   const random::categorical component(model.weights);
   const sample_factors factors(model);
   if (rows.rows() == 0) return;
+  cuda::check_named_once(device.cuda);
   cuda::device_group group(device.cuda);
   const std::size_t wanted = std::max<std::size_t>(1, piece_bytes / (model.columns * sizeof(double)));
   const std::size_t piece = std::min(wanted, rows.rows());

@@ -39,7 +39,7 @@ class predictor final : public device_predictor<float> {
                    [&](chunk& rows, std::size_t first) { add_chunk(rows, first, out, stream); });
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
   void add_chunk(chunk& rows, std::size_t first, const prediction<float>& out, cudaStream_t stream) {
