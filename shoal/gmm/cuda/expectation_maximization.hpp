@@ -15,10 +15,10 @@
 
 namespace shoal::gmm {
 
-/// Expectation-maximisation on the GPUs of the rows, by the rules of expectation_maximization. Each GPU sums its shards,
-/// the first adds all shards up, maximises, and gives the others the new parameters. When all rows are resident,
-/// advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request to stop
-/// is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance.
+/// Expectation-maximisation on the GPUs of the rows, by the rules of expectation_maximization. Each GPU sums its
+/// shards, the first adds all shards up, maximises, and gives the others the new parameters. When all rows are
+/// resident, advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request
+/// to stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance.
 ///
 /// The rows for empty components come from the host's rows by folds on the context's workers, and so do first models
 /// when there is no `first_model`.
