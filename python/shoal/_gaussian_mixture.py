@@ -95,7 +95,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
         Rows of a chunk, whose statistics every algorithm but 'batch' keeps or sums; None chooses by the shape of
-        the data. On GPUs a multiple of 4096, unless each GPU's rows are one chunk.
+        the data. On GPUs a multiple of 4096, unless each shard of the rows (data below 512 MiB
+        are one shard) is one chunk.
     superchunks : int or None, default=None
         Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;
         on GPUs 2 to 32 by the size of the data, and 16 for 'stepwise'.
@@ -156,6 +157,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     >>> sorted(mixture.means_[:, 0].round(6).tolist())
     [1.0, 10.0]
     """
+
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("lower_bounds_", "mean log-likelihood")
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -361,7 +365,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         iterations = int(self.max_iter if max_iter is None else max_iter)
         report = None
         if not quiet:
-            report = reporter(self.callback, self.verbose, self.verbose_interval, "mean log-likelihood")
+            report = reporter(self.callback, self.verbose, self.verbose_interval, self._objective[1])
         return _shoal.gmm_fit(
             data.rows,
             components=self.n_components,

@@ -45,7 +45,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     phase : str
-        ``"gmm"``, ``"kmeans"`` or ``"som"``.
+        The family that is fitted, by its noun on the command line.
     step : int
         Iterations done; restart r begins at r * max_iter.
     steps : int

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/check_statistics.hpp>
+#include <shoal/execution/rank_rows.hpp>
 
 namespace shoal {
 namespace {
@@ -76,9 +77,12 @@ template <class Scalar>
 data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
                         bool fingerprint) {
   check_shapes(rows, weights);
-  return summarise(fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0}, check_monoid{rows.columns()},
-                                check_body<Scalar>{fingerprint}),
-                   rows, weights);
+  const check_statistics all = fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0},
+                                            check_monoid{rows.columns()}, check_body<Scalar>{fingerprint});
+  const fetched_rows<Scalar> bad_row(context, rows);
+  if (weights == nullptr) return summarise<Scalar>(all, bad_row, nullptr);
+  const fetched_rows<Scalar> bad_weight(context, *weights);
+  return summarise<Scalar>(all, bad_row, &bad_weight);
 }
 
 template void check_shapes(const row_source<float>&, const row_source<float>*);

@@ -47,6 +47,7 @@ struct score {
 
 struct score_monoid {
   using value_type = score;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
   score identity() const { return {}; }
   void reset(score& value) const { value = {}; }
   void combine_into(score& into, const score& from) const {

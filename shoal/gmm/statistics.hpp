@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <vector>
 
+#include <shoal/algebra/group.hpp>
 #include <shoal/gmm/covariance_type.hpp>
 
 namespace shoal::gmm {
@@ -89,6 +91,8 @@ class statistics {
 class statistics_group {
  public:
   using value_type = statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums_with_inverse;
+  static auto parts(auto& value) { return std::tuple(value.values()); }
 
   explicit statistics_group(const statistics_layout& layout) : layout_(layout) {}
 

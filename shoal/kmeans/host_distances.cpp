@@ -8,16 +8,6 @@
 namespace shoal::kmeans {
 namespace {
 
-struct nothing {};
-
-struct nothing_monoid {
-  using value_type = nothing;
-  nothing identity() const { return {}; }
-  void reset(nothing&) const {}
-  void combine_into(nothing&, const nothing&) const {}
-  std::size_t bytes() const { return sizeof(nothing); }
-};
-
 template <class Scalar>
 struct distances_body {
   using scratch = std::vector<double>;

@@ -19,6 +19,7 @@ constexpr std::uint64_t sampled_rows_stream = random::mix(0x736f6d, 2);
 // Σ w(x − m)(x − m)ᵀ, the lower triangle.
 struct scatter_monoid {
   using value_type = std::vector<double>;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
   std::size_t columns = 0;
 
   value_type identity() const { return value_type(columns * columns); }

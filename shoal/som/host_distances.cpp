@@ -11,16 +11,6 @@
 namespace shoal::som {
 namespace {
 
-struct nothing {};
-
-struct nothing_monoid {
-  using value_type = nothing;
-  nothing identity() const { return {}; }
-  void reset(nothing&) const {}
-  void combine_into(nothing&, const nothing&) const {}
-  std::size_t bytes() const { return sizeof(nothing); }
-};
-
 // Calls add(j, rank, w) for every column and unit; units lie side by side, so that one row meets many of them at once.
 template <class Add>
 void for_each_weight(const std::vector<double>& by_column, std::size_t columns, std::vector<double>& ranks,

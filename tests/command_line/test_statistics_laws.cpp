@@ -37,7 +37,7 @@ auto structure_of(std::size_t columns) {
     }
     return true;
   };
-  return statistics_laws::structure<statistics_laws::moments>(shoal::app::columns_monoid{columns}, all_same, close);
+  return statistics_laws::structure(shoal::app::columns_monoid{columns}, all_same, close);
 }
 
 columns_value sample(std::size_t rows, double offset, double weight) {

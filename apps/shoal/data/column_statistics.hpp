@@ -6,6 +6,7 @@
 #include <stop_token>
 #include <vector>
 
+#include <shoal/algebra/group.hpp>
 #include <shoal/io/row_source.hpp>
 
 #include "common/options.hpp"
@@ -31,6 +32,7 @@ struct column_statistics {
 /// The commutative monoid of the statistics of some columns, up to rounding: what they are folded with.
 struct columns_monoid {
   using value_type = std::vector<column_statistics>;
+  static constexpr algebra::operation_laws laws = algebra::rounded_moments;
   std::size_t columns = 0;
 
   value_type identity() const { return value_type(columns); }

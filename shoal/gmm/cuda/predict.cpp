@@ -52,7 +52,7 @@ class share_predictor {
       copy_out(log_density_, out_.log_density, part.first, count, stream_);
     }
   }
-  score_sums total() const { return predictor_->total(stream_); }
+  std::vector<score_sums> totals() const { return predictor_->totals(stream_); }
 
  private:
   static std::size_t step_rows(const statistics_layout& layout, std::size_t most_rows) {
@@ -86,14 +86,17 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, co
     shares.emplace_back(layout, std::min(rows.most_piece_rows(), rows.share_rows(g)), group[g], out);
     shares[g].prepare(parts.parameters(g));
   }
-  rows.for_each_piece(
-      [&](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares[g].add(piece, rows.columns()); });
+  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    rows.for_each_shard_of(
+        piece, [&](std::size_t, const cuda::device_piece<Scalar>& part) { shares[g].add(part, rows.columns()); });
+  });
   double log_likelihood = 0, weight = 0;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const score_sums sum = shares[g].total();
-    log_likelihood += sum.log_likelihood;
-    weight += sum.weight;
+    for (const score_sums& sum : shares[g].totals()) {
+      log_likelihood += sum.log_likelihood;
+      weight += sum.weight;
+    }
   }
   return log_likelihood / weight;
 }

@@ -12,9 +12,9 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 #include <shoal/som/cuda/round_to_tf32.cuh>
-#include <shoal/som/cuda/warpgroup_products.cuh>
 
 namespace shoal::som {
 namespace {

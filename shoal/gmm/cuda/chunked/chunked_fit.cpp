@@ -5,7 +5,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/chunked/chunk_plan.hpp>
-#include <shoal/gmm/cuda/step/worst_rows.hpp>
+#include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
@@ -29,7 +29,7 @@ statistics_layout layout_of(const device_fit_rows<Scalar>& fit) {
 
 template <class Scalar>
 chunk_plan plan_of(const device_fit_rows<Scalar>& fit) {
-  return make_device_chunk_plan(fit.rows.share_rows(0), fit.rows.group().size(), layout_of(fit), fit.options);
+  return make_device_chunk_plan(fit.rows.most_shard_rows(), fit.rows.shards().count(), layout_of(fit), fit.options);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ const model& device_chunked_fit<Scalar>::current() const {
 }
 
 template <class Scalar>
-std::vector<cuda::share_range> device_chunked_fit<Scalar>::ranges(std::size_t superchunk, std::size_t turn) {
+std::vector<cuda::shard_range> device_chunked_fit<Scalar>::ranges(std::size_t superchunk, std::size_t turn) {
   if (ordered_turn_ != turn) {
     order_ = chunk_order(plan_, fit_.options.seed, restart_, turn);
     ordered_turn_ = turn;

@@ -9,7 +9,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/fit_rows.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/model_file.hpp>
@@ -18,20 +18,8 @@
 
 namespace shoal::gmm {
 
-/// What such a fit borrows; `data` are the rows of `rows` as the host reads them, and an empty `first_model` stands for
-/// the host's.
-template <class Scalar>
-struct device_fit_rows {
-  cuda::device_rows<Scalar>& rows;
-  fold_context context;
-  const weighted_rows<Scalar>& data;
-  const data_summary& summary;
-  const gmm::options& options;
-  first_model_function first_model;
-};
-
-/// The rows of a superchunk are those of its chunks in every GPU's share. GPUs sum their part of it under the same
-/// model; the first adds the parts up, maximises, and gives the others the new parameters.
+/// The rows of a superchunk are those of its chunks in every shard. Shards are summed by themselves under the same
+/// model; the first GPU adds them up, maximises, and gives the others the new parameters.
 ///
 /// A component that has lost all rows ends the pass where it is noticed: it is reseeded at once, as after a pass of
 /// batch. On the host the pass goes on without it.
@@ -40,7 +28,7 @@ class device_chunked_fit : public mixture_stepper {
  public:
   /// Cut by make_device_chunk_plan().
   explicit device_chunked_fit(const device_fit_rows<Scalar>& fit);
-  /// Cut by `plan`; sums are chosen for `sum_rows` rows of each GPU.
+  /// Cut by `plan`; sums are chosen for `sum_rows` rows of each shard.
   device_chunked_fit(const device_fit_rows<Scalar>& fit, const chunk_plan& plan, std::size_t sum_rows);
 
   void seed(std::size_t restart) override;
@@ -59,7 +47,7 @@ class device_chunked_fit : public mixture_stepper {
   virtual const double* total() const = 0;
 
   /// The chunks of superchunk `superchunk` of an order that is drawn anew for each `turn`.
-  std::vector<cuda::share_range> ranges(std::size_t superchunk, std::size_t turn);
+  std::vector<cuda::shard_range> ranges(std::size_t superchunk, std::size_t turn);
   /// Takes in how the steps since begin_steps() ended: what the GPU leaves to the host is done. Waits.
   struct steps_done {
     std::vector<double> objectives;
