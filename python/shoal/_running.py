@@ -109,7 +109,7 @@ def reporter(callback: Callable[[Progress], Any] | None, verbose: int, every: in
 
 
 class progress_bar:
-    """A callback that shows a tqdm bar: ``GaussianMixture(callback=shoal.progress_bar())``.
+    """A callback that shows a tqdm bar: ``KMeans(callback=shoal.progress_bar())``.
 
     Parameters
     ----------
