@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/backend_fit.hpp>
+#include <shoal/gmm/result.hpp>
 
 #include "../kmeans/kmeans_reference.hpp"
 #include "../ranks.hpp"
