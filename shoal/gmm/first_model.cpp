@@ -9,6 +9,7 @@
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
