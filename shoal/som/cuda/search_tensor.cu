@@ -131,24 +131,24 @@ struct row_operands {
   }
 
   // Operands are TF32 numbers in that mode alone; float32 rows are sums of bf16 terms.
-  static constexpr precision products = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
+  static constexpr precision numbers = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
 
   // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
     if constexpr (seconds > 0) {
-      multiply<products, false>(scores, second[0], units);
-      multiply<products, true>(scores, first[0], units + firsts * (256 >> 4));
+      multiply<numbers, false>(scores, second[0], units);
+      multiply<numbers, true>(scores, first[0], units + firsts * (256 >> 4));
 #pragma unroll
       for (int c = 1; c < Chunks; ++c) {
-        multiply<products, true>(scores, second[c], units + c * (256 >> 4));
-        multiply<products, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
+        multiply<numbers, true>(scores, second[c], units + c * (256 >> 4));
+        multiply<numbers, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
       }
-      multiply<products, true>(scores, first[0], units);
+      multiply<numbers, true>(scores, first[0], units);
     } else {
-      multiply<products, false>(scores, first[0], units);
+      multiply<numbers, false>(scores, first[0], units);
     }
 #pragma unroll
-    for (int c = 1; c < firsts; ++c) multiply<products, true>(scores, first[c], units + c * (256 >> 4));
+    for (int c = 1; c < firsts; ++c) multiply<numbers, true>(scores, first[c], units + c * (256 >> 4));
   }
 };
 
