@@ -18,11 +18,11 @@ namespace shoal::gmm {
 
 /// The accumulators of all GPUs of `rows`, which it borrows, and the sums that they leave on the first one.
 template <class Scalar>
-class device_expectation {
+class expectation_step {
  public:
   /// Kernels are chosen for sums of `share_rows` rows of each GPU. Throws out_of_memory.
-  device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                     std::size_t share_rows = std::numeric_limits<std::size_t>::max());
+  expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                   std::size_t share_rows = std::numeric_limits<std::size_t>::max());
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
@@ -38,11 +38,11 @@ class device_expectation {
  private:
   cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
-  std::vector<std::unique_ptr<device_accumulator<Scalar>>> accumulators_;  // of each GPU
-  std::vector<cuda::device_buffer<double>> statistics_;                    // of each GPU's share; the first: of all
+  std::vector<std::unique_ptr<accumulator<Scalar>>> accumulators_;  // of each GPU
+  std::vector<cuda::device_buffer<double>> statistics_;             // of each GPU's share; the first: of all
 };
-extern template class device_expectation<float>;
-extern template class device_expectation<double>;
+extern template class expectation_step<float>;
+extern template class expectation_step<double>;
 
 /// backend::expectation of backend.hpp.
 template <class Scalar>

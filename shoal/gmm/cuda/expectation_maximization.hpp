@@ -57,7 +57,7 @@ class device_expectation_maximization final : public mixture_stepper {
   device_fit_rows<Scalar> fit_;
   statistics_layout layout_;
   device_parts<Scalar> parts_;
-  device_expectation<Scalar> expectation_;
+  expectation_step<Scalar> expectation_;
   between_steps* between_ = nullptr;
   bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
   bool in_graphs_;   // and are in graphs

@@ -27,9 +27,9 @@ constexpr std::size_t free_multiprocessors = 2;
 // What a worker on one GPU works in.
 template <class Scalar>
 struct gpu_worker {
-  std::unique_ptr<device_accumulator<Scalar>> accumulator;
-  device_mixture<Scalar> mixture;           // that its next superchunk meets
-  device_mixture<Scalar> mixture_on_first;  // the same on the first GPU; unused there
+  std::unique_ptr<gmm::accumulator<Scalar>> accumulator;
+  prepared_mixture<Scalar> mixture;           // that its next superchunk meets
+  prepared_mixture<Scalar> mixture_on_first;  // the same on the first GPU; unused there
   cuda::device_buffer<double> fresh;
   cuda::device_buffer<double> fresh_on_first;  // unused there
   cuda::stream side;
@@ -37,9 +37,9 @@ struct gpu_worker {
 };
 
 template <class Scalar>
-class device_asynchronous final : public device_chunked_fit<Scalar> {
+class asynchronous final : public device_chunked_fit<Scalar> {
  public:
-  device_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers)
+  asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers)
       : device_chunked_fit<Scalar>(fit),
         gpus_(fit.rows.group().size()),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks() * gpus_),
@@ -57,15 +57,14 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
         const cuda::device_scope scope(group[g].device);
         gpu_worker<Scalar>& made = workers_[g].emplace_back();
         const std::size_t most = this->plan_.superchunk * this->plan_.chunk_rows;
-        made.accumulator =
-            make_device_accumulator<Scalar>({this->layout_, std::min(most, fit.rows.share_rows(g)),
-                                             std::max<std::size_t>(1, group[g].multiprocessors - free),
-                                             group[g].shared_bytes, fit.rows.weighted(), group.precision()});
-        made.mixture = device_mixture<Scalar>(this->layout_);
+        made.accumulator = make_accumulator<Scalar>({this->layout_, std::min(most, fit.rows.share_rows(g)),
+                                                     std::max<std::size_t>(1, group[g].multiprocessors - free),
+                                                     group[g].shared_bytes, fit.rows.weighted(), group.precision()});
+        made.mixture = prepared_mixture<Scalar>(this->layout_);
         made.fresh.grow(this->layout_.size());
         if (g == 0) continue;
         const cuda::device_scope first(group[0].device);
-        made.mixture_on_first = device_mixture<Scalar>(this->layout_);
+        made.mixture_on_first = prepared_mixture<Scalar>(this->layout_);
         made.fresh_on_first.grow(this->layout_.size());
       }
     }
@@ -292,8 +291,8 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
   // Gives a worker the first GPU's model, in the order of a stream of that GPU.
   void give_model(std::size_t g, gpu_worker<Scalar>& worker, cudaStream_t stream) {
     cuda::device_group& group = this->fit_.rows.group();
-    device_mixture<Scalar>& newest = this->parts_.mixture(0);
-    device_mixture<Scalar>& here = g == 0 ? worker.mixture : worker.mixture_on_first;
+    prepared_mixture<Scalar>& newest = this->parts_.mixture(0);
+    prepared_mixture<Scalar>& here = g == 0 ? worker.mixture : worker.mixture_on_first;
     const cuda::device_scope scope(group[0].device);
     cuda::check(cudaMemcpyAsync(here.data(), newest.data(), newest.bytes(), cudaMemcpyDeviceToDevice, stream),
                 "copy on the device");
@@ -345,10 +344,10 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers) {
-  return std::make_unique<device_asynchronous<Scalar>>(fit, workers);
+std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers) {
+  return std::make_unique<asynchronous<Scalar>>(fit, workers);
 }
-template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<float>&, std::size_t);
-template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<double>&, std::size_t);
+template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<float>&, std::size_t);
+template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<double>&, std::size_t);
 
 }  // namespace shoal::gmm

@@ -70,7 +70,7 @@ class device_chunked_fit : public mixture_stepper {
   statistics_layout layout_;
   chunk_plan plan_;
   device_parts<Scalar> parts_;
-  device_expectation<Scalar> expectation_;
+  expectation_step<Scalar> expectation_;
 
  private:
   void begin(model first, std::size_t reseeded);

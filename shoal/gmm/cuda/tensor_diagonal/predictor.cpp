@@ -13,9 +13,9 @@
 namespace shoal::gmm::tensor_diagonal {
 namespace {
 
-class predictor final : public device_predictor<float> {
+class diagonal_predictor final : public predictor<float> {
  public:
-  predictor(const predictor_shape& shape, cudaStream_t stream)
+  diagonal_predictor(const predictor_shape& shape, cudaStream_t stream)
       : sizes_(sizes_of(shape.layout, 3, shape.most_rows)),
         has_products_(has_products()),
         expectation_(sizes_),
@@ -28,7 +28,7 @@ class predictor final : public device_predictor<float> {
     expectation_.clear(stream);
   }
 
-  void prepare(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void prepare(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     mixture_ = with(sizes_, parameters);
     mixture_.parameters.stopped = nullptr;  // a fit that has stopped asks for the rows that fit worst
     pack_mixture(mixture_, stream);
@@ -75,7 +75,7 @@ bool suits(const predictor_shape& shape) {
          (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
   if (!suits(shape)) {
     throw bad_argument(
         fmt::format("these kernels for predictions take diagonal and spherical covariances of at most {} columns on a "
@@ -83,7 +83,7 @@ std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& s
                     "memory for a block; this mixture has {} columns, and a block may have {} bytes",
                     most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<predictor>(shape, stream);
+  return std::make_unique<diagonal_predictor>(shape, stream);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

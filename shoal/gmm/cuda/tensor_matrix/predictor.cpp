@@ -13,9 +13,9 @@
 namespace shoal::gmm::tensor_matrix {
 namespace {
 
-class predictor final : public device_predictor<float> {
+class matrix_predictor final : public predictor<float> {
  public:
-  predictor(const predictor_shape& shape, cudaStream_t stream)
+  matrix_predictor(const predictor_shape& shape, cudaStream_t stream)
       : sizes_(sizes_of(shape.layout, 3, shape.most_rows)),
         expectation_(sizes_),
         log_densities_(sizes_.chunk_rows),
@@ -25,7 +25,7 @@ class predictor final : public device_predictor<float> {
     expectation_.clear(stream);
   }
 
-  void prepare(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void prepare(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     mixture_ = with(sizes_, parameters);
     mixture_.parameters.stopped = nullptr;  // a fit that has stopped asks for the rows that fit worst
     pack_mixture(mixture_, stream);
@@ -63,7 +63,7 @@ bool suits(const predictor_shape& shape) {
          shape.shared_bytes >= expectation_bytes(compiled_groups(shape.layout.columns()));
 }
 
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
   if (!suits(shape)) {
     throw bad_argument(
         fmt::format("these kernels for predictions take full and tied covariances of at most {} columns on a GPU with "
@@ -71,7 +71,7 @@ std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& s
                     "memory for a block; this mixture has {} columns, and a block may have {} bytes",
                     most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<predictor>(shape, stream);
+  return std::make_unique<matrix_predictor>(shape, stream);
 }
 
 }  // namespace shoal::gmm::tensor_matrix
