@@ -12,9 +12,9 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/round_to_tf32.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/som/cuda/kernels.hpp>
-#include <shoal/som/cuda/round_to_tf32.cuh>
 
 namespace shoal::som {
 namespace {
@@ -53,7 +53,7 @@ __device__ unsigned pack(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;
 }
-__device__ unsigned as_operand(float value) { return __float_as_uint(round_to_tf32(value)); }
+__device__ unsigned as_operand(float value) { return __float_as_uint(cuda::round_to_tf32(value)); }
 __device__ float low_of(unsigned both) { return __uint_as_float(both << 16); }
 __device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff0000u); }
 
@@ -61,6 +61,8 @@ __device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff00
 template <int Chunks, bool Apart, precision Precision>
 struct row_operands {
   static constexpr operand_shape shape{Chunks, Apart};
+  // Float32 is made of bf16 numbers.
+  static constexpr precision numbers = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
   static constexpr int firsts = first_products(shape, Precision), seconds = second_products(shape, Precision);
   unsigned first[firsts][4];
   unsigned second[seconds > 0 ? seconds : 1][4];

@@ -38,7 +38,7 @@ struct shard_worker {
 // An accumulator of a GPU, and the merge that must be done before it is used again.
 template <class Scalar>
 struct shared_accumulator {
-  std::unique_ptr<accumulator<Scalar>> sums;
+  std::unique_ptr<gmm::accumulator<Scalar>> sums;
   const cuda::event* merged = nullptr;
 };
 

@@ -82,7 +82,7 @@ class block_models final : public device_chunked_fit<Scalar> {
   // What a GPU needs to visit its shards, one after another.
   struct visitor {
     block_models_tile tile;
-    std::unique_ptr<predictor<Scalar>> predictor;
+    std::unique_ptr<gmm::predictor<Scalar>> predictor;
     cuda::device_buffer<Scalar> memberships;  // [rows of the share][K]
     cuda::device_buffer<double> total;        // of all rows, about the centres of the present model
     cuda::device_buffer<double> changes;      // [shards] what a pass adds to it

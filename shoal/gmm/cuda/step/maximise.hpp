@@ -56,7 +56,7 @@ struct step_state {
 /// What the kernels of a step work on. Memory of one GPU.
 template <class Scalar>
 struct step_arguments {
-  device_layout layout;
+  kernel_layout layout;
   const double* statistics = nullptr;  ///< of all rows, about prepared.in_double.centres
   model_arrays model;
   prepared_arrays<Scalar> prepared;
@@ -70,7 +70,7 @@ struct step_arguments {
 };
 
 /// Doubles of `work` that a shape needs.
-std::size_t work_size(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes);
+std::size_t work_size(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes);
 
 /// One step's end, by the rules of maximise() in maximise.hpp and prepare() in parameters.hpp: replaces the model and
 /// its parameters, writes the step's objective, and sets *prepared.stopped when no further step can or need be done.
