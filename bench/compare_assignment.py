@@ -1,4 +1,4 @@
-"""Linear assignment beside SciPy on the same costs, one core: python bench/compare_assignment.py BENCH_FOLDER.
+"""Linear assignment compared with SciPy's on the same costs, one core: python bench/compare_assignment.py BENCH_FOLDER.
 
 BENCH_FOLDER holds the program linear_assignment (-DSHOAL_BENCH=ON). Costs are exponential or whole numbers of 1…100; the least
 of a few repeats is shown in milliseconds, and the two costs must be the same.

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs shoal on a GPU beside its peers there, one after the other on the same data from the same start.
+"""Compares shoal on a GPU with its peers there, one after the other on the same data from the same start.
 
 Peers that are not installed are left out, and named: PyTorch (the matrix-product formulation, written here), gmmx (JAX),
 flash-kmeans (Triton). Milliseconds an iteration are the difference of a longer and a shorter fit over the difference of their

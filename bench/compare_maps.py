@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One epoch of a self-organizing map beside MiniSom's batch mode and Somoclu's CPU kernel, on the same rows in one run.
+"""One epoch of a self-organizing map against MiniSom's batch mode and Somoclu's CPU kernel, on the same rows in one run.
 
     script/build
     python3 -m venv build/maps && build/maps/bin/pip install minisom setuptools

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Whole calls of the Python package beside scikit-learn's, on the same data from the same start, one after the other.
+"""Whole calls of the Python package against scikit-learn's, on the same data from the same start, one after the other.
 
     build/python/bin/python bench/compare_python.py [--quick]
 

@@ -44,7 +44,7 @@ SPEED = [
 # where products are large (OpenBLAS 0.3), and would take a processor from whoever is measured next.
 REST = 0.5
 # Fits with two threads and with one, turn about, after each of scikit-learn's: neighbours of a virtual machine slow it for
-# seconds at a time, so that only fits beside each other tell what a second thread gains.
+# seconds at a time, so that only fits run one after the other tell what a second thread gains.
 PAIRS = 5
 COVARIANCES = ("full", "tied", "diag", "spherical")
 

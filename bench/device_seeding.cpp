@@ -1,4 +1,4 @@
-// What a first model costs on a GPU, beside an iteration: whole calls with and without it, the difference shown.
+// What a first model costs on a GPU, compared with an iteration: whole calls with and without it, the difference shown.
 // device_seeding [ROWS COLUMNS COMPONENTS [REPEATS]]
 #include <algorithm>
 #include <chrono>
@@ -9,7 +9,8 @@
 
 #include <shoal/estimation/cuda/device_data.hpp>
 #include <shoal/execution/executor.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/sample.hpp>
 
 namespace {
 
@@ -105,7 +106,7 @@ int main(int count, char** words) {
     options.init = init;
     std::vector<double> times;
     for (std::size_t r = 0; r < repeats; ++r) times.push_back(shoal::gmm::fit(source, options).seconds);
-    const double beside = median(times) - median(without);
-    std::printf("%-26s %8.3f ms, %5.2f iterations more than from a model\n", name, 1e3 * beside, beside / iteration);
+    const double extra = median(times) - median(without);
+    std::printf("%-26s %8.3f ms, %5.2f iterations more than from a model\n", name, 1e3 * extra, extra / iteration);
   }
 }

@@ -1,4 +1,4 @@
-// How fast rows stream to GPUs, beside what a plain copy of page-locked memory reaches. Usage: device_streaming [GPUS].
+// How fast rows stream to GPUs, and what a plain copy of page-locked memory reaches. Usage: device_streaming [GPUS].
 #include <cuda_runtime_api.h>
 
 #include <algorithm>

@@ -12,7 +12,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/random/stream.hpp>
 
 namespace {

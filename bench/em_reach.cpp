@@ -21,7 +21,7 @@
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/generate.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/sample.hpp>
 
 namespace {

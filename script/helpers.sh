@@ -25,13 +25,21 @@ quietly() {
   fi
 }
 
+# Compiles through ccache where it is: builds in other folders of the repository, such as those for CUDA and Python, then take
+# the objects that they have in common with release. What these settings give does not hang on the user's own: nothing is
+# preprocessed twice (the compiler names the headers itself), and paths are as seen from the repository.
+use_compiler_cache() {
+  command -v ccache >/dev/null 2>&1 || return 0
+  export CMAKE_CXX_COMPILER_LAUNCHER="${CMAKE_CXX_COMPILER_LAUNCHER:-ccache}"
+  export CCACHE_DEPEND="${CCACHE_DEPEND:-1}"
+  export CCACHE_BASEDIR="${CCACHE_BASEDIR:-$PWD}"
+}
+
 # Configures and builds a preset: build_preset PRESET [TARGET…]. A second call with nothing to do says nothing.
 build_preset() {
   preset=$1
   shift
-  if [ -z "${CMAKE_CXX_COMPILER_LAUNCHER:-}" ] && command -v ccache >/dev/null 2>&1; then
-    export CMAKE_CXX_COMPILER_LAUNCHER=ccache
-  fi
+  use_compiler_cache
   quietly cmake --preset "$preset" || return
   if [ $# -gt 0 ]; then
     set -- --target "$@"

@@ -16,26 +16,13 @@
 
 namespace statistics_laws {
 
-using shoal::algebra::law;
-using shoal::algebra::operation_laws;
-
-/// What sums in float64 keep: addition commutes to the bit and associates up to rounding.
-inline constexpr operation_laws sums{
-    .associative = law::approximate, .commutative = law::exact, .identity = law::exact};
-inline constexpr operation_laws sums_with_inverse{
-    .associative = law::approximate, .commutative = law::exact, .identity = law::exact, .inverse = law::exact};
-/// Moments about a mean of their own: which side's mean is moved decides a rounding.
-inline constexpr operation_laws moments{
-    .associative = law::approximate, .commutative = law::approximate, .identity = law::exact};
-
-/// The monoid of a fold as a structure of the algebra.
-template <operation_laws Laws, class Monoid, class Same, class Close>
+/// The monoid of a fold, by the laws that it declares, with the equality and the bound that they are judged by.
+template <shoal::algebra::commutative_monoid Monoid, class Same, class Close>
 auto structure(const Monoid& monoid, Same same, Close close) {
-  using shoal::algebra::declare, shoal::algebra::with_closeness, shoal::algebra::with_equality;
-  return with_closeness(with_equality(declare<Laws>(monoid), std::move(same)), std::move(close));
+  return shoal::algebra::with_closeness(shoal::algebra::with_equality(monoid, std::move(same)), std::move(close));
 }
 
-/// What a fold needs beside the laws: reset is back to the identity.
+/// What a fold needs in addition to the laws: reset is back to the identity.
 template <class Structure, class Value>
 void expect_reset(const Structure& structure, const std::vector<Value>& samples) {
   for (std::size_t i = 0; i < samples.size(); ++i) {

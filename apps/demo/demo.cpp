@@ -10,7 +10,8 @@
 #include <shoal/core/error.hpp>
 
 #include "mixtures.hpp"
-#include "report/gmm_report.hpp"
+#include "report/gmm/report.hpp"
+#include "report/sections.hpp"
 #include "report/text.hpp"
 
 namespace shoal::demo {

@@ -5,7 +5,10 @@
 #include <chrono>
 
 #include <shoal/execution/executor.hpp>
+#include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/predict.hpp>
+#include <shoal/gmm/sample.hpp>
 
 namespace shoal::demo {
 namespace {

@@ -6,7 +6,8 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/options.hpp>
+#include <shoal/gmm/result.hpp>
 #include <shoal/io/io.hpp>
 #include <shoal/metrics/agreement.hpp>
 

@@ -1,4 +1,4 @@
-// Bars: the weights of components, alone or beside another set.
+// Bars: the weights of components, alone or next to another set.
 #include <algorithm>
 #include <cmath>
 

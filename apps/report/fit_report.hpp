@@ -1,4 +1,4 @@
-// What the report of a fit shows besides the fit itself, whatever the family.
+// What the report of a fit shows in addition to the fit, whatever the family.
 #pragma once
 
 #include <cstddef>

@@ -149,7 +149,7 @@ picture draw_scatter_matrix(const cloud& data, std::size_t columns, std::string 
   for (std::size_t i = 0; i < columns; ++i)
     for (std::size_t j = 0; j < columns; ++j) body += matrix_cell(data, rows, axes, i, j, contours, at, seen);
   body += "</g>";
-  // The first row holds a density, whose height is no value of the column, unless contours stand beside it.
+  // The first row holds a density, whose height is no value of the column, unless contours stand next to it.
   for (std::size_t i = 0; i < columns; ++i) body += matrix_labels(axes[i], at, i, bottom, i > 0 || contours);
   std::string note = cloud_note(rows.size(), data.rows.rows(), seen);
   if (columns < data.rows.columns())

@@ -251,6 +251,26 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
   return out;
 }
 
+picture choice_picture(const std::vector<choice>& choices, const std::string& group_word) {
+  line_chart chart;
+  chart.title = "Choice of K";
+  chart.x_label = fmt::format("K, number of {}s", group_word);
+  chart.y_label = "criterion (less is better)";
+  chart.whole_x = true;
+  chart.mark_name = "K = ";
+  line_series bic{"BIC", {}, {}, 0, false, true};
+  line_series aic{"AIC", {}, {}, 4, true, true};
+  for (const choice& tried : choices) {
+    bic.x.push_back(static_cast<double>(tried.groups));
+    aic.x.push_back(static_cast<double>(tried.groups));
+    bic.y.push_back(tried.bic);
+    aic.y.push_back(tried.aic);
+  }
+  chart.series = {std::move(aic), std::move(bic)};
+  chart.description = fmt::format("BIC and AIC for {} values of K, the least of each marked.", choices.size());
+  return draw(chart);
+}
+
 std::string title_name(const std::string& name) {
   const std::size_t slash = name.find_last_of('/');
   return slash == std::string::npos || slash + 1 == name.size() ? name : name.substr(slash + 1);

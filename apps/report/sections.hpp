@@ -41,6 +41,9 @@ void add_options(page& out, const fit_data& data);
 table choice_table(const std::vector<choice>& choices, std::string group_heading, std::string objective_heading,
                    std::size_t chosen);
 
+/// BIC and AIC against K, the least of each marked.
+picture choice_picture(const std::vector<choice>& choices, const std::string& group_word);
+
 /// The data's name without its folders.
 std::string title_name(const std::string& name);
 

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "interruption.hpp"
-#include "verbs.hpp"
+#include "common/interruption.hpp"
+#include "nouns.hpp"
 
 namespace {
 
@@ -40,36 +40,8 @@ int complain(const std::string& where, const std::string& message, int status) {
 void build(CLI::App& program, verb& selected) {
   program.set_version_flag("--version", "shoal " SHOAL_VERSION);
   program.get_formatter()->column_width(34);
-  program.footer("Example:\n  shoal gmm fit rows.csv --components 3 --output model.json --report report.html\n");
-  const auto add_noun = [&](const char* name, const char* description, const char* example) {
-    CLI::App* const noun = program.add_subcommand(name, description);
-    noun->footer(std::string("Example:\n  ") + example + "\n\n'shoal " + name + " VERB --help' tells more.");
-    return noun;
-  };
-  CLI::App& gmm = *add_noun("gmm", "Gaussian mixtures: fit, predict, score, sample, select, study",
-                            "shoal gmm fit rows.csv --components 3 --output model.json");
-  add_gmm_fit(gmm, selected);
-  add_gmm_predict(gmm, selected);
-  add_gmm_score(gmm, selected);
-  add_gmm_sample(gmm, selected);
-  add_gmm_select(gmm, selected);
-  add_gmm_study(gmm, selected);
-  CLI::App& kmeans = *add_noun("kmeans", "k-means: fit, predict, select",
-                               "shoal kmeans fit rows.csv --clusters 8 --output model.json");
-  add_kmeans_fit(kmeans, selected);
-  add_kmeans_predict(kmeans, selected);
-  add_kmeans_select(kmeans, selected);
-  CLI::App& som = *add_noun("som", "Self-organizing maps: fit, predict, score",
-                            "shoal som fit rows.csv --width 20 --height 15 --output map.json --report map.html");
-  add_som_fit(som, selected);
-  add_som_predict(som, selected);
-  add_som_score(som, selected);
-  CLI::App& data = *add_noun("data", "Data files: generate, info, convert",
-                             "shoal data generate --rows 1000000 --columns 8 --components 10 --output rows.npy");
-  add_data_generate(data, selected);
-  add_data_info(data, selected);
-  add_data_convert(data, selected);
-  add_devices(program, selected);
+  program.footer(fmt::format("Example:\n  {}\n", program_example));
+  declare_nouns(program, selected);
 }
 
 // The innermost command that was recognised, and its name as the user writes it.
@@ -131,10 +103,7 @@ int refuse_words(const CLI::App& program, const std::string& message) {
 }
 
 int run(int argc, char** argv) {
-  CLI::App program(
-      "Gaussian mixtures, k-means and self-organizing maps on data of any size, with the same result for any number of "
-      "threads.",
-      "shoal");
+  CLI::App program(program_description, "shoal");
   verb selected;
   build(program, selected);
   std::string name;

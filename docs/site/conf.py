@@ -104,8 +104,8 @@ def leave_out(app, what, name, member, skip, options):
 
 
 def unlink_what_is_not_here(app, relative_path, parent_docname, content):
-    """The documents of docs/ also link to folders of the repository, which have no page here."""
-    content[0] = re.sub(r"\[([^]]+)\]\(\.\./[^)]+\)", r"\1", content[0])
+    """The documents of docs/ also link to folders of the repository and to decisions, which have no page here."""
+    content[0] = re.sub(r"\[([^]]+)\]\((?:\.\./|decisions/)[^)]+\)", r"\1", content[0])
 
 
 def setup(app):

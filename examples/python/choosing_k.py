@@ -7,7 +7,7 @@ parameters that it took.
 """
 
 # %%
-# Old Faithful: the lengths of 272 eruptions and the waits after them, in minutes (Azzalini & Bowman 1990). The file lies beside
+# Old Faithful: the lengths of 272 eruptions and the waits after them, in minutes (Azzalini & Bowman 1990). The file lies next to
 # the folder of this program.
 
 import numpy as np

@@ -49,7 +49,7 @@ gmm::initialization initialization_named(const std::string& name) {
   if (name == "random") return gmm::initialization::random_responsibilities;
   if (name == "kmeans-of-tenth") return gmm::initialization::kmeans_of_tenth;
   if (name == "model") return gmm::initialization::model;
-  throw bad_argument("init_params names no initialization");
+  throw bad_argument("init_params must be one of those that GaussianMixture's docstring lists");
 }
 
 // What moves a model, and how far a pass is cut for that.

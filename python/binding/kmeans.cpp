@@ -24,7 +24,7 @@ kmeans::seeding seeding_named(const std::string& name) {
   if (name == "k-means||") return kmeans::seeding::parallel;
   if (name == "random") return kmeans::seeding::random_rows;
   if (name == "centroids") return kmeans::seeding::centroids;
-  throw bad_argument("init names no seeding");
+  throw bad_argument("init must be k-means++, k-means||, random or centroids");
 }
 
 kmeans::model model_from(const numbers& centroids) {

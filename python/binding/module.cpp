@@ -42,7 +42,7 @@ precision precision_named(const std::string& name) {
   for (const precision one : {precision::float32, precision::tf32, precision::bf16}) {
     if (precision_name(one) == name) return one;
   }
-  throw bad_argument("precision names no precision of products");
+  throw bad_argument("precision must be float32, tf32 or bf16");
 }
 
 nb::list devices() {

@@ -46,14 +46,14 @@ struct resources {
 };
 
 /// The memory of an array that results are written to, on the host or a CUDA device; null for None. Throws bad_argument
-/// when its type or size is not the expected.
+/// when its type or size is wrong.
 using output = std::optional<nb::ndarray<nb::c_contig>>;
 
 template <class Element>
 Element* pointer_of(const output& array, std::size_t expected) {
   if (!array) return nullptr;
   if (array->dtype() != nb::dtype<Element>() || array->size() != expected) {
-    throw bad_argument("an array for results has not the expected type or size");
+    throw bad_argument("an array for results has the wrong type or size");
   }
   return static_cast<Element*>(array->data());
 }

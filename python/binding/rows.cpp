@@ -56,7 +56,7 @@ struct layout {
 };
 
 layout layout_of(const nb::ndarray<nb::ro>& array, std::size_t dimensions) {
-  if (array.ndim() != dimensions) throw bad_argument("the array has not the expected number of dimensions");
+  if (array.ndim() != dimensions) throw bad_argument("the array has the wrong number of dimensions");
   layout made;
   made.data = static_cast<const std::byte*>(array.data());
   made.element = element_of(array);
@@ -161,7 +161,7 @@ std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& ar
                                                    int device) {
   const layout at = layout_of(array, dimensions);
   if (at.element != element_named<Scalar>) {
-    throw bad_argument("arrays on CUDA devices must be float32 or float64, and the weights of the rows' type");
+    throw bad_argument("arrays on CUDA devices must be float32 or float64, and weights of the same type as the rows");
   }
   if (at.row_stride < 0 || at.column_stride < 0) {
     throw bad_argument("arrays on CUDA devices must not have negative strides: copy the array first");

@@ -62,14 +62,14 @@ som::initialization initialization_named(const std::string& name) {
   if (name == "sampled-rows") return som::initialization::sampled_rows;
   if (name == "random-values") return som::initialization::random_values;
   if (name == "codebook") return som::initialization::codebook;
-  throw bad_argument("init names no initialization");
+  throw bad_argument("init must be principal-plane, sampled-rows, random-values or codebook");
 }
 
 // The lattice and the units of a map as Python holds them.
 som::model model_from(const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
                       bool toroidal, const std::string& metric) {
   if (codebook.ndim() != 2 || codebook.shape(0) != width * height) {
-    throw bad_argument("the codebook must have a row for each unit");
+    throw bad_argument("the codebook must have one row for each unit");
   }
   som::model map;
   map.width = width;

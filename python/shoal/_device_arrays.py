@@ -29,7 +29,7 @@ def with_dlpack(X):
         import cupy
     except ImportError as missing:
         raise ImportError(
-            f"X ({type(X).__module__}) has __cuda_array_interface__ without __dlpack__, which takes CuPy to read: "
+            f"X ({type(X).__module__}) has __cuda_array_interface__ but no __dlpack__, so CuPy is needed to read it: "
             "install cupy, or pass an array with __dlpack__"
         ) from missing
     return cupy.asarray(X)

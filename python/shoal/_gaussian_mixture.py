@@ -44,7 +44,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     The constructor, the attributes and the methods are those of :class:`sklearn.mixture.GaussianMixture`; what is added
     comes last. Rows are read where they lie when they are float32 or float64 with contiguous columns, and converted
-    piece by piece otherwise; nothing of the size rows x components is ever held but results that were asked for. The
+    piece by piece otherwise; nothing of the size rows x components is ever held except results that you ask for. The
     same data, seed and parameters give the same bits with any number of threads.
 
     Parameters
@@ -87,15 +87,16 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         How often the model moves during a pass over the rows, which is one iteration. 'batch' moves it once.
         'incremental' (Neal & Hinton 1998) moves it after every superchunk of rows, with what those rows contributed
         before taken out; the same bits for any number of threads. 'asynchronous' does the same by threads that do not
-        wait for each other: with several of them repeatable in distribution only, on GPUs, where the order is fixed,
-        to the bit. 'stepwise' (Cappe & Moulines 2009) takes decaying steps, and approaches a maximum without reaching
-        it. Of all but 'batch', ``lower_bounds_`` are of the rows under the models that they met.
+        wait for each other: several threads repeat a result in distribution only, GPUs, whose order is fixed, to the
+        bit. 'stepwise' (Cappe & Moulines 2009) takes decaying steps, and approaches a maximum without reaching
+        it. With all but 'batch', ``lower_bounds_`` are figures of the rows under the models that they met.
     acceleration : {'squarem'} or None, default=None
         'squarem' (Varadhan & Roland 2008) extrapolates the models of 'batch', and drops one that explains the rows
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
-        Rows of a chunk, of which the algorithms beside 'batch' keep or sum the statistics; None chooses by the shape of
-        the data. On GPUs a multiple of 4096, unless each shard of the rows (data below 512 MiB are one) is one chunk.
+        Rows of a chunk, whose statistics every algorithm but 'batch' keeps or sums; None chooses by the shape of
+        the data. On GPUs a multiple of 4096, unless each shard of the rows (data below 512 MiB
+        are one shard) is one chunk.
     superchunks : int or None, default=None
         Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;
         on GPUs 2 to 32 by the size of the data, and 16 for 'stepwise'.
@@ -309,11 +310,11 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
     def _check_algorithm(self) -> None:
         if self.acceleration is not None and self.algorithm != "batch":
-            raise ValueError(f"acceleration={self.acceleration!r} is of algorithm='batch', and it is {self.algorithm!r}")
+            raise ValueError(f"acceleration={self.acceleration!r} needs algorithm='batch'; got {self.algorithm!r}")
         if self.async_em_2013 and (self.algorithm not in ("batch", "asynchronous") or self.acceleration is not None):
-            raise ValueError("async_em_2013 is asynchronous without acceleration, and another algorithm was asked for")
+            raise ValueError("async_em_2013=True needs algorithm='asynchronous' or 'batch', and acceleration=None")
         if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
-            raise ValueError(f"threshold is of algorithm='asynchronous', and it is {self.algorithm!r}")
+            raise ValueError(f"threshold needs algorithm='asynchronous'; got {self.algorithm!r}")
 
     def _resumed(self, data: Data, labels) -> dict:
         start = (self.weights_, self.means_, self.covariances_)
@@ -453,7 +454,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Returns
         -------
         self : GaussianMixture
-            With ``lower_bound_`` the mean log-likelihood of the batch before it was taken in.
+            ``lower_bound_`` is then the mean log-likelihood of the batch before it was taken in.
 
         Raises
         ------
@@ -490,7 +491,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     def _check_same_model(self) -> None:
         held, wanted = len(self.weights_), self.n_components
         if held != wanted:
-            raise ValueError(f"n_components is {wanted}, and partial_fit began with {held}: {START_AGAIN}")
+            raise ValueError(f"n_components is {wanted}, but partial_fit began with {held}: {START_AGAIN}")
         if self.covariances_.shape != covariance_shape(self.covariance_type, held, self.means_.shape[1]):
             kind = self.covariance_type
             raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")

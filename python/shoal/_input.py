@@ -81,7 +81,7 @@ def device_data(X, sample_weight, precision: str) -> Data:
     if shape[0] < 1 or shape[1] < 1:
         raise ValueError(f"X has {shape[0]} rows and {shape[1]} columns; both must be at least 1")
     if precision != "auto" and dtype != ("float64" if precision == "float64" else "float32"):
-        raise ValueError(f"precision={precision!r} needs other data than {dtype}: convert X on its device")
+        raise ValueError(f"precision={precision!r} cannot be used for {dtype} on a CUDA device: convert X there")
     weights = None if sample_weight is None else device_arrays.weights_like(X, sample_weight)
     rows = _shoal.Rows(X, weights)
     return Data(rows, *shape, np.float32 if rows.float32 else np.float64, X, f"cuda:{rows.device}")
@@ -111,7 +111,8 @@ def on_host(X, name: str = "X"):
     if hasattr(X, "__dlpack__") and hasattr(X, "__dlpack_device__"):
         if int(X.__dlpack_device__()[0]) not in device_arrays.HOST_KINDS:
             raise NotImplementedError(
-                f"{name} lies on a device of DLPack's type {X.__dlpack_device__()[0]}; move it to the host"
+                f"{name} lies on a device of DLPack type {X.__dlpack_device__()[0]}, which cannot be read; "
+                "move it to the host"
             )
         return np.from_dlpack(X)
     return X

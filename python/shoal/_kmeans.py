@@ -30,7 +30,7 @@ class KMeans(ClassNamePrefixFeaturesOutMixin, TransformerMixin, ClusterMixin, Ba
     """k-means clustering by Lloyd's algorithm.
 
     The constructor, the attributes and the methods are those of :class:`sklearn.cluster.KMeans`, and ``partial_fit`` is
-    that of its mini-batch sister; what is added comes last. Rows are read where they lie when they are float32 or
+    that of its ``MiniBatchKMeans``; what is added comes last. Rows are read where they lie when they are float32 or
     float64 with contiguous columns, and converted piece by piece otherwise. The same data, seed and parameters give the
     same bits with any number of threads.
 
@@ -47,7 +47,7 @@ default='k-means++'
     max_iter : int, default=300
         Most iterations of one initialization.
     tol : float, default=1e-4
-        Iterations stop when the squared shifts of all centroids sum to at most this share of the mean variance of the
+        Iterations stop when the squared shifts of all centroids sum to at most this part of the mean variance of the
         columns, and always when no label changes.
     verbose : int, default=0
         Print the inertia after every iteration.
@@ -298,7 +298,7 @@ default='k-means++'
         Returns
         -------
         self : KMeans
-            With ``labels_`` and ``inertia_`` those of the batch about the centroids that it met.
+            ``labels_`` and ``inertia_`` are then those of the batch about the centroids that it met.
 
         Raises
         ------
@@ -315,7 +315,7 @@ default='k-means++'
             else:
                 held = len(self.cluster_centers_)
                 if held != self.n_clusters:
-                    raise ValueError(f"n_clusters is {self.n_clusters}, and partial_fit began with {held}: {START_AGAIN}")
+                    raise ValueError(f"n_clusters is {self.n_clusters}, but partial_fit began with {held}: {START_AGAIN}")
                 centroids, seen = _numbers(self.cluster_centers_), _numbers(self.counts_)
             how = resources(self, data, self.n_clusters)
             moved = _shoal.kmeans_update(data.rows, centroids, seen, labels=labels, **how)
@@ -499,7 +499,7 @@ def kmeans_plusplus(X, n_clusters, *, sample_weight=None, x_squared_norms=None, 
     sample_weight : array-like of shape (n_samples,) or None, default=None
         Weights; rows of weight zero are never chosen.
     x_squared_norms : array-like of shape (n_samples,) or None, default=None
-        Of no use here; its length is checked.
+        Not used; only its length is checked.
     random_state : int, RandomState instance or None, default=None
         Seed.
     n_local_trials : int or None, default=None
@@ -510,7 +510,7 @@ def kmeans_plusplus(X, n_clusters, *, sample_weight=None, x_squared_norms=None, 
     centers : ndarray of shape (n_clusters, n_features)
         The chosen rows, in X's dtype; for rows on a GPU an array of the same library there.
     indices : ndarray of shape (n_clusters,)
-        Their places in X, on X's side too.
+        Their places in X, on the same device as X.
 
     Raises
     ------

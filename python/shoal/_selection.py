@@ -78,7 +78,7 @@ def select_components(
         raise ValueError(f"criterion must be 'bic' or 'aic'; got {criterion!r}")
     for name, values in (("n_components", n_components), ("covariance_types", covariance_types)):
         if isinstance(values, str) or not isinstance(values, Iterable):
-            raise ValueError(f"{name} must be several values, such as those of a list or a range; got {values!r}")
+            raise ValueError(f"{name} must be a list or a range of values; got {values!r}")
     counts, kinds = list(n_components), list(covariance_types)
     if not counts or not kinds:
         raise ValueError("n_components and covariance_types must name at least one value each")

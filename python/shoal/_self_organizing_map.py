@@ -19,10 +19,10 @@ DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
 
 
 class SelfOrganizingMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Self-organizing map (Kohonen 1982): units on a lattice that come to lie among the rows, neighbours together.
+    """Self-organizing map (Kohonen 1982): units on a lattice that move among the rows, with neighbours together.
 
     A map shows data of many columns as a picture of two dimensions: each row belongs to its best-matching unit, and
-    units that lie side by side stand for similar rows. Training in batches is a fold like every fit of shoal: the same
+    neighbouring units stand for similar rows. Training in batches is a fold like every fit of shoal: the same
     data, seed and parameters give the same bits with any number of threads, in memory or streamed.
 
     Unit u stands in row ``u // width`` and column ``u % width`` of the map.
@@ -37,7 +37,7 @@ class SelfOrganizingMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         How units lie: at (column, row) with eight neighbours, or with odd rows shifted by half and rows √3/2 apart,
         with six neighbours at distance 1.
     toroidal : bool, default=False
-        Whether the map goes on from each edge at the opposite one. A hexagonal one needs an even height.
+        Whether each edge of the map continues at the opposite one. A hexagonal torus needs an even height.
     metric : {'euclidean', 'taxicab', 'cosine', 'chebyshev'}, default='euclidean'
         Distance between rows and units: ‖x − w‖, Σ|x − w|, 1 − x·w/(‖x‖‖w‖), max|x − w|.
     neighborhood : {'gaussian', 'bubble', 'mexican-hat', 'triangle'}, default='gaussian'
@@ -49,15 +49,15 @@ class SelfOrganizingMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseE
         The first and the last radius, in distances of neighbours on the lattice. None is from half the smaller side of
         the map to 1.
     radius_decay : {'linear', 'exponential', 'asymptotic'}, default='linear'
-        The radius's way from first to last.
+        How the radius goes from first to last.
     training : {'batch', 'online'}, default='batch'
         An epoch as one step for all rows, or a step for each row in a random order, on one thread of the host.
     epochs : int, default=10
         Passes over the rows.
     rate : pair of float, default=(0.5, 0.01)
-        Of online training: the share of the way to a row that its best-matching unit goes, from first to last.
+        Online training: the part of the way to a row that its best-matching unit goes, from first to last.
     rate_decay : {'linear', 'exponential', 'asymptotic'}, default='linear'
-        The rate's way from first to last.
+        How the rate goes from first to last.
     step_decay : float, default=0.6
         Of :meth:`partial_fit`: batch t = 0, 1, ... takes the units (t + 1) ** -step_decay of the way. 0 is the whole
         way each time.
@@ -96,7 +96,7 @@ default='principal-plane'
     quantization_error_ : float
         Weighted mean distance of the rows to their best-matching units, in ``metric``.
     topographic_error_ : float
-        Share of the weight of the rows whose two best-matching units are not neighbours on the lattice.
+        Part of the weight of the rows whose two best-matching units are not neighbours on the lattice.
     hits_ : ndarray of shape (height, width)
         Weight of the rows that each unit matches best.
     u_matrix_ : ndarray of shape (height, width)
@@ -276,7 +276,7 @@ default='principal-plane'
         return None if self.radius is None else _pair("radius", self.radius)
 
     def _seed(self, training: str) -> int:
-        """0 where nothing is drawn, so that such fits are told apart by no seed, and a checkpoint is gone on from."""
+        """0 where nothing is drawn, so that a checkpoint of such a fit resumes with any seed."""
         drawn = training == "online" or (isinstance(self.init, str) and self.init != "principal-plane")
         return seed_of(self.random_state) if drawn else 0
 
@@ -285,7 +285,7 @@ default='principal-plane'
         codebook = check_array(codebook, dtype=np.float64, order="C", input_name="init")
         expected = (self.height * self.width, data.columns)
         if codebook.shape != expected:
-            raise ValueError(f"The shape of init {codebook.shape} is not (height * width, n_features) = {expected}.")
+            raise ValueError(f"init must have the shape (height * width, n_features) = {expected}; got {codebook.shape}.")
         return codebook
 
     def _take(self, made: dict, labels) -> None:
@@ -318,7 +318,7 @@ default='principal-plane'
         Returns
         -------
         self : SelfOrganizingMap
-            With ``labels_`` and the errors those of the batch on the map that it led to.
+            ``labels_`` and the errors are then those of the batch on the map that it led to.
         """
         first = not hasattr(self, "codebook_")
         data = read(self, X, reset=first, sample_weight=sample_weight)

@@ -34,6 +34,15 @@ struct operation_laws {
   friend constexpr bool operator==(const operation_laws&, const operation_laws&) = default;
 };
 
+/// What sums of floating-point numbers keep: addition commutes to the bit and associates up to rounding.
+inline constexpr operation_laws rounded_sums{
+    .associative = law::approximate, .commutative = law::exact, .identity = law::exact};
+inline constexpr operation_laws rounded_sums_with_inverse{
+    .associative = law::approximate, .commutative = law::exact, .identity = law::exact, .inverse = law::exact};
+/// Moments about a mean of their own: which side's mean is moved decides a rounding.
+inline constexpr operation_laws rounded_moments{
+    .associative = law::approximate, .commutative = law::approximate, .identity = law::exact};
+
 /// Whether some law is promised only up to rounding.
 constexpr bool any_approximate(const operation_laws& laws) {
   for (const law held :

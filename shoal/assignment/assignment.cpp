@@ -50,7 +50,7 @@ solution solve_wide(matrix_view<const double> costs, assignment::method method) 
     case method::hungarian:
       return hungarian(costs);
   }
-  throw bad_argument("method: not one of this library's ways to find an assignment");
+  throw bad_argument("method must be one of the values of shoal::assignment::method");
 }
 
 }  // namespace

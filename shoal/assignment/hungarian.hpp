@@ -1,7 +1,8 @@
 // The Hungarian method for at most as many rows as columns.
 #pragma once
 
-#include <shoal/assignment/assignment.hpp>
+#include <shoal/assignment/solution.hpp>
+#include <shoal/core/matrix_view.hpp>
 
 namespace shoal::assignment {
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <tuple>
 #include <vector>
 
 #include <shoal/core/matrix_view.hpp>
@@ -32,6 +33,12 @@ struct check_statistics {
 /// else exactly.
 struct check_monoid {
   using value_type = check_statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_moments;
+  static auto parts(auto& value) {
+    return std::tie(value.rows, value.positive_rows, value.bad_row, value.bad_weight, value.weight,
+                    value.largest_weight, value.fingerprint, value.mean, value.second_moment, value.minimum,
+                    value.maximum);
+  }
   std::size_t columns;
 
   value_type identity() const;

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/check_statistics.hpp>
+#include <shoal/execution/rank_rows.hpp>
 
 namespace shoal {
 namespace {
@@ -27,7 +28,7 @@ template <class Scalar>
         sizeof(Scalar) == 4 && std::isinf(value) ? " (a value beyond float32's range becomes infinite: try float64)"
                                                  : ""));
   }
-  throw bad_data(fmt::format("row {} changed while it was read", row));
+  throw bad_data(fmt::format("row {} changed during the fit; nothing may write to the data", row));
 }
 
 }  // namespace
@@ -76,9 +77,12 @@ template <class Scalar>
 data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
                         bool fingerprint) {
   check_shapes(rows, weights);
-  return summarise(fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0}, check_monoid{rows.columns()},
-                                check_body<Scalar>{fingerprint}),
-                   rows, weights);
+  const check_statistics all = fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0},
+                                            check_monoid{rows.columns()}, check_body<Scalar>{fingerprint});
+  const fetched_rows<Scalar> bad_row(context, rows);
+  if (weights == nullptr) return summarise<Scalar>(all, bad_row, nullptr);
+  const fetched_rows<Scalar> bad_weight(context, *weights);
+  return summarise<Scalar>(all, bad_row, &bad_weight);
 }
 
 template void check_shapes(const row_source<float>&, const row_source<float>*);
@@ -89,14 +93,14 @@ template data_summary check_data(const fold_context&, const row_source<float>&, 
 template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
 
 template <class Scalar>
-void check_span(const data_summary& summary, std::span<const double> beside) {
+void check_span(const data_summary& summary, std::span<const double> points) {
   constexpr bool narrow = sizeof(Scalar) == 4;
   constexpr double widest = narrow ? 1e17 : 1e150;
   for (std::size_t j = 0; j < summary.columns; ++j) {
     double least = summary.minimum[j], greatest = summary.maximum[j];
-    for (std::size_t at = j; at < beside.size(); at += summary.columns) {
-      least = std::min(least, beside[at]);
-      greatest = std::max(greatest, beside[at]);
+    for (std::size_t at = j; at < points.size(); at += summary.columns) {
+      least = std::min(least, points[at]);
+      greatest = std::max(greatest, points[at]);
     }
     const double span = greatest - least;
     if (span <= widest) continue;

@@ -45,10 +45,10 @@ template <class Scalar>
 data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights);
 
 /// Throws bad_data naming the first column whose values lie so far apart that squares of their differences, or sums of
-/// a block of these, leave the range of Scalar, the type that a family computes them in. `beside` are points that the
+/// a block of these, leave the range of Scalar, the type that a family computes them in. `points` are what the
 /// rows are measured from, [points][columns].
 template <class Scalar>
-void check_span(const data_summary& summary, std::span<const double> beside = {});
+void check_span(const data_summary& summary, std::span<const double> points = {});
 extern template void check_span<float>(const data_summary&, std::span<const double>);
 extern template void check_span<double>(const data_summary&, std::span<const double>);
 

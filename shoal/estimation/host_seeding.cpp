@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include <shoal/algebra/instances/sums.hpp>
 #include <shoal/estimation/race.hpp>
@@ -52,13 +53,15 @@ class host_passes final : public seeding_passes {
       : context_(context),
         data_(data),
         units_(data.rows->rows(), data.rows->columns(), sizeof(Scalar)),
+        own_(own_rows(context, units_.plan())),
+        fetched_(context, *data.rows),
         draw_by_weight_(context, data),
         remembered_(data.rows->rows() <= seeding_cache_bytes / (sizeof(Work) + sizeof(std::int32_t))) {}
 
   std::size_t columns() const override { return data_.rows->columns(); }
   const row_units& units() const override { return units_; }
   void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) override {
-    for (const std::size_t row : rows) append_row(*data_.rows, row, points);
+    for (const std::size_t row : rows) append_row<Scalar>(fetched_, row, points);
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
@@ -81,7 +84,7 @@ class host_passes final : public seeding_passes {
     for_each_block([&](std::size_t, const block& rows) {
       sums[units_.unit_of(rows.first)] += sum_of_minima(rows.least, rows.least, rows.weights, rows.count);
     });
-    return sums;
+    return units_.gather(context_, std::move(sums));
   }
 
   std::vector<double> trial_masses_by_unit(std::span<const double> trials) override {
@@ -98,7 +101,7 @@ class host_passes final : public seeding_passes {
             sum_of_minima(rows.least, rows.scratch->distances.data() + t * block_rows, rows.weights, rows.count);
       }
     });
-    return sums;
+    return units_.gather(context_, std::move(sums), count);
   }
 
   std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
@@ -117,11 +120,8 @@ class host_passes final : public seeding_passes {
                     all.end() - static_cast<std::ptrdiff_t>(count));
         continue;
       }
-      for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
-        const std::size_t count = std::min(block_rows, units_.end_row(unit) - first);
-        all.resize(all.size() + count);
-        masses(first, count, all.data() + all.size() - count);
-      }
+      const std::vector<double> found = masses_of_unit(unit);
+      all.insert(all.end(), found.begin(), found.end());
     }
     return all;
   }
@@ -140,7 +140,7 @@ class host_passes final : public seeding_passes {
     });
     std::vector<std::size_t> all;
     for (const auto& lane : kept) all.insert(all.end(), lane.begin(), lane.end());
-    return all;
+    return gathered(context_.ranks, std::move(all));
   }
 
   std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
@@ -171,7 +171,8 @@ class host_passes final : public seeding_passes {
     };
     std::vector<double> weights =
         fold<Scalar>(context_, data_, algebra::componentwise_sum<double>(points_), body{this});
-    if (remembered_) applied_ = batches_.size();
+    // Of several ranks each has folded these lanes, which need not be those whose rows it remembers.
+    if (remembered_ && alone(context_.ranks)) applied_ = batches_.size();
     return weights;
   }
 
@@ -213,6 +214,20 @@ class host_passes final : public seeding_passes {
     std::fill_n(owner_.data(), rows, 0);
   }
 
+  // The rank that folds the unit's rows knows their masses; the others hear of them.
+  std::vector<double> masses_of_unit(std::size_t unit) {
+    std::vector<double> found;
+    const std::size_t owner = alone(context_.ranks) ? 0 : units_.rank_of(unit, context_.ranks->size());
+    if (alone(context_.ranks) || owner == context_.ranks->rank()) {
+      for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
+        const std::size_t count = std::min(block_rows, units_.end_row(unit) - first);
+        found.resize(found.size() + count);
+        masses(first, count, found.data() + found.size() - count);
+      }
+    }
+    return shared_from(context_.ranks, owner, std::move(found));
+  }
+
   // Masses of rows of one block.
   void masses(std::size_t first, std::size_t count, double* out) {
     const row_block<Scalar> piece = reader_.read(first, count);
@@ -238,7 +253,10 @@ class host_passes final : public seeding_passes {
                            pass_scratch<Work>& memory) {
     Work* least = least_.data() + piece.first + begin;
     std::int32_t* owner = owner_.data() + piece.first + begin;
-    if (!remembered_) {
+    // Rows of other ranks come by where a fold has other lanes than the units have: nothing is remembered of them.
+    const std::size_t row = piece.first + begin;
+    const bool remembered = remembered_ && own_.first <= row && row < own_.end;
+    if (!remembered) {
       memory.least.grow(block_rows);
       memory.owner.grow(block_rows);
       least = memory.least.data();
@@ -255,11 +273,12 @@ class host_passes final : public seeding_passes {
                      least,
                      owner,
                      &memory};
-    if (applied_ == batches_.size()) return rows;
+    const std::size_t applied = remembered ? applied_ : 0;
+    if (applied == batches_.size()) return rows;
     const matrix_view<const Work> values = rows.values();
     memory.labels.grow(block_rows);
     memory.distances.grow(points_at_once * block_rows);
-    for (std::size_t b = applied_; b < batches_.size(); ++b) apply(batches_[b], values, least, owner, memory);
+    for (std::size_t b = applied; b < batches_.size(); ++b) apply(batches_[b], values, least, owner, memory);
     return rows;
   }
 
@@ -305,6 +324,8 @@ class host_passes final : public seeding_passes {
   fold_context context_;
   weighted_rows<Scalar> data_;
   row_units units_;
+  row_range own_;  // that this rank folds
+  fetched_rows<Scalar> fetched_;
   weight_draw<Scalar> draw_by_weight_;
   bool remembered_;
   bool begun_ = false;

@@ -1,5 +1,7 @@
 #include <shoal/estimation/seed_draw.hpp>
 
+#include <utility>
+
 namespace shoal {
 namespace {
 
@@ -10,6 +12,19 @@ constexpr std::size_t most_block_units = std::size_t{1} << 16;
 row_units::row_units(std::size_t rows, std::size_t columns, std::size_t scalar_bytes)
     : shape_{rows, columns, scalar_bytes, 0}, plan_(make_fold_plan(shape_)) {
   unit_rows_ = rows / block_rows < most_block_units ? block_rows : plan_.chunk_rows;
+}
+
+row_range row_units::own(const fold_context& context) const {
+  const row_range rows = own_rows(context, plan_);
+  return {rows.first / unit_rows_, (rows.end + unit_rows_ - 1) / unit_rows_};
+}
+
+std::vector<double> row_units::gather(const fold_context& context, std::vector<double> sums, std::size_t size) const {
+  if (alone(context.ranks)) return sums;
+  const row_range units = own(context);
+  const std::span<const double> mine =
+      std::span<const double>(sums).subspan(units.first * size, (units.end - units.first) * size);
+  return gathered(context.ranks, std::vector<double>(mine.begin(), mine.end()));
 }
 
 double total_of(std::span<const double> sums, std::size_t stride) {
@@ -56,7 +71,6 @@ std::size_t weight_draw<Scalar>::operator()(double u) {
   if (data_.weights == nullptr) return std::min(rows - 1, static_cast<std::size_t>(u * static_cast<double>(rows)));
   if (sums_.empty()) {
     sums_.resize(units_.count());
-    struct nothing {};
     std::vector<padded<nothing>> scratch;
     for_each_piece<Scalar>(context_, weighted_rows<Scalar>{data_.weights, nullptr, 1}, units_.plan(), units_.shape(),
                            scratch, [&](std::size_t, const row_block<Scalar>& piece, const team_member&, nothing&) {
@@ -64,11 +78,13 @@ std::size_t weight_draw<Scalar>::operator()(double u) {
                                sums_[units_.unit_of(piece.first + i)] += static_cast<double>(piece.rows(i, 0));
                              }
                            });
+    sums_ = units_.gather(context_, std::move(sums_));
   }
   const unit_draw draw = draw_unit(units_, sums_, u);
   aligned_buffer<Scalar> buffer;
   const std::size_t first = units_.first_row(draw.unit), count = units_.end_row(draw.unit) - first;
-  const auto weights = data_.weights->read(first, count, buffer);
+  const fetched_rows<Scalar> fetched(context_, *data_.weights);
+  const auto weights = fetched.read(first, count, buffer);
   std::vector<double> masses(count);
   for (std::size_t i = 0; i < count; ++i) masses[i] = static_cast<double>(weights(i, 0));
   return row_of_draw(units_, draw, masses);

@@ -11,6 +11,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/fold.hpp>
+#include <shoal/execution/rank_rows.hpp>
 #include <shoal/random/stream.hpp>
 
 namespace shoal {
@@ -39,6 +40,14 @@ class row_units {
   std::size_t unit_of(std::size_t row) const { return row / unit_rows_; }
   std::size_t first_row(std::size_t unit) const { return unit * unit_rows_; }
   std::size_t end_row(std::size_t unit) const { return std::min(plan_.rows, (unit + 1) * unit_rows_); }
+  /// Units [first, end) whose rows this rank folds.
+  row_range own(const fold_context& context) const;
+  /// The rank that folds the rows of a unit.
+  std::size_t rank_of(std::size_t unit, std::size_t ranks) const {
+    return rank_of_lane(plan_.lane_of(first_row(unit)), plan_.lanes, ranks);
+  }
+  /// `sums` [units][size] of all ranks' units, each of which the rank has set that folds its rows. All ranks call it.
+  std::vector<double> gather(const fold_context& context, std::vector<double> sums, std::size_t size = 1) const;
 
  private:
   fold_shape shape_;

@@ -54,6 +54,7 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
       const std::unique_ptr<executor> alone = make_sequential();
       fold_context small = context;
       if (candidates.size() < parallel_elements) small.workers = alone.get();
+      small.ranks = nullptr;  // all ranks have all candidates
       plus_plus_result chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among);
       if (!chosen.ran_out) return std::move(chosen.points);
     }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <atomic>
 #include <cstddef>
 #include <exception>
 #include <stop_token>
@@ -13,8 +12,12 @@
 #include <shoal/core/error.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/padded.hpp>
+#include <shoal/execution/communicator.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/execution/lane_merger.hpp>
 #include <shoal/execution/plan.hpp>
+#include <shoal/execution/rank_merge.hpp>
+#include <shoal/execution/sendable.hpp>
 #include <shoal/io/row_source.hpp>
 
 namespace shoal {
@@ -42,37 +45,14 @@ struct fold_context {
   executor* workers = nullptr;
   std::size_t memory_limit = 0;  ///< bytes for row buffers; 0: no limit
   std::stop_token stop;
+  communicator* ranks = nullptr;  ///< of several ranks that share the rows; null: this process folds them all
 };
 
-/// Merges lanes pairwise in a fixed tree: ((0 1) (2 3)) ((4 5) …). The result is left in values[0].
-///
-/// Two neighbours are merged as soon as both are whole, by the thread that completed the second of them: it still has
-/// one of the two in its cache, and nobody waits while the other lanes are folded.
-template <class Monoid, class Value>
-class lane_merger {
- public:
-  lane_merger(const Monoid& monoid, std::vector<padded<Value>>& values)
-      : monoid_(&monoid), values_(&values), one_is_whole_(values.size()) {}
-
-  /// values[lane] is whole. Called once for each lane, from any thread.
-  void complete(std::size_t lane) {
-    std::vector<padded<Value>>& values = *values_;
-    for (std::size_t step = 1; step < values.size(); step *= 2) {
-      const std::size_t left = lane & ~step, right = lane | step;
-      if (right < values.size()) {
-        // A value is the right one of one pair only, which its flag stands for.
-        if (!one_is_whole_[right].exchange(true, std::memory_order_acq_rel)) return;
-        monoid_->combine_into(values[left].value, values[right].value);
-      }
-      lane = left;
-    }
-  }
-
- private:
-  const Monoid* monoid_;
-  std::vector<padded<Value>>* values_;
-  std::vector<std::atomic<bool>> one_is_whole_;
-};
+/// The lanes that this rank folds.
+inline lane_range own_lanes(const fold_context& context, const fold_plan& plan) {
+  if (context.ranks == nullptr) return {0, plan.lanes};
+  return lanes_of_rank(context.ranks->rank(), plan.lanes, context.ranks->size());
+}
 
 /// Rows that a worker reads, with the buffers they are read into.
 template <class Scalar>
@@ -104,8 +84,8 @@ class row_reader {
   aligned_buffer<Scalar> packed_;
 };
 
-/// Calls visit(block, member, scratch) for every piece of rows, lane by lane; `scratch` is a Scratch that belongs to
-/// the team. The order within a lane is that of the rows; lanes run at the same time.
+/// Calls visit(lane, block, member, scratch) for every piece of the rows of this rank's lanes, lane by lane; `scratch`
+/// is a Scratch that belongs to the team. The order within a lane is that of the rows; lanes run at the same time.
 ///
 /// Visit is `void(std::size_t lane, const row_block<Scalar>&, const team_member&, Scratch&)`. All members of a team
 /// get the same block. Throws interrupted when the context's stop was requested, and what reading or visiting throws.
@@ -113,9 +93,8 @@ template <class Scalar, class Scratch, class Visit>
 void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& data, const fold_plan& plan,
                     const fold_shape& shape, std::vector<padded<Scratch>>& scratch, const Visit& visit) {
   executor& workers = *context.workers;
-  const bool share = plan.lanes_limited_by_memory && plan.lanes < workers.threads();
-  const std::size_t team_size = share ? workers.threads() / plan.lanes : 1;
-  const std::size_t teams = std::max<std::size_t>(1, workers.threads() / team_size);
+  const std::size_t members = team_size(plan, shape, workers.threads());
+  const std::size_t teams = std::max<std::size_t>(1, workers.threads() / members);
   const bool resident = data.rows->resident() && (data.weights == nullptr || data.weights->resident());
   const std::size_t piece = piece_rows(plan, shape, teams, resident ? 0 : context.memory_limit);
   if (scratch.size() < teams) scratch.resize(teams);
@@ -127,7 +106,9 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   std::vector<padded<place>> places;
   for (std::size_t team = 0; team < teams; ++team) places.push_back({{row_reader<Scalar>(data)}});
 
-  workers.run(plan.lanes, team_size, [&](std::size_t lane, const team_member& member) {
+  const lane_range own = own_lanes(context, plan);
+  workers.run(own.count(), members, [&](std::size_t task, const team_member& member) {
+    const std::size_t lane = own.first + task;
     const std::size_t end = plan.end_row(lane);
     place& mine = places[member.team()].value;
     for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
@@ -148,13 +129,15 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   });
 }
 
-/// Folds rows into one value of `monoid` and keeps the memory for the next fold of the same shape.
+/// Folds rows into one value of `monoid` and keeps the memory for the next fold of the same shape. Threads claim lanes
+/// in order, so that about threads + log₂(lanes) values are alive at the same time.
 ///
-/// Monoid has `value_type`, `value_type identity() const`, `void reset(value_type&) const` (back to the identity
-/// without giving memory up), `void combine_into(value_type& into, const value_type& from) const` and
-/// `std::size_t bytes() const`. Body has `struct scratch` (default-constructible, one for each team) and
-/// `void operator()(const row_block<Scalar>&, const team_member&, scratch&, value_type&) const`.
-template <class Scalar, class Monoid, class Body>
+/// Monoid is a commutative monoid of the algebra (`value_type`, `laws`, `value_type identity() const`) whose values can
+/// be sent, and has `void reset(value_type&) const` (back to the identity without giving memory up), `void
+/// combine_into(value_type& into, const value_type& from) const` and `std::size_t bytes() const`. Body has `struct
+/// scratch` (default-constructible, one for each team) and `void operator()(const row_block<Scalar>&, const
+/// team_member&, scratch&, value_type&) const`.
+template <class Scalar, sendable_monoid Monoid, class Body>
 class folder {
  public:
   folder(const weighted_rows<Scalar>& data, Monoid monoid)
@@ -168,36 +151,75 @@ class folder {
 
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
-    while (lanes_.size() < plan_.lanes) lanes_.push_back({monoid_.identity()});
-    lane_merger merger(monoid_, lanes_);
+    pool_.give_all_back();
+    const lane_range own = own_lanes(context, plan_);
+    lane_merger<Monoid> merger(monoid_, pool_, plan_.lanes, own.first, own.end);
+    if (lanes_.size() < context.workers->threads()) lanes_.resize(context.workers->threads());
     for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
                                typename Body::scratch& scratch) {
-                             // Here rather than before all lanes, so that the threads share the work.
+                             lane_in_progress& mine = lanes_[member.team()].value;
                              if (block.first == plan_.first_row(lane)) {
-                               if (member.rank() == 0) monoid_.reset(lanes_[lane].value);
+                               if (member.rank() == 0) begin(mine);
                                member.wait();
+                               if (mine.failure) std::rethrow_exception(mine.failure);
                              }
-                             body(block, member, scratch, lanes_[lane].value);
+                             body(block, member, scratch, *mine.value);
                              if (block.first + block.rows.rows() == plan_.end_row(lane)) {
                                member.wait();
-                               if (member.rank() == 0) merger.complete(lane);
+                               if (member.rank() == 0) merger.complete(lane, mine.value);
                              }
                            });
-    return lanes_.front().value;
+    if (alone(context.ranks)) return *merger.subtree(0);
+    return *rank_merge<Monoid>(*context.ranks, monoid_, pool_, merger, plan_.lanes)();
   }
 
+  /// Values that were alive at the same time, at most.
+  std::size_t values() const { return pool_.size(); }
+
  private:
+  // What the members of one team are folding.
+  struct lane_in_progress {
+    typename Monoid::value_type* value = nullptr;
+    std::exception_ptr failure;
+  };
+
+  // By the team rather than before all lanes, so that the threads share the work.
+  void begin(lane_in_progress& mine) {
+    mine.failure = nullptr;
+    try {
+      mine.value = pool_.take(monoid_);
+      monoid_.reset(*mine.value);
+    } catch (...) {
+      mine.failure = std::current_exception();  // for all members, who wait for each other
+    }
+  }
+
   weighted_rows<Scalar> data_;
   Monoid monoid_;
   fold_shape shape_;
   fold_plan plan_;
-  std::vector<padded<typename Monoid::value_type>> lanes_;
+  value_pool<Monoid> pool_;
+  std::vector<padded<lane_in_progress>> lanes_;
   std::vector<padded<typename Body::scratch>> scratch_;
 };
 
+/// What a fold that only visits the rows sums up: nothing.
+struct nothing {
+  friend constexpr bool operator==(nothing, nothing) = default;
+};
+struct nothing_monoid {
+  using value_type = nothing;
+  static constexpr algebra::operation_laws laws{
+      .associative = algebra::law::exact, .commutative = algebra::law::exact, .identity = algebra::law::exact};
+  nothing identity() const { return {}; }
+  void reset(nothing&) const {}
+  void combine_into(nothing&, const nothing&) const {}
+  std::size_t bytes() const { return sizeof(nothing); }
+};
+
 /// One fold that nobody repeats.
-template <class Scalar, class Monoid, class Body>
+template <class Scalar, sendable_monoid Monoid, class Body>
 typename Monoid::value_type fold(const fold_context& context, const weighted_rows<Scalar>& data, const Monoid& monoid,
                                  const Body& body) {
   folder<Scalar, Monoid, Body> once(data, monoid);

@@ -13,6 +13,11 @@ namespace {
 constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_chunk_rows = std::size_t{1} << 16;
 
+// Beyond the usual lanes one is added only where each holds so many chunks, and where the rows of each weigh so many
+// times its statistics. To reset and to merge a lane should then take less than 1 % of folding it (decision 14).
+constexpr std::size_t chunks_of_added_lane = 8;
+constexpr std::size_t weight_of_added_lane = 16;
+
 std::size_t round_up(std::size_t value, std::size_t unit) { return (value + unit - 1) / unit * unit; }
 
 }  // namespace
@@ -22,17 +27,30 @@ fold_plan make_fold_plan(const fold_shape& shape) {
   plan.rows = shape.rows;
   const std::size_t row_bytes = std::max<std::size_t>(1, shape.columns * shape.scalar_bytes);
   const std::size_t even_share =
-      round_up(std::max<std::size_t>(1, (shape.rows + most_lanes - 1) / most_lanes), block_rows);
+      round_up(std::max<std::size_t>(1, (shape.rows + usual_lanes - 1) / usual_lanes), block_rows);
   plan.chunk_rows = std::clamp(chunk_bytes / row_bytes / block_rows * block_rows, block_rows, most_chunk_rows);
   plan.chunk_rows = std::min(plan.chunk_rows, even_share);
   plan.chunks = (shape.rows + plan.chunk_rows - 1) / plan.chunk_rows;
   // A lane is worth its reset and its merge only when its rows outweigh its statistics.
-  const std::size_t worthwhile = std::min(lane_memory, shape.rows * row_bytes);
-  const std::size_t affordable =
-      std::clamp(worthwhile / std::max<std::size_t>(1, shape.statistics_bytes), std::size_t{1}, most_lanes);
+  const std::size_t worthwhile = shape.rows * row_bytes / std::max<std::size_t>(1, shape.statistics_bytes);
+  const std::size_t affordable = std::clamp(worthwhile, std::size_t{1}, usual_lanes);
   plan.lanes = std::max<std::size_t>(1, std::min(affordable, plan.chunks));
-  plan.lanes_limited_by_memory = plan.lanes == affordable && plan.lanes < std::min(most_lanes, plan.chunks);
+  plan.lanes_limited_by_statistics = plan.lanes == affordable && plan.lanes < std::min(usual_lanes, plan.chunks);
+  if (plan.lanes < usual_lanes) return plan;
+  const std::size_t room = std::min(plan.chunks / chunks_of_added_lane, worthwhile / weight_of_added_lane);
+  while (plan.lanes < most_lanes && 2 * plan.lanes <= room) plan.lanes *= 2;
   return plan;
+}
+
+std::size_t team_size(const fold_plan& plan, const fold_shape& shape, std::size_t threads) {
+  std::size_t size = 1;
+  if (plan.lanes_limited_by_statistics && plan.lanes < threads) size = threads / plan.lanes;
+  const std::size_t at_once = std::max<std::size_t>(1, lane_memory / std::max<std::size_t>(1, shape.statistics_bytes));
+  if (threads / size > at_once) {
+    const std::size_t teams = threads / (threads / (at_once + 1) + 1);  // the most that memory and threads allow
+    size = threads / teams;
+  }
+  return size;
 }
 
 std::size_t piece_rows(const fold_plan& plan, const fold_shape& shape, std::size_t teams, std::size_t memory_limit) {

@@ -9,11 +9,17 @@ namespace shoal {
 /// chunks and pieces falls on a multiple of it, so that no cut changes a bit of the result.
 inline constexpr std::size_t block_rows = 512;
 
-/// Lanes hold one partial statistic each: at most so many, in at most so many bytes.
-inline constexpr std::size_t most_lanes = 64;
+/// Lanes hold one partial statistic each. Rows that can be shared have so many lanes, and large data more, by powers of
+/// two.
+inline constexpr std::size_t usual_lanes = 64;
+inline constexpr std::size_t most_lanes = 4096;
+
+/// Bytes for the statistics of lanes that are folded at the same time. It bounds how many are, never how many there
+/// are.
 inline constexpr std::size_t lane_memory = std::size_t{256} << 20;
 
-/// What decides the cut. Neither the number of threads nor a memory limit may appear in `chunk_rows` or `lanes`.
+/// What decides the cut. Neither the number of threads or ranks nor a memory limit may appear in `chunk_rows` or
+/// `lanes`.
 struct fold_shape {
   std::size_t rows = 0;
   std::size_t columns = 0;
@@ -27,7 +33,7 @@ struct fold_plan {
   std::size_t chunk_rows = 0;
   std::size_t chunks = 0;
   std::size_t lanes = 0;
-  bool lanes_limited_by_memory = false;  ///< then threads share a lane and split its components
+  bool lanes_limited_by_statistics = false;  ///< more lanes would not be worth their statistics
 
   std::size_t first_chunk(std::size_t lane) const { return lane * chunks / lanes; }
   std::size_t first_row(std::size_t lane) const {
@@ -35,10 +41,16 @@ struct fold_plan {
     return row < rows ? row : rows;
   }
   std::size_t end_row(std::size_t lane) const { return lane + 1 == lanes ? rows : first_row(lane + 1); }
+  /// The lane that holds that row.
+  std::size_t lane_of(std::size_t row) const { return ((row / chunk_rows + 1) * lanes - 1) / chunks; }
 };
 
-/// The cut for that shape; the same for any executor and any memory limit.
+/// The cut for that shape; the same for any executor, any number of ranks and any memory limit.
 fold_plan make_fold_plan(const fold_shape& shape);
+
+/// Threads that share a lane and split its components: one, but where there are fewer lanes than threads because the
+/// statistics are large, or where so many lanes at the same time would take more than lane_memory.
+std::size_t team_size(const fold_plan& plan, const fold_shape& shape, std::size_t threads);
 
 /// Rows that each of `teams` readers may buffer within `memory_limit` bytes (0: no limit): a multiple of block_rows,
 /// at most a chunk. Throws bad_argument when not even block_rows fit, and says how much would.

@@ -101,7 +101,7 @@ void given_terms(const parameters<Scalar>& components, const responsibilities_fu
   std::copy_n(memory.weights.data(), padded, memory.scale.data());
 }
 
-// One block of rows. What rank 0 does alone between two waits is little beside the rest.
+// One block of rows. What rank 0 does alone between two waits is little compared with the rest.
 template <class Scalar>
 void accumulate_block(const parameters<Scalar>& components, const responsibilities_function<Scalar>* given,
                       const row_block<Scalar>& rows, const team_member& member,
@@ -263,17 +263,6 @@ HWY_EXPORT(accumulate_double);
 HWY_EXPORT(predict_float);
 HWY_EXPORT(predict_double);
 HWY_EXPORT(target_name);
-
-template <class Scalar>
-workspace<Scalar>::workspace() : memory_(std::make_unique<memory>()) {}
-template <class Scalar>
-workspace<Scalar>::workspace(workspace&&) noexcept = default;
-template <class Scalar>
-workspace<Scalar>& workspace<Scalar>::operator=(workspace&&) noexcept = default;
-template <class Scalar>
-workspace<Scalar>::~workspace() = default;
-template class workspace<float>;
-template class workspace<double>;
 
 template <class Scalar>
 void accumulation<Scalar>::operator()(const row_block<Scalar>& block, const team_member& member, scratch& memory,

@@ -4,33 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <memory>
 
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/prediction.hpp>
 #include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/workspace.hpp>
 
 namespace shoal::gmm {
-
-/// Memory of the kernels for one team of threads; grows on first use.
-template <class Scalar>
-class workspace {
- public:
-  workspace();
-  workspace(workspace&&) noexcept;
-  workspace& operator=(workspace&&) noexcept;
-  ~workspace();
-
-  struct memory;
-  memory& get() { return *memory_; }
-
- private:
-  std::unique_ptr<memory> memory_;
-};
-extern template class workspace<float>;
-extern template class workspace<double>;
 
 /// Fills responsibilities of a block of at most block_rows rows that somebody else knows (labels of k-means, random
 /// numbers): `responsibilities` is [K][stride], zero on entry. May be called from several threads at once, for
@@ -65,6 +47,7 @@ struct score {
 
 struct score_monoid {
   using value_type = score;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
   score identity() const { return {}; }
   void reset(score& value) const { value = {}; }
   void combine_into(score& into, const score& from) const {

@@ -29,7 +29,7 @@ class backend {
   /// The statistics of all rows under the model, in units of the stored weights, about its means rounded to Scalar. The
   /// model must be as for predict().
   virtual statistics expectation(const model& model) = 0;
-  /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
+  /// What else the bits of a result depend on, after the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };
 

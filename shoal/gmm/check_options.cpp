@@ -17,27 +17,26 @@ void require(bool holds, const std::string& message) {
 
 void validate_start(const options& options, std::size_t columns) {
   const model& start = options.start;
-  require(start.components != 0, "initialization from a model needs options.start, and it is empty");
+  require(start.components != 0, "initialization from a model needs options.start; it is empty");
   validate_model(start);
   require(start.columns == columns,
-          fmt::format("the start model has {} columns and the data have {}", start.columns, columns));
+          fmt::format("the start model has {} columns; the data have {}", start.columns, columns));
   require(start.components == options.components,
-          fmt::format("the start model has {} components and {} were asked for", start.components, options.components));
-  require(start.covariance_type == options.covariance_type,
-          "the start model's covariance type is not the one asked for");
+          fmt::format("the start model has {} components; components is {}", start.components, options.components));
+  require(start.covariance_type == options.covariance_type, "covariance_type must be that of the start model");
 }
 
 void validate_algorithm(const options& options) {
   const bool batch = options.algorithm == algorithm::batch;
   require(batch || options.acceleration == acceleration::none,
-          fmt::format("squarem accelerates batch, and the algorithm is {}", name_of(options.algorithm)));
+          fmt::format("acceleration squarem needs algorithm batch; got {}", name_of(options.algorithm)));
   const chunk_options& chunks = options.chunks;
   require(std::isfinite(chunks.threshold) && chunks.threshold >= 0,
           fmt::format("chunks.threshold must be finite and not negative; got {}", chunks.threshold));
   require(chunks.rebuild_passes >= 1, "chunks.rebuild_passes must be at least 1; got 0");
   require(options.algorithm == algorithm::asynchronous ||
               !(chunks.threshold > 0 || chunks.memberships || chunks.local_models),
-          fmt::format("chunks.threshold, memberships and local_models are for the algorithm asynchronous, and it is {}",
+          fmt::format("chunks.threshold, memberships and local_models need algorithm asynchronous; got {}",
                       name_of(options.algorithm)));
   require(std::isfinite(options.step_delay) && options.step_delay >= 1,
           fmt::format("step_delay must be finite and at least 1; got {}", options.step_delay));

@@ -13,6 +13,9 @@ namespace shoal::gmm {
 
 template <class Scalar>
 std::unique_ptr<mixture_stepper> make_host_fit(const host_rows<Scalar>& rows) {
+  if (rows.options.algorithm != algorithm::batch) {
+    require_one_rank(rows.context.ranks, "a fit that maximises several times a pass", "use algorithm='batch'");
+  }
   switch (rows.options.algorithm) {
     case algorithm::batch: {
       auto batch =

@@ -75,7 +75,7 @@ void expectation_maximization<Scalar>::restore(std::span<const double> state) {
   model_.columns = columns;
   const std::size_t covariances = covariance_size(options_.covariance_type, components, columns);
   if (state.size() != 1 + components + components * columns + covariances)
-    throw bad_data("the state is of another size");
+    throw bad_data("the checkpoint holds a state of the wrong size");
   reseeded_ = static_cast<std::size_t>(state[0]);
   auto at = state.begin() + 1;
   for (auto [part, size] : {std::pair{&model_.weights, components}, std::pair{&model_.means, components * columns},

@@ -7,6 +7,8 @@
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/maximise.hpp>
+#include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/nearest/nearest.hpp>
@@ -46,10 +48,11 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   clustering.seed = seed;
   clustering.threads = context.workers->threads();
   clustering.memory_limit = context.memory_limit;
-  const control stoppable{{}, context.stop};
-  const std::vector<double> centroids =
-      on.cluster ? on.cluster(clustering)
-                 : kmeans::fit(*data.rows, clustering, data.weights, stoppable).model.centroids;
+  const auto cluster_here = [&] {
+    const auto backend = kmeans::make_backend<Scalar>({}, {context, data.rows, data.weights});
+    return kmeans::fit(*backend, clustering, control{{}, context.stop}).model.centroids;
+  };
+  const std::vector<double> centroids = on.cluster ? on.cluster(clustering) : cluster_here();
   const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());
   const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), centroids);
   if (on.labelled) {

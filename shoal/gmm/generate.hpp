@@ -1,4 +1,4 @@
-// Random mixtures to try methods on: the generator of the source. A door of this room, beside gmm.hpp.
+// Random mixtures to try methods on. A second door of this room, like gmm.hpp.
 #pragma once
 
 #include <cstddef>

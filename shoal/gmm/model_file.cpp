@@ -12,9 +12,9 @@
 #include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/model_text.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/printable.hpp>
+#include <shoal/io/whole_file.hpp>
 
 namespace shoal::gmm {
 namespace {

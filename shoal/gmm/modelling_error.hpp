@@ -1,4 +1,4 @@
-// The modelling error of a fitted mixture against the one that the rows came from. A door of this room, beside gmm.hpp.
+// The modelling error of a fitted mixture against the one that the rows came from. A second door, like gmm.hpp.
 #pragma once
 
 #include <cstddef>

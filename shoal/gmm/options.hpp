@@ -47,7 +47,7 @@ enum class acceleration {
   squarem,
 };
 
-/// How the algorithms beside batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
+/// How algorithms other than batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
 /// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
 struct chunk_options {
   std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a shard; 0: by shape and `memory`
@@ -58,7 +58,7 @@ struct chunk_options {
   /// pass that folds nothing in is followed by one without a threshold, and ends the fit when it comes just after one.
   double threshold = 0;
   /// asynchronous: keep the responsibilities of every row (N × K of the data's scalar) and hold the threshold to each
-  /// row's Σₖ |Δrₖ|; rows below it go on contributing what they did.
+  /// row's Σₖ |Δrₖ|; rows below it keep their old contribution.
   bool memberships = false;
   /// asynchronous: a thread maximises a model of its own after every chunk of its superchunk.
   bool local_models = false;
@@ -97,5 +97,14 @@ struct options {
 /// every chunk, a threshold of 0.01 on each row's responsibilities, which are kept; at most 100 iterations or until a
 /// pass changes nothing; means by k-means on a tenth of the rows. Everything else stays.
 void set_async_em_2013(options& options);
+
+/// How update() goes on from a model.
+struct update_options {
+  double step_size = 1;          ///< η of (0, 1]: the share of these rows in what the model rests on afterwards
+  double regularization = 1e-6;  ///< the one that the model was made with; as options::regularization
+  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
+  device_choice device;          ///< where the rows are summed; the model is maximised on the host
+};
 
 }  // namespace shoal::gmm

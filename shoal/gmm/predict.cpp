@@ -18,7 +18,7 @@ double predict_all(const model& model, const row_source<Scalar>& rows, const pre
                    const control& control, const device_choice& device) {
   validate_model(model);
   if (rows.columns() != model.columns) {
-    throw bad_argument(fmt::format("the model has {} columns and the data have {}", model.columns, rows.columns()));
+    throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
   }
   const auto workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};

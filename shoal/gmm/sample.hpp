@@ -16,7 +16,7 @@ namespace shoal::gmm {
 /// Cholesky factor of its covariance and η standard normals. `rows` is [count][d], in the model's units, computed in
 /// float64 and rounded once; `labels`, [count], takes the components and may be null. Each call factorises the
 /// covariances, so draw thousands of rows at a time. Threads may draw separate ranges at once. Throws bad_argument when
-/// `rows` has not the model's columns or the model's arrays not the sizes that it states, numerical_error for a
+/// the columns of `rows` or the sizes of the model's arrays are not those that it states, numerical_error for a
 /// covariance that is not positive definite, by component.
 void sample(const model& model, std::uint64_t seed, std::size_t first, matrix_view<float> rows, std::int32_t* labels,
             random::normal_method method = random::normal_method::ziggurat);

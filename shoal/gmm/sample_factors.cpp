@@ -23,7 +23,7 @@ namespace {
 void check_sample_sizes(const model& model, std::size_t columns) {
   const std::size_t k = model.components, d = model.columns;
   if (k == 0 || d == 0) throw bad_argument(fmt::format("sample: the model has {} components in {} columns", k, d));
-  if (columns != d) throw bad_argument(fmt::format("sample: the rows have {} columns, the model has {}", columns, d));
+  if (columns != d) throw bad_argument(fmt::format("sample: the rows have {} columns; the model has {}", columns, d));
   std::size_t expected = 0;
   switch (model.covariance_type) {
     case covariance_type::full:
@@ -41,7 +41,7 @@ void check_sample_sizes(const model& model, std::size_t columns) {
   }
   if (model.weights.size() != k || model.means.size() != k * d || model.covariances.size() != expected)
     throw bad_argument(
-        fmt::format("sample: the model states {} components in {} columns but holds {} weights, {} means and {} "
+        fmt::format("sample: the model says {} components in {} columns but holds {} weights, {} means and {} "
                     "covariance elements",
                     k, d, model.weights.size(), model.means.size() / d, model.covariances.size()));
 }

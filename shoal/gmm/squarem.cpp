@@ -26,7 +26,7 @@ void append_course(const squarem_course& course, std::vector<double>& state) {
 }
 
 squarem_course take_course(std::span<const double>& state) {
-  if (state.size() < course_size) throw bad_data("the state is of another size");
+  if (state.size() < course_size) throw bad_data("the checkpoint holds a state of the wrong size");
   squarem_course course;
   course.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
   course.objective = state[1];

@@ -12,7 +12,7 @@ namespace shoal::gmm {
 /// lead to. The last is the next cycle's iteration from θ₀ when the model is kept.
 enum class squarem_phase : int { base, second, leap };
 
-/// What an accelerated fit knows beside its models.
+/// What an accelerated fit knows apart from its models.
 struct squarem_course {
   /// How the bound of a step's length begins, grows when it was met, and shrinks when it was too long.
   static constexpr double first_longest = 4;

@@ -3,8 +3,10 @@
 
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <vector>
 
+#include <shoal/algebra/group.hpp>
 #include <shoal/gmm/covariance_type.hpp>
 
 namespace shoal::gmm {
@@ -85,10 +87,12 @@ class statistics {
 };
 
 /// The statistics of one shape as a commutative group under addition, up to the rounding of float64: what a fold needs
-/// (identity, combine) and what incremental EM needs beside it (inverse).
+/// (identity, combine) and what incremental EM needs in addition (inverse).
 class statistics_group {
  public:
   using value_type = statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums_with_inverse;
+  static auto parts(auto& value) { return std::tuple(value.values()); }
 
   explicit statistics_group(const statistics_layout& layout) : layout_(layout) {}
 

@@ -1,4 +1,4 @@
-// What the fit of a mixture needs of an executor's expectation-maximisation beside its steps.
+// What the fit of a mixture needs of an executor's expectation-maximisation apart from its steps.
 #pragma once
 
 #include <cstddef>

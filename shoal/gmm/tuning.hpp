@@ -45,7 +45,7 @@ template <class Scalar>
 inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.657359027997264 : 55.451774444795625;
 
 /// A component that holds at most this share of a block's rows gets a panel of only those rows. With matrices the
-/// gathering costs little beside the products: (2¹⁸, 8, 10) takes 15.5 ms with means N(0, 1), where nothing is
+/// gathering costs little next to the products: (2¹⁸, 8, 10) takes 15.5 ms with means N(0, 1), where nothing is
 /// gathered, and 13.4 ms with N(0, 3²). Without matrices it costs as much as it saves until the rows are very few: with
 /// N(0, 3²) 8.7 ms where half is allowed, 7.5 ms where a sixteenth is.
 inline constexpr double compact_share = 0.5;

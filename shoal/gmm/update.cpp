@@ -37,7 +37,7 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   check_options(options);
   validate_model(model);
   if (rows.columns() != model.columns) {
-    throw bad_argument(fmt::format("the model has {} columns and the data have {}", model.columns, rows.columns()));
+    throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};

@@ -4,25 +4,17 @@
 #include <cstddef>
 
 #include <shoal/core/progress.hpp>
-#include <shoal/execution/device_choice.hpp>
 #include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/io/row_source.hpp>
 
 namespace shoal::gmm {
-
-struct update_options {
-  double step_size = 1;          ///< η of (0, 1]: the share of these rows in what the model rests on afterwards
-  double regularization = 1e-6;  ///< the one that the model was made with; as options::regularization
-  std::size_t threads = 0;       ///< 0: one for each hardware thread
-  std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
-  device_choice device;          ///< where the rows are summed; the model is maximised on the host
-};
 
 /// One step of stepwise EM (Cappé & Moulines 2009), for rows that come in batches: with s the expected
 /// statistics per unit of weight that the model stands for, s ← (1 − η) s + η ŝ(rows), and the model is maximised over
 /// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
 /// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
-/// model that came. Throws what fit() throws, and leaves the model as it was when it does.
+/// model as it was given. Throws what fit() throws, and then leaves the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options,
               const row_source<float>* weights = nullptr, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,

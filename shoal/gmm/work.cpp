@@ -5,7 +5,7 @@
 namespace shoal::gmm {
 namespace {
 
-// What an exponential and the sums about it take beside the products, in multiply-adds.
+// What an exponential and the sums about it take on top of the products, in multiply-adds.
 constexpr double beside_products = 16;
 
 // What drawing a normal takes, in multiply-adds of float64: about 20 ns on one thread.

@@ -4,6 +4,7 @@
 
 #include <shoal/algebra/adapt.hpp>
 #include <shoal/algebra/instances/top_k.hpp>
+#include <shoal/execution/rank_rows.hpp>
 #include <shoal/gmm/accumulate.hpp>
 
 namespace shoal::gmm {
@@ -43,8 +44,9 @@ std::vector<std::vector<double>> worst_rows(const fold_context& context, const w
   const auto worst = fold<Scalar>(context, data, order, ranking_body<Scalar>{&components, &order});
   std::vector<std::vector<double>> rows;
   aligned_buffer<Scalar> buffer;
+  const fetched_rows<Scalar> fetched(context, *data.rows);
   for (const auto& entry : worst) {
-    const auto row = data.rows->read(entry.index, 1, buffer);
+    const auto row = fetched.read(entry.index, 1, buffer);
     rows.emplace_back(row.row(0), row.row(0) + row.columns());
   }
   return rows;

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/io/memory_source.hpp>
 #include <shoal/io/printable.hpp>
-#include <shoal/io/row_store.hpp>
 
 namespace shoal {
 namespace {

@@ -8,7 +8,7 @@
 #include <shoal/io/column_choice.hpp>
 #include <shoal/io/element_type.hpp>
 #include <shoal/io/file.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/io/row_source.hpp>
 
 namespace shoal {
 

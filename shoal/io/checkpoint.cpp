@@ -12,7 +12,7 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/io/whole_file.hpp>
 
 namespace shoal {
 namespace {
@@ -40,7 +40,7 @@ std::vector<double> decode(const std::string& text) {
     std::uint64_t word = 0;
     const auto [end, failure] = std::from_chars(text.data() + at, text.data() + at + digits, word, 16);
     if (failure != std::errc() || end != text.data() + at + digits)
-      throw bad_data("a list of numbers holds something else");
+      throw bad_data("a list of numbers holds other characters");
     values.push_back(std::bit_cast<double>(word));
   }
   return values;
@@ -125,7 +125,7 @@ std::optional<checkpoint> read_checkpoint(const std::string& path, const fit_ide
   const std::string_view body = std::string_view(text).substr(first + 1, last - first - 1);
   try {
     const json head = json::parse(text.substr(0, first) + "null}");
-    if (head.at("format") != "shoal/checkpoint") throw damaged("it is of another format");
+    if (head.at("format") != "shoal/checkpoint") throw damaged("it is not a checkpoint of shoal");
     if (head.at("version") != version) {
       throw damaged(
           fmt::format("its version is {}, and this program reads version {}", head.at("version").dump(), version));
@@ -137,7 +137,7 @@ std::optional<checkpoint> read_checkpoint(const std::string& path, const fit_ide
     compare(path, theirs, identity);
     return unpack(parsed.at("fit"));
   } catch (const json::exception&) {
-    throw damaged("it is not the JSON that it should be");
+    throw damaged("its JSON is damaged");
   } catch (const bad_data& failure) {
     if (std::string_view(failure.what()).starts_with(path)) throw;
     throw damaged(failure.what());

@@ -143,7 +143,7 @@ column_choice choose_columns(const std::string& name, std::size_t columns, std::
     keep(column);
   }
   if (choice.kept.empty()) {
-    throw bad_data(fmt::format("{}: no column is left for the features beside the label column", name));
+    throw bad_data(fmt::format("{}: no column is left for the features once the label column is taken out", name));
   }
   return choice;
 }

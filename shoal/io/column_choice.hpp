@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/io/io.hpp>
+#include <shoal/io/rows_file.hpp>
 
 namespace shoal {
 

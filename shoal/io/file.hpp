@@ -72,7 +72,7 @@ class file_map {
   std::size_t size_ = 0;
 };
 
-/// A file that is written beside its name and moved there by commit(), so that a name never shows half a file. A pipe
+/// A file that is written next to its name and moved there by commit(), so that a name never shows half a file. A pipe
 /// or a device is written directly.
 class output_file {
  public:

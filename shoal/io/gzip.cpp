@@ -38,7 +38,7 @@ class gzip_bytes final : public byte_source {
     if (unpacked_ > bounds_.free_bytes && unpacked_ / bounds_.largest_ratio > position()) {
       throw bad_data(fmt::format(
           "{}: byte {} of the gzip data: unpacked to {} bytes already, more than {} times its size; unpack it yourself "
-          "(gunzip) if it is meant",
+          "(gunzip) if that is intended",
           name_, position(), unpacked_, bounds_.largest_ratio));
     }
     return got;

@@ -8,8 +8,8 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/printable.hpp>
+#include <shoal/io/whole_file.hpp>
 
 namespace shoal {
 namespace {

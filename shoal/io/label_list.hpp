@@ -28,7 +28,7 @@ class label_list {
     const auto found = numbers_.find(value);
     if (found != numbers_.end()) return found->second;
     if (names.size() == static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max())) {
-      throw bad_data("the label column has more than 2147483647 distinct values");
+      throw bad_data("the label column has more than 2147483647 distinct values; choose another column");
     }
     const auto number = static_cast<std::int32_t>(names.size());
     names.emplace_back(value);

@@ -9,7 +9,7 @@
 #include <shoal/io/binary_source.hpp>
 #include <shoal/io/byte_source.hpp>
 #include <shoal/io/file.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/io/rows_file.hpp>
 
 namespace shoal {
 

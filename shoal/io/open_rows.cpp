@@ -1,4 +1,6 @@
 // What kind of file it is, and the reader for it.
+#include <shoal/io/open_rows.hpp>
+
 #include <fcntl.h>
 
 #include <algorithm>

@@ -78,7 +78,7 @@ bool is_numeric(const text_field& field) {
 }
 
 // The first line is a header when it has words where the second has numbers, or nothing but words. Words in the same
-// columns of both, beside numbers, are labels. A number in quotes is a word when the one below it has none.
+// columns of both, next to columns of numbers, are labels. A number in quotes is a word when the one below it has none.
 bool detect_header(const std::vector<text_field>& first, const std::vector<text_field>* second) {
   const bool alike = second != nullptr && second->size() == first.size();
   bool any_word = false;
@@ -128,7 +128,7 @@ bool line_reader::next(std::string_view& line) {
     }
     if (end_ - begin_ > line_limit) {
       throw bad_data(
-          fmt::format("{}: line {} is longer than {} bytes; this is no table of text", name_, number_ + 1, line_limit));
+          fmt::format("{}: line {} is longer than {} bytes; this is no text table", name_, number_ + 1, line_limit));
     }
     const std::size_t held = end_ - begin_;
     if (finished_ || !fill()) {

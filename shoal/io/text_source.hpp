@@ -4,7 +4,7 @@
 #include <string>
 
 #include <shoal/io/byte_source.hpp>
-#include <shoal/io/io.hpp>
+#include <shoal/io/rows_file.hpp>
 
 namespace shoal {
 

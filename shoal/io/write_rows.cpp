@@ -18,11 +18,11 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/file.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/npy_format.hpp>
 #include <shoal/io/printable.hpp>
 #include <shoal/io/row_store.hpp>
 #include <shoal/io/text_layout.hpp>
+#include <shoal/io/write_rows.hpp>
 
 namespace shoal {
 namespace {

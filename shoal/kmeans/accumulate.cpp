@@ -87,7 +87,7 @@ HWY_INLINE void add_columns(D d, const T* row, const double* centroid, double* s
 }
 
 // Adds rows to their clusters in float64, columns across the lanes: what fills no vector goes into one of half the
-// lanes, and so on. Sums Σ w‖x − c‖² beside it, in one vector of each width.
+// lanes, and so on. Sums Σ w‖x − c‖² along with it, in one vector of each width.
 template <class D, std::size_t Lanes = hn::MaxLanes(D())>
 struct row_adder {
   hn::Vec<D> squares;

@@ -3,49 +3,16 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <span>
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
-#include <shoal/core/aligned_vector.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/execution/fold.hpp>
+#include <shoal/kmeans/prepared_centroids.hpp>
 #include <shoal/kmeans/statistics.hpp>
 #include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
-
-/// Centroids as the kernels want them. Set once an iteration, read by every thread.
-template <class Scalar>
-class prepared_centroids {
- public:
-  /// For so many `rows`, on `workers` (see centroid_index).
-  void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-           std::size_t rows = std::numeric_limits<std::size_t>::max(), executor* workers = nullptr);
-
-  std::size_t clusters() const { return index_.clusters(); }
-  std::size_t columns() const { return index_.columns(); }
-  const double* values() const { return values_.data(); }  ///< [clusters][columns]
-  const centroid_index<Scalar>& index() const { return index_; }
-
-  const Scalar* rounded() const { return rounded_.data(); }  ///< [clusters][columns]
-  double largest_norm() const { return largest_norm_; }      ///< largest ‖c‖
-
-  /// True when rows are assigned and summed in one pass (few clusters and columns, see tuning.hpp).
-  bool fused() const { return fused_; }
-  double half_gap() const { return half_gap_; }  ///< when fused: half the least distance between two centroids
-
- private:
-  aligned_vector<double> values_;
-  aligned_vector<Scalar> rounded_;
-  centroid_index<Scalar> index_;
-  double largest_norm_ = 0;
-  double half_gap_ = 0;
-  bool fused_ = false;
-};
-extern template class prepared_centroids<float>;
-extern template class prepared_centroids<double>;
 
 /// What a fit remembers of its rows from one fold to the next, so that a row that is provably still nearest to the same
 /// centroid need not be compared with all (Hamerly 2010). It changes no label and no bit of the statistics.

@@ -10,8 +10,6 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding_request.hpp>
 #include <shoal/execution/device_choice.hpp>
-#include <shoal/kmeans/choose_rows.hpp>
-#include <shoal/kmeans/distances.hpp>
 #include <shoal/kmeans/model.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/kmeans/statistics.hpp>
@@ -34,7 +32,7 @@ class backend {
   virtual void distances(const model& model, Scalar* distances) = 0;
   /// The rows that greedy k-means++ chooses.
   virtual std::vector<std::size_t> choose_rows(const seeding_request& request) = 0;
-  /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
+  /// What else the bits of a result depend on, after the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };
 

@@ -17,7 +17,7 @@ template <class Scalar>
 std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_options& options,
                                 const row_source<Scalar>* weights, const control& control) {
   if (options.clusters == 0 || options.clusters > rows.rows()) {
-    throw bad_argument(fmt::format("rows to choose must be at least 1 and at most the {} that there are; got {}",
+    throw bad_argument(fmt::format("the number of rows to choose must be from 1 to {}, the rows there are; got {}",
                                    rows.rows(), options.clusters));
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);

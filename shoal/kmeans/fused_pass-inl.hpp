@@ -18,8 +18,9 @@
 #include <hwy/highway.h>
 
 #include <shoal/core/unrolled-inl.hpp>
-#include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/block_input.hpp>
+#include <shoal/kmeans/prepared_centroids.hpp>
+#include <shoal/kmeans/statistics.hpp>
 #include <shoal/kmeans/tuning.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
 
@@ -230,7 +231,7 @@ HWY_INLINE bool add_fused(const prepared_centroids<T>& centroids, const block_in
   return true;
 }
 
-// So many sums fit into registers beside the rest (AVX2 keeps some in memory).
+// So many sums fit into registers with the rest (AVX2 keeps some in memory).
 constexpr std::size_t most_held_sums = 12;
 
 template <std::size_t Columns, class T>

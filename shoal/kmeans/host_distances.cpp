@@ -5,21 +5,8 @@
 #include <memory>
 #include <vector>
 
-#include <shoal/kmeans/backend.hpp>
-#include <shoal/kmeans/check_model.hpp>
-
 namespace shoal::kmeans {
 namespace {
-
-struct nothing {};
-
-struct nothing_monoid {
-  using value_type = nothing;
-  nothing identity() const { return {}; }
-  void reset(nothing&) const {}
-  void combine_into(nothing&, const nothing&) const {}
-  std::size_t bytes() const { return sizeof(nothing); }
-};
 
 template <class Scalar>
 struct distances_body {

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/maximise.hpp>
 
 namespace shoal::kmeans {
@@ -84,9 +85,9 @@ std::vector<step_record> lloyd<Scalar>::advance(std::size_t) {
   record.objective = statistics_.inertia * data_.weight_scale;
   record.settled = labelled_ && statistics_.fingerprint == fingerprint_;
   if (record.settled) return {record};
-  moved_centroids moved = move_centroids(centroids_, statistics_, *data_.rows, [this](std::size_t count) {
-    return farthest_rows(context_, data_, prepared_, count);
-  });
+  moved_centroids moved =
+      move_centroids<Scalar>(centroids_, statistics_, fetched_rows<Scalar>(context_, *data_.rows),
+                             [this](std::size_t count) { return farthest_rows(context_, data_, prepared_, count); });
   record.change = moved.change;
   centroids_ = std::move(moved.centroids);
   relocated_ += moved.relocated;

@@ -3,8 +3,8 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
+#include <shoal/io/whole_file.hpp>
 #include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {

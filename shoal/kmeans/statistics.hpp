@@ -4,8 +4,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
+#include <shoal/algebra/group.hpp>
 #include <shoal/core/aligned_vector.hpp>
 
 namespace shoal::kmeans {
@@ -29,6 +31,8 @@ inline statistics in_callers_weights(statistics folded, double weight_scale) {
 /// The commutative monoid (group, but for rounding) of statistics about the same centroids.
 struct statistics_monoid {
   using value_type = statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
+  static auto parts(auto& value) { return std::tie(value.weights, value.sums, value.inertia, value.fingerprint); }
   std::size_t clusters = 0;
   std::size_t columns = 0;
 

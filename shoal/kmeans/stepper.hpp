@@ -1,4 +1,4 @@
-// What the fit of k-means needs of an executor's Lloyd iteration beside its steps.
+// What the fit of k-means needs of an executor's Lloyd iteration apart from its steps.
 #pragma once
 
 #include <cstddef>

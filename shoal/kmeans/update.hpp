@@ -14,9 +14,9 @@ namespace shoal::kmeans {
 
 /// One step of k-means on rows that come in batches (Sculley 2010, a batch at a time): each centroid becomes the
 /// weighted mean of all the rows that it was ever given. `seen` is [clusters], the weight given to each so far, and
-/// grows by that of `rows`; labels[rows] takes the nearest of the centroids that came, unless it is null. Returns the
-/// inertia about the centroids that came. `labels` is as for predict(). Throws what predict() throws, and
-/// leaves the model and `seen` as they were when it does.
+/// grows by that of `rows`; labels[rows] takes the nearest of the centroids as given, unless it is null. Returns the
+/// inertia about the centroids as given. `labels` is as for predict(). Throws what predict() throws, and
+/// then leaves the model and `seen` unchanged.
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
               const control& control = {}, const device_choice& device = {});

@@ -5,7 +5,7 @@
 namespace shoal::kmeans {
 namespace {
 
-// What a row takes beside the products with the centroids, in multiply-adds of each column.
+// What a row takes on top of the products with the centroids, in multiply-adds of each column.
 constexpr double beside_products = 8;
 
 estimated_work passes_over(std::size_t rows, std::size_t columns, std::size_t scalar_bytes, std::size_t clusters,

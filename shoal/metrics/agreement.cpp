@@ -33,7 +33,7 @@ double pairs(std::uint64_t count) {
 
 contingency_table contingency(std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
   if (first.size() != second.size())
-    throw bad_argument(fmt::format("labellings of {} and {} rows cannot be compared; give one label a row in each",
+    throw bad_argument(fmt::format("labellings of {} and {} rows cannot be compared; give one label for each row",
                                    first.size(), second.size()));
   contingency_table table;
   table.first = distinct(first);

@@ -24,9 +24,10 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <shoal/nearest/centroid_index.hpp>
 #include <shoal/nearest/coarse_search-inl.hpp>
-#include <shoal/nearest/nearest.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
+#include <shoal/nearest/scratch.hpp>
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();

@@ -151,7 +151,7 @@ constexpr std::size_t most_parts = std::size_t{1} << halvings_of_one_thread;
 // Fewer clusters: to call the others takes as long as to help them.
 constexpr std::size_t least_shared_clusters = 64;
 
-// Cycles of a Zen 4 that a row takes beside its groups, and for each.
+// Cycles of a Zen 4 that a row takes apart from its groups, and for each group.
 constexpr double cycles_of_a_row = 9;
 constexpr double cycles_of_a_group = 4;
 

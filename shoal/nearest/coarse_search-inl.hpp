@@ -24,8 +24,9 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
-#include <shoal/nearest/nearest.hpp>
+#include <shoal/nearest/centroid_index.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
+#include <shoal/nearest/scratch.hpp>
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -41,7 +42,7 @@ inline constexpr auto coarse_numbers = [] {
   return numbers;
 }();
 inline constexpr std::int32_t coarse_keep = ~static_cast<std::int32_t>(coarse_group - 1);
-// Units of s·t by which a score may be off beside the products: its number, and nine float32 roundings of H, of the
+// Units of s·t by which a score may be off apart from the products: its number, and nine float32 roundings of H, of the
 // score and of the steps, each at most 1.5 · coarse_range² · 2⁻²⁴ = 81 units, six of them of a third of that.
 inline constexpr float coarse_units = 1024 + 576;
 // Squared norms beyond this, or that are not numbers, are left to others.

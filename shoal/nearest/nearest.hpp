@@ -5,33 +5,12 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <vector>
 
-#include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/nearest/centroid_index.hpp>
+#include <shoal/nearest/scratch.hpp>
 
 namespace shoal {
-
-/// Memory that find_nearest and squared_distances keep between calls; one for each thread.
-template <class Scalar>
-struct nearest_scratch {
-  aligned_buffer<Scalar> panel;
-  aligned_buffer<Scalar> padded_rows;
-  aligned_buffer<double> exact;
-
-  aligned_buffer<std::int32_t> coarse_rows;
-  aligned_buffer<std::int32_t> coarse_half_norms;
-  std::vector<std::size_t> doubtful;     ///< rows that the coarse search leaves undecided
-  aligned_buffer<Scalar> doubtful_rows;  ///< one panel of them
-  std::size_t without_coarse = 0;        ///< calls to go before the coarse search is tried again
-
-  aligned_buffer<float> byte_scales;
-  aligned_buffer<float> byte_bounds;
-  aligned_buffer<float> byte_row;
-  std::size_t candidates = 0;     ///< centroids that the search by bytes left to be compared, of all rows of a call
-  std::size_t without_bytes = 0;  ///< calls to go before it is tried again
-};
 
 /// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;
 /// the lowest index on ties. The same for every instruction set. When `others` is not null, others[i] is a lower bound
@@ -42,7 +21,7 @@ void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar>
                   nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {});
 
 /// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
-/// differences. A row's result does not depend on the rows and points beside it.
+/// differences. A row's result does not depend on the rows around it.
 template <class Scalar>
 void squared_distances(matrix_view<const Scalar> rows, matrix_view<const Scalar> points, Scalar* out,
                        std::size_t out_stride, nearest_scratch<Scalar>& scratch);

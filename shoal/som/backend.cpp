@@ -26,6 +26,7 @@ class host_backend final : public backend<Scalar> {
                             [this] { return covariance_of(context_, scaled_.data(), summary_); });
     };
     if (options.training == training::online) {
+      require_one_rank(context_.ranks, "training='online'", "use training='batch'");
       return std::make_unique<online_training<Scalar>>(context_, scaled_.data(), summary_, options, seed);
     }
     return std::make_unique<batch_training<Scalar>>(context_, scaled_.data(), summary_, options, seed);

@@ -12,7 +12,6 @@
 #include <shoal/som/options.hpp>
 #include <shoal/som/quality.hpp>
 #include <shoal/som/stepper.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 
@@ -33,7 +32,7 @@ class backend {
   virtual void distances(const model& model, Scalar* distances) = 0;
   /// As update() of som.hpp; the model must be as for predict(), and the options have been checked.
   virtual double update(model& model, const update_options& options, std::int32_t* units) = 0;
-  /// What the bits of a result depend on beside the data and the options: an instruction set, or the kind of GPUs.
+  /// What else the bits of a result depend on, after the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };
 

@@ -7,7 +7,6 @@
 #include <shoal/som/backend.hpp>
 #include <shoal/som/options.hpp>
 #include <shoal/som/result.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

@@ -23,7 +23,7 @@ void check_range(std::string_view name, range range, decay decay) {
   }
   if (decay != decay::linear && !(range.first > 0 && range.last > 0)) {
     throw bad_argument(
-        fmt::format("the {} from {} to {} reaches 0, which only a linear decay can", name, range.first, range.last));
+        fmt::format("the {} from {} to {} reaches 0; only linear decay can", name, range.first, range.last));
   }
 }
 

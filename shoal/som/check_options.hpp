@@ -4,7 +4,6 @@
 #include <cstddef>
 
 #include <shoal/som/options.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

@@ -19,6 +19,7 @@ constexpr std::uint64_t sampled_rows_stream = random::mix(0x736f6d, 2);
 // Σ w(x − m)(x − m)ᵀ, the lower triangle.
 struct scatter_monoid {
   using value_type = std::vector<double>;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
   std::size_t columns = 0;
 
   value_type identity() const { return value_type(columns * columns); }
@@ -72,12 +73,12 @@ std::vector<axis> principal_axes(const std::vector<double>& covariance, std::siz
   const double scale = given.cwiseAbs().maxCoeff();
   if (!std::isfinite(scale)) {
     throw numerical_error(
-        "the variances of the columns are not finite; divide the columns, or begin with sampled rows");
+        "the variances of the columns are not finite; divide the columns by a constant, or start from sampled rows");
   }
   if (!(scale > 0)) return axes;
   const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> solver(given / scale);
   if (solver.info() != Eigen::Success) {
-    throw numerical_error("the principal components of the rows were not found; begin with sampled rows");
+    throw numerical_error("the principal components of the rows could not be computed; start from sampled rows");
   }
   for (std::size_t k = 0; k < std::min<std::size_t>(2, columns); ++k) {
     const Eigen::Index at = d - 1 - static_cast<Eigen::Index>(k);  // ascending

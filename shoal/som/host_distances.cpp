@@ -5,23 +5,11 @@
 #include <memory>
 #include <vector>
 
-#include <shoal/som/backend.hpp>
-#include <shoal/som/check_model.hpp>
 #include <shoal/som/codebook_index.hpp>
 #include <shoal/som/distance.hpp>
 
 namespace shoal::som {
 namespace {
-
-struct nothing {};
-
-struct nothing_monoid {
-  using value_type = nothing;
-  nothing identity() const { return {}; }
-  void reset(nothing&) const {}
-  void combine_into(nothing&, const nothing&) const {}
-  std::size_t bytes() const { return sizeof(nothing); }
-};
 
 // Calls add(j, rank, w) for every column and unit; units lie side by side, so that one row meets many of them at once.
 template <class Add>

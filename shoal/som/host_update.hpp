@@ -7,7 +7,6 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/options.hpp>
-#include <shoal/som/update.hpp>
 
 namespace shoal::som {
 

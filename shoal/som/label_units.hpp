@@ -16,8 +16,8 @@ struct unit_labels {
   double overall_purity = 0;           ///< the share of all rows that have the label of their unit
 };
 
-/// `units` and `labels` hold one value for each of the rows. Throws bad_argument for a unit that the map has not, and
-/// for a label below 0.
+/// `units` and `labels` hold one value for each of the rows. Throws bad_argument for a unit that is not in the map,
+/// and for a label below 0.
 unit_labels label_units(const model& model, const std::int32_t* units, const std::int64_t* labels, std::size_t rows);
 
 }  // namespace shoal::som

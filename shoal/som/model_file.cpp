@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/io/io.hpp>
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/printable.hpp>
+#include <shoal/io/whole_file.hpp>
 #include <shoal/som/check_model.hpp>
 #include <shoal/som/lattice.hpp>
 #include <shoal/som/metric.hpp>

@@ -73,4 +73,15 @@ struct options {
   device_choice device;           ///< where the fit runs; the host's processor unless chosen (choose_device)
 };
 
+/// How update() moves the units.
+struct update_options {
+  som::neighborhood neighborhood = som::neighborhood::gaussian;
+  double cutoff = 0;  ///< as in options
+  double radius = 1;
+  double rate = 1;               ///< the share of a whole epoch's step, in (0, 1]
+  std::size_t threads = 0;       ///< as in options
+  std::size_t memory_limit = 0;  ///< as in options
+  device_choice device;          ///< as in options
+};
+
 }  // namespace shoal::som

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <tuple>
 #include <vector>
 
 #include <shoal/execution/fold.hpp>
@@ -23,6 +24,8 @@ struct quality_statistics {
 /// The commutative monoid (group, but for rounding) of them.
 struct quality_monoid {
   using value_type = quality_statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
+  static auto parts(auto& value) { return std::tie(value.hits, value.error, value.torn); }
   std::size_t units = 0;
 
   quality_statistics identity() const { return {std::vector<double>(units), 0, 0}; }

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <tuple>
 #include <vector>
+
+#include <shoal/algebra/group.hpp>
 
 namespace shoal::som {
 
@@ -18,6 +21,8 @@ struct statistics {
 /// The commutative monoid (group, but for rounding) of statistics about the same centre.
 struct statistics_monoid {
   using value_type = statistics;
+  static constexpr algebra::operation_laws laws = algebra::rounded_sums;
+  static auto parts(auto& value) { return std::tie(value.weights, value.sums, value.error); }
   std::size_t units = 0;
   std::size_t columns = 0;
 

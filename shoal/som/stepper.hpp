@@ -1,4 +1,4 @@
-// What the fit of a map needs of an executor's training beside its epochs.
+// What the fit of a map needs of an executor's training apart from its epochs.
 #pragma once
 
 #include <vector>

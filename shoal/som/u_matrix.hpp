@@ -8,7 +8,7 @@
 
 namespace shoal::som {
 
-/// The units beside unit `unit` on the lattice, in ascending order: at most eight, or six.
+/// The neighbours of unit `unit` on the lattice, in ascending order: at most eight, or six.
 std::vector<std::size_t> neighbors(const model& model, std::size_t unit);
 
 /// [units] The mean distance of each unit's weights to those of its neighbours, in the map's metric (Ultsch & Siemon

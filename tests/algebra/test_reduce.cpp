@@ -50,11 +50,14 @@ TEST(Reduce, UsesTheTreeOfTheLanesOfAFold) {
     std::vector<std::size_t> order(count);
     std::iota(order.begin(), order.end(), std::size_t{0});
     for (int shuffled = 0; shuffled < 5; ++shuffled) {
-      std::vector<shoal::padded<std::string>> values;
-      for (const std::string& letter : letters(count)) values.push_back({letter});
-      shoal::lane_merger merger(monoid, values);
-      for (const std::size_t lane : order) merger.complete(lane);
-      EXPECT_EQ(values[0].value, reduce(parentheses{}, letters(count)));
+      shoal::value_pool<complete<parentheses>> pool;
+      shoal::lane_merger<complete<parentheses>> merger(monoid, pool, count, 0, count);
+      for (const std::size_t lane : order) {
+        std::string* const value = pool.take(monoid);
+        *value = letters(count)[lane];
+        merger.complete(lane, value);
+      }
+      EXPECT_EQ(*merger.subtree(0), reduce(parentheses{}, letters(count)));
       std::shuffle(order.begin(), order.end(), engine);
     }
   }

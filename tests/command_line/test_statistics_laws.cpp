@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "../statistics_laws.hpp"
-#include "column_statistics.hpp"
+#include "data/column_statistics.hpp"
 
 namespace {
 
@@ -37,7 +37,7 @@ auto structure_of(std::size_t columns) {
     }
     return true;
   };
-  return statistics_laws::structure<statistics_laws::moments>(shoal::app::columns_monoid{columns}, all_same, close);
+  return statistics_laws::structure(shoal::app::columns_monoid{columns}, all_same, close);
 }
 
 columns_value sample(std::size_t rows, double offset, double weight) {

@@ -94,7 +94,7 @@ TEST(verbs, summaries_of_one_row) {
   const outcome clusters = run({"kmeans", "fit", folder / "one.txt", "--clusters", "1"});
   EXPECT_NE(clusters.out.find("1 cluster, 1 column\n"), std::string::npos) << clusters.out;
   EXPECT_NE(clusters.out.find("one.txt: 1 row\n"), std::string::npos) << clusters.out;
-  EXPECT_NE(clusters.out.find("BIC and AIC are of more rows than clusters"), std::string::npos) << clusters.out;
+  EXPECT_NE(clusters.out.find("BIC and AIC need more rows than clusters"), std::string::npos) << clusters.out;
   EXPECT_EQ(clusters.out.find("nan"), std::string::npos) << clusters.out;
   write_file(folder / "two.txt", "3\n4\n");
   const outcome choice = run({"kmeans", "select", folder / "two.txt", "--clusters", "1,2"});

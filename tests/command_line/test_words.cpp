@@ -8,10 +8,10 @@
 
 #include <shoal/core/error.hpp>
 
-#include "column_statistics.hpp"
-#include "progress_line.hpp"
-#include "standardization.hpp"
-#include "words.hpp"
+#include "common/progress_line.hpp"
+#include "common/standardization.hpp"
+#include "common/words.hpp"
+#include "data/column_statistics.hpp"
 
 namespace {
 
@@ -197,29 +197,6 @@ TEST(standardization, rows_are_shifted_and_scaled_wherever_they_lie) {
     }
   }
   EXPECT_EQ(memory[3], 2);
-}
-
-TEST(standardization, models_go_there_and_back) {
-  const standardization units{{10, -5}, {2, 0.5}};
-  shoal::gmm::model model;
-  model.components = 1;
-  model.columns = 2;
-  model.weights = {1};
-  model.means = {1, -1};
-  model.covariance_type = shoal::gmm::covariance_type::full;
-  model.covariances = {1, 0.5, 0.5, 2};
-  const shoal::gmm::model there = to_data_units(model, units);
-  EXPECT_EQ(there.means, (std::vector<double>{12, -5.5}));
-  EXPECT_EQ(there.covariances, (std::vector<double>{4, 0.5, 0.5, 0.5}));
-  const shoal::gmm::model back = to_standard_units(there, units);
-  EXPECT_EQ(back.means, model.means);
-  EXPECT_EQ(back.covariances, model.covariances);
-  model.covariance_type = shoal::gmm::covariance_type::spherical;
-  model.covariances = {3};
-  const shoal::gmm::model diagonal = to_data_units(model, units);
-  EXPECT_EQ(diagonal.covariance_type, shoal::gmm::covariance_type::diag);
-  EXPECT_EQ(diagonal.covariances, (std::vector<double>{12, 0.75}));
-  EXPECT_THROW(to_standard_units(model, units), shoal::bad_argument);
 }
 
 }  // namespace

@@ -63,7 +63,7 @@ auto check_structure() {
     }
     return true;
   };
-  return statistics_laws::structure<statistics_laws::moments>(shoal::check_monoid{columns}, same, close);
+  return statistics_laws::structure(shoal::check_monoid{columns}, same, close);
 }
 
 template <class Scalar>

@@ -4,8 +4,8 @@
 #include "refusal.hpp"
 
 #include <shoal/gmm/model_text.hpp>
-#include <shoal/kmeans/kmeans.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/kmeans/model_file.hpp>
+#include <shoal/som/model_file.hpp>
 
 namespace {
 

@@ -105,7 +105,7 @@ inline void read_in_every_way(const std::string& name, const std::uint8_t* data,
   options.label_column = "0";
   const auto labelled = rows_of<double>(name, data, size, options, 1 << 20);
   options.memory_limit = 1;
-  require(same(labelled, rows_of<double>(name, data, size, options, 5)), "rows beside labels too");
+  require(same(labelled, rows_of<double>(name, data, size, options, 5)), "rows with labels too");
   const bool described = succeeds(name, [&] {
     const auto description = shoal::describe_opened(as_file(name, data, size));
     require(!whole || description.rows * description.columns == whole->size(), "the description has the same shape");

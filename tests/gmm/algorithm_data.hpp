@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
 
 #include "../copying_source.hpp"
 #include "fit_data.hpp"

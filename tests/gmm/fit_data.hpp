@@ -7,7 +7,7 @@
 #include <vector>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
 
 namespace fit_data {
 

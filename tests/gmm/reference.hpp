@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <shoal/core/matrix_view.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 #include <shoal/gmm/statistics.hpp>
 
 namespace reference {

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/gmm/predict.hpp>
 #include "fit_data.hpp"
 
 namespace {

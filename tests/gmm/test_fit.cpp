@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/gmm/predict.hpp>
 #include "../copying_source.hpp"
 #include "fit_data.hpp"
 

@@ -8,7 +8,9 @@
 #include <Eigen/Core>
 
 #include <shoal/core/error.hpp>
+#include <shoal/core/matrix_view.hpp>
 #include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/sample.hpp>
 
 #include "tests/random/statistics.hpp"
 

@@ -1,7 +1,7 @@
 // Mixtures as files: exact round trips and every refusal.
 #include <cmath>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model_file.hpp>
 #include <shoal/gmm/model_text.hpp>
 
 #include "../io/files.hpp"

@@ -8,7 +8,7 @@
 #include <Eigen/Core>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/sample.hpp>
 
 #include "tests/random/statistics.hpp"
 
@@ -292,7 +292,7 @@ TEST(SampleRefuses, ACovarianceThatIsNotPositiveDefiniteByComponent) {
 
 TEST(SampleRefuses, SizesThatDoNotAgree) {
   const auto model = mixture(covariance_type::full);
-  EXPECT_NE(message(model, 2).find("the rows have 2 columns, the model has 3"), std::string::npos);
+  EXPECT_NE(message(model, 2).find("the rows have 2 columns; the model has 3"), std::string::npos);
   auto wrong = model;
   wrong.weights.pop_back();
   EXPECT_NE(message(wrong, columns).find("1 weights"), std::string::npos);

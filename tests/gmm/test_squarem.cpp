@@ -13,6 +13,7 @@
 #include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/coordinates.hpp>
 #include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/sample.hpp>
 #include <shoal/gmm/squarem_rule.hpp>
 
 #include "algorithm_data.hpp"

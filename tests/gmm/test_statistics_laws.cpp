@@ -79,7 +79,7 @@ TYPED_TEST(MixtureStatistics, AreAnAbelianGroup) {
   };
   for (const covariance_type type : checks::all_types) {
     const shoal::gmm::statistics_group group(shoal::gmm::statistics_layout(type, components, columns));
-    const auto structure = statistics_laws::structure<statistics_laws::sums_with_inverse>(group, same, close);
+    const auto structure = statistics_laws::structure(group, same, close);
     const auto samples = sampled_statistics<TypeParam>(type);
     const auto report = shoal::algebra::check_abelian_group(structure, samples);
     EXPECT_TRUE(report.passed()) << checks::name(type) << ": " << report.message();
@@ -113,7 +113,7 @@ TEST(MixtureScores, AreACommutativeMonoid) {
     return statistics_laws::sums_agree(left.log_likelihood, right.log_likelihood, magnitude.log_likelihood) &&
            statistics_laws::sums_agree(left.weight, right.weight, magnitude.weight);
   };
-  const auto structure = statistics_laws::structure<statistics_laws::sums>(shoal::gmm::score_monoid{}, same, close);
+  const auto structure = statistics_laws::structure(shoal::gmm::score_monoid{}, same, close);
   const auto report = shoal::algebra::check_commutative_monoid(structure, samples);
   EXPECT_TRUE(report.passed()) << report.message();
   statistics_laws::expect_reset(structure, samples);

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/gmm/update.hpp>
 #include "fit_data.hpp"
 
 namespace {

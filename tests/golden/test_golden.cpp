@@ -9,9 +9,9 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
 #include <shoal/io/io.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 
 #include "../cuda_devices.hpp"
 

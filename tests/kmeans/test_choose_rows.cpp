@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/choose_rows.hpp>
+#include <shoal/kmeans/fit.hpp>
+#include <shoal/kmeans/predict.hpp>
 
 #include "kmeans_reference.hpp"
 

@@ -17,8 +17,10 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/accumulate.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/lloyd.hpp>
+#include <shoal/kmeans/predict.hpp>
+#include <shoal/kmeans/update.hpp>
 #include <shoal/nearest/nearest.hpp>
 
 #include "../copying_source.hpp"

@@ -9,8 +9,9 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/information_criteria.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model_file.hpp>
 
 namespace {
 

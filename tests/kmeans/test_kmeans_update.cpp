@@ -6,7 +6,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/distances.hpp>
+#include <shoal/kmeans/update.hpp>
 
 namespace {
 

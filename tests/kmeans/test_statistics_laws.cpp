@@ -91,7 +91,7 @@ TYPED_TEST(KmeansLaws, StatisticsAreACommutativeMonoid) {
           shoal::fold<TypeParam>({alone.get(), 0, {}}, data, monoid, kmeans::accumulate_body<TypeParam>{&centroids}));
       EXPECT_GT(samples.back().inertia, 0);
     });
-    const auto structure = statistics_laws::structure<statistics_laws::sums>(monoid, same, close);
+    const auto structure = statistics_laws::structure(monoid, same, close);
     const auto report = shoal::algebra::check_commutative_monoid(structure, samples);
     EXPECT_TRUE(report.passed()) << s.clusters << " clusters: " << report.message();
     statistics_laws::expect_reset(structure, samples);

@@ -11,6 +11,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/modelling_error.hpp>
+#include <shoal/gmm/sample.hpp>
 #include <shoal/metrics/modelling_error.hpp>
 #include <shoal/random/stream.hpp>
 

@@ -382,7 +382,7 @@ TYPED_TEST(Nearest, DistancesAreThoseOfEachRowAlone) {
   }
 }
 
-// Rows come in other groups when they are streamed: what stands beside a row must not show.
+// Rows come in other groups when they are streamed: what stands around a row must not show.
 TYPED_TEST(Nearest, DistancesToLabelsDoNotDependOnTheGroup) {
   for (const std::size_t columns : {1, 3, 5, 16, 17, 54}) {
     const auto data = clouds<TypeParam>(23, columns, 4, 2);

@@ -1,4 +1,4 @@
-"""Arrays on CUDA devices: used where they lie, with results beside them. Skipped where there is no device."""
+"""Arrays on CUDA devices: used where they lie, with results on the same device. Skipped where there is no device."""
 
 import os
 import signal
@@ -176,8 +176,8 @@ def test_maps_take_batches_and_measure_where_the_rows_lie(rows, library, metric)
     assert lies_beside(distances, X) and _device_arrays.dtype_of(distances) == "float32"
     assert_array_equal(host(distances), there.transform(rows))  # to the bit
     assert_allclose(host(distances).min(axis=1).mean(), -there.score(X), rtol=1e-5)
-    beside = SelfOrganizingMap(**options, device="cuda").fit(rows)
-    assert_array_equal(beside.transform(rows[:100]), beside.set_params(device="cpu").transform(rows[:100]))
+    there = SelfOrganizingMap(**options, device="cuda").fit(rows)
+    assert_array_equal(there.transform(rows[:100]), there.set_params(device="cpu").transform(rows[:100]))
 
 
 @needs_device

@@ -91,7 +91,7 @@ def test_batches_keep_exact_means(rows):
 
 def test_batches_do_not_follow_another_number_of_clusters(rows):
     kmeans = KMeans(3, random_state=0).partial_fit(rows)
-    with pytest.raises(ValueError, match="n_clusters is 4, and partial_fit began with 3"):
+    with pytest.raises(ValueError, match="n_clusters is 4, but partial_fit began with 3"):
         kmeans.set_params(n_clusters=4).partial_fit(rows)
 
 

@@ -60,7 +60,7 @@ def test_types(tmp_path):
 
 
 def test_licences_of_what_it_holds_are_in_it():
-    """Of every library that is linked into the extension or lies beside it."""
+    """Of every library that is linked into the extension or lies next to it."""
     installed = [str(file) for file in metadata.files("shoal") or () if "licenses" in str(file)]
     assert {Path(file).stem for file in installed} >= {"LICENSE", "eigen", "fmt", "highway", "nanobind", "nlohmann_json"}
     named = metadata.metadata("shoal").get_all("License-File")
@@ -68,7 +68,7 @@ def test_licences_of_what_it_holds_are_in_it():
 
 
 def test_nothing_else_is_needed_to_load_it():
-    """The libraries that the extension was linked to are beside it, or the system's own."""
+    """The libraries that the extension was linked to are next to it, or the system's own."""
     folder = Path(shoal.__file__).parent
     module = next(folder.glob("_shoal*.so"))
     linked = subprocess.run(["ldd", str(module)], capture_output=True, text=True, check=True).stdout

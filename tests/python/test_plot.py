@@ -371,7 +371,7 @@ REFUSALS = {
         (lambda fit, rows: plot.data(fit, rows, columns=(0, 3)), "columns holds 3; the fit has columns 0 to 2"),
         (lambda fit, rows: plot.data(fit, rows, columns=(0, -1)), "columns holds -1"),
         (lambda fit, rows: plot.data(fit, rows, columns=(0, 1, 2)), "columns must name one or two columns, not 3"),
-        (lambda fit, rows: plot.responsibilities(fit, rows, columns=1), "columns must name two columns here"),
+        (lambda fit, rows: plot.responsibilities(fit, rows, columns=1), "columns must name two columns"),
     ],
     "X": [
         (lambda fit, rows: plot.data(fit, rows[:, :2]), "X has 2 columns; the estimator was fitted to 3"),
@@ -383,7 +383,7 @@ REFUSALS = {
         (lambda fit, rows: plot.data(fit, rows, labels=[0, 1]), r"labels must have one value for each of the 300 rows"),
         (lambda fit, rows: plot.data(fit, rows, labels=np.full(300, -1)), "labels must be integers of at least 0"),
         (lambda fit, rows: plot.data(fit, rows, labels=np.full(300, 0.5)), "labels must be integers of at least 0"),
-        (lambda fit, rows: plot.data(fit, labels=[0]), "labels were given without X"),
+        (lambda fit, rows: plot.data(fit, labels=[0]), "labels need X"),
     ],
     "sigmas": [
         (lambda fit, rows: plot.data(fit, rows, sigmas=(1, 2, 3, 4)), "sigmas must be at most three positive numbers"),
@@ -401,7 +401,7 @@ REFUSALS = {
     ],
     "estimator": [
         (lambda *_: plot.convergence([]), "estimator has no iteration to draw"),
-        (lambda *_: plot.silhouette(shoal.KMeans(1).fit(np.eye(2)), np.eye(2)), "estimator has one group only"),
+        (lambda *_: plot.silhouette(shoal.KMeans(1).fit(np.eye(2)), np.eye(2)), "estimator has only one group"),
     ],
 }  # fmt: skip
 

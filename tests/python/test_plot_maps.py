@@ -88,7 +88,7 @@ def test_component_planes_are_the_columns_of_the_codebook(som):
         plot.component_planes(som, columns=(2, 0), ax=given[0])
     with pytest.raises(ValueError, match="columns holds 3; the fit has columns 0 to 2"):
         plot.component_planes(som, columns=(0, 3))
-    with pytest.raises(ValueError, match="columns names no column"):
+    with pytest.raises(ValueError, match="columns is empty"):
         plot.component_planes(som, columns=())
 
 

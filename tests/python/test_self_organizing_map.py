@@ -84,11 +84,11 @@ def test_training_is_the_formula(rows, lattice, toroidal, neighborhood, metric):
     assert_allclose(som.score(rows, sample_weight=weights), -som.quantization_error_, rtol=1e-12)
     assert_allclose(som.hits_.ravel(), np.bincount(som.labels_, weights, 20))
     best = np.argsort(between, axis=1, kind="stable")[:, :2]
-    beside = distances < (1.01 if lattice == "hexagonal" else 1.42)
-    assert_allclose(som.topographic_error_, np.average(~beside[best[:, 0], best[:, 1]], weights=weights), rtol=1e-9)
+    adjacent = distances < (1.01 if lattice == "hexagonal" else 1.42)
+    assert_allclose(som.topographic_error_, np.average(~adjacent[best[:, 0], best[:, 1]], weights=weights), rtol=1e-9)
     units = DISTANCES[metric](W, W)
-    np.fill_diagonal(beside, False)
-    assert_allclose(som.u_matrix_.ravel(), (units * beside).sum(axis=1) / beside.sum(axis=1), rtol=1e-9, atol=1e-12)
+    np.fill_diagonal(adjacent, False)
+    assert_allclose(som.u_matrix_.ravel(), (units * adjacent).sum(axis=1) / adjacent.sum(axis=1), rtol=1e-9, atol=1e-12)
     assert som.u_matrix_.shape == som.hits_.shape == (height, width)
 
 
@@ -265,7 +265,7 @@ REFUSALS = {
     "radius must be two numbers, the first and the last; got (2, 1, 0)": {"radius": (2, 1, 0)},
     "radius must be two numbers, the first and the last; got ['a', 'b']": {"radius": ["a", "b"]},
     "rate must be two numbers": {"rate": (0.1, 0.2, 0.3), "training": "online"},
-    "The shape of init (3, 3) is not (height * width, n_features) = (100, 3)": {"init": np.eye(3)},
+    "init must have the shape (height * width, n_features) = (100, 3); got (3, 3)": {"init": np.eye(3)},
     "The 'lattice' parameter of SelfOrganizingMap must be a str among": {"lattice": "triangular"},
     "The 'width' parameter of SelfOrganizingMap must be an int": {"width": 0},
     "The 'epochs' parameter": {"epochs": 0},

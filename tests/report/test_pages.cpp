@@ -10,8 +10,8 @@
 #include <shoal/core/error.hpp>
 #include <shoal/io/io.hpp>
 
-#include "report/gmm_report.hpp"
-#include "report/kmeans_report.hpp"
+#include "report/gmm/report.hpp"
+#include "report/kmeans/report.hpp"
 #include "well_formed.hpp"
 
 namespace shoal::report {

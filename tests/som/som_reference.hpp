@@ -10,7 +10,8 @@
 #include <vector>
 
 #include <shoal/core/matrix_view.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
 
 namespace som_reference {
 

@@ -8,9 +8,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/som/backend.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/distances.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/predict.hpp>
+#include <shoal/som/u_matrix.hpp>
 
 #include "../copying_source.hpp"
 #include "som_reference.hpp"
@@ -221,7 +224,7 @@ TYPED_TEST(SomFit, ThreadsStridesAndMemoryLimitsLeaveNoTrace) {
   for (const som::training training : {som::training::batch, som::training::online}) {
     for (const som::initialization init : {som::initialization::principal_plane, som::initialization::sampled_rows,
                                            som::initialization::random_values}) {
-      // The large map has statistics beside which its rows are few, so that threads share one lane.
+      // The large map has so large statistics that its rows are few, so that threads share one lane.
       for (const std::size_t side : {6, 60}) {
         if (side == 60 && training == som::training::online) continue;
         som::options options;
@@ -511,7 +514,7 @@ TYPED_TEST(SomFit, PrincipalPlaneByHand) {
   EXPECT_LT(apart(fit(rows, options).model.codebook,
                   {12 - s, 3 - t, 12 - s, 3 + t, 12, 3 - t, 12, 3 + t, 12 + s, 3 - t, 12 + s, 3 + t}),
             1e-14);
-  // Odd hexagonal rows stand half a column to the right of the even ones: at −3/5, 1/5 and 1, beside −1, −1/5 and 3/5.
+  // Odd hexagonal rows stand half a column to the right of the even ones: at −3/5, 1/5 and 1, not −1, −1/5 and 3/5.
   options.width = 3;
   options.height = 2;
   options.lattice = som::lattice::hexagonal;

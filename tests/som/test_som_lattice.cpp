@@ -10,6 +10,7 @@
 #include <shoal/som/neighborhood.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/smooth.hpp>
+#include <shoal/som/u_matrix.hpp>
 
 #include "som_reference.hpp"
 

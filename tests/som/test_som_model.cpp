@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <shoal/core/error.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/model_file.hpp>
 
 namespace {
 

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/fit.hpp>
 
 #include "som_reference.hpp"
 

@@ -37,7 +37,7 @@ som_reference::matched find(const som::model& map, shoal::matrix_view<const Scal
   return found;
 }
 
-// The definition of find_units, beside whose order the reference's square roots and quotients may blur ties.
+// The definition of find_units, apart from the order, where the reference's square roots and quotients may blur ties.
 template <class Scalar>
 double rank_of(const som::model& map, const Scalar* row, std::size_t unit) {
   const double* w = map.codebook.data() + unit * map.columns;

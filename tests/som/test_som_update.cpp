@@ -9,7 +9,10 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/random/stream.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/label_units.hpp>
+#include <shoal/som/predict.hpp>
+#include <shoal/som/update.hpp>
 
 #include "som_reference.hpp"
 

@@ -60,7 +60,7 @@ template <class Monoid, class Elements>
 void expect_monoid(const Monoid& monoid, const std::vector<typename Monoid::value_type>& samples,
                    const Elements& elements) {
   using value = typename Monoid::value_type;
-  const auto structure = statistics_laws::structure<statistics_laws::sums>(
+  const auto structure = statistics_laws::structure(
       monoid, [&](const value& a, const value& b) { return elements(a) == elements(b); },
       [&](const value& left, const value& right, shoal::algebra::operands_of<value> operands) {
         return all_agree<value>(left, right, operands, elements);

@@ -3,7 +3,8 @@
 #include <cstdio>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/predict.hpp>
 #include <shoal/io/row_source.hpp>
 
 #include "../../../tests/gmm/kernel_checks.hpp"

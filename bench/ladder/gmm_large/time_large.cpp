@@ -8,7 +8,7 @@
 
 #include <shoal/gmm/parameters.hpp>
 
-#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/cuda/mixture.hpp"
 #include "../../../tests/gmm/kernel_checks.hpp"
 #include "../../../tests/gmm/reference.hpp"
 #include "timing.hpp"

@@ -1,4 +1,4 @@
-// Times predictions on a GPU beside the sums of a fit, on rows that are there: TYPE ROWS COLUMNS COMPONENTS SPREAD, or
+// Times predictions on a GPU and the sums of a fit, on rows that are there: TYPE ROWS COLUMNS COMPONENTS SPREAD, or
 // all shapes of the ladder. Prints milliseconds, medians of the replays of a graph.
 #include <cuda_runtime_api.h>
 
@@ -6,10 +6,11 @@
 #include <stdexcept>
 #include <string>
 
+#include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/predictor.hpp>
 #include <shoal/gmm/parameters.hpp>
 
-#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/cuda/mixture.hpp"
 #include "../../../tests/gmm/kernel_checks.hpp"
 #include "timing.hpp"
 
@@ -37,7 +38,7 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
     accumulator->merge(sums.data(), device.view(), stream);
   };
   const shoal::gmm::predictor_shape wanted{layout, count, shape.multiprocessors, shape.shared_bytes};
-  const auto predictor = plain ? shoal::gmm::make_plain_predictor<float>(wanted, stream)
+  const auto predictor = plain ? shoal::gmm::plain::make_predictor<float>(wanted, stream)
                                : shoal::gmm::make_device_predictor<float>(wanted, stream);
   shoal::cuda::device_buffer<std::int32_t> labels(count);
   shoal::cuda::device_buffer<float> probabilities(count * components), log_density(count);

@@ -1,5 +1,5 @@
 // What TF32 and bf16 products cost k-means: labels that differ from float32's about the same centroids, the inertia
-// with those labels, and the inertia of a fit beside float32's from the same start (which may end in another optimum).
+// with those labels, and the inertia of a fit against float32's from the same start (which may end in another optimum).
 #include <cmath>
 #include <cstdio>
 #include <vector>

@@ -1,4 +1,4 @@
-// An epoch over rows that are streamed from page-locked memory, beside a plain copy of them:
+// An epoch over rows that are streamed from page-locked memory, and a plain copy of them:
 // streamed_epoch [ROWS COLUMNS WIDTH HEIGHT]
 #include <algorithm>
 #include <chrono>

@@ -52,7 +52,7 @@ def data(estimator, X=None, *, columns=None, labels=None, sigmas=(1, 2), max_poi
     chosen = _fits.check_columns(columns, centres.shape[1])
     sigmas = _check_sigmas(sigmas)
     if X is None and labels is not None:
-        raise ValueError("labels were given without X")
+        raise ValueError("labels need X: pass the rows too")
     sample = None if X is None else Sample(X, max_points)
     if sample is not None:
         _fits.check_width(sample, estimator)

@@ -17,7 +17,7 @@ def check_estimator(estimator, *, needs=()):
         raise TypeError(f"estimator must be a Gaussian mixture or k-means, not {kind}")
     for method in needs:
         if not hasattr(estimator, method):
-            raise TypeError(f"estimator must have {method}(); {kind} has not")
+            raise TypeError(f"estimator must have {method}(); {kind} has none")
     check_is_fitted(estimator)
 
 

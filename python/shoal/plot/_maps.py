@@ -24,7 +24,7 @@ def u_matrix(estimator, *, ax=None):
     estimator : fitted SelfOrganizingMap
         Its ``u_matrix_`` is drawn, row 0 at the top, hexagons as hexagons.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure unless given. A colour bar is put beside it.
+        Where to draw; a new figure unless given. A colour bar is put next to it.
 
     Returns
     -------
@@ -51,7 +51,7 @@ def hit_map(estimator, X=None, *, ax=None):
     X : array-like of shape (n_samples, n_features), optional
         Rows to count instead, all of them.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; a new figure unless given. A colour bar is put beside it.
+        Where to draw; a new figure unless given. A colour bar is put next to it.
 
     Returns
     -------
@@ -106,7 +106,7 @@ def component_planes(estimator, *, columns=None, ax=None):
         columns = range(min(codebook.shape[1], MOST_PLANES))
     chosen = [_fits.check_columns(column, codebook.shape[1])[0] for column in ([columns] if single else columns)]
     if not chosen:
-        raise ValueError("columns names no column")
+        raise ValueError("columns is empty; name at least one column")
     axes = _axes_for(len(chosen), ax, estimator.height / estimator.width)
     for axis, column in zip(axes, chosen):
         _draw_values(estimator, codebook[:, column], "", axis)
@@ -139,7 +139,7 @@ def unit_labels(estimator, X, y, *, ax=None):
     TypeError
         When ``estimator`` is no self-organizing map, or ``ax`` is no axes.
     ValueError
-        When ``X`` does not fit the map, or ``y`` has not one label for each row.
+        When ``X`` does not fit the map, or ``y`` does not have one label for each row.
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """

@@ -44,7 +44,7 @@ def responsibilities(estimator, X, *, columns=None, max_points=DEFAULT_MAX_POINT
     centres = _fits.centres(estimator)
     chosen = _fits.check_columns(columns, centres.shape[1])
     if len(chosen) != 2:
-        raise ValueError("columns must name two columns here, and the fit needs two at least")
+        raise ValueError("columns must name two columns, so the fit must have at least two")
     sample = Sample(X, max_points)
     _fits.check_width(sample, estimator)
     ax = _style.new_axes(ax)

@@ -36,7 +36,7 @@ def silhouette(estimator, X, *, max_points=DEFAULT_MAX_POINTS, ax=None):
     TypeError
         When ``estimator`` is neither a mixture nor k-means, or ``ax`` is no axes.
     ValueError
-        When ``X`` or ``max_points`` does not fit, or ``estimator`` has one group only; the message names it.
+        When ``X`` or ``max_points`` does not fit, or ``estimator`` has only one group; the message names it.
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
@@ -44,7 +44,7 @@ def silhouette(estimator, X, *, max_points=DEFAULT_MAX_POINTS, ax=None):
     _fits.check_estimator(estimator, needs=["predict_proba"] if mixture else [])
     groups = len(_fits.centres(estimator))
     if groups < 2:
-        raise ValueError("estimator has one group only, in which every row belongs alike")
+        raise ValueError("estimator has only one group; a silhouette needs at least two")
     sample = Sample(X, max_points)
     _fits.check_width(sample, estimator)
     ax = _style.new_axes(ax)

@@ -78,7 +78,7 @@ def finish(ax, grid="both"):
 
 
 def legend(ax, handles, **options):
-    """A legend without a box, beside the axes where it hides nothing."""
+    """A legend without a box, next to the axes where it hides nothing."""
     options = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, **options}
     return ax.legend(handles=handles, frameon=False, fontsize="small", labelcolor=INK, handletextpad=0.5, **options)
 

@@ -19,7 +19,7 @@ struct column_moments {
   double maximum;
 };
 
-/// What some rows have in common beside their columns. Positions count from the first row of the whole data.
+/// What some rows have in common apart from their columns. Positions count from the first row of the whole data.
 struct row_findings {
   double weight;
   double largest_weight;

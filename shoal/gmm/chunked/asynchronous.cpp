@@ -205,7 +205,7 @@ std::vector<double> asynchronous_fit<Scalar>::save() const {
 template <class Scalar>
 void asynchronous_fit<Scalar>::restore(std::span<const double> state) {
   this->restore_model(state);
-  if (!state.empty()) throw bad_data("the state is of another size");
+  if (!state.empty()) throw bad_data("the checkpoint holds a state of the wrong size");
   this->valid_ = false;
   quiet_ = false;
 }

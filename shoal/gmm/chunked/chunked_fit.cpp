@@ -29,7 +29,7 @@ void take_model(std::span<const double>& state, model& into) {
   for (auto [part, size] :
        {std::pair{&into.weights, into.components}, std::pair{&into.means, into.components * into.columns},
         std::pair{&into.covariances, covariances}}) {
-    if (state.size() < size) throw bad_data("the state is of another size");
+    if (state.size() < size) throw bad_data("the checkpoint holds a state of the wrong size");
     part->assign(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size));
     state = state.subspan(size);
   }
@@ -103,7 +103,7 @@ std::vector<double> chunked_fit<Scalar>::save_model() const {
 
 template <class Scalar>
 void chunked_fit<Scalar>::restore_model(std::span<const double>& state) {
-  if (state.size() < 3) throw bad_data("the state is of another size");
+  if (state.size() < 3) throw bad_data("the checkpoint holds a state of the wrong size");
   restart_ = static_cast<std::size_t>(state[0]);
   pass_ = static_cast<std::size_t>(state[1]);
   reseeded_ = static_cast<std::size_t>(state[2]);

@@ -61,12 +61,12 @@ std::vector<double> incremental_fit<Scalar>::save() const {
 template <class Scalar>
 void incremental_fit<Scalar>::restore(std::span<const double> state) {
   this->restore_model(state);
-  if (state.empty()) throw bad_data("the state is of another size");
+  if (state.empty()) throw bad_data("the checkpoint holds a state of the wrong size");
   position_ = static_cast<std::size_t>(state[0]);
   state = state.subspan(1);
   this->valid_ = !state.empty();
   if (state.empty()) return;
-  if (state.size() != this->kept_.state_size()) throw bad_data("the state is of another size");
+  if (state.size() != this->kept_.state_size()) throw bad_data("the checkpoint holds a state of the wrong size");
   this->kept_.restore(state);
 }
 

@@ -113,7 +113,7 @@ std::vector<double> stepwise_fit<Scalar>::save() const {
 template <class Scalar>
 void stepwise_fit<Scalar>::restore(std::span<const double> state) {
   this->restore_model(state);
-  if (state.size() != 3) throw bad_data("the state is of another size");
+  if (state.size() != 3) throw bad_data("the checkpoint holds a state of the wrong size");
   position_ = static_cast<std::size_t>(state[0]);
   log_likelihood_ = state[1];
   weight_ = state[2];

@@ -5,9 +5,8 @@
 #include <vector>
 
 #include <shoal/gmm/cuda/choose_fit.hpp>
-#include <shoal/gmm/cuda/chunked/given_moments.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/first_model/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
@@ -28,12 +27,8 @@ class cuda_backend final : public backend<Scalar> {
     const auto first_model = [this, &options](std::size_t restart) {
       return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
     };
-    if (options.algorithm != algorithm::batch) {
-      return make_device_chunked_fit<Scalar>(
-          {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
-    }
-    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
-                                                        summary(), options, first_model);
+    return make_device_fit<Scalar>(
+        {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {

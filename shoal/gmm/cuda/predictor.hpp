@@ -52,26 +52,12 @@ struct predictor_shape {
   std::size_t shared_bytes = 0;     ///< most shared memory of a block
 };
 
-/// The fastest predictor for that shape. Lanes are cleared in `stream`.
+/// The fastest predictor for that shape, of one of the rooms (choose_predictor.cpp). Lanes are cleared in `stream`.
 template <class Scalar>
 std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream);
-extern template std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
-extern template std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
-
-/// The predictors themselves, by the name of their idea.
-/// Any shape, a thread for each row, in the data's arithmetic: slow, and the measure of the others.
-template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream);
-/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
-std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream);
-bool takes_small_predictor(const predictor_shape& shape);
-/// The expectation steps of large_accumulator.hpp and large_diagonal_accumulator.hpp in float32's grade, then what it
-/// left as labels and probabilities. They throw bad_argument for shapes that they do not take: full and tied
-/// covariances of up to 128 columns, diagonal and spherical ones of up to 128.
-std::unique_ptr<device_predictor<float>> make_large_predictor(const predictor_shape& shape, cudaStream_t stream);
-std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,
-                                                                       cudaStream_t stream);
-bool takes_large_predictor(const predictor_shape& shape);
-bool takes_large_diagonal_predictor(const predictor_shape& shape);
+template <>
+std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
+template <>
+std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
 
 }  // namespace shoal::gmm

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
-#include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/tuning.hpp>
+#include <shoal/gmm/workspace.hpp>
 
 namespace shoal::gmm {
 

@@ -29,7 +29,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw bad_argument(
-        fmt::format("a GPU's share of {} rows is beyond {}: give rows a smaller share of device memory, "
+        fmt::format("a GPU's share of {} rows is more than {}: lower the device memory limit, "
                     "so that they are streamed, or use more devices",
                     piece_rows, std::numeric_limits<int>::max()));
   }

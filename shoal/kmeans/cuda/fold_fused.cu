@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -317,7 +318,7 @@ __global__ void __launch_bounds__(threads, Columns <= 2 && Clusters <= 4 ? 2 : 1
   } else {
 #pragma unroll
     for (int t = 0; t < terms; ++t) {
-      for (int step = 16; step > 0; step /= 2) sums[t] += __shfl_xor_sync(~0u, sums[t], step);
+      sums[t] = cuda::warp_sum(sums[t]);
       if (thread == 0) parts[warp][t] = sums[t];
     }
   }

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -71,7 +72,7 @@ __device__ int nearest_in_float64(const wide_arguments& in, const columns_of_thr
       const double difference = static_cast<double>(x.values[i]) - in.centroids[std::size_t(k) * in.columns + column];
       distance += difference * difference;
     }
-    for (int step = 16; step > 0; step /= 2) distance += __shfl_xor_sync(~0u, distance, step);
+    distance = cuda::warp_sum(distance);
     second = fmin(second, fmax(least, distance));
     if (distance < least) least = distance, nearest = k;
   }
@@ -118,7 +119,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
       c[k][i] = is_column(k, i) ? static_cast<float>(in.centroids[std::size_t(k) * in.columns + column_of(i)]) : 0.0f;
       norm = fmaf(c[k][i], c[k][i], norm);
     }
-    for (int step = 16; step > 0; step /= 2) norm += __shfl_xor_sync(~0u, norm, step);
+    norm = cuda::warp_sum(norm);
     if (threadIdx.x == 0) norms[k] = norm;
   }
   __syncthreads();
@@ -286,7 +287,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
     }
     if (threadIdx.x == 0 && k < in.clusters) state[in.clusters * in.columns + k] = weight;
   }
-  for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
+  inertia = cuda::warp_sum(inertia);
   if (thread == 0) shared_inertia[warp] = inertia;
   __syncthreads();
   if (threadIdx.x != 0) return;

@@ -61,7 +61,7 @@ struct loop_state {
   unsigned long long fingerprint = 0;  ///< of this step's labels, so far
 };
 
-/// When the loop stops beside settling: Σ‖Δc‖² ≤ absolute, or ≤ relative · the one of the step before. Negative: never.
+/// When else the loop stops: Σ‖Δc‖² ≤ absolute, or ≤ relative · the one of the step before. Negative: never.
 struct stop_limits {
   double absolute = -1;
   double relative = -1;

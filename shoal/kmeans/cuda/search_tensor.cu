@@ -11,10 +11,10 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
-#include <shoal/kmeans/cuda/warpgroup_products.cuh>
 
 namespace shoal::kmeans {
 namespace {

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -19,7 +20,7 @@ static_assert(cuda::piece_unit % most_tile_rows == 0);
 
 constexpr int most_buckets = sum_threads;
 
-// What a block keeps beside its sums.
+// What a block keeps apart from its sums.
 struct tile_memory {
   unsigned rows[most_tile_rows];               // of the tile, sorted: label · most_tile_rows + row
   std::uint16_t places[warps * most_buckets];  // [warp that looks][bucket] of its next row
@@ -304,7 +305,7 @@ __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> 
     state[k * plan.block_columns + j] = sum - weight * moved;
   }
   __syncthreads();
-  for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
+  inertia = cuda::warp_sum(inertia);
   if (thread == 0) sums[warp] = inertia;
   __syncthreads();
   if (threadIdx.x != 0) return;

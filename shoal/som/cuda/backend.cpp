@@ -21,7 +21,7 @@ class cuda_backend final : public backend<Scalar> {
   std::unique_ptr<map_stepper> fit(const options& options) override {
     if (options.training == training::online) {
       throw bad_argument(
-          "online training runs on the host, a row after the other; choose --device cpu or batch training");
+          "online training runs on the host, one row after another; choose --device cpu or batch training");
     }
     const auto seed = [this, &options] {
       return first_codebook(

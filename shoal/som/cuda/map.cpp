@@ -52,7 +52,7 @@ double largest_distance(metric metric, const std::vector<double>& reach) {
 }
 
 // The units of a map so that 16 in turn are a patch of 4 × 4 and 64 in turn one of 8 × 8, as far as the sides allow:
-// units that are near a row lie beside each other on a trained map, and then fewer tiles have one. Strips of eight rows
+// units that are near a row lie close together on a trained map, and then fewer tiles have one. Strips of eight rows
 // of the map, to and fro.
 std::vector<int> in_patches(const lattice_shape& shape) {
   constexpr std::size_t strip = 2 * patch;

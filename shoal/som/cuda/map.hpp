@@ -13,7 +13,7 @@
 
 namespace shoal::som {
 
-/// What a pass adds up beside Σ w·distance and Σ w of each unit.
+/// What a pass adds up apart from Σ w·distance and Σ w of each unit.
 enum class pass {
   units,     ///< nothing
   sums,      ///< Σ w(x − m) of each unit

@@ -119,7 +119,7 @@ template <class Scalar, metric Metric>
 void launch(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, std::size_t multiprocessors,
             cudaStream_t stream) {
   const int row_tiles = (rows.count + block_rows_of<Scalar> - 1) / block_rows_of<Scalar>;
-  // So many blocks that the last ones to end are few beside all.
+  // So many blocks that the last ones to end are few among all.
   const int wanted = 16 * static_cast<int>(multiprocessors);
   const int splits = std::clamp(wanted / row_tiles, 1, units.padded / unit_tile / block_tiles);
   cuda::launch_in_turn(search_kernel<Scalar, Metric>, static_cast<unsigned>(row_tiles) * static_cast<unsigned>(splits),

@@ -12,9 +12,9 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 #include <shoal/som/cuda/round_to_tf32.cuh>
-#include <shoal/som/cuda/warpgroup_products.cuh>
 
 namespace shoal::som {
 namespace {
@@ -92,7 +92,7 @@ struct row_operands {
       }
       norm += __shfl_xor_sync(~0u, norm, 1);
       norm += __shfl_xor_sync(~0u, norm, 2);
-      // Somewhat more than it takes for no score to be negative; the least scores stay small beside the norms.
+      // Somewhat more than it takes for no score to be negative; the least scores stay small against the norms.
       const float most_product = sqrtf(norm) * unit_norm;
       const float offset = 1.02f * (in.cosine ? most_product : fminf(0.5f * norm, most_product));
       const auto place = [&](int column, float value) {
@@ -130,22 +130,25 @@ struct row_operands {
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
-  // The small products first, so that what a sum cuts off is small beside them.
+  // Operands are TF32 numbers in that mode alone; float32 rows are sums of bf16 terms.
+  static constexpr precision products = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
+
+  // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
     if constexpr (seconds > 0) {
-      multiply<Precision, false>(scores, second[0], units);
-      multiply<Precision, true>(scores, first[0], units + firsts * (256 >> 4));
+      multiply<products, false>(scores, second[0], units);
+      multiply<products, true>(scores, first[0], units + firsts * (256 >> 4));
 #pragma unroll
       for (int c = 1; c < Chunks; ++c) {
-        multiply<Precision, true>(scores, second[c], units + c * (256 >> 4));
-        multiply<Precision, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
+        multiply<products, true>(scores, second[c], units + c * (256 >> 4));
+        multiply<products, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
       }
-      multiply<Precision, true>(scores, first[0], units);
+      multiply<products, true>(scores, first[0], units);
     } else {
-      multiply<Precision, false>(scores, first[0], units);
+      multiply<products, false>(scores, first[0], units);
     }
 #pragma unroll
-    for (int c = 1; c < firsts; ++c) multiply<Precision, true>(scores, first[c], units + c * (256 >> 4));
+    for (int c = 1; c < firsts; ++c) multiply<products, true>(scores, first[c], units + c * (256 >> 4));
   }
 };
 

@@ -9,8 +9,10 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/readable_rows.hpp>
 #include <shoal/execution/cuda/stream.hpp>
-#include <shoal/gmm/gmm.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/predict.hpp>
+#include <shoal/kmeans/fit.hpp>
+#include <shoal/kmeans/predict.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"

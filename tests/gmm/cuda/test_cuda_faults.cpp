@@ -10,8 +10,8 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/elementwise.hpp>
 #include <shoal/execution/cuda/stream.hpp>
-#include <shoal/gmm/gmm.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/kmeans/fit.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"

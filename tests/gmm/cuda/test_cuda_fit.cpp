@@ -6,9 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/cuda/chunked/given_moments.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/cuda/first_model/given_moments.hpp>
+#include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/parameters.hpp>
+#include <shoal/gmm/predict.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/fit.hpp>
+#include <shoal/gmm/update.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"

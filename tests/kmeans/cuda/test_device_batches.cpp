@@ -9,7 +9,9 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/stream.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/choose_rows.hpp>
+#include <shoal/kmeans/distances.hpp>
+#include <shoal/kmeans/update.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../kmeans_reference.hpp"

@@ -14,8 +14,9 @@
 #include <shoal/io/row_source.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/cuda/lloyd.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/lloyd.hpp>
+#include <shoal/kmeans/predict.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../kmeans_reference.hpp"

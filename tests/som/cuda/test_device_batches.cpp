@@ -7,7 +7,9 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/distances.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/update.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../som_reference.hpp"

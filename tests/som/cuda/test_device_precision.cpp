@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/predict.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../som_reference.hpp"

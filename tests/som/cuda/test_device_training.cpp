@@ -10,7 +10,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/som/som.hpp>
+#include <shoal/som/fit.hpp>
+#include <shoal/som/predict.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../som_reference.hpp"

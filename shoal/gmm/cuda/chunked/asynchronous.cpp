@@ -8,8 +8,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/chunked/kept_statistics.hpp>
-#include <shoal/gmm/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
 
 namespace shoal::gmm {
@@ -364,7 +364,7 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
   cuda::stream consolidation_;                                         // of the first GPU
   cuda::event joined_;
   cuda::graph graphs_[3];  // a pass, one with a threshold, some passes
-  launches_ahead ahead_{graphs_in_flight};
+  cuda::launches_ahead ahead_{graphs_in_flight};
   bool gave_newest_ = false;  // no kernel has been told to stop since
   bool kept_valid_ = false;   // what is kept is of this fit; if not, the next pass is one of batch
   bool quiet_ = false;        // the last pass folded nothing in, and old statistics may be what held it back

@@ -5,7 +5,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/chunked/chunk_plan.hpp>
-#include <shoal/gmm/cuda/step/worst_rows.hpp>
+#include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>

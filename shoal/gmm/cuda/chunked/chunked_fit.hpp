@@ -9,7 +9,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/fit_rows.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/model_file.hpp>
@@ -17,18 +17,6 @@
 #include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
-
-/// What such a fit borrows; `data` are the rows of `rows` as the host reads them, and an empty `first_model` stands for
-/// the host's.
-template <class Scalar>
-struct device_fit_rows {
-  cuda::device_rows<Scalar>& rows;
-  fold_context context;
-  const weighted_rows<Scalar>& data;
-  const data_summary& summary;
-  const gmm::options& options;
-  first_model_function first_model;
-};
 
 /// The rows of a superchunk are those of its chunks in every shard. Shards are summed by themselves under the same
 /// model; the first GPU adds them up, maximises, and gives the others the new parameters.

@@ -4,8 +4,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/group_graph.hpp>
+#include <shoal/execution/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/chunked/kept_statistics.hpp>
-#include <shoal/gmm/cuda/launches_ahead.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -153,7 +153,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
   bool kept_valid_ = false;   // what is kept is of this fit; if not, the next pass is one of batch
   std::size_t position_ = 0;  // superchunks of this pass that have been visited
   cuda::graph pass_graph_;
-  launches_ahead ahead_{passes_in_flight};
+  cuda::launches_ahead ahead_{passes_in_flight};
   previous_pass previous_ = previous_pass::none;
   double previous_objective_ = 0;
 };

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/chunked/kept_kernels.hpp>
 
 namespace shoal::gmm {
@@ -249,7 +250,7 @@ __global__ void look_for_movement_kernel(const __grid_constant__ kept_arguments 
   for (unsigned k = threadIdx.x; k < a.layout.components; k += warp) {
     sum += fabs(after[k * a.layout.component_size] - before[k * a.layout.component_size]);
   }
-  for (unsigned step = warp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0U, sum, step);
+  sum = cuda::warp_sum(sum);
   if (threadIdx.x != 0) return;
   const double weight = a.fresh[total_weight_at];
   const bool is_moved = weight > 0 && sum / weight > threshold;

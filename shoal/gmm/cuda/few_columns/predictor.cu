@@ -6,22 +6,22 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
-#include <shoal/gmm/cuda/step/score_lanes.hpp>
-#include <shoal/gmm/cuda/tensor/predict.cuh>
+#include <shoal/gmm/cuda/posterior.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
+#include <shoal/gmm/cuda/write_predictions.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 namespace {
 
 constexpr unsigned threads = 256;
 
 // A row in registers.
 template <int Columns>
-struct small_row {
+struct short_row {
   float x[Columns];
 
-  __device__ small_row(const float* row, unsigned columns) {
+  __device__ short_row(const float* row, unsigned columns) {
 #pragma unroll
     for (unsigned j = 0; j < Columns; ++j) x[j] = j < columns ? row[j] : 0.0F;
   }
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(threads)
   const std::size_t r = std::size_t{blockIdx.x} * threads + threadIdx.x;
   if (r >= piece.count) return;
   const float* const row = piece.rows + r * layout.columns;
-  const small_row<Columns> own(row, layout.columns);
+  const short_row<Columns> own(row, layout.columns);
   float greatest = -INFINITY;
   float sum = 0;
   float norm = INFINITY;
@@ -105,7 +105,7 @@ struct found_rows {
   struct found_row {
     const found_rows& all;
     const float* row;
-    small_row<Columns> own;
+    short_row<Columns> own;
     float2 shift;
     double log_density;
 
@@ -126,13 +126,13 @@ struct found_rows {
   };
   __device__ found_row of(unsigned row) const {
     const float* const from = rows + std::size_t{row} * layout.columns;
-    return {*this, from, small_row<Columns>(from, layout.columns), shifts[row], log_densities[row]};
+    return {*this, from, short_row<Columns>(from, layout.columns), shifts[row], log_densities[row]};
   }
 };
 
-class small_predictor final : public device_predictor<float> {
+class predictor final : public device_predictor<float> {
  public:
-  small_predictor(const predictor_shape& shape, cudaStream_t stream)
+  predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout),
         shifts_(std::max<std::size_t>(1, shape.most_rows)),
         log_densities_(std::max<std::size_t>(1, shape.most_rows)),
@@ -144,7 +144,7 @@ class small_predictor final : public device_predictor<float> {
     if (layout_.columns <= 4) return add_columns<4>(piece, out, stream);
     if (layout_.columns <= 8) return add_columns<8>(piece, out, stream);
     if (layout_.columns <= 16) return add_columns<16>(piece, out, stream);
-    add_columns<most_small_prediction_columns>(piece, out, stream);
+    add_columns<most_prediction_columns>(piece, out, stream);
   }
 
   std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
@@ -172,13 +172,13 @@ class small_predictor final : public device_predictor<float> {
 
 }  // namespace
 
-bool takes_small_predictor(const predictor_shape& shape) {
-  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_small_prediction_columns} &&
-         shape.layout.columns() * shape.layout.components() <= most_small_prediction_numbers;
+bool suits(const predictor_shape& shape) {
+  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_prediction_columns} &&
+         shape.layout.columns() * shape.layout.components() <= most_prediction_numbers;
 }
 
-std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream) {
-  return std::make_unique<small_predictor>(shape, stream);
+std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return std::make_unique<predictor>(shape, stream);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

@@ -8,11 +8,11 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/posterior.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::plain {
 namespace {
 
 // Rows that a block does at a time, a thread each; a divisor of cuda::piece_unit. Tile t of a share belongs to lane
@@ -60,7 +60,7 @@ template <class Scalar>
 __device__ void add_tile(const plain_shape& shape, const cuda::device_piece<Scalar>& piece,
                          const device_parameters<Scalar>& parameters, std::size_t first, unsigned count) {
   const device_layout& layout = shape.layout;
-  const block_group block;
+  const cuda::block_group block;
   double* const lane = shape.lanes + blockIdx.x * shape.size;
   double* const scratch = shape.scratch + std::size_t{blockIdx.x} * layout.components * tile_rows;
   const Scalar* const rows = piece.rows + first * layout.columns;
@@ -170,9 +170,9 @@ std::vector<term> own_terms(covariance_type type, unsigned columns) {
 }
 
 template <class Scalar>
-class plain_accumulator final : public device_accumulator<Scalar> {
+class accumulator final : public device_accumulator<Scalar> {
  public:
-  explicit plain_accumulator(const accumulator_shape& shape) : layout_(shape.layout), size_(shape.layout.size()) {
+  explicit accumulator(const accumulator_shape& shape) : layout_(shape.layout), size_(shape.layout.size()) {
     if (layout_.columns >= std::numeric_limits<unsigned short>::max()) {
       throw bad_argument("a GPU fits mixtures of fewer than 65535 columns");
     }
@@ -228,10 +228,10 @@ class plain_accumulator final : public device_accumulator<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_plain_accumulator(const accumulator_shape& shape) {
-  return std::make_unique<plain_accumulator<Scalar>>(shape);
+std::unique_ptr<device_accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
+  return std::make_unique<accumulator<Scalar>>(shape);
 }
-template std::unique_ptr<device_accumulator<float>> make_plain_accumulator(const accumulator_shape&);
-template std::unique_ptr<device_accumulator<double>> make_plain_accumulator(const accumulator_shape&);
+template std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape&);
+template std::unique_ptr<device_accumulator<double>> make_accumulator(const accumulator_shape&);
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::plain

@@ -5,10 +5,11 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
-#include <shoal/gmm/cuda/step/score_lanes.hpp>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/posterior.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::plain {
 namespace {
 
 constexpr unsigned tile_rows = score_tile_rows;
@@ -39,7 +40,7 @@ __global__ void __launch_bounds__(tile_rows)
     predict_tiles(const device_layout layout, const __grid_constant__ cuda::device_piece<Scalar> piece,
                   const __grid_constant__ device_parameters<Scalar> parameters, const prediction<Scalar> out,
                   double* scratch, double* tiles) {
-  const block_group block;
+  const cuda::block_group block;
   double* const terms = scratch + std::size_t{blockIdx.x} * layout.components * tile_rows + block.rank;
   for (std::size_t tile = blockIdx.x; tile * tile_rows < piece.count; tile += gridDim.x) {
     const std::size_t r = tile * tile_rows + block.rank;
@@ -61,9 +62,9 @@ __global__ void __launch_bounds__(tile_rows)
 }
 
 template <class Scalar>
-class plain_predictor final : public device_predictor<Scalar> {
+class predictor final : public device_predictor<Scalar> {
  public:
-  plain_predictor(const predictor_shape& shape, cudaStream_t stream)
+  predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout), score_(shape.most_rows, stream) {
     const std::size_t block_scratch = shape.layout.components() * tile_rows;
     const std::size_t affordable = std::max<std::size_t>(1, scratch_limit / (block_scratch * sizeof(double)));
@@ -94,10 +95,10 @@ class plain_predictor final : public device_predictor<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream) {
-  return std::make_unique<plain_predictor<Scalar>>(shape, stream);
+std::unique_ptr<device_predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return std::make_unique<predictor<Scalar>>(shape, stream);
 }
-template std::unique_ptr<device_predictor<float>> make_plain_predictor(const predictor_shape&, cudaStream_t);
-template std::unique_ptr<device_predictor<double>> make_plain_predictor(const predictor_shape&, cudaStream_t);
+template std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
+template std::unique_ptr<device_predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::plain

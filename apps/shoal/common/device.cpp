@@ -1,0 +1,25 @@
+// Deciding where a verb runs.
+#include "common/device.hpp"
+
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/execution/executor.hpp>
+
+#include "common/output.hpp"
+
+namespace shoal::app {
+
+std::size_t resolved_threads(const run_options& run) {
+  return run.threads != 0 ? run.threads : make_threads(0)->threads();
+}
+
+void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
+  if (run.device_word != "auto") return;
+  automatic_device chosen = choose_automatically(work, threads, run.device.memory);
+  run.device.cuda = std::move(chosen.choice.cuda);
+  say(run, fmt::format("device auto: {} ({})", device_name(run.device), chosen.reason));
+}
+
+}  // namespace shoal::app

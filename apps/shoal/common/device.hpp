@@ -1,0 +1,18 @@
+// Where a verb runs.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/execution/automatic_device.hpp>
+
+#include "common/options.hpp"
+
+namespace shoal::app {
+
+/// The number of threads that the options mean.
+std::size_t resolved_threads(const run_options& run);
+
+/// Decides where to run when that was left to us (`--device auto`), and says so on standard error.
+void settle_device(run_options& run, const estimated_work& work, std::size_t threads);
+
+}  // namespace shoal::app

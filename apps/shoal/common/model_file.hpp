@@ -1,0 +1,32 @@
+// A model file, with the units that its model was fitted in.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "common/answer.hpp"
+#include "common/standardization.hpp"
+
+namespace shoal::app {
+
+/// A model and, when they are not the data's, the units of its fit.
+template <class Model>
+struct model_file {
+  Model model;
+  std::optional<standardization> units;
+
+  /// Null when they are the data's.
+  const standardization* units_of_fit() const { return units ? &*units : nullptr; }
+};
+
+template <class Model>
+model_file<Model> read_model_file(const std::string& path, Model (*load)(const std::string&)) {
+  model_file<Model> file{load(path), {}};
+  file.units = units_of_fit(path, file.model.columns);
+  return file;
+}
+
+/// What a fit writes into its model file of itself: its values, what computed it, and the units when they are kept.
+std::string provenance_of(const named_values& fit, const std::string& hardware, const standardization* units);
+
+}  // namespace shoal::app

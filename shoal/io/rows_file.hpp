@@ -1,0 +1,50 @@
+// What a file of rows is asked for, and what it holds.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <shoal/io/row_source.hpp>
+
+namespace shoal {
+
+/// Scalars that a fit can run in.
+enum class scalar { float32, float64 };
+
+/// How a file is read.
+struct read_options {
+  /// Columns to keep, in this order: names, 0-based numbers, or inclusive ranges "2..5"; empty keeps all.
+  std::vector<std::string> columns;
+  /// A column (name or number) that is left out of the features; its values come back in opened_rows::labels. Empty:
+  /// none.
+  std::string label_column;
+  /// Rows that take more bytes than this are not held in memory: files of fixed-size rows are read piece by piece,
+  /// text and compressed files are converted once into an unnamed temporary file. 0: no limit.
+  std::size_t memory_limit = 0;
+};
+
+/// An open file of rows.
+template <class Scalar>
+struct opened_rows {
+  std::unique_ptr<row_source<Scalar>> rows;
+  std::vector<std::string> column_names;  ///< empty when the file has none; else one for each column kept
+  std::vector<std::string> label_names;   ///< distinct values of the label column, in order of first appearance
+  std::vector<std::int32_t> labels;       ///< [rows] indices into label_names; empty without a label column
+};
+
+/// What a file holds, without reading all of it where the format allows.
+struct file_description {
+  std::string format;   ///< "npy", "text", "fvecs", "bvecs", "ivecs"
+  std::string element;  ///< "float32", "int16", "text", …
+  std::string order;    ///< "C" or "Fortran" for npy, else empty
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  bool compressed = false;
+  bool header = false;
+  std::vector<std::string> column_names;
+};
+
+}  // namespace shoal

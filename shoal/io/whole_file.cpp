@@ -1,0 +1,37 @@
+#include <shoal/io/whole_file.hpp>
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/io/file.hpp>
+#include <shoal/io/printable.hpp>
+
+namespace shoal {
+
+void write_file_atomically(const std::string& path, std::string_view contents) {
+  output_file out(path);
+  out.write(contents.data(), contents.size());
+  out.commit();
+}
+
+std::string read_whole_file(const std::string& path, std::size_t limit) {
+  const input_file file = open_input(path);
+  const auto refuse = [&] {
+    throw bad_data(fmt::format("{}: larger than the {} bytes that such a file may have", printable_path(path), limit));
+  };
+  if (file.size > limit) refuse();
+  std::string contents;
+  for (;;) {
+    const std::size_t before = contents.size();
+    const std::size_t step = std::max<std::size_t>(file.size + 1 > before ? file.size + 1 - before : 0, 1 << 16);
+    contents.resize(before + step);
+    const std::size_t got = read_some(file, contents.data() + before, step);
+    contents.resize(before + got);
+    if (contents.size() > limit) refuse();
+    if (got == 0) return contents;
+  }
+}
+
+}  // namespace shoal
