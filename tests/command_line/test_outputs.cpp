@@ -107,11 +107,11 @@ TEST_F(outputs, a_name_of_another_format) {
     words.insert(words.end(), {option, folder / name});
     return words;
   };
-  expect_refused(with("--labels", "labels.csv"), "labels.csv' ends in .csv, and .npy is written");
+  expect_refused(with("--labels", "labels.csv"), "labels.csv' ends in .csv, but a .npy file is written");
   expect_refused(with("--labels", "labels.txt"), "labels.txt' ends in .txt");
   expect_refused(with("--labels", "labels.npy.gz"), "ends in .gz");
-  expect_refused(with("--output", "labels.npy"), "labels.npy' ends in .npy, and .json is written");
-  expect_refused(with("--report", "report.pdf"), "ends in .pdf, and .html is written");
+  expect_refused(with("--output", "labels.npy"), "labels.npy' ends in .npy, but a .json file is written");
+  expect_refused(with("--report", "report.pdf"), "ends in .pdf, but a .html file is written");
   expect_refused(
       {"data", "generate", "--rows", "5", "--columns", "2", "--components", "2", "--output", folder / "rows.csv"},
       "shoal data convert");
