@@ -6,14 +6,14 @@ namespace shoal::gmm {
 
 template <class Scalar>
 expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                                               std::size_t shard_rows)
+                                           std::size_t shard_rows)
     : rows_(&rows), layout_(layout) {
   cuda::device_group& group = rows.group();
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     accumulators_.push_back(
         make_accumulator<Scalar>({layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors,
-                                         group[g].shared_bytes, rows.weighted(), group.precision()}));
+                                  group[g].shared_bytes, rows.weighted(), group.precision()}));
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
   if (rows.shards().count() == 1) return;
@@ -28,8 +28,7 @@ void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
 }
 
 template <class Scalar>
-void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges,
-                                          const device_parts<Scalar>& parts) {
+void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
   std::vector<cuda::group_part<double>> sums(rows_->shards().count());
   for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {

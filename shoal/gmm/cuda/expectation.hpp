@@ -23,7 +23,7 @@ class expectation_step {
  public:
   /// Kernels are chosen for sums of `shard_rows` rows of each shard. Throws out_of_memory.
   expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                     std::size_t shard_rows = std::numeric_limits<std::size_t>::max());
+                   std::size_t shard_rows = std::numeric_limits<std::size_t>::max());
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
@@ -40,8 +40,8 @@ class expectation_step {
   cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
   std::vector<std::unique_ptr<accumulator<Scalar>>> accumulators_;  // of each GPU
-  std::vector<cuda::device_buffer<double>> statistics_;                    // [shards] of each GPU
-  cuda::device_buffer<double> total_;                                      // of all, on the first; empty for one shard
+  std::vector<cuda::device_buffer<double>> statistics_;             // [shards] of each GPU
+  cuda::device_buffer<double> total_;                               // of all, on the first; empty for one shard
 };
 extern template class expectation_step<float>;
 extern template class expectation_step<double>;

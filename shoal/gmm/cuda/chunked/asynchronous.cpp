@@ -63,9 +63,9 @@ class asynchronous final : public device_chunked_fit<Scalar> {
       const cuda::device_scope scope(group[g].device);
       accumulators_.emplace_back(workers);
       for (shared_accumulator<Scalar>& made : accumulators_[g]) {
-        made.sums = make_accumulator<Scalar>({this->layout_, most,
-                                                     std::max<std::size_t>(1, group[g].multiprocessors - free),
-                                                     group[g].shared_bytes, fit.rows.weighted(), group.precision()});
+        made.sums =
+            make_accumulator<Scalar>({this->layout_, most, std::max<std::size_t>(1, group[g].multiprocessors - free),
+                                      group[g].shared_bytes, fit.rows.weighted(), group.precision()});
       }
     }
     for (std::size_t s = 0; s < shards_; ++s) {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/step_arguments.hpp>
 
 namespace shoal::gmm {
 
