@@ -165,7 +165,7 @@ double predict(const rows& data, const gmm::model& model, const resources& where
 
 }  // namespace
 
-void bind_gmm(nb::module_& module) {
+const add_family added([](nb::module_& module) {
   module.def(
       "gmm_fit",
       [](const rows& data, std::size_t components, const std::string& covariance_type, const std::string& init,
@@ -292,6 +292,6 @@ void bind_gmm(nb::module_& module) {
       nb::kw_only(), nb::arg("components"), nb::arg("columns"), nb::arg("covariance_type"),
       nb::arg("dirichlet_alpha").none(), nb::arg("mean_scale"), nb::arg("wishart_degrees"),
       nb::arg("divide_by_degrees"), nb::arg("seed"), "Draws a mixture.");
-}
+});
 
 }  // namespace shoal::python

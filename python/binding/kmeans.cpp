@@ -34,7 +34,7 @@ kmeans::model model_from(const numbers& centroids) {
 
 }  // namespace
 
-void bind_kmeans(nb::module_& module) {
+const add_family added([](nb::module_& module) {
   module.def(
       "kmeans_fit",
       [](const rows& data, std::size_t clusters, const std::string& init, nb::object centroids,
@@ -173,6 +173,6 @@ void bind_kmeans(nb::module_& module) {
       nb::arg("rows"), nb::kw_only(), nb::arg("clusters"), nb::arg("trials"), nb::arg("seed"), nb::arg("threads"),
       nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
       "The rows that greedy k-means++ chooses; `trials` of 0 is the usual number.");
-}
+});
 
 }  // namespace shoal::python

@@ -118,7 +118,7 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
 
 }  // namespace
 
-void bind_som(nb::module_& module) {
+const add_family added([](nb::module_& module) {
   module.def(
       "som_fit",
       [](const rows& data, std::size_t width, std::size_t height, const std::string& lattice, bool toroidal,
@@ -287,6 +287,6 @@ void bind_som(nb::module_& module) {
       },
       nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
       nb::arg("metric"), "The mean distance of each unit to its neighbours.");
-}
+});
 
 }  // namespace shoal::python

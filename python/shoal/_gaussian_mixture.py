@@ -158,6 +158,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     [1.0, 10.0]
     """
 
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("lower_bounds_", "mean log-likelihood")
+
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
@@ -362,7 +365,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         iterations = int(self.max_iter if max_iter is None else max_iter)
         report = None
         if not quiet:
-            report = reporter(self.callback, self.verbose, self.verbose_interval, "mean log-likelihood")
+            report = reporter(self.callback, self.verbose, self.verbose_interval, self._objective[1])
         return _shoal.gmm_fit(
             data.rows,
             components=self.n_components,

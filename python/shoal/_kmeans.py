@@ -103,6 +103,9 @@ default='k-means++'
     [[1.0, 2.0], [10.0, 2.0]]
     """
 
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("inertias_", "inertia")
+
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
@@ -275,7 +278,7 @@ default='k-means++'
             seed=seed,
             checkpoint="" if quiet else checkpoint_of(self),
             labels=labels,
-            report=None if quiet else reporter(self.callback, self.verbose, 1, "inertia"),
+            report=None if quiet else reporter(self.callback, self.verbose, 1, self._objective[1]),
             **resources(self, data, self.n_clusters, iterations * int(restarts)),
         )
 

@@ -126,6 +126,9 @@ default='principal-plane'
     True
     """
 
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("quantization_errors_", "quantization error")
+
     _parameter_constraints: dict = {
         "width": [Interval(Integral, 1, None, closed="left")],
         "height": [Interval(Integral, 1, None, closed="left")],
@@ -234,7 +237,7 @@ default='principal-plane'
                 radius=self._radius_range(),
                 training=self.training,
                 checkpoint=checkpoint_of(self),
-                report=reporter(self.callback, self.verbose, 1, "quantization error"),
+                report=reporter(self.callback, self.verbose, 1, self._objective[1]),
                 **resources(self, data, self._count(), self.epochs),
             )
         self._take(made, labels)

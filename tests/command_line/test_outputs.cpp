@@ -70,7 +70,6 @@ TEST_F(outputs, files_that_are_read_are_not_replaced) {
     expect_refused(fit, option, folder / "weights", "--weights");
   }
   expect_refused({"kmeans", "select", folder / "rows", "--clusters", "1,2"}, "--labels", folder / "rows", "DATA");
-  expect_refused({"som", "fit", folder / "rows", "--width", "2", "--height", "2"}, "--labels", folder / "rows", "DATA");
   expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "model", "MODEL");
   expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "rows", "DATA");
   expect_refused({"gmm", "sample", folder / "model", "--rows", "5"}, "--output", folder / "model", "MODEL");

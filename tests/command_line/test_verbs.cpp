@@ -5,8 +5,10 @@
 #include <vector>
 
 #include <gtest/gtest.h>
+#include <CLI/CLI.hpp>
 #include <nlohmann/json.hpp>
 
+#include "nouns.hpp"
 #include "program.hpp"
 
 namespace {
@@ -34,29 +36,23 @@ json run_json(const words& command, const spawn_options& options = {}) {
   return json::parse(result.out);
 }
 
+// The program's words, those of every noun, and those of its verbs.
+std::vector<words> every_verb(const CLI::App& app, const words& before = {}) {
+  std::vector<words> verbs = {before};
+  for (const CLI::App* below : app.get_subcommands([](const CLI::App*) { return true; })) {
+    const std::vector<words> more = every_verb(*below, before + words{below->get_name()});
+    verbs.insert(verbs.end(), more.begin(), more.end());
+  }
+  return verbs;
+}
+
 TEST(verbs, every_help_has_an_example) {
-  const std::vector<std::vector<std::string>> verbs = {{},
-                                                       {"gmm"},
-                                                       {"gmm", "fit"},
-                                                       {"gmm", "predict"},
-                                                       {"gmm", "score"},
-                                                       {"gmm", "sample"},
-                                                       {"kmeans"},
-                                                       {"data"},
-                                                       {"gmm", "select"},
-                                                       {"gmm", "study"},
-                                                       {"kmeans", "fit"},
-                                                       {"kmeans", "predict"},
-                                                       {"kmeans", "select"},
-                                                       {"som"},
-                                                       {"som", "fit"},
-                                                       {"som", "predict"},
-                                                       {"som", "score"},
-                                                       {"devices"},
-                                                       {"data", "info"},
-                                                       {"data", "generate"},
-                                                       {"data", "convert"}};
-  for (std::vector<std::string> verb : verbs) {
+  CLI::App program;
+  shoal::app::verb selected;
+  shoal::app::declare_nouns(program, selected);
+  const std::vector<words> verbs = every_verb(program);
+  EXPECT_GT(verbs.size(), 15u);
+  for (words verb : verbs) {
     std::string name = "shoal";
     for (const std::string& word : verb) name += " " + word;
     verb.push_back("--help");

@@ -31,6 +31,17 @@ std::vector<path> files_below(const std::vector<path>& folders, const std::vecto
   return found;
 }
 
+// The words of a list in a CMake file; `pattern` holds one group, the list.
+std::vector<std::string> listed_in(const path& file, const std::string& pattern) {
+  const std::string text = contents(file);
+  std::smatch list;
+  if (!std::regex_search(text, list, std::regex(pattern))) {
+    throw std::runtime_error("no list in " + file + " looks like " + pattern);
+  }
+  std::istringstream words(list[1]);
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
 const std::vector<std::string> code_endings = {".cpp", ".hpp", ".cu", ".cuh"};
 
 // Depth first (Tarjan 1972): a group is whole when its first node has been left.
@@ -83,14 +94,15 @@ std::vector<path> code(const std::vector<path>& folders) {
   return found;
 }
 
+std::vector<std::string> families() { return listed_in("cmake/families.cmake", R"(set\(SHOAL_FAMILIES ([^)]*)\))"); }
+
 std::vector<std::string> floors() {
-  const std::string text = contents("shoal/CMakeLists.txt");
-  std::smatch list;
-  if (!std::regex_search(text, list, std::regex(R"(foreach\(room ([^)]*)\))"))) {
-    throw std::runtime_error("shoal/CMakeLists.txt has no list of rooms");
-  }
-  std::istringstream words(list[1]);
-  return {std::istream_iterator<std::string>(words), {}};
+  std::vector<std::string> rooms = listed_in("shoal/CMakeLists.txt", R"(foreach\(room ([^)]*)\))");
+  const auto place = std::find(rooms.begin(), rooms.end(), "${SHOAL_FAMILIES}");
+  if (place == rooms.end()) throw std::runtime_error("the rooms of shoal/CMakeLists.txt lack the families");
+  const std::vector<std::string> of_families = families();
+  rooms.insert(rooms.erase(place), of_families.begin(), of_families.end());
+  return rooms;
 }
 
 include_graph includes(const std::vector<path>& files) {

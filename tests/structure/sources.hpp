@@ -20,7 +20,10 @@ std::vector<path> sources(const std::vector<path>& folders);
 /// Every file of code, build or test below these folders, and those that lie in the root.
 std::vector<path> code(const std::vector<path>& folders);
 
-/// The lines of CMakeLists.txt files that list rooms: shoal's, lowest floor first.
+/// The families that cmake/families.cmake lists, lowest floor first.
+std::vector<std::string> families();
+
+/// The rooms that shoal/CMakeLists.txt lists, lowest floor first.
 std::vector<std::string> floors();
 
 /// For each file those files of the project that it includes by itself.

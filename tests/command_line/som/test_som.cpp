@@ -273,6 +273,15 @@ TEST_F(maps, a_weight_of_two_is_the_row_twice) {
   EXPECT_NEAR(weighted["topographic_error"].get<double>(), twice["topographic_error"].get<double>(), 1e-9);
 }
 
+TEST_F(maps, rows_are_not_replaced) {
+  const std::string before = read_file(folder / "rows.csv");
+  fs::rename(folder / "rows.csv", folder / "rows");
+  refuse(
+      {"som", "fit", folder / "rows", "--columns", "x,y", "--width", "2", "--height", "2", "--labels", folder / "rows"},
+      2, "--labels would replace DATA");
+  EXPECT_EQ(read_file(folder / "rows"), before);
+}
+
 TEST_F(maps, a_large_map_has_a_light_report) {
   ASSERT_EQ(run({"som", "fit", folder / "rows.csv", "--columns", "x,y", "--width", "200", "--height", "200",
                  "--lattice", "hexagonal", "--epochs", "1", "--report", folder / "large.html"})
