@@ -132,8 +132,6 @@ struct row_operands {
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
-  // Operands are TF32 numbers in that mode alone; float32 rows are sums of bf16 terms.
-  static constexpr precision numbers = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
 
   // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
