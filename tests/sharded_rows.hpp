@@ -27,7 +27,8 @@ inline std::string name(const placing& where) {
 }
 
 /// All the ways in which rows of so many bytes, weight and all, are placed that must give the bits of one GPU: 1 to 8
-/// GPUs on one device, and as many devices as the machine has of 2 and 4; resident, and streamed by pieces of a unit.
+/// GPUs on one device, and as many devices as the machine has of 2 and 4; resident, and streamed by pieces of a unit
+/// (but for shares of two units or less).
 inline std::vector<placing> placings(std::size_t row_bytes) {
   std::vector<std::vector<int>> groups{{0}, {0, 0}, {0, 0, 0}, std::vector<int>(8, 0)};
   for (const std::size_t count : {2, 4}) {
@@ -42,8 +43,9 @@ inline std::vector<placing> placings(std::size_t row_bytes) {
   return all;
 }
 
-/// Numbers of shards to test with: fewer than GPUs, as many, more, and not a multiple of them.
-inline constexpr std::size_t counts[] = {1, 2, 3, 8};
+/// Numbers of shards to test with: fewer than GPUs, as many, more, and not a multiple of them. Rows of 16 units can be
+/// cut into all of them.
+inline constexpr std::size_t counts[] = {2, 3, 8};
 
 /// Rows, with weights unless they are empty, in the memory of the host.
 template <class Scalar>
@@ -56,7 +58,7 @@ class held_rows {
   const shoal::row_source<Scalar>& rows() const { return rows_; }
   const shoal::row_source<Scalar>* weights() const { return weights_.empty() ? nullptr : &weight_rows_; }
 
-  /// In `shards` shards, as far as there are units of rows.
+  /// In `shards` shards.
   std::shared_ptr<shoal::device_data<Scalar>> on(const placing& where, std::size_t shards) const {
     shoal::cuda::shard_rule rule;
     rule.exactly = shards;
@@ -67,7 +69,7 @@ class held_rows {
     auto made = std::make_shared<shoal::device_data<Scalar>>(context, device, rows(), weights(), true, &rule);
     EXPECT_EQ(made->rows().shards().count(), shards);
     EXPECT_EQ(made->rows().group().size(), std::min(where.devices.size(), shards));
-    EXPECT_EQ(made->rows().resident(), where.memory == 0);
+    EXPECT_TRUE(where.memory != 0 || made->rows().resident());
     return made;
   }
 

@@ -61,8 +61,8 @@ double median_time(cudaStream_t stream, const Enqueue& enqueue) {
 }
 
 template <class Scalar>
-void measure_one(const char* kernel, const char* type, shoal::gmm::device_accumulator<Scalar>& accumulator,
-                 const shoal::gmm::device_parameters<Scalar>& parameters, const shoal::gmm::statistics_layout& layout,
+void measure_one(const char* kernel, const char* type, shoal::gmm::accumulator<Scalar>& accumulator,
+                 const shoal::gmm::prepared_parameters<Scalar>& parameters, const shoal::gmm::statistics_layout& layout,
                  const Scalar* values, std::size_t rows, const shoal::cuda::stream& stream) {
   shoal::cuda::device_buffer<double> sums(layout.size());
   const auto add = [&] {

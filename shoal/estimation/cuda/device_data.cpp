@@ -4,7 +4,7 @@
 
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/cuda/check_pieces.hpp>
-#include <shoal/estimation/cuda/device_seeding.hpp>
+#include <shoal/estimation/cuda/seeding.hpp>
 
 namespace shoal {
 namespace {

@@ -46,10 +46,11 @@ __device__ inline void multiply(float (&d)[16], const unsigned (&a)[4], unsigned
 }
 
 // d (64 × 64) = Keep · d + a (64 × 32 bytes) · (b (64 × 32 bytes))ᵀ, of 8 TF32 or 16 bf16 numbers, the first factor
-// from registers.
-template <precision Precision, bool Keep = true>
+// from registers. Float32 has no such products: families make them of either.
+template <precision Numbers, bool Keep = true>
 __device__ inline void multiply(float (&d)[32], const unsigned (&a)[4], unsigned long long b) {
-  if constexpr (Precision == precision::bf16) {
+  static_assert(Numbers == precision::tf32 || Numbers == precision::bf16);
+  if constexpr (Numbers == precision::bf16) {
     SHOAL_MULTIPLY("m64n64k16.f32.bf16.bf16", "%37", SHOAL_NAMES_32, "{%32, %33, %34, %35}, %36, p, 1, 1, 0",
                    SHOAL_SUMS_32(d), "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "n"(Keep ? 1 : 0));
   } else {

@@ -17,17 +17,17 @@ namespace shoal::gmm {
 /// cuts between pieces nor the order in which blocks run changes a bit. Belongs to the GPU that was current when it was
 /// made. Its calls only enqueue: they neither allocate nor wait, so that a step can be recorded as a graph.
 template <class Scalar>
-class device_accumulator {
+class accumulator {
  public:
-  virtual ~device_accumulator() = default;
+  virtual ~accumulator() = default;
 
   /// Empties the lanes.
-  virtual void clear(const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  virtual void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
   /// Adds a piece; pieces of a share come in order and begin at multiples of cuda::piece_unit.
-  virtual void add(const cuda::device_piece<Scalar>& piece, const device_parameters<Scalar>& parameters,
+  virtual void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
                    cudaStream_t stream) = 0;
   /// Writes the sum of the lanes, in a fixed order, to `statistics` [layout.size()] as statistics_layout says.
-  virtual void merge(double* statistics, const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  virtual void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
 };
 
 /// What a kernel is chosen by.
@@ -42,10 +42,10 @@ struct accumulator_shape {
 
 /// The fastest kernel for that shape, of one of the rooms (choose_accumulator.cpp).
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_device_accumulator(const accumulator_shape& shape);
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
 template <>
-std::unique_ptr<device_accumulator<float>> make_device_accumulator(const accumulator_shape&);
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
 template <>
-std::unique_ptr<device_accumulator<double>> make_device_accumulator(const accumulator_shape&);
+std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
 }  // namespace shoal::gmm

@@ -8,7 +8,7 @@ namespace shoal::gmm {
 namespace {
 
 template <class Scalar>
-using room = kernel_room<accumulator_shape, std::unique_ptr<device_accumulator<Scalar>>(const accumulator_shape&)>;
+using room = kernel_room<accumulator_shape, std::unique_ptr<accumulator<Scalar>>(const accumulator_shape&)>;
 
 // The first room that suits a shape takes it, the most special one first. tuning.hpp says what was measured.
 const room<float> float_rooms[] = {
@@ -27,11 +27,11 @@ const room<double> double_rooms[] = {
 }  // namespace
 
 template <>
-std::unique_ptr<device_accumulator<float>> make_device_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   return make_in_first_room(float_rooms, shape);
 }
 template <>
-std::unique_ptr<device_accumulator<double>> make_device_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
   return make_in_first_room(double_rooms, shape);
 }
 

@@ -21,12 +21,12 @@ std::unique_ptr<mixture_stepper> make_device_fit(const device_fit_rows<Scalar>& 
       return std::make_unique<device_squarem_fit<Scalar>>(std::move(batch), rows.summary, rows.options);
     }
     case algorithm::incremental:
-      return make_device_incremental(rows);
+      return make_incremental(rows);
     case algorithm::asynchronous:
-      if (rows.options.chunks.memberships || rows.options.chunks.local_models) return make_device_block_models(rows);
-      return make_device_asynchronous(rows);
+      if (rows.options.chunks.memberships || rows.options.chunks.local_models) return make_block_models(rows);
+      return make_asynchronous(rows);
     case algorithm::stepwise:
-      return make_device_stepwise(rows);
+      return make_stepwise(rows);
   }
   throw bad_argument("unknown algorithm");
 }

@@ -8,8 +8,7 @@ namespace shoal::gmm {
 namespace {
 
 template <class Scalar>
-using room =
-    kernel_room<predictor_shape, std::unique_ptr<device_predictor<Scalar>>(const predictor_shape&, cudaStream_t)>;
+using room = kernel_room<predictor_shape, std::unique_ptr<predictor<Scalar>>(const predictor_shape&, cudaStream_t)>;
 
 // The first room that suits a shape takes it, the most special one first.
 const room<float> float_rooms[] = {
@@ -25,11 +24,11 @@ const room<double> double_rooms[] = {
 }  // namespace
 
 template <>
-std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
   return make_in_first_room(float_rooms, shape, stream);
 }
 template <>
-std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<predictor<double>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
   return make_in_first_room(double_rooms, shape, stream);
 }
 

@@ -5,15 +5,15 @@
 namespace shoal::gmm {
 
 template <class Scalar>
-device_expectation<Scalar>::device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                                               std::size_t shard_rows)
+expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                                           std::size_t shard_rows)
     : rows_(&rows), layout_(layout) {
   cuda::device_group& group = rows.group();
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     accumulators_.push_back(
-        make_device_accumulator<Scalar>({layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors,
-                                         group[g].shared_bytes, rows.weighted(), group.precision()}));
+        make_accumulator<Scalar>({layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors,
+                                  group[g].shared_bytes, rows.weighted(), group.precision()}));
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
   if (rows.shards().count() == 1) return;
@@ -22,14 +22,13 @@ device_expectation<Scalar>::device_expectation(cuda::device_rows<Scalar>& rows, 
 }
 
 template <class Scalar>
-void device_expectation<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
+void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
   const cuda::shard_range all{0, rows_->most_shard_rows()};
   sum_rows({&all, 1}, parts);
 }
 
 template <class Scalar>
-void device_expectation<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges,
-                                          const device_parts<Scalar>& parts) {
+void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
   std::vector<cuda::group_part<double>> sums(rows_->shards().count());
   for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
@@ -59,29 +58,29 @@ void device_expectation<Scalar>::sum_rows(std::span<const cuda::shard_range> ran
 }
 
 template <class Scalar>
-std::vector<double> device_expectation<Scalar>::download(std::size_t count) const {
+std::vector<double> expectation_step<Scalar>::download(std::size_t count) const {
   const cuda::gpu& first = rows_->group()[0];
   const cuda::device_scope scope(first.device);
   return (total_.size() == 0 ? statistics_[0] : total_).download(count, first.compute);
 }
 
 template <class Scalar>
-statistics device_expectation<Scalar>::download() const {
+statistics expectation_step<Scalar>::download() const {
   statistics all(layout_);
   const std::vector<double> values = download(layout_.size());
   std::copy(values.begin(), values.end(), all.values().begin());
   return all;
 }
 
-template class device_expectation<float>;
-template class device_expectation<double>;
+template class expectation_step<float>;
+template class expectation_step<double>;
 
 template <class Scalar>
 statistics expectation_on_device(cuda::device_rows<Scalar>& rows, const model& model) {
   const statistics_layout layout(model.covariance_type, model.components, model.columns);
   device_parts<Scalar> parts(rows.group(), layout, 0);
   parts.prepare(model);
-  device_expectation<Scalar> expectation(rows, layout);
+  expectation_step<Scalar> expectation(rows, layout);
   expectation.sum_all_rows(parts);
   return expectation.download();
 }

@@ -2,14 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
-#include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/worst_rows.hpp>
-#include <shoal/gmm/first_model.hpp>
-#include <shoal/gmm/maximise.hpp>
-#include <shoal/gmm/parameters.hpp>
-#include <shoal/gmm/reseed.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -26,10 +20,7 @@ constexpr std::size_t graphs_in_flight = 2;
 
 template <class Scalar>
 device_expectation_maximization<Scalar>::device_expectation_maximization(const device_fit_rows<Scalar>& fit)
-    : fit_(fit),
-      layout_(fit.options.covariance_type, fit.options.components, fit.rows.columns()),
-      parts_(fit.rows.group(), layout_, fit.options.regularization),
-      expectation_(fit.rows, layout_),
+    : device_fit<Scalar>(fit),
       many_steps_(fit.rows.resident()),
       in_graphs_(many_steps_ && cuda::recordable(fit.rows.group())),
       recorded_(graph_steps),
@@ -37,9 +28,7 @@ device_expectation_maximization<Scalar>::device_expectation_maximization(const d
 
 template <class Scalar>
 void device_expectation_maximization<Scalar>::seed(std::size_t restart) {
-  begin(fit_.first_model ? fit_.first_model(restart)
-                         : initial_model(fit_.context, fit_.data, fit_.summary, fit_.options, restart),
-        0);
+  this->begin_restart(restart);
   previous_ = previous_step::none;
 }
 
@@ -52,71 +41,30 @@ std::vector<step_record> device_expectation_maximization<Scalar>::advance(std::s
 }
 
 template <class Scalar>
-double device_expectation_maximization<Scalar>::score() {
-  make_ready();
-  expectation_.sum_all_rows(parts_);
-  const std::vector<double> sums = expectation_.download(layout_.component(0));
-  return sums[statistics_layout::log_likelihood()] / sums[statistics_layout::total_weight()];
-}
-
-template <class Scalar>
 std::vector<double> device_expectation_maximization<Scalar>::save() const {
-  std::vector<double> state{static_cast<double>(reseeded_)};
-  const std::vector<double> values = pack_model(current());
-  state.insert(state.end(), values.begin(), values.end());
+  std::vector<double> state{static_cast<double>(this->reseeded())};
+  this->append_model(state);
   return state;
 }
 
 template <class Scalar>
 void device_expectation_maximization<Scalar>::restore(std::span<const double> state) {
   if (state.size() != 1 + model_size(layout_)) throw bad_data("the state is of another size");
-  model restored;
-  restored.covariance_type = fit_.options.covariance_type;
-  restored.components = fit_.options.components;
-  restored.columns = layout_.columns();
-  unpack_model(state.subspan(1), restored);
-  begin(std::move(restored), static_cast<std::size_t>(state[0]));
+  this->begin(this->model_of(state.subspan(1)), static_cast<std::size_t>(state[0]));
   // The loop may know an objective from before, and compare with it: only it can tell whether the next step is the
   // last.
   previous_ = previous_step::unknown;
 }
 
 template <class Scalar>
-const model& device_expectation_maximization<Scalar>::current() const {
-  if (!model_here_) {
-    parts_.download_model(model_);
-    model_here_ = true;
-  }
-  return model_;
-}
-
-template <class Scalar>
-void device_expectation_maximization<Scalar>::begin(model first, std::size_t reseeded) {
-  model_ = std::move(first);
-  model_here_ = true;
-  prepared_ = false;
-  failure_ = refusal::none;
-  reseeded_ = reseeded;
+void device_expectation_maximization<Scalar>::forget() {
   if (between_ != nullptr) between_->model_replaced();
-}
-
-// The present model on all GPUs, prepared; throws when it cannot be.
-template <class Scalar>
-void device_expectation_maximization<Scalar>::make_ready() {
-  if (failure_ != refusal::none) refuse_model(failure_, current(), sizeof(Scalar));
-  if (prepared_) {
-    if (stopped_) parts_.resume();
-  } else {
-    parts_.prepare(model_);
-    prepared_ = true;
-  }
-  stopped_ = false;
 }
 
 template <class Scalar>
 std::vector<step_record> device_expectation_maximization<Scalar>::run_steps(std::size_t most) {
   if (fit_.context.stop.stop_requested()) throw interrupted("stopped on request");
-  make_ready();
+  this->make_ready();
   const cuda::device_scope scope(fit_.rows.group()[0].device);
   if (in_graphs_ && !recorded_) recorded_.record(fit_.rows.group(), [&] { enqueue_step(); });
   const clock::time_point start = clock::now();
@@ -144,7 +92,7 @@ std::vector<step_record> device_expectation_maximization<Scalar>::run_steps(std:
   } else {
     for (const double objective : objectives) records.push_back({objective, 0.0, false});
   }
-  finish(state.reason, state.failure);
+  this->finish(state.reason, state.failure);
   if (records.empty()) return records;
   step_seconds_ = std::chrono::duration<double>(clock::now() - start).count() / static_cast<double>(records.size());
   previous_ = previous_step::known;
@@ -190,27 +138,9 @@ void device_expectation_maximization<Scalar>::enqueue_step() {
   }
 }
 
-// Does for the last step what the GPU leaves to the host.
 template <class Scalar>
-void device_expectation_maximization<Scalar>::finish(stop_reason reason, refusal::code failure) {
-  stopped_ = reason != stop_reason::none;
-  model_here_ = false;
-  if (reason == stop_reason::failed) failure_ = failure;
-  if (reason == stop_reason::empty) fill_empty_components();
-}
-
-// The GPU stopped before it changed anything, so model and statistics are those of the step's start.
-template <class Scalar>
-void device_expectation_maximization<Scalar>::fill_empty_components() {
-  const model& start = current();
-  const statistics sums = expectation_.download();
-  const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, fit_.context.workers);
-  model next = start;
-  const std::vector<std::size_t> empty =
-      gmm::maximise(sums, prepared.centres, fit_.options.regularization, next, fit_.context.workers);
-  reseed(worst_rows_on_devices(fit_.rows, parts_, layout_, empty.size()), fit_.summary, fit_.options.regularization,
-         empty, next);
-  begin(std::move(next), reseeded_ + empty.size());
+statistics device_expectation_maximization<Scalar>::stopped_statistics() {
+  return expectation_.download();
 }
 
 template class device_expectation_maximization<float>;

@@ -7,11 +7,8 @@
 
 #include <shoal/execution/cuda/batch.hpp>
 #include <shoal/execution/cuda/launches_ahead.hpp>
-#include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/fit_rows.hpp>
+#include <shoal/gmm/cuda/fit.hpp>
 #include <shoal/gmm/cuda/step/between_steps.hpp>
-#include <shoal/gmm/cuda/step/parts.hpp>
-#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 
@@ -19,57 +16,43 @@ namespace shoal::gmm {
 /// shards, the first adds all shards up, maximises, and gives the others the new parameters. When all rows are
 /// resident, advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request
 /// to stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance.
-///
-/// The rows for empty components come from the host's rows by folds on the context's workers, and so do first models
-/// when there is no `first_model`.
 template <class Scalar>
-class device_expectation_maximization final : public mixture_stepper {
+class device_expectation_maximization final : public device_fit<Scalar> {
  public:
   explicit device_expectation_maximization(const device_fit_rows<Scalar>& fit);
 
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
-  double score() override;
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 
-  const model& current() const override;
-  std::size_t reseeded() const override { return reseeded_; }
-
   /// From now on `between` stands between the steps, and the GPU does not end them by itself. Borrows it.
   void put_between_steps(between_steps& between) { between_ = &between; }
-  device_parts<Scalar>& parts() { return parts_; }
+  device_parts<Scalar>& parts() { return this->parts_; }
 
  private:
+  using device_fit<Scalar>::fit_;
+  using device_fit<Scalar>::layout_;
+  using device_fit<Scalar>::parts_;
+  using device_fit<Scalar>::expectation_;
+
   enum class previous_step { none, known, unknown };
 
   const cuda::stream& stream() const { return fit_.rows.group()[0].compute; }
-  void begin(model first, std::size_t reseeded);
-  void make_ready();
+  void forget() override;
+  statistics stopped_statistics() override;
   std::vector<step_record> run_steps(std::size_t most);
   void launch_some_steps(std::size_t most);
   void launch_steps(std::size_t most);
   std::size_t enqueue_some_steps(std::size_t most);
   void enqueue_step();
-  void finish(stop_reason reason, refusal::code failure);
-  void fill_empty_components();
 
-  device_fit_rows<Scalar> fit_;
-  statistics_layout layout_;
-  device_parts<Scalar> parts_;
-  device_expectation<Scalar> expectation_;
   between_steps* between_ = nullptr;
   bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
   bool in_graphs_;   // and are in graphs
   cuda::recorded_steps recorded_;
   cuda::launches_ahead ahead_;
 
-  mutable model model_;
-  mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's
-  bool prepared_ = false;           // the GPUs hold the present model
-  bool stopped_ = false;            // and have been told to do nothing
-  refusal::code failure_ = refusal::none;
-  std::size_t reseeded_ = 0;
   previous_step previous_ = previous_step::none;
   double previous_objective_ = 0;
   double step_seconds_ = 0;  // of the last batch; 0: not known

@@ -6,7 +6,7 @@ namespace shoal::gmm {
 /// One mixture in the memory of one GPU, in one arithmetic. For a row x and a component k, y = Uₖᵀ(x − cₖ) + bₖ and
 /// ln πₖ N(x; μₖ, Σₖ) = log_constantₖ + log_shift − ‖y‖²/2, where UₖUₖᵀ is the precision (parameters.hpp).
 template <class Arithmetic>
-struct device_components {
+struct prepared_components {
   const Arithmetic* centres = nullptr;        ///< [K][d]
   const Arithmetic* offsets = nullptr;        ///< [K][d] bₖ = −Uₖᵀ(μₖ − cₖ)
   const Arithmetic* factors = nullptr;        ///< full [K][d][d], tied [d][d]: U row-major, zero below its diagonal;
@@ -17,10 +17,10 @@ struct device_components {
 
 /// A mixture ready for the kernels of one GPU.
 template <class Scalar>
-struct device_parameters {
-  device_components<Scalar> packed;     ///< for all rows
-  device_components<double> in_double;  ///< about the same centres, for float32's far rows; the same for double
-  const int* stopped = nullptr;         ///< when *stopped is not zero, kernels return at once and change nothing
+struct prepared_parameters {
+  prepared_components<Scalar> packed;     ///< for all rows
+  prepared_components<double> in_double;  ///< about the same centres, for float32's far rows; the same for double
+  const int* stopped = nullptr;           ///< when *stopped is not zero, kernels return at once and change nothing
 };
 
 }  // namespace shoal::gmm

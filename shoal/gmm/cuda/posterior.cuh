@@ -15,7 +15,7 @@ inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // ‖y‖² of a row under component k.
 template <class Arithmetic, class Scalar>
-__device__ Arithmetic squared_norm(const device_components<Arithmetic>& components, const device_layout& layout,
+__device__ Arithmetic squared_norm(const prepared_components<Arithmetic>& components, const kernel_layout& layout,
                                    unsigned k, const Scalar* row) {
   const unsigned d = layout.columns;
   const Arithmetic* const centre = components.centres + std::size_t{k} * d;
@@ -50,7 +50,7 @@ struct row_posterior {
 
 // The posterior in one arithmetic: terms[k · stride] = exp(ln pₖ − their greatest), zero below exp(−cut).
 template <class Arithmetic, class Scalar>
-__device__ row_posterior posterior_in(const device_components<Arithmetic>& components, const device_layout& layout,
+__device__ row_posterior posterior_in(const prepared_components<Arithmetic>& components, const kernel_layout& layout,
                                       const Scalar* row, double cut, double* terms, std::size_t stride) {
   Arithmetic greatest = -static_cast<Arithmetic>(infinity);
   Arithmetic best = static_cast<Arithmetic>(infinity);
@@ -81,7 +81,7 @@ __device__ row_posterior posterior_in(const device_components<Arithmetic>& compo
 // The posterior of a row, in float64 when the data's scalar is too coarse; `far` says so. The cuts are for either
 // arithmetic.
 template <class Scalar>
-__device__ row_posterior posterior(const device_parameters<Scalar>& parameters, const device_layout& layout,
+__device__ row_posterior posterior(const prepared_parameters<Scalar>& parameters, const kernel_layout& layout,
                                    const Scalar* row, double cut, double cut_in_double, double* terms,
                                    std::size_t stride) {
   row_posterior result = posterior_in(parameters.packed, layout, row, cut, terms, stride);

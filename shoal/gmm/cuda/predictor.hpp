@@ -28,15 +28,15 @@ struct score_sums {
 /// Predicts on the GPU that was current when it was made, and sums the rows' score in fixed lanes as it goes: neither
 /// the cuts between pieces nor the order in which blocks run changes a bit.
 template <class Scalar>
-class device_predictor {
+class predictor {
  public:
   /// Pieces begin at multiples of so many rows of the share.
   static constexpr std::size_t unit = 256;
 
-  virtual ~device_predictor() = default;
+  virtual ~predictor() = default;
 
   /// Takes a mixture, which all pieces until the next one are predicted with.
-  virtual void prepare(const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  virtual void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
   /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row. A piece whose
   /// share_first is 0 begins another score.
   virtual void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) = 0;
@@ -54,10 +54,10 @@ struct predictor_shape {
 
 /// The fastest predictor for that shape, of one of the rooms (choose_predictor.cpp). Lanes are cleared in `stream`.
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream);
+std::unique_ptr<predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 template <>
-std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
 template <>
-std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
+std::unique_ptr<predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
 
 }  // namespace shoal::gmm

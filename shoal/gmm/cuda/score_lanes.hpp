@@ -13,8 +13,7 @@ namespace shoal::gmm {
 
 /// Rows whose Σ w ln p(x) and Σ w a block of a predictor sums.
 inline constexpr unsigned score_tile_rows = 64;
-static_assert(device_predictor<float>::unit % score_tile_rows == 0 &&
-              cuda::piece_unit % device_predictor<float>::unit == 0);
+static_assert(predictor<float>::unit % score_tile_rows == 0 && cuda::piece_unit % predictor<float>::unit == 0);
 
 /// Tile t of a shard is summed in lane t mod their number, by one thread.
 class score_lanes {

@@ -12,14 +12,14 @@ namespace {
 
 // Rows that are measured between two looks of the host.
 constexpr std::size_t rows_at_once = std::size_t{1} << 20;
-static_assert(rows_at_once % device_predictor<float>::unit == 0);
+static_assert(rows_at_once % predictor<float>::unit == 0);
 
 template <class Scalar>
 struct measuring {
   measuring(const statistics_layout& layout, std::size_t rows, const cuda::gpu& on)
-      : predictor(make_device_predictor<Scalar>({layout, rows, on.multiprocessors, on.shared_bytes}, on.compute)),
+      : predictor(make_predictor<Scalar>({layout, rows, on.multiprocessors, on.shared_bytes}, on.compute)),
         log_density(rows) {}
-  std::unique_ptr<device_predictor<Scalar>> predictor;
+  std::unique_ptr<gmm::predictor<Scalar>> predictor;
   cuda::device_buffer<Scalar> log_density;
 };
 

@@ -189,7 +189,7 @@ TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {
 
 // Moments are combined shard by shard, whoever owns them; what is found and drawn depends on no cut at all.
 TYPED_TEST(DeviceData, SaysTheSameOnAnyNumberOfGpus) {
-  const std::size_t rows = 10 * 4096 + 37;
+  const std::size_t rows = 14 * 4096 + 37;  // 15 units
   const auto data = clouds<TypeParam>(rows, 7, 3, 4.0);
   const sharded_rows::held_rows<TypeParam> held(data.view(), sharded_rows::uneven_weights<TypeParam>(rows));
   for (const std::size_t shards : sharded_rows::counts) {

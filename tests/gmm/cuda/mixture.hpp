@@ -55,7 +55,7 @@ class device_arrays {
     shoal::cuda::check(cudaStreamSynchronize(stream), "upload a mixture");
   }
 
-  shoal::gmm::device_components<Arithmetic> view() const {
+  shoal::gmm::prepared_components<Arithmetic> view() const {
     return {centres_.data(), offsets_.data(), factors_.data(), constants_.data(), shift_.data()};
   }
 
@@ -78,8 +78,8 @@ class device_mixture {
     shoal::cuda::check(cudaStreamSynchronize(stream), "upload a flag");
   }
 
-  shoal::gmm::device_parameters<Scalar> view() const {
-    shoal::gmm::device_parameters<Scalar> result;
+  shoal::gmm::prepared_parameters<Scalar> view() const {
+    shoal::gmm::prepared_parameters<Scalar> result;
     result.packed = packed_.view();
     if constexpr (sizeof(Scalar) == 4) {
       result.in_double = in_double_.view();
@@ -111,8 +111,8 @@ inline shoal::gmm::accumulator_shape shape_of(const shoal::gmm::statistics_layou
 
 // Rows given to the accumulator in pieces of `piece` rows.
 template <class Scalar>
-shoal::gmm::statistics accumulate_on_device(shoal::gmm::device_accumulator<Scalar>& accumulator,
-                                            const shoal::gmm::device_parameters<Scalar>& parameters,
+shoal::gmm::statistics accumulate_on_device(shoal::gmm::accumulator<Scalar>& accumulator,
+                                            const shoal::gmm::prepared_parameters<Scalar>& parameters,
                                             const shoal::gmm::statistics_layout& layout, std::size_t rows,
                                             const Scalar* device_rows, const Scalar* device_weights, std::size_t piece,
                                             cudaStream_t stream) {

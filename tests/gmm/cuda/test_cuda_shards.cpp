@@ -239,4 +239,29 @@ TYPED_TEST(CudaShards, GoOnFromACheckpointOnOtherGpus) {
   std::filesystem::remove(file);
 }
 
+// By the rule that fits follow: 512 MiB are two shards, of which two GPUs have one each.
+TEST(CudaShardsOfLargeRows, FitTheSameOnOneGpuAndOnTwo) {
+  SHOAL_NEEDS_DEVICES(2);
+  constexpr std::size_t many = std::size_t{1} << 24, columns = 8;
+  ASSERT_EQ(shoal::cuda::shard_plan(many, columns * sizeof(float)).count(), 2u);
+  std::vector<float> values(many * columns);
+  kmeans_reference::uniform u(5);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    values[i] = static_cast<float>(u() + static_cast<double>(i / columns % 3));
+  const shoal::view_source<float> source({values.data(), many, columns});
+  for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
+    gmm::options options = options_for(type);
+    options.threads = 2;
+    options.max_iterations = 4;
+    options.device.cuda = {0};
+    const gmm::fit_result one = gmm::fit(source, options);
+    options.device.cuda = {0, 1};
+    const gmm::fit_result two = gmm::fit(source, options);
+    EXPECT_EQ(two.history, one.history);
+    EXPECT_EQ(two.model.means, one.model.means);
+    EXPECT_EQ(two.model.covariances, one.model.covariances);
+    EXPECT_EQ(two.hardware, one.hardware);
+  }
+}
+
 }  // namespace

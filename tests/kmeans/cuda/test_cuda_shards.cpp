@@ -4,6 +4,7 @@
 
 #include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/cuda/backend.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/kmeans.hpp>
 
 #include "../../sharded_rows.hpp"
@@ -119,6 +120,42 @@ TYPED_TEST(KmeansShards, AgreeForAnyNumberOfShards) {
     const kmeans::fit_result many = this->fit(held.on({}, shards), options);
     EXPECT_EQ(many.iterations, one.iterations);
     EXPECT_NEAR(many.inertia, one.inertia, 1e-9 * one.inertia);
+  }
+}
+
+// Lanes cover every row once, end at shards, and are the same whoever owns them. Needs no device.
+TEST(KmeansShardsPlan, LanesAreThoseOfOneGpu) {
+  for (const std::size_t all : {1ul, 4097ul, rows, 5'000'011ul, std::size_t{1} << 27}) {
+    for (const std::size_t wanted : {1, 2, 3, 8}) {
+      const shoal::cuda::shard_plan shards(all, 64, {.exactly = wanted});
+      for (const std::size_t gpus : {1, 2, 3, 8}) {
+        SCOPED_TRACE(testing::Message() << all << " rows, " << wanted << " shards, " << gpus << " GPUs");
+        const auto planned = [&](std::size_t share) {
+          return kmeans::one_pass_plan({all, shards.rows_of(0), share}, 4, 16, 264, 5000, 512);
+        };
+        const kmeans::sum_plan whole = planned(all);
+        EXPECT_EQ(static_cast<std::size_t>(whole.shards()), shards.count());
+        std::size_t next = 0;
+        int lane_of_all = 0;
+        for (std::size_t g = 0; g < gpus; ++g) {
+          const std::size_t begin = std::min(all, shards.first_row(shards.first_shard(g, gpus)));
+          const std::size_t end = std::min(all, shards.first_row(shards.first_shard(g + 1, gpus)));
+          const kmeans::sum_plan plan = planned(end - begin);
+          EXPECT_EQ(plan.lane_rows, whole.lane_rows);
+          for (int lane = 0; lane < plan.lanes; ++lane, ++lane_of_all) {
+            ASSERT_EQ(begin + plan.lane_begin(lane), next);
+            ASSERT_EQ(next, whole.lane_begin(lane_of_all));
+            next = begin + plan.lane_end(lane);
+            ASSERT_EQ(next, whole.lane_end(lane_of_all));
+            ASSERT_EQ(shards.shard_of(next - 1), shards.shard_of(whole.lane_begin(lane_of_all)));
+            ASSERT_EQ(plan.lane_of(plan.lane_begin(lane)), lane);
+            ASSERT_EQ(plan.lane_of(plan.lane_end(lane) - 1), lane);
+          }
+        }
+        EXPECT_EQ(next, all);
+        EXPECT_EQ(lane_of_all, whole.lanes);
+      }
+    }
   }
 }
 

@@ -27,8 +27,8 @@ constexpr std::size_t free_multiprocessors = 2;
 // What a worker on one shard works in. All but the accumulator is its own: a GPU does its shards one after another.
 template <class Scalar>
 struct shard_worker {
-  device_mixture<Scalar> mixture;           // that its next superchunk meets
-  device_mixture<Scalar> mixture_on_first;  // the same on the first GPU; unused there
+  prepared_mixture<Scalar> mixture;           // that its next superchunk meets
+  prepared_mixture<Scalar> mixture_on_first;  // the same on the first GPU; unused there
   cuda::device_buffer<double> fresh;
   cuda::device_buffer<double> fresh_on_first;  // unused there
   cuda::stream side;
@@ -38,14 +38,14 @@ struct shard_worker {
 // An accumulator of a GPU, and the merge that must be done before it is used again.
 template <class Scalar>
 struct shared_accumulator {
-  std::unique_ptr<device_accumulator<Scalar>> sums;
+  std::unique_ptr<gmm::accumulator<Scalar>> sums;
   const cuda::event* merged = nullptr;
 };
 
 template <class Scalar>
-class device_asynchronous final : public device_chunked_fit<Scalar> {
+class asynchronous final : public device_chunked_fit<Scalar> {
  public:
-  device_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers)
+  asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers)
       : device_chunked_fit<Scalar>(fit),
         shards_(fit.rows.shards().count()),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks() * shards_),
@@ -63,9 +63,9 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
       const cuda::device_scope scope(group[g].device);
       accumulators_.emplace_back(workers);
       for (shared_accumulator<Scalar>& made : accumulators_[g]) {
-        made.sums = make_device_accumulator<Scalar>({this->layout_, most,
-                                                     std::max<std::size_t>(1, group[g].multiprocessors - free),
-                                                     group[g].shared_bytes, fit.rows.weighted(), group.precision()});
+        made.sums =
+            make_accumulator<Scalar>({this->layout_, most, std::max<std::size_t>(1, group[g].multiprocessors - free),
+                                      group[g].shared_bytes, fit.rows.weighted(), group.precision()});
       }
     }
     for (std::size_t s = 0; s < shards_; ++s) {
@@ -74,11 +74,11 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
       for (std::size_t w = 0; w < workers; ++w) {
         const cuda::device_scope scope(group[g].device);
         shard_worker<Scalar>& made = workers_[s].emplace_back();
-        made.mixture = device_mixture<Scalar>(this->layout_);
+        made.mixture = prepared_mixture<Scalar>(this->layout_);
         made.fresh.grow(this->layout_.size());
         if (g == 0) continue;
         const cuda::device_scope first(group[0].device);
-        made.mixture_on_first = device_mixture<Scalar>(this->layout_);
+        made.mixture_on_first = prepared_mixture<Scalar>(this->layout_);
         made.fresh_on_first.grow(this->layout_.size());
       }
     }
@@ -323,8 +323,8 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
   void give_model(std::size_t s, shard_worker<Scalar>& worker, cudaStream_t stream) {
     cuda::device_group& group = this->fit_.rows.group();
     const std::size_t g = this->fit_.rows.gpu_of(s);
-    device_mixture<Scalar>& newest = this->parts_.mixture(0);
-    device_mixture<Scalar>& here = g == 0 ? worker.mixture : worker.mixture_on_first;
+    prepared_mixture<Scalar>& newest = this->parts_.mixture(0);
+    prepared_mixture<Scalar>& here = g == 0 ? worker.mixture : worker.mixture_on_first;
     const cuda::device_scope scope(group[0].device);
     cuda::check(cudaMemcpyAsync(here.data(), newest.data(), newest.bytes(), cudaMemcpyDeviceToDevice, stream),
                 "copy on the device");
@@ -377,10 +377,10 @@ class device_asynchronous final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers) {
-  return std::make_unique<device_asynchronous<Scalar>>(fit, workers);
+std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers) {
+  return std::make_unique<asynchronous<Scalar>>(fit, workers);
 }
-template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<float>&, std::size_t);
-template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<double>&, std::size_t);
+template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<float>&, std::size_t);
+template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<double>&, std::size_t);
 
 }  // namespace shoal::gmm

@@ -17,8 +17,8 @@ namespace shoal::gmm {
 ///
 /// A checkpoint holds the model alone: the first pass after it is one of batch again.
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers = 2);
-extern template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<float>&, std::size_t);
-extern template std::unique_ptr<mixture_stepper> make_device_asynchronous(const device_fit_rows<double>&, std::size_t);
+std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<Scalar>& fit, std::size_t workers = 2);
+extern template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<float>&, std::size_t);
+extern template std::unique_ptr<mixture_stepper> make_asynchronous(const device_fit_rows<double>&, std::size_t);
 
 }  // namespace shoal::gmm

@@ -21,11 +21,11 @@ constexpr unsigned most_register_columns = 16;
 // As in maximise.cpp.
 constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
 
-__host__ __device__ inline std::size_t factor_size(const device_layout& layout) {
+__host__ __device__ inline std::size_t factor_size(const kernel_layout& layout) {
   return layout.type == covariance_type::full ? std::size_t{layout.columns} * layout.columns : layout.columns;
 }
 
-__host__ __device__ inline std::size_t block_work(const device_layout& layout) {
+__host__ __device__ inline std::size_t block_work(const kernel_layout& layout) {
   return block_warps * component_work(layout.type, layout.columns);
 }
 
@@ -77,7 +77,7 @@ struct narrow_row {
   }
 
   // ‖offset + factorᵀ (x − centre)‖²
-  __device__ double norm(const device_layout& layout, const double* centre, const double* offset,
+  __device__ double norm(const kernel_layout& layout, const double* centre, const double* offset,
                          const double* factor) const {
     const unsigned d = layout.columns;
     double z[most_register_columns];
@@ -109,7 +109,7 @@ struct wide_row {
 
   __device__ wide_row(const Scalar* row, unsigned) : values(row) {}
 
-  __device__ double norm(const device_layout& layout, const double* centre, const double* offset,
+  __device__ double norm(const kernel_layout& layout, const double* centre, const double* offset,
                          const double* factor) const {
     const unsigned d = layout.columns;
     double norm = 0;
@@ -225,7 +225,7 @@ struct moment {
   unsigned first;   // d: one
   unsigned second;  // d: one
 
-  __device__ moment(const device_layout& layout, unsigned e) : first(layout.columns), second(layout.columns) {
+  __device__ moment(const kernel_layout& layout, unsigned e) : first(layout.columns), second(layout.columns) {
     const unsigned d = layout.columns;
     if (layout.type == covariance_type::full) {
       first = 0;
@@ -452,19 +452,19 @@ __global__ void add_sums_kernel(double* total, const double* sum, std::size_t si
   total[e] = replaced ? sum[e] : total[e] + sum[e];
 }
 
-std::size_t tile_bytes(const device_layout& layout, const block_models_tile& tile, std::size_t scalar_bytes) {
+std::size_t tile_bytes(const kernel_layout& layout, const block_models_tile& tile, std::size_t scalar_bytes) {
   return (tile.shared_work ? block_work(layout) * sizeof(double) : 0) +
          tile.rows * (tile.part * scalar_bytes + sizeof(unsigned));
 }
 
 }  // namespace
 
-std::size_t block_models_scratch(const device_layout& layout) {
+std::size_t block_models_scratch(const kernel_layout& layout) {
   const std::size_t size = layout.header + layout.components * layout.component_size;
   return layout.components * (layout.columns + factor_size(layout) + 1) + size + block_work(layout);
 }
 
-block_models_tile choose_block_models_tile(const device_layout& layout, std::size_t scalar_bytes,
+block_models_tile choose_block_models_tile(const kernel_layout& layout, std::size_t scalar_bytes,
                                            std::size_t shared_bytes) {
   const std::size_t usable = shared_bytes - static_shared_bytes;
   const auto fits = [&](const block_models_tile& tile) { return tile_bytes(layout, tile, scalar_bytes) <= usable; };

@@ -11,20 +11,20 @@ namespace shoal::gmm {
 namespace {
 
 template <class Scalar>
-class device_block_models final : public device_chunked_fit<Scalar> {
+class block_models final : public device_chunked_fit<Scalar> {
  public:
-  device_block_models(const device_fit_rows<Scalar>& fit, const chunk_plan& plan)
+  block_models(const device_fit_rows<Scalar>& fit, const chunk_plan& plan)
       : device_chunked_fit<Scalar>(fit, plan, plan.rows), moved_(fit.rows.group(), this->layout_, 1) {
     const std::size_t K = this->layout_.components(), size = this->layout_.size();
     for (std::size_t g = 0; g < group().size(); ++g) {
       const cuda::gpu& gpu = group()[g];
       const cuda::device_scope scope(gpu.device);
       visitor& added = visitors_.emplace_back();
-      added.tile = choose_block_models_tile(device_layout(this->layout_), sizeof(Scalar), gpu.shared_bytes);
+      added.tile = choose_block_models_tile(kernel_layout(this->layout_), sizeof(Scalar), gpu.shared_bytes);
       added.predictor =
-          make_device_predictor<Scalar>({this->layout_, plan.rows, gpu.multiprocessors, gpu.shared_bytes}, gpu.compute);
+          make_predictor<Scalar>({this->layout_, plan.rows, gpu.multiprocessors, gpu.shared_bytes}, gpu.compute);
       added.memberships.grow(fit.rows.share_rows(g) * K);
-      added.scratch.grow(plan.superchunks() * block_models_scratch(device_layout(this->layout_)));
+      added.scratch.grow(plan.superchunks() * block_models_scratch(kernel_layout(this->layout_)));
       added.deltas.grow(plan.superchunks() * size);
       added.total.grow(size);
       added.changes.grow(fit.rows.shards_of(g) * size);
@@ -82,7 +82,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
   // What a GPU needs to visit its shards, one after another.
   struct visitor {
     block_models_tile tile;
-    std::unique_ptr<device_predictor<Scalar>> predictor;
+    std::unique_ptr<gmm::predictor<Scalar>> predictor;
     cuda::device_buffer<Scalar> memberships;  // [rows of the share][K]
     cuda::device_buffer<double> total;        // of all rows, about the centres of the present model
     cuda::device_buffer<double> changes;      // [shards] what a pass adds to it
@@ -149,9 +149,9 @@ class device_block_models final : public device_chunked_fit<Scalar> {
 
   block_models_arguments<Scalar> arguments(std::size_t g, const cuda::device_piece<Scalar>& piece) {
     visitor& of = visitors_[g];
-    const device_parameters<Scalar> parameters = this->parts_.parameters(g);
+    const prepared_parameters<Scalar> parameters = this->parts_.parameters(g);
     block_models_arguments<Scalar> made;
-    made.layout = device_layout(this->layout_);
+    made.layout = kernel_layout(this->layout_);
     made.size = this->layout_.size();
     made.rows = piece.rows;
     made.weights = piece.weights;
@@ -177,7 +177,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
 
   // What has been maximised, to the centres that this led to; stays where it is when the steps have stopped.
   void move_total() {
-    const device_parameters<Scalar> parameters = this->parts_.parameters(0);
+    const prepared_parameters<Scalar> parameters = this->parts_.parameters(0);
     const cuda::device_scope scope(group()[0].device);
     moved_.replace(0, {total(), centres_.data()}, parameters.in_double.centres, parameters.stopped, group()[0].compute);
     copy(visitors_[0].total.data(), moved_.total(), this->layout_.size());
@@ -209,7 +209,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<Scalar>& fit) {
+std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<Scalar>& fit) {
   const statistics_layout layout(fit.options.covariance_type, fit.options.components, fit.rows.columns());
   const auto refuse = [](const std::string& what) {
     throw bad_argument(
@@ -220,10 +220,10 @@ std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<
   if (!fit.options.chunks.memberships) refuse("these are without memberships");
   if (!fit.rows.resident()) refuse("these rows are streamed");
   if (layout.type() != covariance_type::full && layout.type() != covariance_type::diag) refuse("these are others");
-  return std::make_unique<device_block_models<Scalar>>(
+  return std::make_unique<block_models<Scalar>>(
       fit, make_chunk_plan(fit.rows.most_shard_rows(), layout, sizeof(Scalar), fit.options));
 }
-template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

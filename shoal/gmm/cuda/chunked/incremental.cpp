@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t passes_in_flight = 3;
 
 template <class Scalar>
-class device_incremental final : public device_chunked_fit<Scalar> {
+class incremental final : public device_chunked_fit<Scalar> {
  public:
-  explicit device_incremental(const device_fit_rows<Scalar>& fit)
+  explicit incremental(const device_fit_rows<Scalar>& fit)
       : device_chunked_fit<Scalar>(fit),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks()),
         recordable_(fit.rows.resident() && cuda::recordable(fit.rows.group())) {}
@@ -161,10 +161,10 @@ class device_incremental final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<Scalar>& fit) {
-  return std::make_unique<device_incremental<Scalar>>(fit);
+std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<Scalar>& fit) {
+  return std::make_unique<incremental<Scalar>>(fit);
 }
-template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

@@ -27,7 +27,7 @@ struct block_part {
   unsigned row = 0;
 };
 
-__host__ __device__ inline unsigned block_count(const device_layout& layout) {
+__host__ __device__ inline unsigned block_count(const kernel_layout& layout) {
   switch (layout.type) {
     case covariance_type::full:
       return 1 + layout.components * (layout.columns + 1);
@@ -38,7 +38,7 @@ __host__ __device__ inline unsigned block_count(const device_layout& layout) {
   }
 }
 
-__device__ inline block_part part_of(const device_layout& layout, unsigned block) {
+__device__ inline block_part part_of(const kernel_layout& layout, unsigned block) {
   if (block == 0) return {};
   --block;
   switch (layout.type) {
@@ -59,7 +59,7 @@ dim3 sum_threads(const kept_arguments& a) {
   return {elements, std::clamp(a.superchunks, warp / elements, most_sum_threads / elements)};
 }
 
-unsigned threads_for(const device_layout& layout) {
+unsigned threads_for(const kernel_layout& layout) {
   return std::min(most_threads, (layout.columns + warp) / warp * warp);
 }
 

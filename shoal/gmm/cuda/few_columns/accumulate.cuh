@@ -68,7 +68,7 @@ __device__ places<T> find_places(const kernel_arguments<T>& a) {
 /// Copies the parameters of some components into records; log-constants become powers of two.
 template <class Shape, int Columns, bool Matrix, class T>
 __device__ void load_records(const kernel_arguments<T>& a, unsigned first, unsigned count, T* records) {
-  const device_components<T>& from = a.parameters.packed;
+  const prepared_components<T>& from = a.parameters.packed;
   for (unsigned e = threadIdx.x; e < count * Shape::record; e += blockDim.x) {
     const unsigned k = first + e / Shape::record;
     const unsigned slot = e % Shape::record;

@@ -143,7 +143,7 @@ template bool suits<float>(const accumulator_shape&);
 template bool suits<double>(const accumulator_shape&);
 
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
   const compiled_kernel kernel = kernel_for<Scalar>(shape);
   if (kernel.function != nullptr) {
     const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
@@ -159,7 +159,7 @@ std::unique_ptr<device_accumulator<Scalar>> make_accumulator(const accumulator_s
                   "{} columns and {} components",
                   most_columns, shape.layout.columns(), shape.layout.components()));
 }
-template std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape&);
-template std::unique_ptr<device_accumulator<double>> make_accumulator(const accumulator_shape&);
+template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
+template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
 }  // namespace shoal::gmm::few_columns

@@ -18,9 +18,9 @@ extern template bool suits<double>(const accumulator_shape&);
 /// A block computes the responsibilities of some rows, then sums their moments. Throws bad_argument for a shape that
 /// does not suit.
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
-extern template std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape&);
-extern template std::unique_ptr<device_accumulator<double>> make_accumulator(const accumulator_shape&);
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
+extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
+extern template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
 /// Whether make_team_accumulator takes a shape: at most most_columns columns, and so few components that two stages of
 /// rows with their responsibilities fit into a block's shared memory.
@@ -31,10 +31,10 @@ bool suits_teams(const accumulator_shape& shape);
 /// In each block one team of warps computes responsibilities while another sums the moments of the rows before.
 /// Throws bad_argument for a shape that does not fit. Of the Q of spherical covariances only the sum over the columns
 /// is right.
-std::unique_ptr<device_accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
+std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
 /// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 
 }  // namespace shoal::gmm::few_columns

@@ -14,7 +14,7 @@ inline constexpr std::size_t most_columns = 16;
 /// data's scalar, and group g of the share belongs to lane g mod lanes, which is a block.
 template <class Scalar>
 struct kernel_arguments {
-  device_parameters<Scalar> parameters;
+  prepared_parameters<Scalar> parameters;
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
   double* lanes = nullptr;          ///< [lanes][statistics]

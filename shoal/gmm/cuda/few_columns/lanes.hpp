@@ -59,7 +59,7 @@ struct block_launch {
 
 /// Arguments: kernel_arguments<Scalar> or team_arguments. What depends on the block's plan is in those it is made with.
 template <class Scalar, class Arguments>
-class lanes_accumulator final : public device_accumulator<Scalar> {
+class lanes_accumulator final : public accumulator<Scalar> {
  public:
   lanes_accumulator(const statistics_layout& layout, const block_launch& launch, const group_plan& groups,
                     const Arguments& arguments)
@@ -84,9 +84,9 @@ class lanes_accumulator final : public device_accumulator<Scalar> {
     lanes_.fill_with_zeros();
   }
 
-  void clear(const device_parameters<Scalar>&, cudaStream_t) override { fresh_ = true; }
+  void clear(const prepared_parameters<Scalar>&, cudaStream_t) override { fresh_ = true; }
 
-  void add(const cuda::device_piece<Scalar>& piece, const device_parameters<Scalar>& parameters,
+  void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     arguments_.parameters = parameters;
     arguments_.rows = piece.rows;
@@ -107,7 +107,7 @@ class lanes_accumulator final : public device_accumulator<Scalar> {
     fresh_ = false;
   }
 
-  void merge(double* statistics, const device_parameters<Scalar>& parameters, cudaStream_t stream) override {
+  void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     merge_lanes(lanes_.data(), fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
   }
 

@@ -109,7 +109,7 @@ __device__ void far_rows(const Arguments& a, const Team& team, const unsigned* f
                          const float* weights, unsigned count, double* lane) {
   constexpr bool matrix = Type == covariance_type::full;
   constexpr unsigned sums = sums_of<Type>(Columns);
-  const device_components<double>& c = a.parameters.in_double;
+  const prepared_components<double>& c = a.parameters.in_double;
   const bool tied = matrix && a.shared_triangle != 0;
   for (unsigned word = 0; word * 32 < count; ++word) {
     for (unsigned bits = far[word]; bits != 0; bits &= bits - 1) {

@@ -27,7 +27,7 @@ struct short_row {
   }
 
   // ‖y‖² under component k.
-  __device__ float norm(const device_components<float>& components, unsigned columns, unsigned k) const {
+  __device__ float norm(const prepared_components<float>& components, unsigned columns, unsigned k) const {
     const std::size_t start = std::size_t{k} * columns;
     float sum = 0;
 #pragma unroll
@@ -47,7 +47,7 @@ struct found_arrays {
 };
 
 // ln p(x) of a far row.
-__device__ double far_log_density(const device_parameters<float>& parameters, const device_layout& layout,
+__device__ double far_log_density(const prepared_parameters<float>& parameters, const kernel_layout& layout,
                                   const float* row) {
   double greatest = -infinity;
   double sum = 0;
@@ -63,8 +63,8 @@ __device__ double far_log_density(const device_parameters<float>& parameters, co
 
 template <int Columns>
 __global__ void __launch_bounds__(threads)
-    find_rows(const device_layout layout, const __grid_constant__ cuda::device_piece<float> piece,
-              const __grid_constant__ device_parameters<float> parameters, const found_arrays found) {
+    find_rows(const kernel_layout layout, const __grid_constant__ cuda::device_piece<float> piece,
+              const __grid_constant__ prepared_parameters<float> parameters, const found_arrays found) {
   const std::size_t r = std::size_t{blockIdx.x} * threads + threadIdx.x;
   if (r >= piece.count) return;
   const float* const row = piece.rows + r * layout.columns;
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(threads)
 
 template <int Columns>
 struct found_rows {
-  device_layout layout;
-  device_parameters<float> parameters;
+  kernel_layout layout;
+  prepared_parameters<float> parameters;
   const float* rows;
   const float2* shifts;
   const double* log_densities;
@@ -130,15 +130,15 @@ struct found_rows {
   }
 };
 
-class predictor final : public device_predictor<float> {
+class short_row_predictor final : public predictor<float> {
  public:
-  predictor(const predictor_shape& shape, cudaStream_t stream)
+  short_row_predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout),
         shifts_(std::max<std::size_t>(1, shape.most_rows)),
         log_densities_(std::max<std::size_t>(1, shape.most_rows)),
         score_(shape.most_rows, stream) {}
 
-  void prepare(const device_parameters<float>& parameters, cudaStream_t) override { parameters_ = parameters; }
+  void prepare(const prepared_parameters<float>& parameters, cudaStream_t) override { parameters_ = parameters; }
 
   void add(const cuda::device_piece<float>& piece, const prediction<float>& out, cudaStream_t stream) override {
     if (layout_.columns <= 4) return add_columns<4>(piece, out, stream);
@@ -163,8 +163,8 @@ class predictor final : public device_predictor<float> {
     score_.add(piece.share_first, piece.count, stream);
   }
 
-  device_layout layout_;
-  device_parameters<float> parameters_;
+  kernel_layout layout_;
+  prepared_parameters<float> parameters_;
   cuda::device_buffer<float2> shifts_;
   cuda::device_buffer<double> log_densities_;
   score_lanes score_;
@@ -177,8 +177,8 @@ bool suits(const predictor_shape& shape) {
          shape.layout.columns() * shape.layout.components() <= most_prediction_numbers;
 }
 
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
-  return std::make_unique<predictor>(shape, stream);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return std::make_unique<short_row_predictor>(shape, stream);
 }
 
 }  // namespace shoal::gmm::few_columns

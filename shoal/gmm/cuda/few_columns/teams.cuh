@@ -149,7 +149,7 @@ inline constexpr double root_half_log2_e = 0.84932180028801904;
 template <class Shape>
 __device__ void load_team_records(const team_arguments& a, float* records) {
   constexpr unsigned columns = Shape::columns;
-  const device_components<double>& from = a.parameters.in_double;
+  const prepared_components<double>& from = a.parameters.in_double;
   for (unsigned e = threadIdx.x; e < a.components * Shape::record; e += blockDim.x) {
     const unsigned k = e / Shape::record;
     const unsigned slot = e % Shape::record;

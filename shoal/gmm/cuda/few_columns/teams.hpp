@@ -9,7 +9,7 @@ namespace shoal::gmm::few_columns {
 
 /// What a launch is told. Rows are cut as for kernel_arguments.
 struct team_arguments {
-  device_parameters<float> parameters;
+  prepared_parameters<float> parameters;
   const float* rows = nullptr;
   const float* weights = nullptr;   ///< null: all one
   double* lanes = nullptr;          ///< [lanes][statistics]

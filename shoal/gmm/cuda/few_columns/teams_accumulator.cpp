@@ -122,7 +122,7 @@ bool suits_teams(const accumulator_shape& shape) {
          shape.layout.components() >= least_team_components && fits_teams(shape);
 }
 
-std::unique_ptr<device_accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
   if (const std::optional<team_plan> plan = make_plan(shape)) {
     return std::make_unique<lanes_accumulator<float, team_arguments>>(
         shape.layout, block_launch{plan->kernel.function, plan->kernel.threads, plan->lanes, plan->shared_bytes},

@@ -11,15 +11,15 @@ namespace shoal::gmm::plain {
 /// All shapes suit. Throws bad_argument for more columns than a GPU fits.
 inline bool suits(const accumulator_shape&) { return true; }
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
-extern template std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape&);
-extern template std::unique_ptr<device_accumulator<double>> make_accumulator(const accumulator_shape&);
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
+extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
+extern template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
 /// In the data's arithmetic.
 inline bool suits(const predictor_shape&) { return true; }
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
-extern template std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
-extern template std::unique_ptr<device_predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
+std::unique_ptr<predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
+extern template std::unique_ptr<predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
+extern template std::unique_ptr<predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
 
 }  // namespace shoal::gmm::plain

@@ -204,7 +204,7 @@ __global__ void __launch_bounds__(most_block_threads)
   const int stopped = *arguments.prepared.stopped;
   const step_start start = read_start(arguments);
   const cuda::warp_group warp;
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   const unsigned index = threadIdx.x / cuda::warp_size;
   const unsigned k = blockIdx.x * (blockDim.x / cuda::warp_size) + index;
   const std::size_t work_size = component_work(layout.type, layout.columns);
@@ -235,7 +235,7 @@ __global__ void __launch_bounds__(most_block_threads)
   if (*arguments.prepared.stopped != 0) return;
   const step_start start = read_start(arguments);
   const cuda::block_group block;
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   const std::size_t work_size = component_work(layout.type, layout.columns);
   const verdict found = decide(block, arguments);
   double* const work = memory == step_memory::global ? arguments.work + blockIdx.x * work_size : shared;
@@ -384,7 +384,7 @@ __global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> argum
 
 template <class Scalar>
 void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   const std::size_t K = layout.components, d = layout.columns;
   const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
   const std::size_t bytes = tied_block_bytes(layout, arguments.shared_bytes);
@@ -401,7 +401,7 @@ void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream)
 
 }  // namespace
 
-std::size_t work_size(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
+std::size_t work_size(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
   if (layout.type == covariance_type::tied) {
     const bool fits = choose_tied_launch(layout, shared_bytes).memory == step_memory::shared;
     return std::size_t{layout.components} * layout.columns + 1 +

@@ -22,7 +22,7 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
   const cuda::warp_group warp;
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   const unsigned index = threadIdx.x / cuda::warp_size;
   const unsigned k = blockIdx.x * (blockDim.x / cuda::warp_size) + index;
   double* const work = shared + index * component_work(layout.type, layout.columns);
@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
   const cuda::block_group block;
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   double* const work = memory != step_memory::global
                            ? shared
                            : arguments.work + blockIdx.x * component_work(layout.type, layout.columns);
@@ -83,7 +83,7 @@ __global__ void prepare_tied_components(const __grid_constant__ step_arguments<S
 
 template <class Scalar>
 void prepare_all(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   if (layout.type == covariance_type::tied) {
     const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
     cuda::launch_in_turn(prepare_tied_centres<Scalar>, blocks_for(std::size_t{layout.components} * layout.columns),

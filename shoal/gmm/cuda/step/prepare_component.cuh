@@ -7,7 +7,7 @@
 
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/step/eliminate.cuh>
-#include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/step_arguments.hpp>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 
 namespace shoal::gmm {

@@ -51,7 +51,7 @@ class device_squarem_fit final : public mixture_stepper, private between_steps {
 
   std::unique_ptr<device_expectation_maximization<Scalar>> batch_;
   const options& options_;
-  device_layout layout_;
+  kernel_layout layout_;
   double common_scale_ = 1;
   bool in_cycle_ = false;  // the GPU's points are of the present model
   // On the first GPU:

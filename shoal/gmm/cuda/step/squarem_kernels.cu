@@ -12,7 +12,7 @@ namespace {
 __host__ __device__ unsigned triangle(unsigned d) { return d * (d + 1) / 2; }
 
 // A part is what one group of threads does: a component, or the covariance that tied ones share, which comes last.
-__host__ __device__ unsigned part_count(const device_layout& layout) {
+__host__ __device__ unsigned part_count(const kernel_layout& layout) {
   return layout.components + (layout.type == covariance_type::tied ? 1 : 0);
 }
 
@@ -24,7 +24,7 @@ struct part {
   unsigned covariance_count;  // numbers of its covariance in the model
   std::size_t covariance;     // the first of them
 
-  __device__ part(const device_layout& layout, unsigned index) : component(index < layout.components) {
+  __device__ part(const kernel_layout& layout, unsigned index) : component(index < layout.components) {
     const unsigned K = layout.components, d = layout.columns;
     const std::size_t start = K + std::size_t{K} * d;
     const bool tied = layout.type == covariance_type::tied;
@@ -45,7 +45,7 @@ struct part {
 
 template <class Scalar>
 __device__ double* point_of(const squarem_arguments<Scalar>& arguments, squarem_point which) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const unsigned K = layout.components, d = layout.columns;
   const std::size_t spreads = layout.type == covariance_type::full   ? std::size_t{K} * triangle(d)
                               : layout.type == covariance_type::tied ? triangle(d)
@@ -56,7 +56,7 @@ __device__ double* point_of(const squarem_arguments<Scalar>& arguments, squarem_
 
 // Calls visit(place) for each coordinate of a part.
 template <class Group, class Visit>
-__device__ void for_each_coordinate(const Group& group, const device_layout& layout, unsigned index,
+__device__ void for_each_coordinate(const Group& group, const kernel_layout& layout, unsigned index,
                                     const Visit& visit) {
   const part its(layout, index);
   const unsigned d = layout.columns;
@@ -69,7 +69,7 @@ __device__ void for_each_coordinate(const Group& group, const device_layout& lay
 
 // Calls visit(place) for each number of the model that is a part's, as places of model_arrays in one piece.
 template <class Group, class Visit>
-__device__ void for_each_number(const Group& group, const device_layout& layout, unsigned index, const Visit& visit) {
+__device__ void for_each_number(const Group& group, const kernel_layout& layout, unsigned index, const Visit& visit) {
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
   if (its.component) {
@@ -106,7 +106,7 @@ __device__ std::size_t triangle_start(unsigned row) { return std::size_t{row} * 
 template <class Group, class Scalar, class Put>
 __device__ void find_coordinates(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                                  double* work, const Put& put) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const model_arrays& model = arguments.step.model;
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
@@ -163,7 +163,7 @@ __device__ double log_sum(unsigned count, const Coordinate& coordinate) {
 template <class Group, class Scalar>
 __device__ void place_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                            const double* point, double log_weights, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const model_arrays& model = arguments.step.model;
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
@@ -233,7 +233,7 @@ __device__ void put_back(const Group& group, const squarem_arguments<Scalar>& ar
 template <class Group, class Scalar>
 __device__ void follow_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                             outcome found, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   double* const first = point_of(arguments, squarem_point::first);
   double* const second = point_of(arguments, squarem_point::second);
   double* const third = point_of(arguments, squarem_point::third);
@@ -335,7 +335,7 @@ __device__ double extrapolated(const squarem_arguments<Scalar>& arguments, doubl
 template <class Group, class Scalar>
 __device__ void leap_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index, double length,
                           double log_weights, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   if (length == 0) {
     double* const first = point_of(arguments, squarem_point::first);
     const double* const third = point_of(arguments, squarem_point::third);
@@ -373,7 +373,7 @@ struct groups<cuda::warp_group> {
   template <class Scalar>
   __device__ groups(const squarem_arguments<Scalar>& arguments, double* shared, step_memory) {
     const unsigned warps = blockDim.x / cuda::warp_size, index = threadIdx.x / cuda::warp_size;
-    const device_layout& layout = arguments.step.layout;
+    const kernel_layout& layout = arguments.step.layout;
     first = blockIdx.x * warps + index;
     step = gridDim.x * warps;
     work = shared + index * component_work(layout.type, layout.columns);
@@ -385,7 +385,7 @@ struct groups<cuda::block_group> {
   double* work;
   template <class Scalar>
   __device__ groups(const squarem_arguments<Scalar>& arguments, double* shared, step_memory memory) {
-    const device_layout& layout = arguments.step.layout;
+    const kernel_layout& layout = arguments.step.layout;
     first = blockIdx.x;
     step = gridDim.x;
     work = memory == step_memory::global
@@ -523,7 +523,7 @@ void launch(squarem_kernel<Scalar> by_warps, squarem_kernel<Scalar> by_blocks,
 
 }  // namespace
 
-std::size_t point_size(const device_layout& layout) {
+std::size_t point_size(const kernel_layout& layout) {
   const std::size_t K = layout.components, d = layout.columns;
   const std::size_t spreads = layout.type == covariance_type::full   ? K * triangle(layout.columns)
                               : layout.type == covariance_type::tied ? triangle(layout.columns)
@@ -532,7 +532,7 @@ std::size_t point_size(const device_layout& layout) {
   return K + K * d + spreads;
 }
 
-std::size_t norms_size(const device_layout& layout) { return 2 * std::size_t{part_count(layout)}; }
+std::size_t norms_size(const kernel_layout& layout) { return 2 * std::size_t{part_count(layout)}; }
 
 template <class Scalar>
 void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, cudaStream_t stream) {

@@ -18,9 +18,9 @@ constexpr std::size_t least_section_rows = 512;
 // few.
 constexpr std::size_t most_own_blocks = 2048;
 
-class accumulator final : public device_accumulator<float> {
+class diagonal_accumulator final : public accumulator<float> {
  public:
-  explicit accumulator(const accumulator_shape& shape)
+  explicit diagonal_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
         has_products_(has_products()),
@@ -50,7 +50,7 @@ class accumulator final : public device_accumulator<float> {
     problem_.likelihood = take(likelihood_, static_cast<std::size_t>(likelihood_lanes * likelihood_sums));
   }
 
-  void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     own_sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
@@ -58,7 +58,7 @@ class accumulator final : public device_accumulator<float> {
     pack_mixture(with(problem_, parameters), stream);
   }
 
-  void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
            cudaStream_t stream) override {
     check_piece(piece);
     const problem mixture = with(problem_, parameters);
@@ -76,7 +76,7 @@ class accumulator final : public device_accumulator<float> {
     });
   }
 
-  void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     merge_lanes(with(problem_, parameters), layout_.component(0), statistics, stream);
   }
 
@@ -98,14 +98,14 @@ bool suits(const accumulator_shape& shape) {
          (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
-std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (!suits(shape)) {
     throw bad_argument(fmt::format(
         "these kernels for many columns take diagonal and spherical covariances of at most {} columns on a GPU with "
         "enough shared memory for a block; this mixture has {} columns, and a block may have {} bytes",
         most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<accumulator>(shape);
+  return std::make_unique<diagonal_accumulator>(shape);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

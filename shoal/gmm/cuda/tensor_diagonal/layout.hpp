@@ -71,7 +71,7 @@ struct problem {
   double negligible = negligible_log_ratio<float>;  ///< responsibilities below exp(−this) that are found again by
                                                     ///< themselves, as those of far rows are, are zero
 
-  device_parameters<float> parameters;
+  prepared_parameters<float> parameters;
 
   float2* frame = nullptr;            ///< [columns, padded] S, −mS: units and centre that all components share
   float* mean_curve = nullptr;        ///< [columns, padded] mean over the components of the coefficient of z²

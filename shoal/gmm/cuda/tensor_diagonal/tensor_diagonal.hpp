@@ -17,11 +17,11 @@ bool suits(const accumulator_shape& shape);
 /// choose those that matter for a row, and these are found in float32; where they are too different for a frame, and on
 /// GPUs that are not Hopper's, each row's distance to each component is found by itself. Rows beyond far_norm are done
 /// in float64. Throws bad_argument for other shapes.
-std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape& shape);
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape);
 
 /// The same expectation steps in float32's grade, then what they left as labels and probabilities, for the same
 /// covariances. Throws bad_argument for other shapes.
 bool suits(const predictor_shape& shape);
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 
 }  // namespace shoal::gmm::tensor_diagonal

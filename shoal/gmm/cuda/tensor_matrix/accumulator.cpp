@@ -21,9 +21,9 @@ moments_plan plan_of(const statistics_layout& layout) {
   return team_warps(groups) == 1 ? plan_moments_warp(groups, components) : plan_moments_team(groups, components);
 }
 
-class accumulator final : public device_accumulator<float> {
+class matrix_accumulator final : public accumulator<float> {
  public:
-  explicit accumulator(const accumulator_shape& shape)
+  explicit matrix_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
         expectation_(problem_) {
@@ -46,7 +46,7 @@ class accumulator final : public device_accumulator<float> {
     problem_.likelihood = likelihood_.data();
   }
 
-  void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
     frame_sums_.fill_with_zeros(stream);
@@ -54,7 +54,7 @@ class accumulator final : public device_accumulator<float> {
     pack_mixture(with(problem_, parameters), stream);
   }
 
-  void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
            cudaStream_t stream) override {
     check_piece(piece);
     const problem mixture = with(problem_, parameters);
@@ -73,7 +73,7 @@ class accumulator final : public device_accumulator<float> {
     });
   }
 
-  void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     merged_layout to;
     to.header = layout_.component(0);
     to.component_size = layout_.component(1) - layout_.component(0);
@@ -130,14 +130,14 @@ bool beats_few_columns(const accumulator_shape& shape) {
          shape.share_rows >= shape.multiprocessors * least_first_rows && suits(shape);
 }
 
-std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (!suits(shape)) {
     throw bad_argument(fmt::format(
         "the kernels for many columns take full and tied covariances of {} to {} columns on a GPU with enough shared "
         "memory for a block; this mixture has {} columns, and a block may have {} bytes",
         least_tensor_columns, most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<accumulator>(shape);
+  return std::make_unique<matrix_accumulator>(shape);
 }
 
 }  // namespace shoal::gmm::tensor_matrix

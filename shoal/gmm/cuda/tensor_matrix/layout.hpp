@@ -105,7 +105,7 @@ struct problem {
   bool tied = false;
   double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero
 
-  device_parameters<float> parameters;
+  prepared_parameters<float> parameters;
 
   float* deviations = nullptr;  ///< [K][columns] of the columns under a component, in float32's range
   int* exponents = nullptr;     ///< [K][columns] their exponents

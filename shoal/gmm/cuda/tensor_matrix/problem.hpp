@@ -13,7 +13,7 @@ namespace shoal::gmm::tensor_matrix {
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 
 /// The problem with the mixture's arrays.
-inline problem with(problem sizes, const device_parameters<float>& parameters) {
+inline problem with(problem sizes, const prepared_parameters<float>& parameters) {
   sizes.parameters = parameters;
   return sizes;
 }

@@ -19,11 +19,11 @@ bool beats_few_columns(const accumulator_shape& shape);
 /// Moments of many components that lie near each other are summed about one centre, for all components at once, on
 /// Hopper's GPUs. Rows beyond far_norm, and all rows of a mixture that float16's range is too narrow for, are done in
 /// float64. Throws bad_argument for other shapes.
-std::unique_ptr<device_accumulator<float>> make_accumulator(const accumulator_shape& shape);
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape);
 
 /// The same expectation step in float32's grade, then what it left as labels and probabilities: full and tied
 /// covariances of up to 128 columns. Throws bad_argument for other shapes.
 bool suits(const predictor_shape& shape);
-std::unique_ptr<device_predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 
 }  // namespace shoal::gmm::tensor_matrix

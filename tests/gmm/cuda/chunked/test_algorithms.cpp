@@ -324,7 +324,7 @@ TEST_F(DeviceIncremental, IsAsynchronousByOneWorkerWithoutThreshold) {
       on_devices<float> devices(of, memory);
       const auto incremental = on_gpu(of, devices);
       of.options.algorithm = algorithm::asynchronous;
-      const auto asynchronous = shoal::gmm::make_device_asynchronous<float>(
+      const auto asynchronous = shoal::gmm::make_asynchronous<float>(
           {devices.rows(), of.context(), of.data(), of.summary(), of.options, {}}, 1);
       incremental->seed(0);
       asynchronous->seed(0);
@@ -447,7 +447,7 @@ TEST_F(DeviceBlockModels, AreThePapersPreset) {
 // The tile of 64 components has fewer rows; 300 pass through it in parts.
 TEST_F(DeviceBlockModels, TakeManyComponents) {
   ASSERT_LT(shoal::gmm::choose_block_models_tile(
-                shoal::gmm::device_layout(shoal::gmm::statistics_layout(covariance_type::diag, 300, 3)), sizeof(double),
+                shoal::gmm::kernel_layout(shoal::gmm::statistics_layout(covariance_type::diag, 300, 3)), sizeof(double),
                 std::size_t{227} << 10)
                 .part,
             300u);

@@ -41,8 +41,7 @@ shoal::gmm::statistics expected_sums(const shoal::gmm::model& model, const std::
 }
 
 template <class Scalar>
-using make_accumulator =
-    std::unique_ptr<shoal::gmm::device_accumulator<Scalar>> (*)(const shoal::gmm::accumulator_shape&);
+using make_accumulator = std::unique_ptr<shoal::gmm::accumulator<Scalar>> (*)(const shoal::gmm::accumulator_shape&);
 
 template <class Scalar>
 struct on_device {
@@ -66,7 +65,7 @@ struct on_device {
   shoal::gmm::statistics_layout layout;
   std::size_t count;
   device_mixture<Scalar> mixture;
-  std::unique_ptr<shoal::gmm::device_accumulator<Scalar>> accumulator;
+  std::unique_ptr<shoal::gmm::accumulator<Scalar>> accumulator;
   shoal::cuda::device_buffer<Scalar> device_rows, device_weights;
 };
 

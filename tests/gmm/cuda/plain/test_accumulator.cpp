@@ -79,7 +79,7 @@ TEST(DeviceAccumulate, DoesFarRowsInDouble) {
     for (const std::size_t r : {0, 3, 511, 512, 699}) values[r * 5 + r % 5] = 3000.0F + static_cast<float>(r);
     problem<float> of(values, 5);
     on_devices<float> devices(of);
-    const auto got = devices.sums(model, shoal::gmm::make_device_accumulator<float>);
+    const auto got = devices.sums(model, shoal::gmm::make_accumulator<float>);
     EXPECT_EQ(got.far_rows(), 5.0) << checks::name(type);
     const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
     EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-9 * std::abs(expected.log_likelihood()))
@@ -95,7 +95,7 @@ TEST(DeviceAccumulate, GivesNothingToAComponentOfWeightZero) {
     model.weights = {0.25, 0.0, 0.75};
     problem<float> of(reference::random_rows<float>(model, 530, 4, 8), 4);
     on_devices<float> devices(of);
-    const auto got = devices.sums(model, shoal::gmm::make_device_accumulator<float>);
+    const auto got = devices.sums(model, shoal::gmm::make_accumulator<float>);
     EXPECT_EQ(got.weight(1), 0.0);
     for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
     checks::expect_close(got, reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows()),
@@ -115,9 +115,9 @@ void check_bits() {
     on_devices<Scalar> streamed(of, 2 * 4096 * (columns + 1) * sizeof(Scalar));
     ASSERT_TRUE(resident.rows().resident());
     ASSERT_FALSE(streamed.rows().resident());
-    const auto first = resident.sums(model, shoal::gmm::make_device_accumulator<Scalar>);
-    checks::expect_same_bits(resident.sums(model, shoal::gmm::make_device_accumulator<Scalar>), first, "again");
-    checks::expect_same_bits(streamed.sums(model, shoal::gmm::make_device_accumulator<Scalar>), first, "streamed");
+    const auto first = resident.sums(model, shoal::gmm::make_accumulator<Scalar>);
+    checks::expect_same_bits(resident.sums(model, shoal::gmm::make_accumulator<Scalar>), first, "again");
+    checks::expect_same_bits(streamed.sums(model, shoal::gmm::make_accumulator<Scalar>), first, "streamed");
   }
 }
 

@@ -1,4 +1,4 @@
-#include <shoal/estimation/cuda/device_seeding.hpp>
+#include <shoal/estimation/cuda/seeding.hpp>
 
 #include <algorithm>
 #include <cmath>

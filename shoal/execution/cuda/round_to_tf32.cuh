@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-namespace shoal::som {
+namespace shoal::cuda {
 
 /// The nearest TF32 number (11 significant bits; ties away from zero), infinite beyond the largest. Products would cut
 /// the rest off.
@@ -11,4 +11,4 @@ __device__ inline float round_to_tf32(float value) {
   return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
 }
 
-}  // namespace shoal::som
+}  // namespace shoal::cuda
