@@ -167,7 +167,7 @@ double predict(const rows& data, const gmm::model& model, const resources& where
 
 }  // namespace
 
-void bind_gmm(nb::module_& module) {
+const add_family added([](nb::module_& module) {
   module.def(
       "gmm_fit",
       [](const rows& data, std::size_t components, const std::string& covariance_type, const std::string& init,
@@ -295,7 +295,7 @@ void bind_gmm(nb::module_& module) {
       nb::arg("dirichlet_alpha").none(), nb::arg("mean_scale"), nb::arg("wishart_degrees"),
       nb::arg("divide_by_degrees"), nb::arg("seed"), "Draws a mixture.");
 
-  bind_statistics<gmm::model_statistics>(module, "GmmStatistics", &gmm::read, &gmm::load_statistics)
+  bind_statistics<gmm::model_statistics>(module, "gmm_statistics", &gmm::read, &gmm::load_statistics)
       .def_prop_ro("log_likelihood", &gmm::model_statistics::log_likelihood)
       .def_prop_ro("mean_log_likelihood", &gmm::model_statistics::mean_log_likelihood)
       .def_prop_ro("weights", [](const gmm::model_statistics& made) {
@@ -342,6 +342,6 @@ void bind_gmm(nb::module_& module) {
       },
       nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"), nb::kw_only(),
       nb::arg("count"), nb::arg("scalar_bytes"), nb::arg("parts"), "Where rows can be cut between lanes.");
-}
+});
 
 }  // namespace shoal::python

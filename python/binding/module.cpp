@@ -61,6 +61,11 @@ nb::list devices() {
 
 }  // namespace
 
+std::vector<bind_family>& families() {
+  static std::vector<bind_family> known;
+  return known;
+}
+
 device_choice resources::choice() const {
   device_choice chosen = choose_device(device);
   chosen.memory = device_memory;
@@ -90,7 +95,5 @@ NB_MODULE(_shoal, module) {
       .def_prop_ro("columns", &rows::columns)
       .def_prop_ro("float32", &rows::float32)
       .def_prop_ro("in_place", &rows::in_place);
-  bind_gmm(module);
-  bind_kmeans(module);
-  bind_som(module);
+  for (const bind_family bind : families()) bind(module);
 }

@@ -17,9 +17,14 @@ namespace shoal::python {
 
 namespace nb = nanobind;
 
-void bind_gmm(nb::module_& module);
-void bind_kmeans(nb::module_& module);
-void bind_som(nb::module_& module);
+/// What a family adds to the module.
+using bind_family = void (*)(nb::module_&);
+std::vector<bind_family>& families();
+
+/// A variable of this type in binding/NAME.cpp puts a family on the list.
+struct add_family {
+  explicit add_family(bind_family bind) { families().push_back(bind); }
+};
 
 /// float64 in, in row-major order.
 using numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;

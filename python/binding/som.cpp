@@ -120,7 +120,7 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
 
 }  // namespace
 
-void bind_som(nb::module_& module) {
+const add_family added([](nb::module_& module) {
   module.def(
       "som_fit",
       [](const rows& data, std::size_t width, std::size_t height, const std::string& lattice, bool toroidal,
@@ -290,7 +290,7 @@ void bind_som(nb::module_& module) {
       nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
       nb::arg("metric"), "The mean distance of each unit to its neighbours.");
 
-  bind_statistics<som::model_statistics>(module, "SomStatistics", &som::read, &som::load_statistics)
+  bind_statistics<som::model_statistics>(module, "som_statistics", &som::read, &som::load_statistics)
       .def_prop_ro("quantization_error", &som::model_statistics::quantization_error)
       .def_prop_ro("centre",
                    [](const som::model_statistics& made) { return array_of(made.centre(), {made.columns()}); })
@@ -342,6 +342,6 @@ void bind_som(nb::module_& module) {
       nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
       nb::arg("metric"), nb::arg("count"), nb::arg("scalar_bytes"), nb::arg("parts"),
       "Where rows can be cut between lanes.");
-}
+});
 
 }  // namespace shoal::python

@@ -24,6 +24,9 @@ __all__ = [
     "statistics",
 ]
 
+# One for each family; what goes for every estimator is tested of these.
+_ESTIMATORS = (KMeans, GaussianMixture, SelfOrganizingMap)
+
 
 def __getattr__(name):
     # shoal.plot needs matplotlib, which nobody has to install who draws nothing.

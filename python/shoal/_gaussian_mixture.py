@@ -95,7 +95,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         worse: fewer iterations where components overlap.
     chunk_rows : int or None, default=None
         Rows of a chunk, whose statistics every algorithm but 'batch' keeps or sums; None chooses by the shape of
-        the data. On GPUs a multiple of 4096, unless each GPU's rows are one chunk.
+        the data. On GPUs a multiple of 4096, unless each shard of the rows (data below 512 MiB
+        are one shard) is one chunk.
     superchunks : int or None, default=None
         Times that the model of those algorithms moves in a pass, at most 512 on GPUs. None is 32, fewer for few rows;
         on GPUs 2 to 32 by the size of the data, and 16 for 'stepwise'.
@@ -156,6 +157,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     >>> sorted(mixture.means_[:, 0].round(6).tolist())
     [1.0, 10.0]
     """
+
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("lower_bounds_", "mean log-likelihood")
 
     _parameter_constraints: dict = {
         "n_components": [Interval(Integral, 1, None, closed="left")],
@@ -315,6 +319,26 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
             raise ValueError(f"threshold needs algorithm='asynchronous'; got {self.algorithm!r}")
 
+    # What shoal.statistics asks of an estimator
+
+    _family = "gmm"
+
+    def _require_fold(self) -> None:
+        name = "asynchronous" if self.async_em_2013 else self.algorithm
+        if name != "batch":
+            raise ValueError(
+                f"statistics need algorithm='batch'; got {name!r}, whose model moves within a pass over the rows"
+            )
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (self.covariance_type, *_model_arrays(self.weights_, self.means_, self.covariances_)), {}
+
+    def _maximise_options(self, epoch) -> dict:
+        return {"regularization": float(self.reg_covar)}
+
+    def _take_maximised(self, made) -> None:
+        self._take_model(made)
+
     def _resumed(self, data: Data, labels) -> dict:
         start = (self.weights_, self.means_, self.covariances_)
         # None after max_iter=0, which compared nothing.
@@ -361,7 +385,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         iterations = int(self.max_iter if max_iter is None else max_iter)
         report = None
         if not quiet:
-            report = reporter(self.callback, self.verbose, self.verbose_interval, "mean log-likelihood")
+            report = reporter(self.callback, self.verbose, self.verbose_interval, self._objective[1])
         return _shoal.gmm_fit(
             data.rows,
             components=self.n_components,

@@ -103,6 +103,9 @@ default='k-means++'
     [[1.0, 2.0], [10.0, 2.0]]
     """
 
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("inertias_", "inertia")
+
     _parameter_constraints: dict = {
         "n_clusters": [Interval(Integral, 1, None, closed="left")],
         "init": [StrOptions({"k-means++", "random", "k-means||"}), callable, "array-like"],
@@ -196,6 +199,23 @@ default='k-means++'
             )
         return self
 
+    # What shoal.statistics asks of an estimator
+
+    _family = "kmeans"
+
+    def _require_fold(self) -> None:
+        """Lloyd's algorithm is a sum over rows."""
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (_numbers(self.cluster_centers_),), {}
+
+    def _maximise_options(self, epoch) -> dict:
+        return {}
+
+    def _take_maximised(self, made) -> None:
+        self.cluster_centers_ = made
+        self._n_features_out = len(made)
+
     def _check_count(self, data: Data) -> None:
         if data.count < self.n_clusters:
             raise ValueError(f"n_samples={data.count} should be >= n_clusters={self.n_clusters}.")
@@ -275,7 +295,7 @@ default='k-means++'
             seed=seed,
             checkpoint="" if quiet else checkpoint_of(self),
             labels=labels,
-            report=None if quiet else reporter(self.callback, self.verbose, 1, "inertia"),
+            report=None if quiet else reporter(self.callback, self.verbose, 1, self._objective[1]),
             **resources(self, data, self.n_clusters, iterations * int(restarts)),
         )
 

@@ -45,7 +45,7 @@ class Progress(NamedTuple):
     Attributes
     ----------
     phase : str
-        ``"gmm"``, ``"kmeans"`` or ``"som"``.
+        The family that is fitted, by its noun on the command line.
     step : int
         Iterations done; restart r begins at r * max_iter.
     steps : int
@@ -109,7 +109,7 @@ def reporter(callback: Callable[[Progress], Any] | None, verbose: int, every: in
 
 
 class progress_bar:
-    """A callback that shows a tqdm bar: ``GaussianMixture(callback=shoal.progress_bar())``.
+    """A callback that shows a tqdm bar: ``KMeans(callback=shoal.progress_bar())``.
 
     Parameters
     ----------

@@ -126,6 +126,9 @@ default='principal-plane'
     True
     """
 
+    # Where the figure that iterations improve is kept, and what it is called.
+    _objective = ("quantization_errors_", "quantization error")
+
     _parameter_constraints: dict = {
         "width": [Interval(Integral, 1, None, closed="left")],
         "height": [Interval(Integral, 1, None, closed="left")],
@@ -234,7 +237,7 @@ default='principal-plane'
                 radius=self._radius_range(),
                 training=self.training,
                 checkpoint=checkpoint_of(self),
-                report=reporter(self.callback, self.verbose, 1, "quantization error"),
+                report=reporter(self.callback, self.verbose, 1, self._objective[1]),
                 **resources(self, data, self._count(), self.epochs),
             )
         self._take(made, labels)
@@ -271,6 +274,46 @@ default='principal-plane'
             "toroidal": bool(self.toroidal),
             "metric": self.metric,
         }
+
+    # What shoal.statistics asks of an estimator
+
+    _family = "som"
+
+    def _require_fold(self) -> None:
+        if self.training != "batch":
+            raise ValueError(
+                f"statistics need training='batch'; got {self.training!r}, which takes a step for each row"
+            )
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (_numbers(self.codebook_),), self._shape()
+
+    def _about(self, centre) -> dict:
+        return {"centre": None if centre is None else _numbers(centre)}
+
+    def _maximise_options(self, epoch) -> dict:
+        if epoch is None:
+            raise ValueError("maximise needs the epoch of a map: its radius depends on it")
+        return {
+            "neighborhood": self.neighborhood,
+            "cutoff": float(self.cutoff),
+            "radius": self._radius_of(epoch),
+            "threads": self.threads or 0,
+        }
+
+    def _take_maximised(self, made) -> None:
+        self.codebook_ = made
+        self._n_features_out = len(made)
+
+    def _radius_of(self, step: int) -> float:
+        return _shoal.som_radius(
+            width=self.width,
+            height=self.height,
+            radius=self._radius_range(),
+            radius_decay=self.radius_decay,
+            step=step,
+            steps=self.epochs,
+        )
 
     def _radius_range(self) -> tuple[float, float] | None:
         return None if self.radius is None else _pair("radius", self.radius)
@@ -326,14 +369,7 @@ default='principal-plane'
         step = 0 if first else self.n_steps_
         labels = data.empty(data.count, np.int32)
         with named_errors():
-            radius = _shoal.som_radius(
-                width=self.width,
-                height=self.height,
-                radius=self._radius_range(),
-                radius_decay=self.radius_decay,
-                step=step,
-                steps=self.epochs,
-            )
+            radius = self._radius_of(step)
             if first:
                 options = {"epochs": 1, "training": "batch", "checkpoint": "", "report": None}
                 made = self._train(data, labels, radius=(radius, radius), **options, **how)

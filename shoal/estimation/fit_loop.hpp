@@ -42,7 +42,7 @@ class stepper {
 };
 
 struct loop_options {
-  std::string_view phase;  ///< for progress: "gmm", "kmeans"
+  std::string_view phase;  ///< for progress: the name of the family
   std::size_t max_iterations = 0;
   std::size_t restarts = 1;
   /// The family's stop rule, asked after every step with all steps of this restart.

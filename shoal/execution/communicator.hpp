@@ -51,7 +51,6 @@ struct lane_range {
   std::size_t end = 0;
 
   std::size_t count() const { return end - first; }
-  bool contains(std::size_t lane) const { return first <= lane && lane < end; }
 };
 
 /// The rank that folds a lane: contiguous runs of lanes as equal as can be. Rank 0 has lane 0; where there are fewer

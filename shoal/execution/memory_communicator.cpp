@@ -117,7 +117,11 @@ void run_ranks(std::size_t ranks, const std::function<void(communicator&)>& work
   };
   {
     std::vector<std::jthread> others;
-    for (std::size_t rank = 1; rank < ranks; ++rank) others.emplace_back(run, rank);
+    try {
+      for (std::size_t rank = 1; rank < ranks; ++rank) others.emplace_back(run, rank);
+    } catch (...) {
+      all.end(others.size() + 1, std::current_exception(), "its thread could not be started");
+    }
     run(0);
   }
   all.rethrow_failure();

@@ -14,7 +14,7 @@ constexpr std::size_t chunk_bytes = std::size_t{1} << 20;
 constexpr std::size_t most_chunk_rows = std::size_t{1} << 16;
 
 // Beyond the usual lanes one is added only where each holds so many chunks, and where the rows of each weigh so many
-// times its statistics. To reset and to merge a lane then takes less than 1 % of folding it.
+// times its statistics. To reset and to merge a lane should then take less than 1 % of folding it (decision 14).
 constexpr std::size_t chunks_of_added_lane = 8;
 constexpr std::size_t weight_of_added_lane = 16;
 

@@ -1,7 +1,7 @@
 // What a build without CUDA says when a mixture is asked for on CUDA devices.
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
-#include <shoal/gmm/cuda/sample.hpp>
+#include <shoal/gmm/cuda/sample/sample.hpp>
 
 namespace shoal::gmm {
 

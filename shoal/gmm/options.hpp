@@ -50,7 +50,7 @@ enum class acceleration {
 /// How algorithms other than batch cut the rows: chunks of consecutive rows, which are gone through in an order drawn
 /// from the seed, and superchunks of as many successive chunks of that order, after each of which the model moves.
 struct chunk_options {
-  std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a share; 0: by shape and `memory`
+  std::size_t rows = 0;         ///< of a chunk; CUDA devices: multiples of 4096 of a shard; 0: by shape and `memory`
   std::size_t superchunks = 0;  ///< of a pass, at most one for each chunk; 0: 32, fewer for few rows or a device
   /// Bytes for the statistics that incremental and asynchronous keep of each chunk (and for `memberships`); 0: 256 MiB.
   std::size_t memory = 0;

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <vector>
 
-#include <shoal/gmm/cuda/sample.hpp>
+#include <shoal/gmm/cuda/sample/sample.hpp>
 #include <shoal/gmm/sample.hpp>
 #include <shoal/gmm/sample_factors.hpp>
 #include <shoal/random/categorical.hpp>

@@ -1,70 +1,48 @@
 // Fits that are killed or stopped, and resumed by the same command: the same model, bit for bit.
-#include <algorithm>
+#include "interruption.hpp"
+
 #include <chrono>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
-#include "program.hpp"
+namespace shoal_test {
 
-namespace {
-
-using namespace shoal_test;
 using nlohmann::json;
 
-struct family {
-  std::string name;
-  words fit;                   ///< without data, so many iterations that it can be caught in the middle
-  std::vector<words> refused;  ///< further options that make it another fit
-};
+void PrintTo(const interrupted_fit& tested, std::ostream* out) { *out << tested.name; }
 
-void PrintTo(const family& tested, std::ostream* out) { *out << tested.name; }
-
-// Less than the rows take, and a buffer of the least size for every thread.
-std::string small_memory_limit() {
-  return std::to_string(std::max(200u, 8 * std::thread::hardware_concurrency())) + "KiB";
+interruption::interruption() {
+  const outcome made = run({"data", "generate", "--rows", "20000", "--columns", "4", "--components", "6",
+                            "--mean-scale", "3", "--seed", "4", "--output", folder / "rows.npy", "--quiet"});
+  EXPECT_EQ(made.status, 0) << made.err;
+  command = GetParam().fit + words{folder / "rows.npy"};
+  checkpointed = command + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0",
+                                 "--output",     folder / "resumed.json"};
 }
 
-class interruption : public testing::TestWithParam<family> {
- protected:
-  interruption() {
-    const outcome made = run({"data", "generate", "--rows", "20000", "--columns", "4", "--components", "6",
-                              "--mean-scale", "3", "--seed", "4", "--output", folder / "rows.npy", "--quiet"});
-    EXPECT_EQ(made.status, 0) << made.err;
-    command = GetParam().fit + words{folder / "rows.npy"};
-    checkpointed = command + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0",
-                                   "--output",     folder / "resumed.json"};
-  }
+std::string interruption::uninterrupted() {
+  const outcome result = run(command + words{"--output", folder / "whole.json"});
+  EXPECT_EQ(result.status, 0) << result.err;
+  return read_file(folder / "whole.json");
+}
 
-  std::string uninterrupted() {
-    const outcome result = run(command + words{"--output", folder / "whole.json"});
-    EXPECT_EQ(result.status, 0) << result.err;
-    return read_file(folder / "whole.json");
-  }
-
-  // Waits until the fit has written `checkpoints` different checkpoints; false when it ended before.
-  bool wait_for_checkpoints(process& fit, int checkpoints) {
-    fs::file_time_type last{};
-    int seen = 0;
-    while (fit.running()) {
-      std::error_code code;
-      const fs::file_time_type time = fs::last_write_time(folder / "fit.checkpoint", code);
-      if (!code && time != last) {
-        last = time;
-        if (++seen >= checkpoints) return true;
-      }
-      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+bool interruption::wait_for_checkpoints(process& fit, int checkpoints) {
+  fs::file_time_type last{};
+  int seen = 0;
+  while (fit.running()) {
+    std::error_code code;
+    const fs::file_time_type time = fs::last_write_time(folder / "fit.checkpoint", code);
+    if (!code && time != last) {
+      last = time;
+      if (++seen >= checkpoints) return true;
     }
-    return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-
-  scratch_folder folder;
-  words command;
-  words checkpointed;
-};
+  return false;
+}
 
 TEST_P(interruption, kill_and_resume_give_the_same_bytes) {
   const std::string whole = uninterrupted();
@@ -152,73 +130,4 @@ TEST_P(interruption, a_second_control_c_ends_at_once) {
   EXPECT_EQ(fit.wait().status, 130);
 }
 
-// As many iterations as leave time to be caught in, and few enough to be repeated under a sanitizer.
-INSTANTIATE_TEST_SUITE_P(
-    families, interruption,
-    testing::Values(family{"full",
-                           {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "80"},
-                           {{"--seed", "8"},
-                            {"--restarts", "5"},
-                            {"--scalar", "float32"},
-                            {"--standardize"},
-                            {"--covariance", "diag"},
-                            {"--init", "random-rows"},
-                            {"--regularization", "1e-5"}}},
-                    family{"diagonal_restarts",
-                           {"gmm", "fit", "--components", "5", "--covariance", "diag", "--tolerance", "0",
-                            "--max-iterations", "25", "--restarts", "3", "--init", "random-responsibilities",
-                            "--standardize", "--scalar", "float32", "--memory-limit", small_memory_limit()},
-                           {{"--seed", "8"}}},
-                    family{"incremental",
-                           {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "60",
-                            "--algorithm", "incremental"},
-                           {{"--seed", "8"}, {"--superchunks", "7"}, {"--chunk-rows", "700"}}},
-                    family{"accelerated",
-                           {"gmm", "fit", "--components", "6", "--tolerance", "0", "--max-iterations", "80",
-                            "--accelerate", "squarem"},
-                           {{"--seed", "8"}}},
-                    family{"kmeans",
-                           {"kmeans", "fit", "--clusters", "40", "--tolerance", "0", "--max-iterations", "60", "--init",
-                            "random-rows"},
-                           {{"--seed", "8"},
-                            {"--restarts", "5"},
-                            {"--scalar", "float32"},
-                            {"--standardize"},
-                            {"--stop-rule", "relative-shift"}}},
-                    family{"map",
-                           {"som", "fit", "--width", "20", "--height", "15", "--epochs", "40"},
-                           {{"--radius", "3:1"},
-                            {"--decay", "exponential"},
-                            {"--neighborhood", "bubble"},
-                            {"--cutoff", "2"},
-                            {"--metric", "taxicab"},
-                            {"--lattice", "hexagonal"},
-                            {"--toroidal"},
-                            {"--init", "sampled-rows"},
-                            {"--training", "online"},
-                            {"--scalar", "float32"},
-                            {"--standardize"}}},
-                    family{"online_map",
-                           {"som", "fit", "--width", "8", "--height", "6", "--epochs", "20", "--training", "online",
-                            "--init", "random-values", "--scalar", "float32"},
-                           {{"--seed", "8"}, {"--rate", "0.4:0.1"}, {"--rate-decay", "exponential"}}}),
-    [](const auto& info) { return info.param.name; });
-
-// An interrupted sweep goes on with the number that it was at.
-TEST(interrupted_sweep, goes_on) {
-  const scratch_folder folder;
-  ASSERT_EQ(run({"data", "generate", "--rows", "3000", "--columns", "2", "--components", "3", "--output",
-                 folder / "rows.npy"})
-                .status,
-            0);
-  const words sweep = {"gmm",          "select",         folder / "rows.npy", "--components",      "1..3",
-                       "--checkpoint", folder / "sweep", "--output",          folder / "best.json"};
-  ASSERT_EQ(run(sweep).status, 0);
-  const std::string best = read_file(folder / "best.json");
-  for (const char* k : {"1", "2", "3"}) EXPECT_TRUE(fs::exists(folder / (std::string("sweep.") + k)));
-  fs::remove(folder / "sweep.2");
-  ASSERT_EQ(run(sweep).status, 0);
-  EXPECT_EQ(read_file(folder / "best.json"), best);
-}
-
-}  // namespace
+}  // namespace shoal_test

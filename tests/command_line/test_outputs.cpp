@@ -70,7 +70,6 @@ TEST_F(outputs, files_that_are_read_are_not_replaced) {
     expect_refused(fit, option, folder / "weights", "--weights");
   }
   expect_refused({"kmeans", "select", folder / "rows", "--clusters", "1,2"}, "--labels", folder / "rows", "DATA");
-  expect_refused({"som", "fit", folder / "rows", "--width", "2", "--height", "2"}, "--labels", folder / "rows", "DATA");
   expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "model", "MODEL");
   expect_refused({"gmm", "predict", folder / "model", folder / "rows"}, "--output", folder / "rows", "DATA");
   expect_refused({"gmm", "sample", folder / "model", "--rows", "5"}, "--output", folder / "model", "MODEL");
@@ -107,11 +106,11 @@ TEST_F(outputs, a_name_of_another_format) {
     words.insert(words.end(), {option, folder / name});
     return words;
   };
-  expect_refused(with("--labels", "labels.csv"), "labels.csv' ends in .csv, and .npy is written");
+  expect_refused(with("--labels", "labels.csv"), "labels.csv' ends in .csv, but a .npy file is written");
   expect_refused(with("--labels", "labels.txt"), "labels.txt' ends in .txt");
   expect_refused(with("--labels", "labels.npy.gz"), "ends in .gz");
-  expect_refused(with("--output", "labels.npy"), "labels.npy' ends in .npy, and .json is written");
-  expect_refused(with("--report", "report.pdf"), "ends in .pdf, and .html is written");
+  expect_refused(with("--output", "labels.npy"), "labels.npy' ends in .npy, but a .json file is written");
+  expect_refused(with("--report", "report.pdf"), "ends in .pdf, but a .html file is written");
   expect_refused(
       {"data", "generate", "--rows", "5", "--columns", "2", "--components", "2", "--output", folder / "rows.csv"},
       "shoal data convert");

@@ -145,6 +145,25 @@ TEST(Fold, OfManyLanesHasTheSameBitsForAnyNumberOfThreads) {
   }
 }
 
+// Statistics of 100 MiB, two of which may be folded at once: 64 lanes all the same.
+TEST(Fold, SharesLanesWhereMemoryHoldsFewAtOnce) {
+  const endless_rows rows(std::size_t{3} << 20);
+  sum_monoid large;
+  large.size = std::size_t{100} << 20;
+  const auto alone = shoal::make_sequential();
+  shoal::folder<float, sum_monoid, edges_body> one({&rows}, large);
+  ASSERT_EQ(one.plan().lanes, 64u);
+  const sum_value expected = one({alone.get(), 0, {}}, {});
+  for (const std::size_t threads : {2, 7, 128}) {
+    const auto pool = shoal::make_threads(threads);
+    shoal::folder<float, sum_monoid, edges_body> shared({&rows}, large);
+    const sum_value got = shared({pool.get(), 0, {}}, {});
+    EXPECT_EQ(got.sum, expected.sum) << threads << " threads";
+    EXPECT_EQ(got.count, expected.count);
+    EXPECT_LE(shared.values(), 2u + 2u * 6u) << threads << " threads";
+  }
+}
+
 TEST(Fold, KeepsAboutAsManyValuesAsThreadsAndLevels) {
   const endless_rows rows(std::size_t{3} << 20);
   shoal::folder<float, sum_monoid, edges_body> fold({&rows}, sum_monoid{});

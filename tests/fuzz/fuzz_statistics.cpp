@@ -1,13 +1,9 @@
-// Any bytes as the statistics of every family, as they are and with the checksum that they need. What is read must be
-// written as it was.
+// Any bytes as the statistics of every family, as they are and with the checksum that they need.
 #include <cstring>
 
-#include "refusal.hpp"
+#include "model_readers.hpp"
 
 #include <shoal/core/word_hash.hpp>
-#include <shoal/gmm/statistics.hpp>
-#include <shoal/kmeans/statistics.hpp>
-#include <shoal/som/statistics.hpp>
 
 namespace {
 
@@ -25,24 +21,13 @@ std::string with_checksum(std::string bytes) {
   return bytes;
 }
 
-void read_as_all(const std::string& bytes) {
-  fuzzing::succeeds("fuzz", [&] {
-    fuzzing::require(shoal::gmm::write(shoal::gmm::read(bytes, "fuzz")) == bytes, "statistics of a mixture survive");
-  });
-  fuzzing::succeeds("fuzz", [&] {
-    fuzzing::require(shoal::kmeans::write(shoal::kmeans::read(bytes, "fuzz")) == bytes,
-                     "statistics of k-means survive");
-  });
-  fuzzing::succeeds("fuzz", [&] {
-    fuzzing::require(shoal::som::write(shoal::som::read(bytes, "fuzz")) == bytes, "statistics of a map survive");
-  });
-}
-
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  read_as_all(bytes);
-  read_as_all(with_checksum(bytes));
+  for (const fuzzing::model_reader read : fuzzing::model_readers()) {
+    read(bytes, "");
+    read(with_checksum(bytes), "");
+  }
   return 0;
 }

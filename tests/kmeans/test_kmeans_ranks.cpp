@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/kmeans/backend.hpp>
+#include <shoal/kmeans/backend_fit.hpp>
+#include <shoal/kmeans/result.hpp>
 
 #include "../ranks.hpp"
 #include "kmeans_reference.hpp"

@@ -34,9 +34,9 @@ def test_public_names_have_docstrings():
         assert isinstance(value, str) or value.__doc__, name
 
 
-@pytest.mark.parametrize("module", ["_gaussian_mixture", "_kmeans", "_self_organizing_map"])
-def test_examples_in_docstrings(module):
-    results = doctest.testmod(importlib.import_module(f"shoal.{module}"))
+@pytest.mark.parametrize("make", shoal._ESTIMATORS)
+def test_examples_in_docstrings(make):
+    results = doctest.testmod(importlib.import_module(make.__module__))
     assert results.attempted > 0 and results.failed == 0
 
 

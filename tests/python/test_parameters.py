@@ -1,10 +1,12 @@
 """Parameters as users have them: NumPy's numbers, which grids of parameters hold, and paths."""
 
+from numbers import Integral
+
 import numpy as np
 import pytest
+from sklearn.utils._param_validation import Interval
 
 import shoal
-from shoal import GaussianMixture, KMeans, SelfOrganizingMap
 
 
 @pytest.fixture(scope="module")
@@ -12,23 +14,17 @@ def rows():
     return np.random.default_rng(0).normal(size=(120, 3))
 
 
-@pytest.mark.parametrize(
-    "make, parameter",
-    [
-        (GaussianMixture, "n_components"),
-        (GaussianMixture, "n_init"),
-        (GaussianMixture, "max_iter"),
-        (KMeans, "n_clusters"),
-        (KMeans, "n_init"),
-        (KMeans, "max_iter"),
-        (SelfOrganizingMap, "width"),
-        (SelfOrganizingMap, "height"),
-        (SelfOrganizingMap, "epochs"),
-    ],
-)
+def whole_numbers(make):
+    """The parameters that must be whole numbers."""
+    for name, kinds in make._parameter_constraints.items():
+        if None not in kinds and any(isinstance(kind, Interval) and kind.type is Integral for kind in kinds):
+            yield name
+
+
+@pytest.mark.parametrize("make, parameter", [(make, name) for make in shoal._ESTIMATORS for name in whole_numbers(make)])
 @pytest.mark.parametrize("kind", [np.int64, np.int8])
 def test_whole_numbers_of_numpy(rows, make, parameter, kind):
-    options = {"random_state": 0, "tol": 1e9} if make is not SelfOrganizingMap else {"random_state": 0}
+    options = {"random_state": 0, **({"tol": 1e9} if hasattr(make(), "tol") else {})}
     mine = make(**options, **{parameter: kind(3)}).fit(rows)
     theirs = make(**options, **{parameter: 3}).fit(rows)
     assert np.array_equal(mine.predict(rows), theirs.predict(rows))
@@ -42,7 +38,11 @@ def test_whole_numbers_of_numpy_in_functions(rows):
     assert np.array_equal(mine, theirs)
 
 
-@pytest.mark.parametrize("estimator", [GaussianMixture(2), KMeans(2), SelfOrganizingMap(2, 2)])
+def test_every_estimator_has_whole_numbers():
+    assert all({*whole_numbers(make)} & {"n_components", "n_clusters", "width"} for make in shoal._ESTIMATORS)
+
+
+@pytest.mark.parametrize("estimator", [make() for make in shoal._ESTIMATORS])
 def test_checkpoints_at_paths(rows, tmp_path, estimator):
     for name in (tmp_path / "path.checkpoint", str(tmp_path / "text.checkpoint")):
         estimator.set_params(random_state=0, checkpoint=name).fit(rows)

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <shoal/som/backend.hpp>
+#include <shoal/som/backend_fit.hpp>
+#include <shoal/som/result.hpp>
 
 #include "../kmeans/kmeans_reference.hpp"
 #include "../ranks.hpp"

@@ -15,8 +15,11 @@ namespace fs = std::filesystem;
 
 const fs::path root = SHOAL_SOURCE_DIR;
 
+// An empty ending is that of files without one.
 bool ends_with_one_of(const path& file, const std::vector<std::string>& endings) {
-  return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) { return file.ends_with(ending); });
+  return std::any_of(endings.begin(), endings.end(), [&](const std::string& ending) {
+    return ending.empty() ? fs::path(file).extension().empty() : file.ends_with(ending);
+  });
 }
 
 std::vector<path> files_below(const std::vector<path>& folders, const std::vector<std::string>& endings) {
@@ -74,7 +77,7 @@ std::vector<path> sources(const std::vector<path>& folders) { return files_below
 
 std::vector<path> code(const std::vector<path>& folders) {
   std::vector<std::string> endings = code_endings;
-  endings.insert(endings.end(), {".py", ".txt", ".cmake", ".in", ".toml"});
+  endings.insert(endings.end(), {".py", ".txt", ".cmake", ".in", ".sh", ".toml", ""});
   std::vector<path> found = files_below(folders, endings);
   for (const fs::directory_entry& entry : fs::directory_iterator(root)) {
     const path file = entry.path().filename().string();
@@ -83,14 +86,40 @@ std::vector<path> code(const std::vector<path>& folders) {
   return found;
 }
 
-std::vector<std::string> floors() {
-  const std::string text = contents("shoal/CMakeLists.txt");
+std::vector<std::string> listed_in(const path& file, const std::string& pattern) {
+  const std::string text = contents(file);
   std::smatch list;
-  if (!std::regex_search(text, list, std::regex(R"(foreach\(room ([^)]*)\))"))) {
-    throw std::runtime_error("shoal/CMakeLists.txt has no list of rooms");
+  if (!std::regex_search(text, list, std::regex(pattern))) {
+    throw std::runtime_error("no list in " + file + " looks like " + pattern);
   }
   std::istringstream words(list[1]);
   return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::vector<path> folders(const std::vector<path>& above) {
+  std::vector<path> found;
+  for (const path& folder : above) {
+    for (const fs::directory_entry& entry : fs::recursive_directory_iterator(root / folder)) {
+      if (entry.is_directory() && entry.path().filename() != "__pycache__") {
+        found.push_back(fs::relative(entry.path(), root).generic_string());
+      }
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+bool exists(const path& file_or_folder) { return fs::exists(root / file_or_folder); }
+
+std::vector<std::string> families() { return listed_in("cmake/families.cmake", R"(set\(SHOAL_FAMILIES ([^)]*)\))"); }
+
+std::vector<std::string> floors() {
+  std::vector<std::string> rooms = listed_in("shoal/CMakeLists.txt", R"(foreach\(room ([^)]*)\))");
+  const auto place = std::find(rooms.begin(), rooms.end(), "${SHOAL_FAMILIES}");
+  if (place == rooms.end()) throw std::runtime_error("the rooms of shoal/CMakeLists.txt lack the families");
+  const std::vector<std::string> of_families = families();
+  rooms.insert(rooms.erase(place), of_families.begin(), of_families.end());
+  return rooms;
 }
 
 include_graph includes(const std::vector<path>& files) {

@@ -17,10 +17,22 @@ std::string contents(const path& file);
 /// Every C++ and CUDA source and header below these folders of the project.
 std::vector<path> sources(const std::vector<path>& folders);
 
-/// Every file of code, build or test below these folders, and those that lie in the root.
+/// Every file of code, build or test below these folders, and those that lie in the root. A file without an ending is a
+/// script.
 std::vector<path> code(const std::vector<path>& folders);
 
-/// The lines of CMakeLists.txt files that list rooms: shoal's, lowest floor first.
+/// Every folder below these, without what Python leaves behind.
+std::vector<path> folders(const std::vector<path>& above);
+
+bool exists(const path& file_or_folder);
+
+/// The words of a list in a file; `pattern` holds one group, the list.
+std::vector<std::string> listed_in(const path& file, const std::string& pattern);
+
+/// The families that cmake/families.cmake lists, lowest floor first.
+std::vector<std::string> families();
+
+/// The rooms that shoal/CMakeLists.txt lists, lowest floor first.
 std::vector<std::string> floors();
 
 /// For each file those files of the project that it includes by itself.

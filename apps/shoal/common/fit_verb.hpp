@@ -6,8 +6,6 @@
 
 #include <fmt/format.h>
 
-#include "common/device.hpp"
-#include "common/fit_rows.hpp"
 #include "common/fitted.hpp"
 #include "common/interruption.hpp"
 #include "common/labels_output.hpp"
@@ -17,31 +15,32 @@
 namespace shoal::app {
 
 /// What follows a fit: labels, the model's file, the report and the answer, as far as they were asked for.
-template <class Family, class Scalar>
-void finish(fitted<Family>& fit, const fit_rows<Scalar>& rows, progress_line& line, const control& control) {
+template <class Types, class Scalar>
+void finish(const fit_family<Types>& family, fitted<Types>& fit, const fit_rows<Scalar>& rows, progress_line& line,
+            const control& control) {
   const fit_options& wanted = fit.words->fit;
   const data_set<Scalar>& data = rows.data();
   labels_output labels(wanted.labels, data.rows().rows(), !data.features.labels.empty());
-  if (labels.wanted()) Family::label(fit.result.model, rows, labels.data(), fit.library, control);
+  if (labels.wanted()) family.label(fit.result.model, rows, labels.data(), fit.library, control);
   line.wipe();
-  if (!wanted.output.empty()) Family::save(wanted.output, fit, fit_values(fit), rows.units());
+  if (!wanted.output.empty()) family.save(wanted.output, fit, fit_values(family, fit), rows.units());
   fit.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - fit.begin).count();
   if (!data.features.labels.empty()) {
-    fit.agreement = Family::agree(fit.result.model, labels.data(), data.features.labels,
-                                  data.features.label_names.size(), fit.words->run);
+    fit.agreement = family.agree(fit.result.model, labels.data(), data.features.labels,
+                                 data.features.label_names.size(), fit.words->run);
   }
-  const answer done = answer_of(fit);
-  if (!wanted.report.empty()) Family::report(fit, rows, labels.data());
+  const answer done = answer_of(family, fit);
+  if (!wanted.report.empty()) family.report(fit, rows, labels.data());
   labels.commit();
   give(done, fit.words->run);
 }
 
 namespace fit_verb_detail {
 
-template <class Family>
-fitted<Family> begin(const typename Family::words& words) {
+template <class Types>
+fitted<Types> begin(const typename Types::words& words) {
   check_fit_outputs(words.fit, words.data);
-  fitted<Family> fit;
+  fitted<Types> fit;
   fit.begin = std::chrono::steady_clock::now();
   fit.words = &words;
   return fit;
@@ -50,45 +49,45 @@ fitted<Family> begin(const typename Family::words& words) {
 }  // namespace fit_verb_detail
 
 /// One fit. `request_for(threads)` makes the request, and throws bad_argument when words contradict each other.
-template <class Family, class RequestFor>
-void run_fit(typename Family::words words, const RequestFor& request_for) {
-  fitted<Family> fit = fit_verb_detail::begin<Family>(words);
-  typename Family::request request = request_for(words, resolved_threads(words.run));
+template <class Types, class RequestFor>
+void run_fit(const fit_family<Types>& family, typename Types::words words, const RequestFor& request_for) {
+  fitted<Types> fit = fit_verb_detail::begin<Types>(words);
+  typename Types::request request = request_for(words, resolved_threads(words.run));
   fit.scalar = words.data.chosen_scalar();
   const auto run = [&]<class Scalar>(Scalar) {
     data_set<Scalar> data = open_data<Scalar>(words.data, words.run);
     const std::stop_token stop = interruptions().token();
-    Family::settle(words.run, Family::work(data.rows().rows(), data.rows().columns(), sizeof(Scalar), request.library),
-                   request.library);
+    family.settle(words.run, family.work(data.rows().rows(), data.rows().columns(), sizeof(Scalar), request.library),
+                  request.library);
     request.library.device = words.run.device;
     progress_line line(!words.run.quiet);
     const control control{[&](const progress& now) { line(now); }, stop};
     const fit_rows<Scalar> rows(std::move(data), words.fit.standardize, words.run, stop);
     fit.result =
-        with_resume_hint(words.fit.checkpoint, [&] { return Family::fit(rows, request, words.fit.init, control); });
+        with_resume_hint(words.fit.checkpoint, [&] { return family.fit(rows, request, words.fit.init, control); });
     fit.library = request.library;
-    finish(fit, rows, line, control);
+    finish(family, fit, rows, line, control);
   };
   naming_data(words.data, words.fit.checkpoint, [&] { with_scalar(fit.scalar, run); });
 }
 
 /// What a choice among several numbers of groups is given.
-template <class Family>
+template <class Types>
 struct select_command {
-  typename Family::words words;
+  typename Types::words words;
   std::vector<std::size_t> groups;  ///< ascends
   selection_criterion criterion = selection_criterion::bic;
 };
 
 /// Fits each number of groups, and finishes the one whose criterion is least.
-template <class Family>
-void run_select(select_command<Family> command) {
+template <class Types>
+void run_select(const select_family<Types>& family, select_command<Types> command) {
   auto& words = command.words;
-  const std::string groups_word = std::string(Family::selection.group) + "s";
-  fitted<Family> best = fit_verb_detail::begin<Family>(words);
-  if (Family::starts_from_file(words)) {
+  const std::string groups_word = std::string(family.selection().group) + "s";
+  fitted<Types> best = fit_verb_detail::begin<Types>(words);
+  if (family.starts_from_file(words)) {
     throw bad_argument(
-        fmt::format("--init: a model in a file has one number of {}; use shoal {} fit", groups_word, Family::noun));
+        fmt::format("--init: a model in a file has one number of {}; use shoal {} fit", groups_word, family.noun()));
   }
   best.scalar = words.data.chosen_scalar();
   best.selection.criterion = word_for(criterion_choices(), command.criterion);
@@ -100,10 +99,10 @@ void run_select(select_command<Family> command) {
     const std::stop_token stop = interruptions().token();
     estimated_work work;
     for (const std::size_t groups : command.groups) {
-      work += Family::work(data.rows().rows(), data.rows().columns(), sizeof(Scalar),
-                           library_options(words, groups, threads).library);
+      work += family.work(data.rows().rows(), data.rows().columns(), sizeof(Scalar),
+                          library_options(words, groups, threads).library);
     }
-    Family::settle(words.run, work, library_options(words, command.groups.front(), threads).library);
+    family.settle(words.run, work, library_options(words, command.groups.front(), threads).library);
     progress_line line(!words.run.quiet);
     const control control{[&](const progress& now) { line(now); }, stop};
     const fit_rows<Scalar> rows(std::move(data), words.fit.standardize, words.run, stop);
@@ -111,14 +110,14 @@ void run_select(select_command<Family> command) {
     double least = std::numeric_limits<double>::infinity();
     bool found = false;
     for (const std::size_t groups : command.groups) {
-      typename Family::request request = library_options(words, groups, threads);
+      typename Types::request request = library_options(words, groups, threads);
       std::string& checkpoint = request.library.checkpoint;
       if (!checkpoint.empty()) checkpoint += fmt::format(".{}", groups);
       line.prefix(fmt::format("{} of {} {}", groups, command.groups.back(), groups_word));
       try {
-        auto result = with_resume_hint(checkpoint, [&] { return Family::fit(rows, request, words.fit.init, control); });
+        auto result = with_resume_hint(checkpoint, [&] { return family.fit(rows, request, words.fit.init, control); });
         best.selection.candidates.push_back({groups,
-                                             Family::objective(result),
+                                             family.objective(result),
                                              result.bic,
                                              result.aic,
                                              result.iterations,
@@ -140,9 +139,9 @@ void run_select(select_command<Family> command) {
       }
     }
     if (!found) {
-      throw numerical_error(fmt::format("no number of {} could be fitted{}", groups_word, Family::remedy));
+      throw numerical_error(fmt::format("no number of {} could be fitted{}", groups_word, family.remedy()));
     }
-    finish(best, rows, line, control);
+    finish(family, best, rows, line, control);
   };
   naming_data(words.data, words.fit.checkpoint, [&] { with_scalar(best.scalar, run); });
 }

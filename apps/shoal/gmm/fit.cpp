@@ -26,7 +26,7 @@ struct fit_command {
 };
 
 void run(const fit_command& command) {
-  run_fit<gmm_fits>(command.options, [&](const gmm_options& options, std::size_t threads) {
+  run_fit(gmm_fits(), command.options, [&](const gmm_options& options, std::size_t threads) {
     return library_options(options, command.components, threads);
   });
 }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/model_file.hpp>
 
 #include "common/answer.hpp"
 #include "common/device.hpp"

@@ -6,7 +6,9 @@
 #include <stop_token>
 #include <string>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/execution/device_choice.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/random/normal_method.hpp>
 
 #include "common/progress_line.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/predict.hpp>
 #include <shoal/gmm/work.hpp>
 
 #include "common/labels_output.hpp"

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/model_file.hpp>
 #include <shoal/gmm/work.hpp>
 
 #include "common/answer.hpp"

@@ -4,6 +4,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/predict.hpp>
 #include <shoal/gmm/work.hpp>
 
 #include "common/model_verb.hpp"

@@ -1,7 +1,7 @@
 // Mixtures carried between standardized units and the data's own.
 #pragma once
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
 
 #include "common/standardization.hpp"
 

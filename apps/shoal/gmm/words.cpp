@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/model_file.hpp>
+
+#include "common/library_options.hpp"
+
 namespace shoal::app {
 
 const choices<gmm::covariance_type>& covariance_choices() {
@@ -114,16 +118,8 @@ gmm_request library_options(const gmm_options& options, std::optional<std::size_
   library.algorithm = options.algorithm.value_or(gmm::algorithm::batch);
   library.acceleration = options.acceleration;
   library.chunks = options.chunks;
-  library.max_iterations = options.fit.max_iterations;
-  library.tolerance = options.fit.tolerance;
   library.regularization = options.regularization;
-  library.restarts = options.fit.restarts;
-  library.seed = options.fit.seed;
-  library.threads = threads;
-  library.memory_limit = options.run.memory_limit;
-  library.device = options.run.device;
-  library.checkpoint = options.fit.checkpoint;
-  library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  set_shared_options(library, options.fit, options.run, threads);
   check_algorithm(options, library);
   if (options.async_em_2013) {
     if (options.algorithm.value_or(gmm::algorithm::asynchronous) != gmm::algorithm::asynchronous ||

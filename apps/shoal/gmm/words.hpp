@@ -4,7 +4,9 @@
 #include <optional>
 #include <string>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
 
 #include "common/options.hpp"
 

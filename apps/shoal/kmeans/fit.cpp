@@ -24,7 +24,7 @@ struct fit_command {
 };
 
 void run(const fit_command& command) {
-  run_fit<kmeans_fits>(command.options, [&](const kmeans_options& options, std::size_t threads) {
+  run_fit(kmeans_fits(), command.options, [&](const kmeans_options& options, std::size_t threads) {
     return library_options(options, command.clusters, threads);
   });
 }

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/kmeans/model_file.hpp>
+#include <shoal/kmeans/predict.hpp>
 #include <shoal/kmeans/work.hpp>
 
 #include "common/labels_output.hpp"

@@ -1,7 +1,7 @@
 // Centroids carried between standardized units and the data's own.
 #pragma once
 
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
 
 #include "common/standardization.hpp"
 

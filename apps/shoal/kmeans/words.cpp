@@ -3,6 +3,10 @@
 
 #include <fmt/format.h>
 
+#include <shoal/kmeans/model_file.hpp>
+
+#include "common/library_options.hpp"
+
 namespace shoal::app {
 
 const choices<kmeans::seeding>& seeding_choices() {
@@ -50,16 +54,8 @@ kmeans_request library_options(const kmeans_options& options, std::optional<std:
   }
   if (!clusters) throw bad_argument("--clusters is missing: say how many, as in --clusters 8");
   library.clusters = *clusters;
-  library.max_iterations = options.fit.max_iterations;
-  library.tolerance = options.fit.tolerance;
   library.stop = options.stop_rule;
-  library.restarts = options.fit.restarts;
-  library.seed = options.fit.seed;
-  library.threads = threads;
-  library.memory_limit = options.run.memory_limit;
-  library.device = options.run.device;
-  library.checkpoint = options.fit.checkpoint;
-  library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  set_shared_options(library, options.fit, options.run, threads);
   return request;
 }
 

@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/options.hpp>
 
 #include "common/model_file.hpp"
 #include "common/options.hpp"

@@ -3,6 +3,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/som/model_file.hpp>
+#include <shoal/som/predict.hpp>
 #include <shoal/som/work.hpp>
 
 #include "common/labels_output.hpp"

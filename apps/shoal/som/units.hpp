@@ -1,7 +1,7 @@
 // Maps carried between standardized units and the data's own.
 #pragma once
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
 
 #include "common/standardization.hpp"
 

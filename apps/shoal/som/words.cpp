@@ -5,6 +5,10 @@
 
 #include <fmt/format.h>
 
+#include <shoal/som/model_file.hpp>
+
+#include "common/library_options.hpp"
+
 namespace shoal::app {
 
 const choices<som::lattice>& lattice_choices() {
@@ -154,12 +158,7 @@ som_request library_options(const som_options& options, std::size_t threads) {
   }
   library.rate = options.rate.value_or(library.rate);
   library.rate_decay = options.rate_decay.value_or(library.rate_decay);
-  library.seed = options.fit.seed;
-  library.threads = threads;
-  library.memory_limit = options.run.memory_limit;
-  library.device = options.run.device;
-  library.checkpoint = options.fit.checkpoint;
-  library.checkpoint_seconds = options.fit.checkpoint_seconds;
+  set_shared_options(library, options.fit, options.run, threads);
   return request;
 }
 

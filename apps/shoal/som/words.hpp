@@ -4,7 +4,8 @@
 #include <optional>
 #include <string>
 
-#include <shoal/som/som.hpp>
+#include <shoal/som/model.hpp>
+#include <shoal/som/options.hpp>
 
 #include "common/model_file.hpp"
 #include "common/options.hpp"

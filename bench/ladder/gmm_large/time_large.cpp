@@ -8,7 +8,7 @@
 
 #include <shoal/gmm/parameters.hpp>
 
-#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/cuda/mixture.hpp"
 #include "../../../tests/gmm/kernel_checks.hpp"
 #include "../../../tests/gmm/reference.hpp"
 #include "timing.hpp"
@@ -32,7 +32,7 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
   shape.multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
   shape.shared_bytes = properties.sharedMemPerBlockOptin;
   shape.precision = precision;
-  const auto accumulator = shoal::gmm::make_device_accumulator<float>(shape);
+  const auto accumulator = shoal::gmm::make_accumulator<float>(shape);
   shoal::cuda::device_buffer<float> rows;
   rows.upload(rows_of(mixture, count), stream);
   shoal::cuda::device_buffer<double> sums(shape.layout.size());

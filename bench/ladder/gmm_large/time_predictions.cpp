@@ -6,10 +6,11 @@
 #include <stdexcept>
 #include <string>
 
+#include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/predictor.hpp>
 #include <shoal/gmm/parameters.hpp>
 
-#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/cuda/mixture.hpp"
 #include "../../../tests/gmm/kernel_checks.hpp"
 #include "timing.hpp"
 
@@ -29,7 +30,7 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
   stream.synchronize();
   const shoal::cuda::device_piece<float> piece{rows.data(), nullptr, 0, 0, count};
 
-  const auto accumulator = shoal::gmm::make_device_accumulator<float>(shape);
+  const auto accumulator = shoal::gmm::make_accumulator<float>(shape);
   shoal::cuda::device_buffer<double> sums(layout.size());
   const auto fit = [&] {
     accumulator->clear(device.view(), stream);
@@ -37,8 +38,8 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
     accumulator->merge(sums.data(), device.view(), stream);
   };
   const shoal::gmm::predictor_shape wanted{layout, count, shape.multiprocessors, shape.shared_bytes};
-  const auto predictor = plain ? shoal::gmm::make_plain_predictor<float>(wanted, stream)
-                               : shoal::gmm::make_device_predictor<float>(wanted, stream);
+  const auto predictor = plain ? shoal::gmm::plain::make_predictor<float>(wanted, stream)
+                               : shoal::gmm::make_predictor<float>(wanted, stream);
   shoal::cuda::device_buffer<std::int32_t> labels(count);
   shoal::cuda::device_buffer<float> probabilities(count * components), log_density(count);
   const auto time = [&](const shoal::gmm::prediction<float>& out) {

@@ -12,10 +12,9 @@
 #include <vector>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
-#include <shoal/gmm/cuda/few_columns/teams_accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 
-#include "../../../tests/gmm/cuda/device_mixture.hpp"
+#include "../../../tests/gmm/cuda/mixture.hpp"
 #include "../../../tests/gmm/reference.hpp"
 
 namespace {
@@ -62,8 +61,8 @@ double median_time(cudaStream_t stream, const Enqueue& enqueue) {
 }
 
 template <class Scalar>
-void measure_one(const char* kernel, const char* type, shoal::gmm::device_accumulator<Scalar>& accumulator,
-                 const shoal::gmm::device_parameters<Scalar>& parameters, const shoal::gmm::statistics_layout& layout,
+void measure_one(const char* kernel, const char* type, shoal::gmm::accumulator<Scalar>& accumulator,
+                 const shoal::gmm::prepared_parameters<Scalar>& parameters, const shoal::gmm::statistics_layout& layout,
                  const Scalar* values, std::size_t rows, const shoal::cuda::stream& stream) {
   shoal::cuda::device_buffer<double> sums(layout.size());
   const auto add = [&] {
@@ -91,13 +90,13 @@ void measure(const char* type, std::size_t rows, std::size_t columns, std::size_
   shoal::cuda::device_buffer<Scalar> values;
   values.upload(data, stream);
   const auto shape = checks::shape_of(layout, rows, false);
-  if (shoal::gmm::fits_small_accumulator<Scalar>(shape)) {
-    const auto accumulator = shoal::gmm::make_small_accumulator<Scalar>(shape);
+  if (shoal::gmm::few_columns::suits<Scalar>(shape)) {
+    const auto accumulator = shoal::gmm::few_columns::make_accumulator<Scalar>(shape);
     measure_one<Scalar>("one team", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
   }
   if constexpr (std::is_same_v<Scalar, float>) {
-    if (!shoal::gmm::fits_team_accumulator(shape)) return;
-    const auto accumulator = shoal::gmm::make_team_accumulator(shape);
+    if (!shoal::gmm::few_columns::fits_teams(shape)) return;
+    const auto accumulator = shoal::gmm::few_columns::make_team_accumulator(shape);
     measure_one<float>("two teams", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
   }
 }

@@ -54,8 +54,8 @@ int main(int count, char** arguments) {
   const shoal::fold_context context{workers.get(), 0, {}};
   const int device = 0;
   shoal::cuda::device_group group(std::span(&device, 1), products);
-  std::printf("%s, %s\n%10s %7s %8s %10s %6s\n", group.description().c_str(), shoal::precision_name(products).data(),
-              "rows", "columns", "clusters", "ms a step", "steps");
+  std::printf("%s, %s\n%10s %7s %8s %10s %6s\n", group.kind().c_str(), shoal::precision_name(products).data(), "rows",
+              "columns", "clusters", "ms a step", "steps");
   for (const shape& s : shapes) {
     const std::vector<float> values = make_rows(s, false);
     const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));

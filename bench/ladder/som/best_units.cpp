@@ -117,7 +117,7 @@ int main(int count, char** arguments) {
   const int device = 0;
   shoal::cuda::device_group group(std::span(&device, 1));
   shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
-  std::printf("%s: %zu rows of %zu columns, %zu x %zu units\n", group.description().c_str(), p.rows, p.columns, p.width,
+  std::printf("%s: %zu rows of %zu columns, %zu x %zu units\n", group.kind().c_str(), p.rows, p.columns, p.width,
               p.height);
   for (const first_distance metric : {first_distance::euclidean, first_distance::taxicab}) {
     climb(p, metric, rows, summary, values, units);

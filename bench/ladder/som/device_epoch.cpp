@@ -141,7 +141,7 @@ int main(int count, char** arguments) {
   const int device = 0;
   shoal::cuda::device_group group(std::span(&device, 1), precision), exact_group(std::span(&device, 1));
   std::printf("%s, %s; ms of a pass that finds units (first codebook, trained one), of the update and of an epoch\n",
-              group.description().c_str(), std::string(shoal::precision_name(precision)).c_str());
+              group.kind().c_str(), std::string(shoal::precision_name(precision)).c_str());
   for (const problem& p : problems) {
     for (const bool clustered : {false, true}) {
       std::vector<float> values(p.rows * p.columns);

@@ -74,6 +74,6 @@ int main(int count, char** arguments) {
   std::printf(
       "%s: %zu rows of %zu columns on %zu x %zu units, plain copy %.1f GB/s, epoch %.1f ms, %.1f GB/s, %.2f of the "
       "copy\n",
-      group.description().c_str(), p.rows, p.columns, p.width, p.height, plain, seconds * 1e3, gigabytes / seconds,
+      group.kind().c_str(), p.rows, p.columns, p.width, p.height, plain, seconds * 1e3, gigabytes / seconds,
       gigabytes / seconds / plain);
 }

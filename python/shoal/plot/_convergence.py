@@ -2,7 +2,9 @@
 
 import numpy as np
 from matplotlib.ticker import MaxNLocator
+from sklearn.utils.validation import check_is_fitted
 
+from .. import _ESTIMATORS, GaussianMixture, KMeans
 from . import _fits, _style
 
 
@@ -11,12 +13,11 @@ def convergence(estimator, *, label=None, ax=None):
 
     Point i is the figure of the model that iteration i started from: ``lower_bounds_`` of a mixture (natural logarithm,
     per unit of weight), ``inertias_`` of k-means (squared units of the data), ``quantization_errors_`` of a map (in its
-    metric). Called again with the same axes, it draws
-    the next fit in the next colour.
+    metric). Called again with the same axes, it draws the next fit in the next colour.
 
     Parameters
     ----------
-    estimator : fitted GaussianMixture, KMeans or SelfOrganizingMap, or sequence of float
+    estimator : fitted estimator of shoal or scikit-learn, or sequence of float
         A fit, or its figures.
     label : str, optional
         Name of the fit in the legend.
@@ -31,7 +32,7 @@ def convergence(estimator, *, label=None, ax=None):
     ------
     TypeError
         When ``estimator`` is neither a fit nor a sequence of numbers, or keeps no figures of its iterations
-        (scikit-learn's ``KMeans`` does not), or ``ax`` is no axes.
+        (k-means of scikit-learn does not), or ``ax`` is no axes.
     ValueError
         When there is no iteration to draw.
     sklearn.exceptions.NotFittedError
@@ -78,15 +79,18 @@ def convergence(estimator, *, label=None, ax=None):
     return _style.finish(ax)
 
 
+def _objective(estimator):
+    """The attribute with the figures of the iterations, and what they are called; of scikit-learn's too."""
+    if isinstance(estimator, _ESTIMATORS):
+        return estimator._objective
+    _fits.check_estimator(estimator)
+    return (GaussianMixture if _fits.is_mixture(estimator) else KMeans)._objective
+
+
 def _history(estimator):
-    if _fits.is_map(estimator):
-        _fits.check_map(estimator)
-        estimator, word = estimator.quantization_errors_, "quantization error"
-    elif hasattr(estimator, "fit"):
-        _fits.check_estimator(estimator)
-        name, word = (
-            ("lower_bounds_", "mean log-likelihood") if _fits.is_mixture(estimator) else ("inertias_", "inertia")
-        )
+    if hasattr(estimator, "fit"):
+        name, word = _objective(estimator)
+        check_is_fitted(estimator)
         if not hasattr(estimator, name):
             raise TypeError(f"estimator keeps no figures of its iterations: {type(estimator).__name__} has no {name}")
         estimator = getattr(estimator, name)

@@ -21,17 +21,6 @@ def check_estimator(estimator, *, needs=()):
     check_is_fitted(estimator)
 
 
-def is_map(estimator):
-    return hasattr(estimator, "lattice") and hasattr(estimator, "toroidal")
-
-
-def check_map(estimator):
-    """Refuses what is no fitted self-organizing map, by the argument's name."""
-    if not is_map(estimator):
-        raise TypeError(f"estimator must be a SelfOrganizingMap, not {type(estimator).__name__}")
-    check_is_fitted(estimator, "codebook_")
-
-
 def centres(estimator):
     """Means or centroids, (groups, columns)."""
     return to_host(estimator.means_ if is_mixture(estimator) else estimator.cluster_centers_).astype(np.float64)

@@ -3,6 +3,7 @@
 import numpy as np
 from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
+from sklearn.utils.validation import check_is_fitted
 
 from . import _fits, _style
 from ._rows import to_host
@@ -12,6 +13,13 @@ RASTERIZED_UNITS = 4096
 NAMED_UNITS = 400
 LONGEST_NAME = 3
 MOST_PLANES = 12
+
+
+def _check_map(estimator):
+    """Refuses what is no fitted self-organizing map, by the argument's name."""
+    if not (hasattr(estimator, "lattice") and hasattr(estimator, "toroidal")):
+        raise TypeError(f"estimator must be a SelfOrganizingMap, not {type(estimator).__name__}")
+    check_is_fitted(estimator, "codebook_")
 
 
 def u_matrix(estimator, *, ax=None):
@@ -37,7 +45,7 @@ def u_matrix(estimator, *, ax=None):
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
-    _fits.check_map(estimator)
+    _check_map(estimator)
     return _draw_values(estimator, estimator.u_matrix_, f"mean {estimator.metric} distance to the neighbours", ax)
 
 
@@ -66,7 +74,7 @@ def hit_map(estimator, X=None, *, ax=None):
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
-    _fits.check_map(estimator)
+    _check_map(estimator)
     if X is None:
         return _draw_values(estimator, estimator.hits_, "weight of the rows", ax)
     units = to_host(estimator.predict(X))
@@ -99,7 +107,7 @@ def component_planes(estimator, *, columns=None, ax=None):
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
-    _fits.check_map(estimator)
+    _check_map(estimator)
     codebook = to_host(estimator.codebook_)
     single = isinstance(columns, (int, np.integer))
     if columns is None:
@@ -143,7 +151,7 @@ def unit_labels(estimator, X, y, *, ax=None):
     sklearn.exceptions.NotFittedError
         When ``estimator`` is not fitted.
     """
-    _fits.check_map(estimator)
+    _check_map(estimator)
     units = to_host(estimator.predict(X))
     given = to_host(y)
     if given.shape != units.shape:

@@ -4,15 +4,21 @@
 
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/cuda/check_pieces.hpp>
-#include <shoal/estimation/cuda/device_seeding.hpp>
+#include <shoal/estimation/cuda/seeding.hpp>
 
 namespace shoal {
 namespace {
 
-// What one GPU finds in its share.
-struct share_check {
-  cuda::device_buffer<column_moments> moments, unit_moments;
-  cuda::device_buffer<row_findings> findings, unit_findings;
+// What is found in a shard.
+struct shard_check {
+  cuda::device_buffer<column_moments> moments;
+  cuda::device_buffer<row_findings> findings;
+};
+
+// What a GPU finds in the units of a piece.
+struct unit_check {
+  cuda::device_buffer<column_moments> moments;
+  cuda::device_buffer<row_findings> findings;
 };
 
 std::size_t position(unsigned long long found) { return found == ~0ULL ? no_bad_row : static_cast<std::size_t>(found); }
@@ -40,30 +46,49 @@ template <class Scalar>
 data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint) {
   const std::size_t columns = rows.columns();
   cuda::device_group& group = rows.group();
-  std::vector<share_check> shares(group.size());
+  std::vector<unit_check> units(group.size());
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const std::size_t units = check_units(std::min(rows.most_piece_rows(), rows.share_rows(g)));
-    shares[g].moments.grow(columns);
-    shares[g].findings.grow(1);
-    shares[g].unit_moments.grow(units * columns);
-    shares[g].unit_findings.grow(units);
-    clear_check(shares[g].moments.data(), shares[g].findings.data(), columns, group[g].compute);
+    const std::size_t most = check_units(std::min(rows.most_piece_rows(), rows.share_rows(g)));
+    units[g].moments.grow(most * columns);
+    units[g].findings.grow(most);
+  }
+  std::vector<shard_check> shards(rows.shards().count());
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    const cuda::gpu& owner = group[rows.gpu_of(s)];
+    const cuda::device_scope scope(owner.device);
+    shards[s].moments.grow(columns);
+    shards[s].findings.grow(1);
+    clear_check(shards[s].moments.data(), shards[s].findings.data(), columns, owner.compute);
   }
   rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    check_piece(piece, columns, fingerprint, shares[g].unit_moments.data(), shares[g].unit_findings.data(),
-                shares[g].moments.data(), shares[g].findings.data(), group[g].compute);
+    rows.for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
+      check_piece(part, columns, fingerprint, units[g].moments.data(), units[g].findings.data(),
+                  shards[s].moments.data(), shards[s].findings.data(), group[g].compute);
+    });
   });
   const check_monoid monoid{columns};
   check_statistics all = monoid.identity();
-  for (std::size_t g = 0; g < group.size(); ++g) {
-    const cuda::device_scope scope(group[g].device);
-    const auto moments = shares[g].moments.download(columns, group[g].compute);
-    const auto findings = shares[g].findings.download(1, group[g].compute);
-    monoid.combine_into(all, as_statistics(rows.share_rows(g), moments, findings[0]));
+  for (std::size_t s = 0; s < shards.size(); ++s) {
+    const cuda::gpu& owner = group[rows.gpu_of(s)];
+    const cuda::device_scope scope(owner.device);
+    const auto moments = shards[s].moments.download(columns, owner.compute);
+    const auto findings = shards[s].findings.download(1, owner.compute);
+    monoid.combine_into(all, as_statistics(rows.shards().rows_of(s), moments, findings[0]));
   }
   const weighted_rows<Scalar>& data = rows.data();
   return summarise(all, *data.rows, data.weights);
+}
+
+// The devices that have shards to own.
+template <class Scalar>
+std::vector<int> owners(const device_choice& device, const row_source<Scalar>& rows, const cuda::shard_rule* tested) {
+  if (tested == nullptr) cuda::check_named_once(device.cuda);
+  const cuda::shard_plan shards(rows.rows(), rows.columns() * sizeof(Scalar),
+                                tested == nullptr ? cuda::shard_rule{} : *tested);
+  std::vector<int> devices = device.cuda;
+  devices.resize(std::min(devices.size(), shards.count()));
+  return devices;
 }
 
 template <class Scalar>
@@ -76,12 +101,14 @@ weighted_rows<Scalar> checked_shapes(const row_source<Scalar>& rows, const row_s
 
 template <class Scalar>
 device_data<Scalar>::device_data(const fold_context& context, const device_choice& device,
-                                 const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint)
+                                 const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint,
+                                 const cuda::shard_rule* tested)
     : context_(context),
-      group_(device.cuda, device.precision),
+      group_(owners(device, rows, tested), device.precision),
       readable_(&rows),
       readable_weights_(weights),
-      rows_(group_, context, checked_shapes(*readable_.get(), readable_weights_.get()), device.memory),
+      rows_(group_, context, checked_shapes(*readable_.get(), readable_weights_.get()), device.memory,
+            tested == nullptr ? cuda::shard_rule{} : *tested),
       summary_(check_on_devices(rows_, fingerprint)),
       scaled_(*readable_.get(), readable_weights_.get(), summary_) {
   const double scale = scaled_.data().weight_scale;

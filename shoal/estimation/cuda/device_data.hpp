@@ -15,14 +15,15 @@ template <class Scalar>
 class device_data {
  public:
   /// Copies (or prepares to stream) and checks the rows; throws what check_data throws for the same rows, and
-  /// out_of_memory. The context's executor reads rows on the host and must outlive this, like the sources.
+  /// out_of_memory. The context's executor reads rows on the host and must outlive this, like the sources. GPUs beyond
+  /// the number of shards have no part in it. Tests give a rule of shards, and may then name a device several times.
   device_data(const fold_context& context, const device_choice& device, const row_source<Scalar>& rows,
-              const row_source<Scalar>* weights, bool fingerprint);
+              const row_source<Scalar>* weights, bool fingerprint, const cuda::shard_rule* tested = nullptr);
 
   const fold_context& context() const { return context_; }
   cuda::device_rows<Scalar>& rows() { return rows_; }
   const data_summary& summary() const { return summary_; }
-  std::string hardware() const { return group_.description(); }
+  std::string hardware() const { return group_.kind(); }
   /// Makes the passes of seeding over these rows.
   make_passes seeding();
 

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/plan.hpp>
 #include <shoal/random/stream.hpp>
 
@@ -93,7 +94,7 @@ __global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::siz
 
 // The same order for every launch: within warps, then warp by warp.
 __device__ double sum_over_block(double value, double* warps) {
-  for (int offset = 16; offset > 0; offset /= 2) value += __shfl_xor_sync(~0u, value, offset);
+  value = cuda::warp_sum(value);
   __syncthreads();
   if (threadIdx.x % 32 == 0) warps[threadIdx.x / 32] = value;
   __syncthreads();

@@ -37,6 +37,15 @@ bool connect(int from, int to) {
 
 }  // namespace
 
+void check_named_once(std::span<const int> devices) {
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    const auto before = devices.first(i);
+    if (std::find(before.begin(), before.end(), devices[i]) != before.end()) {
+      throw bad_argument(fmt::format("CUDA device {} is named twice", devices[i]));
+    }
+  }
+}
+
 device_group::device_group(std::span<const int> devices, shoal::precision precision) : precision_(precision) {
   int present = 0;
   check(cudaGetDeviceCount(&present), "count the devices");
@@ -45,10 +54,6 @@ device_group::device_group(std::span<const int> devices, shoal::precision precis
     const int device = devices[i];
     if (device < 0 || device >= present) {
       throw bad_argument(fmt::format("there is no CUDA device {}: this machine has {}", device, present));
-    }
-    if (std::find(devices.begin(), devices.begin() + static_cast<std::ptrdiff_t>(i), device) !=
-        devices.begin() + static_cast<std::ptrdiff_t>(i)) {
-      throw bad_argument(fmt::format("CUDA device {} is named twice", device));
     }
     const device_scope scope(device);
     cudaDeviceProp properties{};
@@ -61,6 +66,7 @@ device_group::device_group(std::span<const int> devices, shoal::precision precis
     gpus_.push_back(std::move(added));
     ready_.emplace_back();
     for (std::size_t other = 0; other < i; ++other) {
+      if (devices[other] == device) continue;
       direct_ = connect(device, devices[other]) && direct_;
       const device_scope back(devices[other]);
       direct_ = connect(devices[other], device) && direct_;
@@ -68,8 +74,14 @@ device_group::device_group(std::span<const int> devices, shoal::precision precis
   }
 }
 
-std::string device_group::description() const {
-  return gpus_.size() == 1 ? gpus_[0].name : fmt::format("{} x {}", gpus_.size(), gpus_[0].name);
+std::string device_group::kind() const {
+  std::string all = gpus_[0].name;
+  bool mixed = false;
+  for (std::size_t g = 1; g < gpus_.size(); ++g) {
+    all += " + " + gpus_[g].name;
+    mixed = mixed || gpus_[g].name != gpus_[0].name;
+  }
+  return mixed ? all : gpus_[0].name;
 }
 
 void device_group::synchronize() const {
@@ -104,35 +116,37 @@ void device_group::join() {
   broadcasting_ = false;
 }
 
-void device_group::sum_on_first(std::span<double* const> parts, double* into, std::size_t count) {
+template <class Element>
+void device_group::sum_on_first(const std::vector<group_part<Element>>& parts, Element* into, std::size_t count) {
+  if (parts.size() == 1 && parts[0].gpu == 0 && parts[0].values == into) return;
   const gpu& first = gpus_[0];
-  const std::size_t others = gpus_.size() - 1;
-  std::vector<const double*> sources(parts.begin() + 1, parts.end());
+  std::vector<const Element*> sources;
+  for (const group_part<Element>& part : parts) sources.push_back(part.values);
   if (!direct_) {
     {
       const device_scope scope(first.device);
-      gathered_.grow(others * count);
+      gathered_.grow(parts.size() * count * sizeof(Element));
     }
-    for (std::size_t g = 1; g < gpus_.size(); ++g) {
-      const device_scope scope(gpus_[g].device);
-      double* const staged = gathered_.data() + (g - 1) * count;
-      check(cudaMemcpyPeerAsync(staged, first.device, parts[g], gpus_[g].device, count * sizeof(double),
-                                gpus_[g].compute),
+    for (std::size_t p = 0; p < parts.size(); ++p) {
+      const gpu& owner = gpus_[parts[p].gpu];
+      if (owner.device == first.device) continue;
+      const device_scope scope(owner.device);
+      Element* const staged = reinterpret_cast<Element*>(gathered_.data()) + p * count;
+      check(cudaMemcpyPeerAsync(staged, first.device, parts[p].values, owner.device, count * sizeof(Element),
+                                owner.compute),
             "copy between devices");
-      sources[g - 1] = staged;
+      sources[p] = staged;
     }
   }
   join();
   {
     const device_scope scope(first.device);
-    if (into != parts[0]) {
-      check(cudaMemcpyAsync(into, parts[0], count * sizeof(double), cudaMemcpyDeviceToDevice, first.compute),
-            "copy on the device");
-    }
-    add_parts(into, sources, count, first.compute);
+    sum_parts<Element>(into, sources, count, first.compute);
   }
   fork();  // before it is done, the others must not overwrite what the first one adds up
 }
+template void device_group::sum_on_first(const std::vector<group_part<double>>&, double*, std::size_t);
+template void device_group::sum_on_first(const std::vector<group_part<long long>>&, long long*, std::size_t);
 
 void device_group::broadcast(const void* from, std::span<void* const> to, std::size_t bytes) {
   start_broadcast(from, to, bytes);

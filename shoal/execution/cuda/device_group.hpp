@@ -22,10 +22,21 @@ struct gpu {
   stream copy;
 };
 
-/// The GPUs of one computation, the first of which holds what they compute together.
+/// Numbers in the memory of one GPU of a group.
+template <class Element>
+struct group_part {
+  std::size_t gpu = 0;
+  const Element* values = nullptr;
+};
+
+/// Throws bad_argument when a device is named twice.
+void check_named_once(std::span<const int> devices);
+
+/// The GPUs of one computation, the first of which holds what they compute together. A device that is named several
+/// times is as many members, which share it: tests run many GPUs on one in this way.
 class device_group {
  public:
-  /// Throws bad_argument when a device does not exist or is named twice, error when it cannot be used.
+  /// Throws bad_argument when a device does not exist, error when it cannot be used.
   explicit device_group(std::span<const int> devices, shoal::precision precision = shoal::precision::float32);
 
   std::size_t size() const { return gpus_.size(); }
@@ -33,8 +44,9 @@ class device_group {
   const gpu& operator[](std::size_t index) const { return gpus_[index]; }
   /// In which kernels multiply float32 rows.
   shoal::precision precision() const { return precision_; }
-  /// "2 x NVIDIA H200", for people and for files that record where bits came from.
-  std::string description() const;
+  /// "NVIDIA H200": what bits depend on. Their number changes none, but where kinds are mixed every one is named, since
+  /// each does its own rows.
+  std::string kind() const;
   /// Whether every one reads and writes the others' memory directly.
   bool direct() const { return direct_; }
   /// Waits for every stream.
@@ -46,10 +58,12 @@ class device_group {
   /// fork() and join() belongs to what follows in the first one's, which can be recorded as one graph.
   void join();
 
-  /// Adds the doubles of all GPUs up on the first, in the order of the GPUs: into[i] = Σ_g parts[g][i] for i < count.
-  /// `parts[g]` is memory of GPU g and is ready in its compute stream; so is `into` in the first one's afterwards.
-  /// Nothing to do, and no copy, for one GPU when into == parts[0]. The others' compute streams go on afterwards.
-  void sum_on_first(std::span<double* const> parts, double* into, std::size_t count);
+  /// Adds numbers up on the first, in the order of the parts: into[i] = Σ_p parts[p].values[i] for i < count. A part is
+  /// ready in its GPU's compute stream; so is `into`, memory of the first one, in that one's afterwards. It may be
+  /// the first part, which alone is its own sum. The others' compute streams go on afterwards. Element: double, or long
+  /// long.
+  template <class Element>
+  void sum_on_first(const std::vector<group_part<Element>>& parts, Element* into, std::size_t count);
   /// Copies `bytes` from memory of the first GPU to memory of each other one, between their compute streams.
   /// `to[0]` is not looked at. The first one's compute stream goes on afterwards.
   void broadcast(const void* from, std::span<void* const> to, std::size_t bytes);
@@ -63,8 +77,11 @@ class device_group {
   std::vector<gpu> gpus_;
   bool direct_ = true;
   bool broadcasting_ = false;  // what ready_ says of the others is the end of a broadcast
-  device_buffer<double> gathered_;
+  device_buffer<unsigned char> gathered_;
   std::vector<event> ready_;
 };
+
+extern template void device_group::sum_on_first(const std::vector<group_part<double>>&, double*, std::size_t);
+extern template void device_group::sum_on_first(const std::vector<group_part<long long>>&, long long*, std::size_t);
 
 }  // namespace shoal::cuda

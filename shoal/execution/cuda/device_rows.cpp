@@ -26,18 +26,18 @@ std::size_t memory_for_rows(const gpu& one, std::size_t limit) {
 
 template <class Scalar>
 device_rows<Scalar>::device_rows(device_group& group, const fold_context& context, const weighted_rows<Scalar>& data,
-                                 std::size_t device_memory)
-    : group_(&group), context_(context), data_(data), shares_(group.size()) {
-  const std::size_t units = (rows() + piece_unit - 1) / piece_unit;
+                                 std::size_t device_memory, const shard_rule& rule)
+    : group_(&group),
+      context_(context),
+      data_(data),
+      shards_(rows(), columns() * sizeof(Scalar), rule),
+      shares_(group.size()) {
   const std::size_t row_bytes = (columns() + (weighted() ? 1 : 0)) * sizeof(Scalar);
-  // The first GPUs take the larger shares, so that the first share is the largest.
-  std::size_t next = 0;
+  // The first GPUs have the most shards, so that the first share is the largest.
   for (std::size_t g = 0; g < shares_.size(); ++g) {
-    const std::size_t mine = units / shares_.size() + (g < units % shares_.size() ? 1 : 0);
-    shares_[g].first = next;
-    shares_[g].count = std::min(rows() - next, mine * piece_unit);
+    shares_[g].first = std::min(rows(), shards_.first_row(first_shard(g)));
+    shares_[g].count = std::min(rows(), shards_.first_row(first_shard(g + 1))) - shares_[g].first;
     shares_[g].in_place = rows_in_place(shares_[g], group[g].device);
-    next += shares_[g].count;
   }
   std::size_t memory = memory_for_rows(group[0], device_memory);
   for (std::size_t g = 1; g < group.size(); ++g) memory = std::min(memory, memory_for_rows(group[g], device_memory));

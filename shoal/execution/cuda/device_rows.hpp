@@ -1,4 +1,4 @@
-// Rows on their way through the GPUs: each GPU has its share, kept there or streamed through two buffers.
+// Rows on their way through the GPUs: each GPU has its shards, kept there or streamed through two buffers.
 #pragma once
 
 #include <algorithm>
@@ -8,13 +8,10 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/fold.hpp>
 
 namespace shoal::cuda {
-
-/// Every cut between shares and pieces falls on a multiple of so many rows, and kernels sum tiles of rows that divide
-/// it: no cut changes which rows are summed together.
-inline constexpr std::size_t piece_unit = 4096;
 
 /// Most bytes of a streamed piece: a copy of so much keeps the bus busy for a millisecond, long beside what starting it
 /// costs.
@@ -29,21 +26,24 @@ struct device_piece {
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< [count], scaled; null: all one
   std::size_t first = 0;            ///< index of the first row in the whole data
-  std::size_t share_first = 0;      ///< the same in this GPU's share; a multiple of piece_unit
+  /// The same among the rows that are summed together, a GPU's share or one shard of it; a multiple of piece_unit.
+  std::size_t share_first = 0;
   std::size_t count = 0;
 };
 
-/// Rows of a share, by their place in it.
-struct share_range {
+/// Rows of a shard, by their place in it.
+struct shard_range {
   std::size_t first = 0;
   std::size_t count = 0;
 };
 
-/// The rows of a fit, dealt to the GPUs of a group in equal shares. A share that fits into the memory given is copied
-/// once and stays; otherwise pieces of it are copied, pass after pass, while kernels work on the piece before. Rows in
-/// page-locked memory are copied from there, others through page-locked buffers that all of the host's threads fill.
-/// Rows that lie on a device already (device_source) are used there where they are when they are contiguous and
-/// aligned, else copied from there. Borrows the group, the sources and the context's workers.
+/// The rows of a fit, cut into shards (shard_plan.hpp) of which each GPU of a group has its share, whole ones in a row.
+/// What is summed in an order of its own for each shard, and then in the order of the shards, does not depend on the
+/// number of GPUs. A share that fits into the memory given is copied once and stays; otherwise pieces of it are copied,
+/// pass after pass, while kernels work on the piece before. Rows in page-locked memory are copied from there, others
+/// through page-locked buffers that all of the host's threads fill. Rows that lie on a device already (device_source)
+/// are used there where they are when they are contiguous and aligned, else copied from there. Borrows the group, the
+/// sources and the context's workers.
 template <class Scalar>
 class device_rows {
  public:
@@ -51,7 +51,7 @@ class device_rows {
   /// Rows on a device must be readable too (readable_rows). Throws out_of_memory when not even two buffers of
   /// piece_unit rows fit, interrupted, and what reading throws.
   device_rows(device_group& group, const fold_context& context, const weighted_rows<Scalar>& data,
-              std::size_t device_memory = 0);
+              std::size_t device_memory = 0, const shard_rule& rule = {});
 
   device_group& group() const { return *group_; }
   const weighted_rows<Scalar>& data() const { return data_; }
@@ -59,10 +59,24 @@ class device_rows {
   std::size_t columns() const { return data_.rows->columns(); }
   bool weighted() const { return data_.weights != nullptr; }
   bool resident() const { return resident_; }
+  const shard_plan& shards() const { return shards_; }
+  /// Of the first shard, which no other one has more than.
+  std::size_t most_shard_rows() const { return shards_.rows_of(0); }
+  /// The first shard of a GPU, and how many it has.
+  std::size_t first_shard(std::size_t gpu) const { return shards_.first_shard(gpu, shares_.size()); }
+  std::size_t shards_of(std::size_t gpu) const { return first_shard(gpu + 1) - first_shard(gpu); }
+  std::size_t gpu_of(std::size_t shard) const {
+    std::size_t g = 0;
+    while (shard >= first_shard(g + 1)) ++g;
+    return g;
+  }
+  /// GPUs do their shards in so many turns: in turn t the first_shard() + t of each, of which the last GPUs may have
+  /// none. The first one has the most.
+  std::size_t turns() const { return shards_of(0); }
   std::size_t share_first(std::size_t gpu) const { return shares_[gpu].first; }
   std::size_t share_rows(std::size_t gpu) const { return shares_[gpu].count; }
   /// Most rows of a piece on any GPU.
-  std::size_t most_piece_rows() const { return resident_ ? largest_share() : piece_rows_; }
+  std::size_t most_piece_rows() const { return std::max<std::size_t>(1, resident_ ? largest_share() : piece_rows_); }
 
   /// Goes on with other weights: those of `scaled`, which are the present ones times `factor`.
   void scale_weights(const weighted_rows<Scalar>& scaled, Scalar factor);
@@ -72,23 +86,51 @@ class device_rows {
   /// done. Throws interrupted when asked to stop between pieces, and what reading and visiting throw.
   template <class Visit>
   void for_each_piece(const Visit& visit) {
-    for_each_piece_of({0, largest_share()}, visit);
-  }
-  /// The same for some rows of every share, as far as it has them; `some.first` is a multiple of piece_unit. While
-  /// kernels work on the last piece of one call, the first of the next is copied.
-  template <class Visit>
-  void for_each_piece_of(const share_range& some, const Visit& visit) {
-    const std::size_t step = std::max<std::size_t>(1, most_piece_rows());
-    const std::size_t last = std::min(largest_share(), some.first + some.count);
-    for (std::size_t begin = some.first; begin < last; begin += step) {
+    const std::size_t step = most_piece_rows();
+    for (std::size_t begin = 0; begin < largest_share(); begin += step) {
       for (std::size_t g = 0; g < shares_.size(); ++g) {
-        const std::size_t end = std::min(last, shares_[g].count);
-        if (begin >= end) continue;
+        if (begin >= shares_[g].count) continue;
         const device_scope scope((*group_)[g].device);
-        const device_piece<Scalar> piece = present(g, begin, std::min(step, end - begin));
+        const device_piece<Scalar> piece = present(g, begin, std::min(step, shares_[g].count - begin));
         visit(g, piece);
         release(g);
       }
+    }
+  }
+  /// The same for some rows of every GPU's shard of that turn, as far as it has them, as visit(gpu index, shard, piece)
+  /// with share_first counted from the shard's first row; `some.first` is a multiple of piece_unit. While kernels work
+  /// on the last piece of one call, the first of the next is copied.
+  template <class Visit>
+  void for_each_piece_of(std::size_t turn, const shard_range& some, const Visit& visit) {
+    const std::size_t step = most_piece_rows();
+    const std::size_t last = std::min(shards_.shard_rows(), some.first + some.count);
+    for (std::size_t begin = some.first; begin < last; begin += step) {
+      for (std::size_t g = 0; g < shares_.size(); ++g) {
+        if (turn >= shards_of(g)) continue;
+        const std::size_t shard = first_shard(g) + turn;
+        const std::size_t end = std::min(last, shards_.rows_of(shard));
+        if (begin >= end) continue;
+        const device_scope scope((*group_)[g].device);
+        const std::size_t before = shards_.first_row(shard) - shares_[g].first;
+        device_piece<Scalar> piece = present(g, before + begin, std::min(step, end - begin));
+        piece.share_first = begin;
+        visit(g, shard, piece);
+        release(g);
+      }
+    }
+  }
+  /// Calls visit(shard, part) for the shards that a piece of for_each_piece() has rows of, in order, with share_first
+  /// counted from the shard's first row.
+  template <class Visit>
+  void for_each_shard_of(const device_piece<Scalar>& piece, const Visit& visit) const {
+    for (std::size_t begin = 0; begin < piece.count;) {
+      const std::size_t shard = shards_.shard_of(piece.first + begin);
+      const std::size_t before = piece.first + begin - shards_.first_row(shard);
+      const std::size_t some = std::min(piece.count - begin, shards_.rows_of(shard) - before);
+      visit(shard, device_piece<Scalar>{piece.rows + begin * columns(),
+                                        piece.weights == nullptr ? nullptr : piece.weights + begin, piece.first + begin,
+                                        before, some});
+      begin += some;
     }
   }
 
@@ -123,6 +165,7 @@ class device_rows {
   device_group* group_;
   fold_context context_;
   weighted_rows<Scalar> data_;
+  shard_plan shards_;
   std::vector<share> shares_;
   std::size_t piece_rows_ = 0;
   std::size_t staged_rows_ = 0;  // that a slot's host memory holds

@@ -1,7 +1,5 @@
 #include <cuda_runtime.h>
 
-#include <algorithm>
-
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/elementwise.hpp>
 #include <shoal/execution/cuda/launch.cuh>
@@ -15,18 +13,20 @@ unsigned blocks_for(std::size_t count) { return static_cast<unsigned>((count + t
 
 constexpr std::size_t most_parts = 16;  // of one launch
 
+template <class Element>
 struct part_list {
-  const double* of[most_parts];
+  const Element* of[most_parts];
   unsigned count;
 };
 
 // One thread for each element, so the order of the sum is that of the parts.
-__global__ void add_parts_kernel(double* into, const __grid_constant__ part_list parts, std::size_t count) {
+template <class Element>
+__global__ void sum_parts_kernel(Element* into, const __grid_constant__ part_list<Element> parts, std::size_t count) {
   wait_for_predecessor();
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
-  double sum = into[i];
-  for (unsigned part = 0; part < parts.count; ++part) sum += parts.of[part][i];
+  Element sum = parts.of[0][i];
+  for (unsigned part = 1; part < parts.count; ++part) sum += parts.of[part][i];
   into[i] = sum;
 }
 
@@ -51,14 +51,17 @@ void launch_scale(Number* values, std::size_t count, Number factor, cudaStream_t
 
 }  // namespace
 
-void add_parts(double* into, std::span<const double* const> parts, std::size_t count, cudaStream_t stream) {
-  for (std::size_t first = 0; first < parts.size(); first += most_parts) {
-    part_list some{};
-    some.count = static_cast<unsigned>(std::min(most_parts, parts.size() - first));
-    for (unsigned part = 0; part < some.count; ++part) some.of[part] = parts[first + part];
-    launch_in_turn(add_parts_kernel, blocks_for(count), threads, 0, stream, into, some, count);
+template <class Element>
+void sum_parts(Element* into, std::span<const Element* const> parts, std::size_t count, cudaStream_t stream) {
+  for (std::size_t next = 0; next < parts.size();) {
+    part_list<Element> some{};
+    if (next > 0) some.of[some.count++] = into;  // the sum of those before
+    while (next < parts.size() && some.count < most_parts) some.of[some.count++] = parts[next++];
+    launch_in_turn(sum_parts_kernel<Element>, blocks_for(count), threads, 0, stream, into, some, count);
   }
 }
+template void sum_parts(double*, std::span<const double* const>, std::size_t, cudaStream_t);
+template void sum_parts(long long*, std::span<const long long* const>, std::size_t, cudaStream_t);
 
 void copy_words(std::uint32_t* to, const std::uint32_t* from, std::size_t count, cudaStream_t stream) {
   launch_in_turn(copy_words_kernel, blocks_for(count), threads, 0, stream, to, from, count);

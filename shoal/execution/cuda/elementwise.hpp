@@ -9,9 +9,12 @@
 
 namespace shoal::cuda {
 
-/// into[i] += parts[0][i] + parts[1][i] + …, in that order, for i < count. Parts may be memory of other devices that
-/// this one reads directly.
-void add_parts(double* into, std::span<const double* const> parts, std::size_t count, cudaStream_t stream);
+/// into[i] = parts[0][i] + parts[1][i] + …, in that order, for i < count, where `into` may be parts[0] and is no other
+/// one. Parts may be memory of other devices that this one reads directly. Element: double, or long long.
+template <class Element>
+void sum_parts(Element* into, std::span<const Element* const> parts, std::size_t count, cudaStream_t stream);
+extern template void sum_parts(double*, std::span<const double* const>, std::size_t, cudaStream_t);
+extern template void sum_parts(long long*, std::span<const long long* const>, std::size_t, cudaStream_t);
 
 /// to[i] = from[i] for i < count, where `from` may be memory of another device that this one reads directly. Few
 /// numbers come sooner in this way than by a copy, which has to be started in another engine.

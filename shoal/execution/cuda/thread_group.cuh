@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-namespace shoal::gmm {
+namespace shoal::cuda {
 
 inline constexpr unsigned warp_size = 32;
 inline constexpr unsigned every_lane = 0xffffffff;
@@ -61,4 +61,4 @@ struct group_grid {
   }
 };
 
-}  // namespace shoal::gmm
+}  // namespace shoal::cuda

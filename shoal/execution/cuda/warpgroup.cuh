@@ -1,5 +1,6 @@
 // What Hopper's products by four warps (wgmma) need: barriers of shared memory, bulk copies into it, descriptions of
-// operands there. The products themselves are the families'.
+// operands there. The products are in
+// warpgroup_products.cuh.
 #pragma once
 
 #include <cuda_runtime.h>

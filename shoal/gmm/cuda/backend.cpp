@@ -1,14 +1,12 @@
 // Mixtures on CUDA devices.
-#include <shoal/gmm/backend.hpp>
+#include <shoal/gmm/cuda/backend.hpp>
 
 #include <utility>
 #include <vector>
 
-#include <shoal/estimation/cuda/device_data.hpp>
 #include <shoal/gmm/cuda/choose_fit.hpp>
-#include <shoal/gmm/cuda/chunked/given_moments.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/first_model/given_moments.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
@@ -21,9 +19,7 @@ namespace {
 template <class Scalar>
 class cuda_backend final : public backend<Scalar> {
  public:
-  cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows)
-      : data_(std::make_shared<device_data<Scalar>>(rows.context, device, *rows.rows, rows.weights, rows.fingerprint)) {
-  }
+  explicit cuda_backend(std::shared_ptr<device_data<Scalar>> data) : data_(std::move(data)) {}
 
   const data_summary& summary() const override { return data_->summary(); }
 
@@ -31,12 +27,8 @@ class cuda_backend final : public backend<Scalar> {
     const auto first_model = [this, &options](std::size_t restart) {
       return initial_model(data_->context(), data_->rows().data(), summary(), options, restart, first_steps());
     };
-    if (options.algorithm != algorithm::batch) {
-      return make_device_chunked_fit<Scalar>(
-          {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
-    }
-    return make_device_expectation_maximization<Scalar>(data_->rows(), data_->context(), data_->rows().data(),
-                                                        summary(), options, first_model);
+    return make_device_fit<Scalar>(
+        {data_->rows(), data_->context(), data_->rows().data(), summary(), options, first_model});
   }
 
   double predict(const model& model, const prediction<Scalar>& out) override {
@@ -79,10 +71,18 @@ class cuda_backend final : public backend<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
-  return std::make_unique<cuda_backend<Scalar>>(device, rows);
+std::unique_ptr<backend<Scalar>> make_cuda_backend(std::shared_ptr<device_data<Scalar>> data) {
+  return std::make_unique<cuda_backend<Scalar>>(std::move(data));
 }
 
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
+  return make_cuda_backend(
+      std::make_shared<device_data<Scalar>>(rows.context, device, *rows.rows, rows.weights, rows.fingerprint));
+}
+
+template std::unique_ptr<backend<float>> make_cuda_backend(std::shared_ptr<device_data<float>>);
+template std::unique_ptr<backend<double>> make_cuda_backend(std::shared_ptr<device_data<double>>);
 template std::unique_ptr<backend<float>> make_cuda_backend(const device_choice&, const backend_rows<float>&);
 template std::unique_ptr<backend<double>> make_cuda_backend(const device_choice&, const backend_rows<double>&);
 

@@ -1,29 +1,38 @@
-#include <type_traits>
-
-#include <shoal/gmm/cuda/accumulator.hpp>
-#include <shoal/gmm/cuda/few_columns/accumulator.hpp>
-#include <shoal/gmm/cuda/few_columns/teams_accumulator.hpp>
-#include <shoal/gmm/cuda/tensor_diagonal/accumulator.hpp>
-#include <shoal/gmm/cuda/tensor_matrix/accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/rooms.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 namespace shoal::gmm {
+namespace {
 
-// The first kernel that is made for the shape, the most special one first; the plain one is made for all. tuning.hpp
-// says what was measured.
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_device_accumulator(const accumulator_shape& shape) {
-  if constexpr (std::is_same_v<Scalar, float>) {
-    if (prefers_large_accumulator(shape)) return make_large_accumulator(shape);
-    if (takes_team_accumulator(shape)) return make_team_accumulator(shape);
-  }
-  if (fits_small_accumulator<Scalar>(shape)) return make_small_accumulator<Scalar>(shape);
-  if constexpr (std::is_same_v<Scalar, float>) {
-    if (takes_large_accumulator(shape)) return make_large_accumulator(shape);
-    if (takes_large_diagonal_accumulator(shape)) return make_large_diagonal_accumulator(shape);
-  }
-  return make_plain_accumulator<Scalar>(shape);
+using room = kernel_room<accumulator_shape, std::unique_ptr<accumulator<Scalar>>(const accumulator_shape&)>;
+
+// The first room that suits a shape takes it, the most special one first. tuning.hpp says what was measured.
+const room<float> float_rooms[] = {
+    {tensor_matrix::beats_few_columns, tensor_matrix::make_accumulator},
+    {few_columns::suits_teams, few_columns::make_team_accumulator},
+    {few_columns::suits<float>, few_columns::make_accumulator<float>},
+    {tensor_matrix::suits, tensor_matrix::make_accumulator},
+    {tensor_diagonal::suits, tensor_diagonal::make_accumulator},
+    {plain::suits, plain::make_accumulator<float>},
+};
+const room<double> double_rooms[] = {
+    {few_columns::suits<double>, few_columns::make_accumulator<double>},
+    {plain::suits, plain::make_accumulator<double>},
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+  return make_in_first_room(float_rooms, shape);
 }
-template std::unique_ptr<device_accumulator<float>> make_device_accumulator(const accumulator_shape&);
-template std::unique_ptr<device_accumulator<double>> make_device_accumulator(const accumulator_shape&);
+template <>
+std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
+  return make_in_first_room(double_rooms, shape);
+}
 
 }  // namespace shoal::gmm

@@ -1,33 +1,36 @@
 #include <shoal/gmm/cuda/choose_fit.hpp>
 
-#include <fmt/format.h>
+#include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/cuda/chunked/asynchronous.hpp>
 #include <shoal/gmm/cuda/chunked/block_models.hpp>
 #include <shoal/gmm/cuda/chunked/incremental.hpp>
 #include <shoal/gmm/cuda/chunked/stepwise.hpp>
+#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/step/squarem.hpp>
 
 namespace shoal::gmm {
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_chunked_fit(const device_fit_rows<Scalar>& fit) {
-  switch (fit.options.algorithm) {
+std::unique_ptr<mixture_stepper> make_device_fit(const device_fit_rows<Scalar>& rows) {
+  switch (rows.options.algorithm) {
+    case algorithm::batch: {
+      auto batch = std::make_unique<device_expectation_maximization<Scalar>>(rows);
+      if (rows.options.acceleration == acceleration::none) return batch;
+      return std::make_unique<device_squarem_fit<Scalar>>(std::move(batch), rows.summary, rows.options);
+    }
     case algorithm::incremental:
-      return make_device_incremental(fit);
+      return make_incremental(rows);
     case algorithm::asynchronous:
-      if (fit.options.chunks.memberships || fit.options.chunks.local_models) {
-        return make_device_block_models(fit);
-      }
-      return make_device_asynchronous(fit);
+      if (rows.options.chunks.memberships || rows.options.chunks.local_models) return make_block_models(rows);
+      return make_asynchronous(rows);
     case algorithm::stepwise:
-      return make_device_stepwise(fit);
-    default:
-      throw bad_argument(fmt::format("{} has no chunks on CUDA devices", name_of(fit.options.algorithm)));
+      return make_stepwise(rows);
   }
+  throw bad_argument("unknown algorithm");
 }
-template std::unique_ptr<mixture_stepper> make_device_chunked_fit(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_chunked_fit(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_device_fit(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_device_fit(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

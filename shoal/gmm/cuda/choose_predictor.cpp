@@ -1,20 +1,35 @@
-#include <type_traits>
-
-#include <shoal/gmm/cuda/predictor.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/rooms.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 namespace shoal::gmm {
+namespace {
 
-// The first that is made for the shape; the plain one is made for all.
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream) {
-  if constexpr (std::is_same_v<Scalar, float>) {
-    if (takes_small_predictor(shape)) return make_small_predictor(shape, stream);
-    if (takes_large_predictor(shape)) return make_large_predictor(shape, stream);
-    if (takes_large_diagonal_predictor(shape)) return make_large_diagonal_predictor(shape, stream);
-  }
-  return make_plain_predictor<Scalar>(shape, stream);
+using room = kernel_room<predictor_shape, std::unique_ptr<predictor<Scalar>>(const predictor_shape&, cudaStream_t)>;
+
+// The first room that suits a shape takes it, the most special one first.
+const room<float> float_rooms[] = {
+    {few_columns::suits, few_columns::make_predictor},
+    {tensor_matrix::suits, tensor_matrix::make_predictor},
+    {tensor_diagonal::suits, tensor_diagonal::make_predictor},
+    {plain::suits, plain::make_predictor<float>},
+};
+const room<double> double_rooms[] = {
+    {plain::suits, plain::make_predictor<double>},
+};
+
+}  // namespace
+
+template <>
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return make_in_first_room(float_rooms, shape, stream);
 }
-template std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
-template std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
+template <>
+std::unique_ptr<predictor<double>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return make_in_first_room(double_rooms, shape, stream);
+}
 
 }  // namespace shoal::gmm

@@ -5,74 +5,82 @@
 namespace shoal::gmm {
 
 template <class Scalar>
-device_expectation<Scalar>::device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                                               std::size_t share_rows)
+expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                                           std::size_t shard_rows)
     : rows_(&rows), layout_(layout) {
   cuda::device_group& group = rows.group();
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     accumulators_.push_back(
-        make_device_accumulator<Scalar>({layout, std::min(share_rows, rows.share_rows(g)), group[g].multiprocessors,
-                                         group[g].shared_bytes, rows.weighted(), group.precision()}));
-    statistics_.emplace_back(layout.size());
+        make_accumulator<Scalar>({layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors,
+                                  group[g].shared_bytes, rows.weighted(), group.precision()}));
+    statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
+  if (rows.shards().count() == 1) return;
+  const cuda::device_scope scope(group[0].device);
+  total_.grow(layout.size());
 }
 
 template <class Scalar>
-void device_expectation<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
-  const cuda::share_range all{0, rows_->share_rows(0)};  // the first share is the largest
+void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
+  const cuda::shard_range all{0, rows_->most_shard_rows()};
   sum_rows({&all, 1}, parts);
 }
 
 template <class Scalar>
-void device_expectation<Scalar>::sum_rows(std::span<const cuda::share_range> ranges,
-                                          const device_parts<Scalar>& parts) {
+void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
-  for (std::size_t g = 0; g < group.size(); ++g) {
-    const cuda::device_scope scope(group[g].device);
-    accumulators_[g]->clear(parts.parameters(g), group[g].compute);
-  }
-  std::size_t before = 0;  // rows of the ranges that are done, in whole units
-  for (const cuda::share_range& range : ranges) {
-    rows_->for_each_piece_of(range, [&](std::size_t g, cuda::device_piece<Scalar> piece) {
-      piece.share_first = before + (piece.share_first - range.first);
-      accumulators_[g]->add(piece, parts.parameters(g), group[g].compute);
+  std::vector<cuda::group_part<double>> sums(rows_->shards().count());
+  for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
+    const auto for_each_gpu = [&](const auto& call) {
+      for (std::size_t g = 0; g < group.size(); ++g) {
+        if (turn >= rows_->shards_of(g)) continue;
+        const cuda::device_scope scope(group[g].device);
+        call(g);
+      }
+    };
+    for_each_gpu([&](std::size_t g) { accumulators_[g]->clear(parts.parameters(g), group[g].compute); });
+    std::size_t before = 0;  // rows of the ranges that are done, in whole units
+    for (const cuda::shard_range& range : ranges) {
+      rows_->for_each_piece_of(turn, range, [&](std::size_t g, std::size_t, cuda::device_piece<Scalar> piece) {
+        piece.share_first = before + (piece.share_first - range.first);
+        accumulators_[g]->add(piece, parts.parameters(g), group[g].compute);
+      });
+      before += (range.count + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit;
+    }
+    for_each_gpu([&](std::size_t g) {
+      double* const mine = statistics_[g].data() + turn * layout_.size();
+      accumulators_[g]->merge(mine, parts.parameters(g), group[g].compute);
+      sums[rows_->first_shard(g) + turn] = {g, mine};
     });
-    before += (range.count + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit;
   }
-  std::vector<double*> sums;
-  for (std::size_t g = 0; g < group.size(); ++g) {
-    const cuda::device_scope scope(group[g].device);
-    sums.push_back(statistics_[g].data());
-    accumulators_[g]->merge(sums[g], parts.parameters(g), group[g].compute);
-  }
-  group.sum_on_first(sums, sums[0], layout_.size());
+  group.sum_on_first(sums, total_.size() == 0 ? statistics_[0].data() : total_.data(), layout_.size());
 }
 
 template <class Scalar>
-std::vector<double> device_expectation<Scalar>::download(std::size_t count) const {
+std::vector<double> expectation_step<Scalar>::download(std::size_t count) const {
   const cuda::gpu& first = rows_->group()[0];
   const cuda::device_scope scope(first.device);
-  return statistics_[0].download(count, first.compute);
+  return (total_.size() == 0 ? statistics_[0] : total_).download(count, first.compute);
 }
 
 template <class Scalar>
-statistics device_expectation<Scalar>::download() const {
+statistics expectation_step<Scalar>::download() const {
   statistics all(layout_);
   const std::vector<double> values = download(layout_.size());
   std::copy(values.begin(), values.end(), all.values().begin());
   return all;
 }
 
-template class device_expectation<float>;
-template class device_expectation<double>;
+template class expectation_step<float>;
+template class expectation_step<double>;
 
 template <class Scalar>
 statistics expectation_on_device(cuda::device_rows<Scalar>& rows, const model& model) {
   const statistics_layout layout(model.covariance_type, model.components, model.columns);
   device_parts<Scalar> parts(rows.group(), layout, 0);
   parts.prepare(model);
-  device_expectation<Scalar> expectation(rows, layout);
+  expectation_step<Scalar> expectation(rows, layout);
   expectation.sum_all_rows(parts);
   return expectation.download();
 }

@@ -16,20 +16,21 @@
 
 namespace shoal::gmm {
 
-/// The accumulators of all GPUs of `rows`, which it borrows, and the sums that they leave on the first one.
+/// The accumulators of all GPUs of `rows`, which it borrows, and the sums that they leave on the first one: each shard
+/// is summed by itself, and the shards are added up in their order.
 template <class Scalar>
-class device_expectation {
+class expectation_step {
  public:
-  /// Kernels are chosen for sums of `share_rows` rows of each GPU. Throws out_of_memory.
-  device_expectation(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                     std::size_t share_rows = std::numeric_limits<std::size_t>::max());
+  /// Kernels are chosen for sums of `shard_rows` rows of each shard. Throws out_of_memory.
+  expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
+                   std::size_t shard_rows = std::numeric_limits<std::size_t>::max());
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
-  /// Sums those rows of every share; ranges begin at multiples of cuda::piece_unit. Does not wait.
-  void sum_rows(std::span<const cuda::share_range> ranges, const device_parts<Scalar>& parts);
-  /// The sums in the memory of the first GPU, as statistics_layout says.
-  const double* sums() const { return statistics_[0].data(); }
+  /// Sums those rows of every shard; ranges begin at multiples of cuda::piece_unit. Does not wait.
+  void sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts);
+  /// The sums in the memory of the first GPU, as statistics_layout says. Kernels that stopped leave them as they were.
+  const double* sums() const { return total_.size() == 0 ? statistics_[0].data() : total_.data(); }
   /// The first `count` of them; waits.
   std::vector<double> download(std::size_t count) const;
   /// All of them; waits.
@@ -38,11 +39,12 @@ class device_expectation {
  private:
   cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
-  std::vector<std::unique_ptr<device_accumulator<Scalar>>> accumulators_;  // of each GPU
-  std::vector<cuda::device_buffer<double>> statistics_;                    // of each GPU's share; the first: of all
+  std::vector<std::unique_ptr<accumulator<Scalar>>> accumulators_;  // of each GPU
+  std::vector<cuda::device_buffer<double>> statistics_;             // [shards] of each GPU
+  cuda::device_buffer<double> total_;                               // of all, on the first; empty for one shard
 };
-extern template class device_expectation<float>;
-extern template class device_expectation<double>;
+extern template class expectation_step<float>;
+extern template class expectation_step<double>;
 
 /// backend::expectation of backend.hpp.
 template <class Scalar>

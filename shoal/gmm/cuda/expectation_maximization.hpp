@@ -1,36 +1,63 @@
 // One mixture fit in progress on GPUs: rows, statistics and model stay there from step to step.
 #pragma once
 
-#include <functional>
-#include <memory>
+#include <cstddef>
+#include <span>
+#include <vector>
 
-#include <shoal/estimation/data_check.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/options.hpp>
-#include <shoal/gmm/stepper.hpp>
+#include <shoal/execution/cuda/batch.hpp>
+#include <shoal/execution/cuda/launches_ahead.hpp>
+#include <shoal/gmm/cuda/fit.hpp>
+#include <shoal/gmm/cuda/step/between_steps.hpp>
 
 namespace shoal::gmm {
 
-/// The first model of a restart.
-using first_model_function = std::function<model(std::size_t restart)>;
-
-/// Expectation-maximisation on the GPUs of `rows`, by the rules of expectation_maximization. Each GPU sums its share,
-/// the first adds the shares up, maximises, and gives the others the new parameters. When all rows are resident,
-/// advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request to
-/// stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance. With
-/// options.acceleration the first GPU extrapolates by the rule of squarem_fit, between two steps, without the host.
-///
-/// `data` are the rows of `rows` as the host reads them: the rows for empty components come from there by folds
-/// on the context's workers, and so do first models when `first_model` is empty. Borrows everything it is given.
+/// Expectation-maximisation on the GPUs of the rows, by the rules of expectation_maximization. Each GPU sums its
+/// shards, the first adds all shards up, maximises, and gives the others the new parameters. When all rows are
+/// resident, advance() runs many steps before the host looks again: it asks for them a few at a time, so that a request
+/// to stop is answered within about 50 ms, and the GPU itself ends them by the stop rule of options.tolerance.
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
-    cuda::device_rows<Scalar>& rows, const fold_context& context, const weighted_rows<Scalar>& data,
-    const data_summary& summary, const options& options, first_model_function first_model = {});
-extern template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
-    cuda::device_rows<float>&, const fold_context&, const weighted_rows<float>&, const data_summary&, const options&,
-    first_model_function);
-extern template std::unique_ptr<mixture_stepper> make_device_expectation_maximization(
-    cuda::device_rows<double>&, const fold_context&, const weighted_rows<double>&, const data_summary&, const options&,
-    first_model_function);
+class device_expectation_maximization final : public device_fit<Scalar> {
+ public:
+  explicit device_expectation_maximization(const device_fit_rows<Scalar>& fit);
+
+  void seed(std::size_t restart) override;
+  std::vector<step_record> advance(std::size_t most_steps) override;
+  std::vector<double> save() const override;
+  void restore(std::span<const double> state) override;
+
+  /// From now on `between` stands between the steps, and the GPU does not end them by itself. Borrows it.
+  void put_between_steps(between_steps& between) { between_ = &between; }
+  device_parts<Scalar>& parts() { return this->parts_; }
+
+ private:
+  using device_fit<Scalar>::fit_;
+  using device_fit<Scalar>::layout_;
+  using device_fit<Scalar>::parts_;
+  using device_fit<Scalar>::expectation_;
+
+  enum class previous_step { none, known, unknown };
+
+  const cuda::stream& stream() const { return fit_.rows.group()[0].compute; }
+  void forget() override;
+  statistics stopped_statistics() override;
+  std::vector<step_record> run_steps(std::size_t most);
+  void launch_some_steps(std::size_t most);
+  void launch_steps(std::size_t most);
+  std::size_t enqueue_some_steps(std::size_t most);
+  void enqueue_step();
+
+  between_steps* between_ = nullptr;
+  bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
+  bool in_graphs_;   // and are in graphs
+  cuda::recorded_steps recorded_;
+  cuda::launches_ahead ahead_;
+
+  previous_step previous_ = previous_step::none;
+  double previous_objective_ = 0;
+  double step_seconds_ = 0;  // of the last batch; 0: not known
+};
+extern template class device_expectation_maximization<float>;
+extern template class device_expectation_maximization<double>;
 
 }  // namespace shoal::gmm

@@ -19,7 +19,7 @@ inline constexpr std::size_t total_weight_at = statistics_layout::total_weight()
 inline constexpr std::size_t far_rows_at = statistics_layout::far_rows();
 
 /// Where each sum of the statistics lies, for kernels: statistics_layout as plain numbers.
-struct device_layout {
+struct kernel_layout {
   covariance_type type = covariance_type::full;
   unsigned components = 0;
   unsigned columns = 0;
@@ -28,8 +28,8 @@ struct device_layout {
   std::size_t weight = 0;          ///< Wₖ, from the start of its component
   std::size_t shared = 0;          ///< start of the triangle that tied components share
 
-  device_layout() = default;
-  explicit device_layout(const statistics_layout& layout)
+  kernel_layout() = default;
+  explicit kernel_layout(const statistics_layout& layout)
       : type(layout.type()),
         components(static_cast<unsigned>(layout.components())),
         columns(static_cast<unsigned>(layout.columns())),
@@ -46,7 +46,7 @@ struct model_arrays {
   double* covariances = nullptr;  ///< as model::covariances
 };
 
-/// What device_components point to, for those who write it.
+/// What prepared_components point to, for those who write it.
 template <class Arithmetic>
 struct component_arrays {
   Arithmetic* centres = nullptr;
@@ -65,15 +65,15 @@ struct prepared_arrays {
 
 /// A prepared mixture on the current GPU, in one piece, so that one copy takes all of it to another GPU.
 template <class Scalar>
-class device_mixture {
+class prepared_mixture {
  public:
-  device_mixture() = default;
-  explicit device_mixture(const statistics_layout& layout) : memory_(layout_of(layout, nullptr)) {
+  prepared_mixture() = default;
+  explicit prepared_mixture(const statistics_layout& layout) : memory_(layout_of(layout, nullptr)) {
     layout_of(layout, this);
   }
 
   const prepared_arrays<Scalar>& arrays() const { return arrays_; }
-  device_parameters<Scalar> parameters() const {
+  prepared_parameters<Scalar> parameters() const {
     return {{arrays_.packed.centres, arrays_.packed.offsets, arrays_.packed.factors, arrays_.packed.log_constants,
              arrays_.log_shift},
             {arrays_.in_double.centres, arrays_.in_double.offsets, arrays_.in_double.factors,
@@ -88,7 +88,7 @@ class device_mixture {
   static constexpr std::size_t alignment = 256;
 
   // The bytes that a mixture needs; sets the arrays of `into` unless it is null.
-  static std::size_t layout_of(const statistics_layout& layout, device_mixture* into) {
+  static std::size_t layout_of(const statistics_layout& layout, prepared_mixture* into) {
     std::size_t used = 0;
     const auto take = [&]<class Element>(Element*& array, std::size_t count) {
       if (into != nullptr) array = reinterpret_cast<Element*>(into->memory_.data() + used);

@@ -33,13 +33,13 @@ class share_predictor {
         out_(out),
         stream_(on.compute),
         step_(step_rows(layout, most_rows)),
-        predictor_(make_device_predictor<Scalar>({layout, step_, on.multiprocessors, on.shared_bytes}, on.compute)) {
+        predictor_(make_predictor<Scalar>({layout, step_, on.multiprocessors, on.shared_bytes}, on.compute)) {
     if (out.labels != nullptr) labels_.grow(step_);
     if (out.probabilities != nullptr) probabilities_.grow(step_ * components_);
     if (out.log_density != nullptr) log_density_.grow(step_);
   }
 
-  void prepare(const device_parameters<Scalar>& parameters) { predictor_->prepare(parameters, stream_); }
+  void prepare(const prepared_parameters<Scalar>& parameters) { predictor_->prepare(parameters, stream_); }
   void add(const cuda::device_piece<Scalar>& piece, std::size_t columns) {
     for (std::size_t begin = 0; begin < piece.count; begin += step_) {
       const std::size_t count = std::min(step_, piece.count - begin);
@@ -52,11 +52,11 @@ class share_predictor {
       copy_out(log_density_, out_.log_density, part.first, count, stream_);
     }
   }
-  score_sums total() const { return predictor_->total(stream_); }
+  std::vector<score_sums> totals() const { return predictor_->totals(stream_); }
 
  private:
   static std::size_t step_rows(const statistics_layout& layout, std::size_t most_rows) {
-    constexpr std::size_t unit = device_predictor<Scalar>::unit;
+    constexpr std::size_t unit = predictor<Scalar>::unit;
     const std::size_t row_bytes = sizeof(std::int32_t) + (layout.components() + 1) * sizeof(Scalar);
     const std::size_t units = std::max<std::size_t>(1, most_result_bytes / row_bytes / unit);
     return std::min(units * unit, std::max<std::size_t>(1, most_rows));
@@ -66,7 +66,7 @@ class share_predictor {
   prediction<Scalar> out_;
   cudaStream_t stream_;
   std::size_t step_;
-  std::unique_ptr<device_predictor<Scalar>> predictor_;
+  std::unique_ptr<predictor<Scalar>> predictor_;
   cuda::device_buffer<std::int32_t> labels_;
   cuda::device_buffer<Scalar> probabilities_;
   cuda::device_buffer<Scalar> log_density_;
@@ -86,14 +86,17 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, co
     shares.emplace_back(layout, std::min(rows.most_piece_rows(), rows.share_rows(g)), group[g], out);
     shares[g].prepare(parts.parameters(g));
   }
-  rows.for_each_piece(
-      [&](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares[g].add(piece, rows.columns()); });
+  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    rows.for_each_shard_of(
+        piece, [&](std::size_t, const cuda::device_piece<Scalar>& part) { shares[g].add(part, rows.columns()); });
+  });
   double log_likelihood = 0, weight = 0;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const score_sums sum = shares[g].total();
-    log_likelihood += sum.log_likelihood;
-    weight += sum.weight;
+    for (const score_sums& sum : shares[g].totals()) {
+      log_likelihood += sum.log_likelihood;
+      weight += sum.weight;
+    }
   }
   return log_likelihood / weight;
 }

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <vector>
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
@@ -27,19 +28,20 @@ struct score_sums {
 /// Predicts on the GPU that was current when it was made, and sums the rows' score in fixed lanes as it goes: neither
 /// the cuts between pieces nor the order in which blocks run changes a bit.
 template <class Scalar>
-class device_predictor {
+class predictor {
  public:
   /// Pieces begin at multiples of so many rows of the share.
   static constexpr std::size_t unit = 256;
 
-  virtual ~device_predictor() = default;
+  virtual ~predictor() = default;
 
   /// Takes a mixture, which all pieces until the next one are predicted with.
-  virtual void prepare(const device_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
-  /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row.
+  virtual void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  /// Writes what `out` asks for; its arrays are on the GPU and begin with the piece's first row. A piece whose
+  /// share_first is 0 begins another score.
   virtual void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) = 0;
-  /// Of all rows so far. Waits.
-  virtual score_sums total(cudaStream_t stream) const = 0;
+  /// The scores in the order in which they were begun, the last cuda::most_shards at most. Waits.
+  virtual std::vector<score_sums> totals(cudaStream_t stream) const = 0;
 };
 
 /// What a kernel is chosen by.
@@ -50,26 +52,12 @@ struct predictor_shape {
   std::size_t shared_bytes = 0;     ///< most shared memory of a block
 };
 
-/// The fastest predictor for that shape. Lanes are cleared in `stream`.
+/// The fastest predictor for that shape, of one of the rooms (choose_predictor.cpp). Lanes are cleared in `stream`.
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_device_predictor(const predictor_shape& shape, cudaStream_t stream);
-extern template std::unique_ptr<device_predictor<float>> make_device_predictor(const predictor_shape&, cudaStream_t);
-extern template std::unique_ptr<device_predictor<double>> make_device_predictor(const predictor_shape&, cudaStream_t);
-
-/// The predictors themselves, by the name of their idea.
-/// Any shape, a thread for each row, in the data's arithmetic: slow, and the measure of the others.
-template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream);
-/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
-std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream);
-bool takes_small_predictor(const predictor_shape& shape);
-/// The expectation steps of large_accumulator.hpp and large_diagonal_accumulator.hpp in float32's grade, then what it
-/// left as labels and probabilities. They throw bad_argument for shapes that they do not take: full and tied
-/// covariances of up to 128 columns, diagonal and spherical ones of up to 128.
-std::unique_ptr<device_predictor<float>> make_large_predictor(const predictor_shape& shape, cudaStream_t stream);
-std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,
-                                                                       cudaStream_t stream);
-bool takes_large_predictor(const predictor_shape& shape);
-bool takes_large_diagonal_predictor(const predictor_shape& shape);
+std::unique_ptr<predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
+template <>
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
+template <>
+std::unique_ptr<predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
 
 }  // namespace shoal::gmm

@@ -1,5 +1,5 @@
 // Which kernel takes which shape of a mixture on a GPU, with what was measured for each on an NVIDIA H200, in
-// milliseconds for (rows, columns, components). small_tuning.hpp and large_tuning.hpp have the kernels' sizes.
+// milliseconds for (rows, columns, components). The rooms' own tuning.hpp have the kernels' sizes.
 #pragma once
 
 #include <cstddef>
@@ -18,7 +18,7 @@ inline constexpr std::size_t least_team_components = 5;
 /// Full and tied mixtures of so many columns may take the kernels for many columns, if those for few do not take them.
 /// Of fewer columns tensor cores would have padding to multiply: at (2²⁰, 8, 10) their log-densities alone take 0.123,
 /// and a whole pass of the kernels for few columns 0.077.
-inline constexpr std::size_t least_large_columns = 9;
+inline constexpr std::size_t least_tensor_columns = 9;
 
 /// They take them first when there are so many columns, so many numbers K·d³ and so many rows for each multiprocessor:
 /// with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16 components) 0.494 and 0.439, (16, 24)
@@ -38,7 +38,7 @@ constexpr int least_moments_components(int products) { return products == 3 ? 24
 /// Columns, and numbers of all components' means, up to which predictions of diagonal and spherical mixtures find each
 /// row's distances twice and leave tensor cores alone: labels of (2²⁰, 8, 10) take 0.240 ms, and 0.481 by tensor cores,
 /// which take as long for any numbers up to 16 columns and 128 components.
-inline constexpr int most_small_prediction_columns = 32;
-inline constexpr std::size_t most_small_prediction_numbers = 256;
+inline constexpr int most_prediction_columns = 32;
+inline constexpr std::size_t most_prediction_numbers = 256;
 
 }  // namespace shoal::gmm

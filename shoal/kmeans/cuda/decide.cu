@@ -4,6 +4,7 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 
 namespace shoal::kmeans {
@@ -197,7 +198,7 @@ __global__ void __launch_bounds__(threads, 2)
           open.staged[j][warp] = x;
           norm = fmaf(x, x, norm);
         }
-        for (int step = 16; step > 0; step /= 2) norm += __shfl_xor_sync(~0u, norm, step);
+        norm = cuda::warp_sum(norm);
         if (threadIdx.x % 32 == 0) open.norms[warp] = norm;
         __syncthreads();
         compare_in_float32(open, centroids, best);

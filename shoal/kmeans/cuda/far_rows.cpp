@@ -29,8 +29,7 @@ std::vector<far_row> farthest_rows_on_devices(device_fold<Scalar>& fold, std::si
   cuda::pinned_buffer<Scalar> weights_here;
   fold.begin({});
   fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* labels, cudaStream_t stream) {
-    std::size_t g = 0;
-    while (piece.first >= rows.share_first(g) + rows.share_rows(g)) ++g;
+    const std::size_t g = rows.gpu_of(rows.shards().shard_of(piece.first));
     for (std::size_t begin = 0; begin < piece.count; begin += rows_at_once) {
       const std::size_t some = std::min(rows_at_once, piece.count - begin);
       distances[g].grow(some);

@@ -37,9 +37,10 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const cuda::gpu& gpu = rows.group()[g];
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
-    here.plan = fused_  ? make_fused_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
-                : wide_ ? make_wide_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors)
-                        : make_sum_plan(rows.share_rows(g), clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
+    const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
+    here.plan = fused_  ? make_fused_plan(summed, clusters, columns, gpu.multiprocessors)
+                : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+                        : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
     here.turned.grow(columns * padded);
     here.rounded.grow(clusters * columns);
@@ -51,7 +52,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     here.counts.grow(3);
     here.list.grow(piece_rows);
     here.lanes.grow(here.plan.state_doubles());
-    here.statistics.grow(layout_.size());
+    here.statistics.grow(rows.shards_of(g) * layout_.size());
     here.partial.grow(move_blocks);
     here.state.grow(1);
     here.counts.fill_with_zeros(gpu.compute);
@@ -74,6 +75,9 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     }
     here.doubtful = {here.counts.data(), here.list.data(), static_cast<unsigned>(piece_rows)};
   }
+  if (one_shard()) return;
+  const cuda::device_scope scope(first_device());
+  total_.grow(layout_.size());
 }
 
 template <class Scalar>
@@ -154,12 +158,12 @@ void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place&
 }
 
 template <class Scalar>
-void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu,
+void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, cudaStream_t stream,
                                            bool labels) {
   if constexpr (sizeof(Scalar) == 4) {
     const auto fold = wide_ ? fold_wide : fold_fused;
-    fold(here.plan, piece, rows_->share_rows(gpu), here.centroids, labels ? here.labels.data() : nullptr,
-         here.lanes.data(), &here.state.data()->fingerprint, here.stopped(), rows_->group()[gpu].compute);
+    fold(here.plan, piece, here.centroids, labels ? here.labels.data() : nullptr, here.lanes.data(),
+         &here.state.data()->fingerprint, here.stopped(), stream);
   }
 }
 
@@ -180,10 +184,10 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
     place& here = places_[g];
     const cudaStream_t stream = rows_->group()[g].compute;
     if (in_one_pass()) {
-      fold_in_one_pass(piece, here, g, static_cast<bool>(visit));
+      fold_in_one_pass(piece, here, stream, static_cast<bool>(visit));
     } else {
       search(piece, here, rows_->group()[g]);
-      sum_by_label(here.plan, piece, rows_->share_rows(g), here.centroids, here.labels.data(), here.lanes.data(),
+      sum_by_label(here.plan, piece, here.centroids, here.labels.data(), here.lanes.data(),
                    &here.state.data()->fingerprint, here.stopped(), stream);
     }
     if (visit) visit(piece, here.labels.data(), stream);
@@ -192,18 +196,19 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
 
 template <class Scalar>
 void device_fold<Scalar>::enqueue_merge() {
-  std::vector<double*> parts;
+  std::vector<cuda::group_part<double>> parts;  // in the order of the shards
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
+    const double* const mine = places_[g].statistics.data();
     merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(),
                 places_[g].state.data(), gpu.compute);
-    parts.push_back(places_[g].statistics.data());
+    for (std::size_t s = 0; s < rows_->shards_of(g); ++s) parts.push_back({g, mine + s * layout_.size()});
   }
-  if (places_.size() == 1) return;
-  rows_->group().sum_on_first(parts, parts[0], layout_.size());
+  if (one_shard()) return;
+  rows_->group().sum_on_first(parts, total_.data(), layout_.size());
   const cuda::device_scope scope(first_device());
-  inspect_statistics(layout_, parts[0], places_[0].state.data(), stream());
+  inspect_statistics(layout_, total_.data(), places_[0].state.data(), stream());
 }
 
 template <class Scalar>
@@ -212,14 +217,14 @@ void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record*
   place& first = places_[0];
   move_arguments move;
   move.layout = layout_;
-  move.statistics = first.statistics.data();
+  move.statistics = statistics().data();
   move.centroids = first.values.data();
   move.bounds = first.bounds.data();
   move.limits = limits;
   move.partial = first.partial.data();
   move.records = records;
   move.state = first.state.data();
-  if (places_.size() == 1 && layout_.size() <= most_merged_and_moved) {
+  if (places_.size() == 1 && one_shard() && layout_.size() <= most_merged_and_moved) {
     const cuda::device_scope scope(first_device());
     return merge_and_move(first.plan, first.lanes.data(), first.statistics.data(), move, stream());
   }
@@ -234,10 +239,10 @@ void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record*
 }
 
 template <class Scalar>
-statistics device_fold<Scalar>::read_statistics() const {
+kmeans::statistics device_fold<Scalar>::read_statistics() const {
   const cuda::device_scope scope(first_device());
-  const std::vector<double> all = places_[0].statistics.download(layout_.size(), stream());
-  statistics read;
+  const std::vector<double> all = statistics().download(layout_.size(), stream());
+  kmeans::statistics read;
   const auto at = [&](std::size_t i) { return all.begin() + static_cast<std::ptrdiff_t>(i); };
   read.weights.assign(all.begin(), at(layout_.sums()));
   read.sums.assign(at(layout_.sums()), at(layout_.inertia()));

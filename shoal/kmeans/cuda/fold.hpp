@@ -14,7 +14,7 @@
 namespace shoal::kmeans {
 
 /// Centroids and everything derived from them on every GPU of a group, and the sums of the rows about them. Borrows the
-/// rows. The same bits for resident and for streamed rows.
+/// rows. The same bits for resident and for streamed rows, and for any number of GPUs.
 template <class Scalar>
 class device_fold {
  public:
@@ -40,7 +40,7 @@ class device_fold {
   /// Enqueues a whole step: a pass, its end (move_centroids), and the new centroids' way to the other GPUs.
   void enqueue_step(const stop_limits& limits, device_record* records);
   /// Waits for the pass.
-  statistics read_statistics() const;
+  kmeans::statistics read_statistics() const;
 
   cuda::device_rows<Scalar>& rows() const { return *rows_; }
   cudaStream_t stream() const { return rows_->group()[0].compute; }
@@ -54,7 +54,7 @@ class device_fold {
     sum_plan plan;
     device_centroids<Scalar> centroids;
     doubtful_rows doubtful;
-    cuda::device_buffer<double> values, turned, lanes, statistics, partial;
+    cuda::device_buffer<double> values, turned, lanes, statistics, partial;  // statistics: [shards] of this GPU
     cuda::device_buffer<Scalar> rounded, origin, negated, half_norms;
     cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
@@ -68,7 +68,10 @@ class device_fold {
   void enqueue_rows(const labels_visitor& visit);
   void enqueue_merge();
   bool in_one_pass() const { return fused_ || wide_; }
-  void fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, std::size_t gpu, bool labels);
+  void fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, cudaStream_t stream, bool labels);
+  bool one_shard() const { return rows_->shards().count() == 1; }
+  const cuda::device_buffer<double>& statistics() const { return one_shard() ? places_[0].statistics : total_; }
+  cuda::device_buffer<double>& statistics() { return one_shard() ? places_[0].statistics : total_; }
   void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
@@ -79,6 +82,7 @@ class device_fold {
   bool wide_ = false;         // in one pass, a warp a row
   bool on_tensor_cores_ = false;
   std::vector<place> places_;
+  cuda::device_buffer<double> total_;  // statistics of several shards, on the first GPU
 };
 extern template class device_fold<float>;
 extern template class device_fold<double>;

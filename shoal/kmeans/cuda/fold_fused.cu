@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -23,7 +24,6 @@ constexpr int most_clusters = static_cast<int>(most_fused_clusters_on_device);
 struct fused_arguments {
   sum_plan plan;
   cuda::device_piece<float> piece;
-  std::size_t share_rows;
   int first_lane;
   int clusters;
   const double* centroids;
@@ -129,8 +129,8 @@ __global__ void __launch_bounds__(threads, Columns <= 2 && Clusters <= 4 ? 2 : 1
   const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
   const int lane = in.first_lane + blockIdx.x;
   double* const state = in.lanes + std::size_t(lane) * in.plan.block_doubles;
-  const std::size_t lane_begin = std::size_t(lane) * in.plan.lane_rows;
-  const std::size_t lane_end = min(lane_begin + in.plan.lane_rows, in.share_rows);
+  const std::size_t lane_begin = in.plan.lane_begin(lane);
+  const std::size_t lane_end = in.plan.lane_end(lane);
   const std::size_t begin = max(lane_begin, in.piece.share_first);
   const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count);
   const int reduced = in.clusters * (Columns + 1) + 1;  // of a complete lane, before the threads' own sums
@@ -318,7 +318,7 @@ __global__ void __launch_bounds__(threads, Columns <= 2 && Clusters <= 4 ? 2 : 1
   } else {
 #pragma unroll
     for (int t = 0; t < terms; ++t) {
-      for (int step = 16; step > 0; step /= 2) sums[t] += __shfl_xor_sync(~0u, sums[t], step);
+      sums[t] = cuda::warp_sum(sums[t]);
       if (thread == 0) parts[warp][t] = sums[t];
     }
   }
@@ -368,22 +368,21 @@ void launch_columns(const fused_arguments& in, unsigned lanes, cudaStream_t stre
 
 }  // namespace
 
-sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
+sum_plan make_fused_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors) {
   // What a block does before its first tile and after its last costs as much as a tile, so all blocks run at once.
   const std::size_t wanted = multiprocessors * 2;
   const std::size_t slots = clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8;
   const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
-  return one_pass_plan(share_rows, clusters, columns, wanted, block_doubles, tile_rows);
+  return one_pass_plan(summed, clusters, columns, wanted, block_doubles, tile_rows);
 }
 
-void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
-                const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
-                unsigned long long* fingerprint, const int* stopped, cudaStream_t stream) {
+void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+                std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
+                cudaStream_t stream) {
   fused_arguments in;
   in.plan = plan;
   in.piece = piece;
-  in.share_rows = share_rows;
   in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.centroids = centroids.values;

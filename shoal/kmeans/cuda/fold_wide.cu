@@ -6,6 +6,7 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -21,7 +22,6 @@ static_assert(cuda::piece_unit % hashed_rows == 0);
 struct wide_arguments {
   sum_plan plan;
   cuda::device_piece<float> piece;
-  std::size_t share_rows;
   int first_lane;
   int clusters;
   int columns;
@@ -72,7 +72,7 @@ __device__ int nearest_in_float64(const wide_arguments& in, const columns_of_thr
       const double difference = static_cast<double>(x.values[i]) - in.centroids[std::size_t(k) * in.columns + column];
       distance += difference * difference;
     }
-    for (int step = 16; step > 0; step /= 2) distance += __shfl_xor_sync(~0u, distance, step);
+    distance = cuda::warp_sum(distance);
     second = fmin(second, fmax(least, distance));
     if (distance < least) least = distance, nearest = k;
   }
@@ -119,7 +119,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
       c[k][i] = is_column(k, i) ? static_cast<float>(in.centroids[std::size_t(k) * in.columns + column_of(i)]) : 0.0f;
       norm = fmaf(c[k][i], c[k][i], norm);
     }
-    for (int step = 16; step > 0; step /= 2) norm += __shfl_xor_sync(~0u, norm, step);
+    norm = cuda::warp_sum(norm);
     if (threadIdx.x == 0) norms[k] = norm;
   }
   __syncthreads();
@@ -130,8 +130,8 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
 
   const int lane = in.first_lane + static_cast<int>(blockIdx.x);
   double* const state = in.lanes + std::size_t(lane) * in.plan.block_doubles;
-  const std::size_t lane_begin = std::size_t(lane) * in.plan.lane_rows;
-  const std::size_t lane_end = min(lane_begin + in.plan.lane_rows, in.share_rows);
+  const std::size_t lane_begin = in.plan.lane_begin(lane);
+  const std::size_t lane_end = in.plan.lane_end(lane);
   const std::size_t begin = max(lane_begin, in.piece.share_first) - in.piece.share_first;
   const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count) - in.piece.share_first;
   const bool fresh = begin + in.piece.share_first == lane_begin, complete = end + in.piece.share_first == lane_end;
@@ -287,7 +287,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
     }
     if (threadIdx.x == 0 && k < in.clusters) state[in.clusters * in.columns + k] = weight;
   }
-  for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
+  inertia = cuda::warp_sum(inertia);
   if (thread == 0) shared_inertia[warp] = inertia;
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -314,22 +314,21 @@ bool is_wide(std::size_t clusters, std::size_t columns) {
          clusters * static_cast<std::size_t>(parts_for(static_cast<int>(columns))) <= most_wide_clusters;
 }
 
-sum_plan make_wide_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
+sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                         std::size_t multiprocessors) {
   const std::size_t wanted = multiprocessors * 2;
   const auto slots = static_cast<std::size_t>(slots_for(static_cast<int>(clusters)));
   const auto width = static_cast<std::size_t>(4 * parts_for(static_cast<int>(columns)));
   const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (width + 1) + 1);
-  return one_pass_plan(share_rows, clusters, columns, wanted, block_doubles, hashed_rows);
+  return one_pass_plan(summed, clusters, columns, wanted, block_doubles, hashed_rows);
 }
 
-void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
-               const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
-               unsigned long long* fingerprint, const int* stopped, cudaStream_t stream) {
+void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+               std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
+               cudaStream_t stream) {
   wide_arguments in;
   in.plan = plan;
   in.piece = piece;
-  in.share_rows = share_rows;
   in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.columns = centroids.columns;

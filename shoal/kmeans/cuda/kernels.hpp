@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include <shoal/core/host_device.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/precision.hpp>
 #include <shoal/kmeans/cuda/tuning.hpp>
@@ -74,11 +75,22 @@ struct doubtful_rows {
   unsigned capacity = 0;
 };
 
-/// How rows are summed by label. Lanes are consecutive rows with sums of their own, added tile by tile in float64 in an
-/// order that depends on labels alone, so neither the cuts between pieces nor the order of blocks changes a bit.
+/// The rows that sums are planned for.
+struct summed_rows {
+  std::size_t all = 0;
+  std::size_t shard = 0;  ///< of the first shard, the largest
+  std::size_t share = 0;  ///< of this GPU
+};
+
+/// How rows are summed by label. Lanes are consecutive rows of one shard with sums of their own, added tile by tile in
+/// float64 in an order that depends on labels alone, so neither the cuts between pieces nor the order of blocks changes
+/// a bit.
 struct sum_plan {
   int lane_rows = 0;  ///< 512, 1024, 2048 or a multiple of cuda::piece_unit
-  int lanes = 0;
+  int lanes = 0;      ///< of this GPU
+  std::size_t share_rows = 0;
+  std::size_t shard_rows = 0;
+  int shard_lanes = 0;     ///< of every shard but the last, which may have fewer
   int group_clusters = 0;  ///< clusters of one block
   int groups = 0;
   int block_columns = 0;   ///< columns of one block
@@ -94,41 +106,63 @@ struct sum_plan {
     return block_doubles * static_cast<std::size_t>(lanes) * static_cast<std::size_t>(groups) *
            static_cast<std::size_t>(column_blocks);
   }
+  /// Cuts the rows into lanes of so many.
+  void set_lanes(const summed_rows& rows, std::size_t rows_of_lane) {
+    lane_rows = static_cast<int>(rows_of_lane);
+    share_rows = rows.share;
+    shard_rows = rows.shard;
+    shard_lanes = static_cast<int>((rows.shard + rows_of_lane - 1) / rows_of_lane);
+    lanes = rows.share == 0 ? 0 : lane_of(rows.share - 1) + 1;
+  }
+  int shards() const { return (lanes + shard_lanes - 1) / shard_lanes; }
+  /// The rows of a lane, as rows of the share: [lane_begin(), lane_end()).
+  SHOAL_HD std::size_t lane_begin(int lane) const {
+    return static_cast<std::size_t>(lane / shard_lanes) * shard_rows +
+           static_cast<std::size_t>(lane % shard_lanes) * static_cast<std::size_t>(lane_rows);
+  }
+  SHOAL_HD std::size_t lane_end(int lane) const {
+    std::size_t end = lane_begin(lane) + static_cast<std::size_t>(lane_rows);
+    const std::size_t shard_end = static_cast<std::size_t>(lane / shard_lanes + 1) * shard_rows;
+    if (end > shard_end) end = shard_end;
+    return end < share_rows ? end : share_rows;
+  }
+  int lane_of(std::size_t row) const {
+    return static_cast<int>(row / shard_rows) * shard_lanes +
+           static_cast<int>(row % shard_rows / static_cast<std::size_t>(lane_rows));
+  }
   /// The lane of a piece's first row, and how many lanes have rows of the piece.
   template <class Scalar>
   int first_lane(const cuda::device_piece<Scalar>& piece) const {
-    return static_cast<int>(piece.share_first / static_cast<std::size_t>(lane_rows));
+    return lane_of(piece.share_first);
   }
   template <class Scalar>
   int piece_lanes(const cuda::device_piece<Scalar>& piece) const {
-    return static_cast<int>((piece.share_first + piece.count - 1) / static_cast<std::size_t>(lane_rows)) -
-           first_lane(piece) + 1;
+    return lane_of(piece.share_first + piece.count - 1) - first_lane(piece) + 1;
   }
 };
 
-/// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes run at once, but for shares of many pieces. Those
-/// have lanes so short that a streamed piece has enough of them, unless their sums of `lane_bytes` would outweigh their
-/// rows.
-inline std::size_t wanted_lane_rows(std::size_t share_rows, std::size_t columns, std::size_t at_once,
+/// Rows of a lane when `at_once` lanes keep a GPU busy: all lanes of a shard run at once, but for rows of many pieces.
+/// Those have lanes so short that a streamed piece has enough of them, unless their sums of `lane_bytes` would outweigh
+/// their rows.
+inline std::size_t wanted_lane_rows(const summed_rows& rows, std::size_t columns, std::size_t at_once,
                                     std::size_t lane_bytes) {
   const std::size_t row_bytes = columns * sizeof(float);
-  const std::size_t whole = (share_rows + at_once - 1) / at_once;
-  if (share_rows * row_bytes <= 16 * cuda::most_piece_bytes) return whole;
+  const std::size_t whole = (rows.shard + at_once - 1) / at_once;
+  if (rows.all * row_bytes <= 16 * cuda::most_piece_bytes) return whole;
   const std::size_t of_piece = cuda::most_piece_bytes / row_bytes / at_once;
   const std::size_t beside_sums = 16 * lane_bytes / row_bytes;
   const std::size_t most_lanes_here = std::max<std::size_t>(1, lane_memory / lane_bytes);
-  const std::size_t in_memory = (share_rows + most_lanes_here - 1) / most_lanes_here;
+  const std::size_t in_memory = (rows.all + most_lanes_here - 1) / most_lanes_here;
   return std::min(whole, std::max({std::size_t{1}, of_piece, beside_sums, in_memory}));
 }
 
 /// A plan whose blocks take all clusters and columns, for about `at_once` lanes of a multiple of `unit` rows.
-inline sum_plan one_pass_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t at_once,
+inline sum_plan one_pass_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns, std::size_t at_once,
                               std::size_t block_doubles, std::size_t unit) {
   sum_plan plan;
   plan.block_doubles = block_doubles;
-  const std::size_t rows = wanted_lane_rows(share_rows, columns, at_once, block_doubles * sizeof(double));
-  plan.lane_rows = static_cast<int>(std::max<std::size_t>(1, (rows + unit - 1) / unit) * unit);
-  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
+  const std::size_t rows = wanted_lane_rows(summed, columns, at_once, block_doubles * sizeof(double));
+  plan.set_lanes(summed, std::max<std::size_t>(1, (rows + unit - 1) / unit) * unit);
   plan.group_clusters = static_cast<int>(clusters);
   plan.groups = 1;
   plan.block_columns = static_cast<int>(columns);
@@ -138,8 +172,8 @@ inline sum_plan one_pass_plan(std::size_t share_rows, std::size_t clusters, std:
   return plan;
 }
 
-sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
-                       std::size_t shared_bytes);
+sum_plan make_sum_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
+                       std::size_t multiprocessors, std::size_t shared_bytes);
 
 /// Derives everything but `values` and `origin`; bounds must be zero before.
 template <class Scalar>
@@ -170,24 +204,25 @@ void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centr
 
 /// Adds the piece's rows to the lanes and their labels to the fingerprint.
 template <class Scalar>
-void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece, std::size_t share_rows,
+void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
                   const device_centroids<Scalar>& centroids, const std::int32_t* labels, double* lanes,
                   unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
 
 /// For at most so many clusters and columns a thread keeps the sums of all of them in registers: rows are labelled and
 /// summed in one pass over memory, and need no prepared centroids. `labels` may be null.
-sum_plan make_fused_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns,
+sum_plan make_fused_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors);
-void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
-                const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
-                unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+                std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
+                cudaStream_t stream);
 
 /// The same for few clusters and many columns (tuning.hpp), where a warp takes a row.
 bool is_wide(std::size_t clusters, std::size_t columns);
-sum_plan make_wide_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors);
-void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, std::size_t share_rows,
-               const device_centroids<float>& centroids, std::int32_t* labels, double* lanes,
-               unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
+                        std::size_t multiprocessors);
+void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+               std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
+               cudaStream_t stream);
 
 /// Places of a step's statistics: [K] Σw, [K][d] Σw(x − c), inertia, and the two halves of the fingerprint as whole
 /// numbers, which float64 adds exactly.
@@ -200,10 +235,11 @@ struct statistics_layout {
   constexpr std::size_t size() const { return inertia() + 3; }
 };
 
-/// Lanes into statistics, in a fixed order; also says whether a cluster is empty (state.empty).
+/// Lanes into the statistics of each shard of this GPU, [shards][size()], in a fixed order. The first shard's have the
+/// fingerprint of all of them. Of one shard it also says whether a cluster is empty (state.empty).
 void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const double* lanes, double* statistics,
                  loop_state* state, cudaStream_t stream);
-/// After statistics of several GPUs were added up: the fingerprint and whether a cluster is empty.
+/// After statistics of several shards were added up: the fingerprint and whether a cluster is empty.
 void inspect_statistics(const statistics_layout& layout, const double* statistics, loop_state* state,
                         cudaStream_t stream);
 /// What ends a step.
@@ -222,7 +258,7 @@ struct move_arguments {
 /// rules. Clears what the next step sums up.
 void move_centroids(const move_arguments& move, cudaStream_t stream);
 
-/// merge_lanes and move_centroids at once, for statistics of at most most_merged_and_moved numbers.
+/// merge_lanes and move_centroids at once, for one shard and statistics of at most most_merged_and_moved numbers.
 void merge_and_move(const sum_plan& plan, const double* lanes, double* statistics, const move_arguments& move,
                     cudaStream_t stream);
 

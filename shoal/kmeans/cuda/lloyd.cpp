@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/batch.hpp>
 #include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/maximise.hpp>
@@ -16,10 +16,8 @@ namespace shoal::kmeans {
 namespace {
 
 constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
-constexpr double batch_seconds = 0.05;    // and about as long at most, so that it may stop and report
-// Steps of one graph: between the kernels of one graph there is hardly a gap, between graphs there are microseconds.
-constexpr std::size_t graph_steps = 8;
-constexpr std::size_t saved_words = 4;  // of save(), after the centroids
+constexpr std::size_t graph_steps = 8;    // of one graph
+constexpr std::size_t saved_words = 4;    // of save(), after the centroids
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -47,7 +45,7 @@ class device_lloyd final : public clustering_stepper {
 
   std::vector<step_record> advance(std::size_t most_steps) override {
     if (context_.stop.stop_requested()) throw interrupted("stopped on request");
-    const std::size_t steps = on_device_loop_ ? std::min(most_steps, batch_) : 1;
+    const std::size_t steps = on_device_loop_ ? std::min(most_steps, batch_.steps()) : 1;
     loop_state state;
     state.labelled = labelled_;
     state.most_steps = static_cast<unsigned>(steps);
@@ -77,8 +75,7 @@ class device_lloyd final : public clustering_stepper {
     } else {
       // A step without a move leaves the statistics of the present centroids.
       folded_ = records.back().settled && records.back().change == 0;
-      const double each = seconds / static_cast<double>(records.size());
-      batch_ = static_cast<std::size_t>(std::clamp(batch_seconds / each, 1.0, static_cast<double>(most_batch)));
+      batch_.took(seconds, records.size());
     }
     return records;
   }
@@ -130,14 +127,8 @@ class device_lloyd final : public clustering_stepper {
   void run(std::size_t steps) {
     if (!on_device_loop_) return enqueue_step();
     const cuda::device_scope scope(fold_.first_device());
-    if (!step_) {
-      step_ = cuda::graph::record(fold_.stream(), [&] { enqueue_step(); });
-      some_steps_ = cuda::graph::record(fold_.stream(), [&] {
-        for (std::size_t i = 0; i < graph_steps; ++i) enqueue_step();
-      });
-    }
-    for (std::size_t i = 0; i < steps / graph_steps; ++i) some_steps_.launch(fold_.stream());
-    for (std::size_t i = 0; i < steps % graph_steps; ++i) step_.launch(fold_.stream());
+    if (!recorded_) recorded_.record(fold_.stream(), [&] { enqueue_step(); });
+    recorded_.launch_all(steps, fold_.stream());
   }
 
   statistics fold_rows() {
@@ -173,8 +164,8 @@ class device_lloyd final : public clustering_stepper {
   device_fold<Scalar> fold_;
   bool on_device_loop_;
   cuda::device_buffer<device_record> records_;
-  cuda::graph step_, some_steps_;
-  std::size_t batch_ = 1;
+  cuda::recorded_steps recorded_{graph_steps};
+  cuda::batch_size batch_{most_batch};
   mutable std::vector<double> centroids_;
   mutable bool known_ = false;  // centroids_ is what the device has
   bool folded_ = false;         // the device's statistics are those of the present centroids

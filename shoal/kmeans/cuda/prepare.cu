@@ -5,6 +5,7 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/round_to_tf32.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
@@ -40,7 +41,7 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
           *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(-shifted);
           continue;
         }
-        const float rounded = round_to_tf32(shifted);
+        const float rounded = cuda::round_to_tf32(shifted);
         *reinterpret_cast<float*>(to) = -rounded;
         const double lost = static_cast<double>(shifted) - static_cast<double>(rounded);
         residual += lost * lost;

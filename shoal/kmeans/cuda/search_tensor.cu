@@ -11,10 +11,11 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/round_to_tf32.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
-#include <shoal/kmeans/cuda/warpgroup_products.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -169,6 +170,8 @@ __device__ void read_rows(const tensor_arguments& in, const std::size_t (&rows)[
 template <int Chunks, precision Precision>
 struct row_operands {
   static constexpr int steps = Precision == precision::bf16 ? Chunks : 2 * Chunks;
+  // Float32 is cut off to TF32.
+  static constexpr precision numbers = Precision == precision::bf16 ? precision::bf16 : precision::tf32;
   unsigned values[steps][4];
   float norms[2], residuals[2];
 
@@ -192,7 +195,7 @@ struct row_operands {
         } else {
 #pragma unroll
           for (int e = 0; e < 4; ++e) {
-            const float rounded = round_to_tf32(x[e]);
+            const float rounded = cuda::round_to_tf32(x[e]);
             values[2 * c + e / 2][e % 2 * 2 + half] = __float_as_uint(rounded);
             if constexpr (Precision == precision::float32) {
               residuals[half] = fmaf(x[e] - rounded, x[e] - rounded, residuals[half]);
@@ -340,7 +343,8 @@ __device__ void search_rows(const tensor_arguments& in) {
         begin_products();
         const unsigned long long described = describe(shared_address(tile), 8 * centroid_bytes);
 #pragma unroll
-        for (int s = 0; s < rows.steps; ++s) multiply<Precision>(scores, rows.values[s], described + s * (256 >> 4));
+        for (int s = 0; s < rows.steps; ++s)
+          multiply<row_operands<Chunks, Precision>::numbers>(scores, rows.values[s], described + s * (256 >> 4));
         end_products();
         wait_for_products<0>();
         if (!all_stay) {

@@ -118,30 +118,34 @@ __device__ void merge(const merge_arguments& in) {
   constexpr int across = Across, down = merge_threads / Across;
   __shared__ double parts[down][across];
   const sum_plan& plan = in.plan;
+  const int first_lane = static_cast<int>(blockIdx.y) * plan.shard_lanes;
+  const int lanes = min(plan.shard_lanes, plan.lanes - first_lane);
+  double* const statistics = in.statistics + blockIdx.y * in.layout.size();
   const int clusters = static_cast<int>(in.layout.clusters), columns = static_cast<int>(in.layout.columns);
   const int sums_count = plan.copies * plan.group_clusters * plan.padded_columns;
   const int all_count = sums_count + plan.copies * plan.group_clusters;
   const std::size_t element = std::size_t{blockIdx.x} * across + threadIdx.x;
   double sum = 0;
   if (blockIdx.x + 1 == gridDim.x) {
-    const int count = plan.lanes * plan.groups * plan.column_blocks;
+    const double* const from = block_of(in, first_lane, 0, 0) + all_count;
+    const int count = lanes * plan.groups * plan.column_blocks;
     for (int i = threadIdx.y * across + threadIdx.x; i < count; i += across * down) {
-      sum += in.lanes[std::size_t(i) * plan.block_doubles + all_count];
+      sum += from[std::size_t(i) * plan.block_doubles];
     }
   } else if (element < in.layout.inertia()) {
     const double* from;
     if (element < in.layout.sums()) {
       const int k = static_cast<int>(element);
-      from = block_of(in, 0, k / plan.group_clusters, 0) + sums_count + k % plan.group_clusters;
+      from = block_of(in, first_lane, k / plan.group_clusters, 0) + sums_count + k % plan.group_clusters;
     } else {
       const int k = static_cast<int>((element - clusters) / columns),
                 j = static_cast<int>((element - clusters) % columns);
-      from = block_of(in, 0, k / plan.group_clusters, j / plan.block_columns) +
+      from = block_of(in, first_lane, k / plan.group_clusters, j / plan.block_columns) +
              std::size_t(k % plan.group_clusters) * plan.block_columns + j % plan.block_columns;
     }
     const std::size_t stride = plan.block_doubles * plan.groups * plan.column_blocks;
 #pragma unroll 4
-    for (int lane = threadIdx.y; lane < plan.lanes; lane += down) sum += from[lane * stride];
+    for (int lane = threadIdx.y; lane < lanes; lane += down) sum += from[lane * stride];
   }
   parts[threadIdx.y][threadIdx.x] = sum;
   for (int step = down / 2; step > 0; step /= 2) {
@@ -154,14 +158,14 @@ __device__ void merge(const merge_arguments& in) {
   if (blockIdx.x + 1 == gridDim.x) {
     if (threadIdx.x != 0) return;
     for (int i = 1; i < across; ++i) sum += parts[0][i];
-    in.statistics[in.layout.inertia()] = sum;
-    const unsigned long long fingerprint = in.state->fingerprint;
-    in.statistics[in.layout.fingerprint()] = static_cast<double>(fingerprint & 0xffffffffu);
-    in.statistics[in.layout.fingerprint() + 1] = static_cast<double>(fingerprint >> 32);
+    statistics[in.layout.inertia()] = sum;
+    const unsigned long long fingerprint = blockIdx.y == 0 ? in.state->fingerprint : 0;
+    statistics[in.layout.fingerprint()] = static_cast<double>(fingerprint & 0xffffffffu);
+    statistics[in.layout.fingerprint() + 1] = static_cast<double>(fingerprint >> 32);
     return;
   }
   if (element >= in.layout.inertia()) return;
-  in.statistics[element] = sum;
+  statistics[element] = sum;
   if (element < in.layout.sums() && !(sum > 0)) in.state->empty = 1;
 }
 
@@ -184,7 +188,8 @@ __global__ void __launch_bounds__(merge_threads) merge_and_move_kernel(merge_arg
 
 __global__ void inspect_kernel(statistics_layout layout, const double* statistics, loop_state* state) {
   cuda::wait_for_predecessor();
-  if (threadIdx.x == 0) state->empty = 0;  // this GPU's share alone may have had none of a cluster's rows
+  if (state->stopped) return;
+  if (threadIdx.x == 0) state->empty = 0;  // one shard alone may have had none of a cluster's rows
   __syncthreads();
   for (std::size_t k = threadIdx.x; k < layout.clusters; k += blockDim.x) {
     if (!(statistics[k] > 0)) state->empty = 1;
@@ -213,8 +218,10 @@ __global__ void __launch_bounds__(move_threads) move_kernel(move_arguments in) {
 void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const double* lanes, double* statistics,
                  loop_state* state, cudaStream_t stream) {
   const merge_arguments in{plan, layout, lanes, statistics, state};
-  const auto blocks = [&](std::size_t across) {
-    return static_cast<unsigned>((layout.inertia() + across - 1) / across) + 1;  // and one for the inertia
+  if (plan.lanes == 0) return;
+  const auto blocks = [&](std::size_t across) {  // of a shard, and one for the inertia
+    return dim3(static_cast<unsigned>((layout.inertia() + across - 1) / across) + 1,
+                static_cast<unsigned>(plan.shards()));
   };
   if (layout.inertia() <= 4096) {
     cuda::launch_in_turn(merge_kernel<4>, blocks(4), dim3(4, merge_threads / 4), 0, stream, in);

@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 
@@ -33,7 +34,6 @@ template <class Scalar>
 struct sum_arguments {
   sum_plan plan;
   cuda::device_piece<Scalar> piece;
-  std::size_t share_rows;
   int first_lane;
   int clusters;
   int columns;
@@ -171,8 +171,8 @@ __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> 
                                        plan.block_doubles;
 
   // The part of the lane that lies in this piece, as rows of the share.
-  const std::size_t lane_begin = std::size_t(lane) * plan.lane_rows;
-  const std::size_t lane_end = min(lane_begin + plan.lane_rows, in.share_rows);
+  const std::size_t lane_begin = plan.lane_begin(lane);
+  const std::size_t lane_end = plan.lane_end(lane);
   const std::size_t begin = max(lane_begin, in.piece.share_first);
   const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count);
 
@@ -305,7 +305,7 @@ __global__ void __launch_bounds__(sum_threads) sum_kernel(sum_arguments<Scalar> 
     state[k * plan.block_columns + j] = sum - weight * moved;
   }
   __syncthreads();
-  for (int step = 16; step > 0; step /= 2) inertia += __shfl_xor_sync(~0u, inertia, step);
+  inertia = cuda::warp_sum(inertia);
   if (thread == 0) sums[warp] = inertia;
   __syncthreads();
   if (threadIdx.x != 0) return;
@@ -359,8 +359,8 @@ int power_of_two_up_to(std::size_t least, int most) {
 
 }  // namespace
 
-sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t columns, std::size_t multiprocessors,
-                       std::size_t shared_bytes) {
+sum_plan make_sum_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
+                       std::size_t multiprocessors, std::size_t shared_bytes) {
   sum_plan plan;
   plan.classes = power_of_two_up_to(clusters, warps);
   constexpr std::size_t reserved = sizeof(tile_memory) + 1024;
@@ -397,22 +397,21 @@ sum_plan make_sum_plan(std::size_t share_rows, std::size_t clusters, std::size_t
   const std::size_t wanted = std::max<std::size_t>(1, multiprocessors / others);
   plan.block_doubles =
       static_cast<std::size_t>(plan.copies) * plan.group_clusters * (padded(block_columns) + 1) + sum_threads;
-  const std::size_t rows = wanted_lane_rows(share_rows, columns, wanted, plan.block_doubles * others * sizeof(double));
-  plan.lane_rows = rows > 2048 ? static_cast<int>((rows + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit)
-                               : hashed_rows * power_of_two_up_to((rows + hashed_rows - 1) / hashed_rows, 4);
-  plan.lanes = static_cast<int>((share_rows + plan.lane_rows - 1) / plan.lane_rows);
+  const std::size_t rows = wanted_lane_rows(summed, columns, wanted, plan.block_doubles * others * sizeof(double));
+  const int few = hashed_rows * power_of_two_up_to((rows + hashed_rows - 1) / hashed_rows, 4);
+  plan.set_lanes(summed, rows > 2048 ? (rows + cuda::piece_unit - 1) / cuda::piece_unit * cuda::piece_unit
+                                     : static_cast<std::size_t>(few));
   plan.shared_bytes = bytes;
   return plan;
 }
 
 template <class Scalar>
-void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece, std::size_t share_rows,
+void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
                   const device_centroids<Scalar>& centroids, const std::int32_t* labels, double* lanes,
                   unsigned long long* fingerprint, const int* stopped, cudaStream_t stream) {
   sum_arguments<Scalar> in;
   in.plan = plan;
   in.piece = piece;
-  in.share_rows = share_rows;
   in.first_lane = plan.first_lane(piece);
   in.clusters = centroids.clusters;
   in.columns = centroids.columns;
@@ -426,11 +425,9 @@ void sum_by_label(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
   if (plan.thread_columns == 2) return launch_columns<Scalar, 2>(in, count, stream);
   launch_columns<Scalar, 4>(in, count, stream);
 }
-template void sum_by_label(const sum_plan&, const cuda::device_piece<float>&, std::size_t,
-                           const device_centroids<float>&, const std::int32_t*, double*, unsigned long long*,
-                           const int*, cudaStream_t);
-template void sum_by_label(const sum_plan&, const cuda::device_piece<double>&, std::size_t,
-                           const device_centroids<double>&, const std::int32_t*, double*, unsigned long long*,
-                           const int*, cudaStream_t);
+template void sum_by_label(const sum_plan&, const cuda::device_piece<float>&, const device_centroids<float>&,
+                           const std::int32_t*, double*, unsigned long long*, const int*, cudaStream_t);
+template void sum_by_label(const sum_plan&, const cuda::device_piece<double>&, const device_centroids<double>&,
+                           const std::int32_t*, double*, unsigned long long*, const int*, cudaStream_t);
 
 }  // namespace shoal::kmeans

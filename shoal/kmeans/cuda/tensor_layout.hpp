@@ -41,11 +41,4 @@ constexpr std::size_t tensor_half_norm(int k, int padded_columns, precision prec
          static_cast<std::size_t>(cluster_tile * padded_columns * tensor_element(precision) + k % cluster_tile * 4);
 }
 
-#ifdef __CUDACC__
-/// The nearest TF32 number (10 bits of mantissa; ties away from zero), infinite beyond the largest.
-__device__ inline float round_to_tf32(float value) {
-  return __uint_as_float((__float_as_uint(value) + 0x1000u) & 0xffffe000u);
-}
-#endif
-
 }  // namespace shoal::kmeans

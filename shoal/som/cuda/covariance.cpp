@@ -5,8 +5,10 @@
 namespace shoal::som {
 namespace {
 
+// On one GPU, whose shards are summed one after another.
 struct share_scatter {
-  cuda::device_buffer<double> mean, lanes, scatter;
+  cuda::device_buffer<double> mean, lanes;
+  cuda::device_buffer<double> scatter;  // [shards][columns][columns]
 };
 
 }  // namespace
@@ -20,21 +22,30 @@ std::vector<double> covariance_on_devices(cuda::device_rows<Scalar>& rows, const
     const cuda::device_scope scope(group[g].device);
     shares[g].mean.upload(summary.mean, group[g].compute);
     shares[g].lanes.grow(scatter_lanes(columns) * columns * columns);
-    shares[g].lanes.fill_with_zeros(group[g].compute);
-    shares[g].scatter.grow(columns * columns);
+    shares[g].scatter.grow(rows.shards_of(g) * columns * columns);
   }
-  rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    add_scatter(piece, columns, shares[g].mean.data(), shares[g].lanes.data(), group[g].compute);
-  });
-  std::vector<double*> parts;
-  for (std::size_t g = 0; g < group.size(); ++g) {
-    const cuda::device_scope scope(group[g].device);
-    merge_scatter(shares[g].lanes.data(), columns, shares[g].scatter.data(), group[g].compute);
-    parts.push_back(shares[g].scatter.data());
+  std::vector<cuda::group_part<double>> parts(rows.shards().count());
+  for (std::size_t turn = 0; turn < rows.turns(); ++turn) {
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      const cuda::device_scope scope(group[g].device);
+      shares[g].lanes.fill_with_zeros(group[g].compute);
+    }
+    rows.for_each_piece_of(
+        turn, {0, rows.most_shard_rows()}, [&](std::size_t g, std::size_t, const cuda::device_piece<Scalar>& piece) {
+          add_scatter(piece, columns, shares[g].mean.data(), shares[g].lanes.data(), group[g].compute);
+        });
+    for (std::size_t g = 0; g < group.size(); ++g) {
+      if (turn >= rows.shards_of(g)) continue;
+      const cuda::device_scope scope(group[g].device);
+      double* const scatter = shares[g].scatter.data() + turn * columns * columns;
+      merge_scatter(shares[g].lanes.data(), columns, scatter, group[g].compute);
+      parts[rows.first_shard(g) + turn] = {g, scatter};
+    }
   }
-  group.sum_on_first(parts, parts[0], columns * columns);
   const cuda::device_scope scope(group[0].device);
-  std::vector<double> covariance = shares[0].scatter.download(columns * columns, group[0].compute);
+  cuda::device_buffer<double> total(columns * columns);
+  group.sum_on_first(parts, total.data(), columns * columns);
+  std::vector<double> covariance = total.download(columns * columns, group[0].compute);
   const double weight = summary.total_weight / rows.data().weight_scale;
   for (std::size_t a = 0; a < columns; ++a) {
     for (std::size_t b = 0; b <= a; ++b) {

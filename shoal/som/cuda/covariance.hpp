@@ -12,13 +12,13 @@
 namespace shoal::som {
 
 /// Σ w(x − m)(x − m)ᵀ / Σ w about the mean m of `summary`, [columns][columns], in float64. The same bits for resident
-/// and for streamed rows. Throws out_of_memory.
+/// and for streamed rows, and for any number of GPUs. Throws out_of_memory.
 template <class Scalar>
 std::vector<double> covariance_on_devices(cuda::device_rows<Scalar>& rows, const data_summary& summary);
 extern template std::vector<double> covariance_on_devices(cuda::device_rows<float>&, const data_summary&);
 extern template std::vector<double> covariance_on_devices(cuda::device_rows<double>&, const data_summary&);
 
-/// Lanes that a share's rows are summed in: lane l takes the piece units of so many rows l, l + lanes, ….
+/// Lanes that a shard's rows are summed in: lane l takes the piece units of so many rows l, l + lanes, ….
 std::size_t scatter_lanes(std::size_t columns);
 
 /// Adds the piece's rows to the lanes [scatter_lanes()][columns][columns], whose lower triangles in tiles are whole.

@@ -67,9 +67,9 @@ struct searched_rows {
   int parts = 0;                 ///< tensor_parts()
 };
 
-/// Whole numbers that statistics are summed in: a sum does not depend on the order of its terms, nor do pieces, GPUs'
-/// blocks and atomics change a bit. A term is rounded to 1/scale, and what that leaves to 1/(scale · rest_scale); no
-/// sum of all rows leaves 64 bits. Last place of a unit: Σ w.
+/// Whole numbers that statistics are summed in: a sum does not depend on the order of its terms, nor do pieces, GPUs,
+/// their blocks and atomics change a bit. A term is rounded to 1/scale, and what that leaves to 1/(scale · rest_scale);
+/// no sum of all rows leaves 64 bits. Last place of a unit: Σ w.
 struct fixed_sums {
   long long* whole = nullptr;     ///< [units][columns + 1]
   long long* rest = nullptr;      ///< [units][columns + 1]

@@ -172,18 +172,14 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   for (const double one : reach) scale.push_back(fixed_scale(total * one));
   scale.push_back(fixed_scale(total));
   here.scale.upload(scale, gpu.compute);
-  here.whole.grow(values);
-  here.rest.grow(values);
-  here.totals.grow(4);
+  here.fixed.grow(2 * values + 4);
   here.statistics.grow(statistics_size(shape_.units(), columns_));
-  for (cuda::device_buffer<long long>* sums : {&here.whole, &here.rest, &here.totals}) {
-    sums->fill_with_zeros(gpu.compute);
-  }
+  here.fixed.fill_with_zeros(gpu.compute);
   gpu.compute.synchronize();
-  here.sums.whole = here.whole.data();
-  here.sums.rest = here.rest.data();
-  here.sums.error = here.totals.data();
-  here.sums.torn = here.totals.data() + 2;
+  here.sums.whole = here.fixed.data();
+  here.sums.rest = here.sums.whole + values;
+  here.sums.error = here.sums.rest + values;
+  here.sums.torn = here.sums.error + 2;
   here.sums.scale = here.scale.data();
   here.sums.error_limit = total * largest_distance(here.units.metric, reach);
   here.sums.total_weight = total;
@@ -245,13 +241,17 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
       if (visit) visit(piece.first + begin, count, here.labels.data(), group[g].compute);
     }
   });
-  std::vector<double*> parts;
-  for (std::size_t g = 0; g < places_.size(); ++g) {
+  place& first = places_[0];
+  std::vector<cuda::group_part<long long>> parts;
+  for (std::size_t g = 0; g < places_.size(); ++g) parts.push_back({g, places_[g].fixed.data()});
+  group.sum_on_first(parts, first.fixed.data(), first.fixed.size());
+  for (std::size_t g = 1; g < places_.size(); ++g) {  // as read_sums() does for the first
     const cuda::device_scope scope(group[g].device);
-    read_sums(places_[g].sums, places_[g].units, places_[g].statistics.data(), group[g].compute);
-    parts.push_back(places_[g].statistics.data());
+    places_[g].fixed.fill_with_zeros(group[g].compute);
+    places_[g].bounds.fill_with_zeros(group[g].compute);
   }
-  if (places_.size() > 1) group.sum_on_first(parts, parts[0], statistics_size(shape_.units(), columns_));
+  const cuda::device_scope scope(first_device());
+  read_sums(first.sums, first.units, first.statistics.data(), stream());
 }
 
 template <class Scalar>

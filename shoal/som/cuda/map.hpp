@@ -21,7 +21,7 @@ enum class pass {
 };
 
 /// The units of a map and what rows add up to about them. Borrows the rows. The same bits for resident and for streamed
-/// rows; for several GPUs the same but for the rounding of the sum over GPUs.
+/// rows and for any number of GPUs: sums are of whole numbers, over rows as over GPUs.
 template <class Scalar>
 class device_map {
  public:
@@ -64,7 +64,7 @@ class device_map {
     cuda::device_buffer<unsigned char> operands;
     cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
-    cuda::device_buffer<long long> whole, rest, totals;
+    cuda::device_buffer<long long> fixed;  // all of `sums`, one array after another
     cuda::device_buffer<int> at_place;
     cuda::device_buffer<std::int32_t> labels;
   };

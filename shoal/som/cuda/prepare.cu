@@ -3,8 +3,8 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/round_to_tf32.cuh>
 #include <shoal/som/cuda/kernels.hpp>
-#include <shoal/som/cuda/round_to_tf32.cuh>
 
 namespace shoal::som {
 namespace {
@@ -25,7 +25,7 @@ __device__ void raise(unsigned long long* bound, double value) {
 
 // What a number of a unit gives the products: its nearest number of their type, and what that leaves.
 __device__ float nearest_operand(float value, precision precision) {
-  return precision == precision::tf32 ? round_to_tf32(value) : __bfloat162float(__float2bfloat16_rn(value));
+  return precision == precision::tf32 ? cuda::round_to_tf32(value) : __bfloat162float(__float2bfloat16_rn(value));
 }
 struct two_parts {
   float first, second;

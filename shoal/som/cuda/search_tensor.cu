@@ -12,9 +12,9 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/round_to_tf32.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/som/cuda/kernels.hpp>
-#include <shoal/som/cuda/round_to_tf32.cuh>
-#include <shoal/som/cuda/warpgroup_products.cuh>
 
 namespace shoal::som {
 namespace {
@@ -53,7 +53,7 @@ __device__ unsigned pack(float low, float high) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(high), "f"(low));
   return both;
 }
-__device__ unsigned as_operand(float value) { return __float_as_uint(round_to_tf32(value)); }
+__device__ unsigned as_operand(float value) { return __float_as_uint(cuda::round_to_tf32(value)); }
 __device__ float low_of(unsigned both) { return __uint_as_float(both << 16); }
 __device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff0000u); }
 
@@ -61,6 +61,8 @@ __device__ float high_of(unsigned both) { return __uint_as_float(both & 0xffff00
 template <int Chunks, bool Apart, precision Precision>
 struct row_operands {
   static constexpr operand_shape shape{Chunks, Apart};
+  // Float32 is made of bf16 numbers.
+  static constexpr precision numbers = Precision == precision::tf32 ? precision::tf32 : precision::bf16;
   static constexpr int firsts = first_products(shape, Precision), seconds = second_products(shape, Precision);
   unsigned first[firsts][4];
   unsigned second[seconds > 0 ? seconds : 1][4];
@@ -130,22 +132,23 @@ struct row_operands {
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
+
   // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
     if constexpr (seconds > 0) {
-      multiply<Precision, false>(scores, second[0], units);
-      multiply<Precision, true>(scores, first[0], units + firsts * (256 >> 4));
+      multiply<numbers, false>(scores, second[0], units);
+      multiply<numbers, true>(scores, first[0], units + firsts * (256 >> 4));
 #pragma unroll
       for (int c = 1; c < Chunks; ++c) {
-        multiply<Precision, true>(scores, second[c], units + c * (256 >> 4));
-        multiply<Precision, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
+        multiply<numbers, true>(scores, second[c], units + c * (256 >> 4));
+        multiply<numbers, true>(scores, first[c], units + (firsts + c) * (256 >> 4));
       }
-      multiply<Precision, true>(scores, first[0], units);
+      multiply<numbers, true>(scores, first[0], units);
     } else {
-      multiply<Precision, false>(scores, first[0], units);
+      multiply<numbers, false>(scores, first[0], units);
     }
 #pragma unroll
-    for (int c = 1; c < firsts; ++c) multiply<Precision, true>(scores, first[c], units + c * (256 >> 4));
+    for (int c = 1; c < firsts; ++c) multiply<numbers, true>(scores, first[c], units + c * (256 >> 4));
   }
 };
 

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/graph.hpp>
+#include <shoal/execution/cuda/batch.hpp>
 #include <shoal/som/cuda/map.hpp>
 #include <shoal/som/cuda/smoother.hpp>
 #include <shoal/som/maximise.hpp>
@@ -14,8 +14,8 @@
 namespace shoal::som {
 namespace {
 
-constexpr double batch_seconds = 0.05;   // between two looks of the host, so that it may stop and report
-constexpr std::size_t graph_epochs = 4;  // of one graph: between its kernels there is hardly a gap
+constexpr std::size_t most_batch = 1024;  // epochs between two looks of the host
+constexpr std::size_t graph_epochs = 4;   // of one graph
 
 // In the caller's weights.
 quality quality_of(const std::vector<double>& statistics, std::size_t units, std::size_t columns, double weight_scale,
@@ -59,7 +59,7 @@ class device_training final : public map_stepper {
 
   std::vector<step_record> advance(std::size_t most_steps) override {
     if (context_.stop.stop_requested()) throw interrupted("stopped on request");
-    const std::size_t epochs = many_at_once_ ? std::min(most_steps, batch_) : 1;
+    const std::size_t epochs = many_at_once_ ? std::min(most_steps, batch_.steps()) : 1;
     const auto start = std::chrono::steady_clock::now();
     const cuda::device_scope scope(map_.first_device());
     if (!never_negative()) codebook();  // to go back to
@@ -80,8 +80,7 @@ class device_training final : public map_stepper {
       records[e].objective = history[epoch_ + e] * weight_scale() / total_weight_;
     }
     epoch_ += epochs;
-    const double each = seconds / static_cast<double>(epochs);
-    batch_ = static_cast<std::size_t>(std::clamp(batch_seconds / each, 1.0, 1024.0));
+    batch_.took(seconds, epochs);
     return records;
   }
 
@@ -150,14 +149,8 @@ class device_training final : public map_stepper {
 
   void run(std::size_t epochs) {
     if (!many_at_once_) return enqueue_epoch();
-    if (!epoch_graph_) {
-      epoch_graph_ = cuda::graph::record(map_.stream(), [&] { enqueue_epoch(); });
-      some_epochs_ = cuda::graph::record(map_.stream(), [&] {
-        for (std::size_t i = 0; i < graph_epochs; ++i) enqueue_epoch();
-      });
-    }
-    for (std::size_t i = 0; i < epochs / graph_epochs; ++i) some_epochs_.launch(map_.stream());
-    for (std::size_t i = 0; i < epochs % graph_epochs; ++i) epoch_graph_.launch(map_.stream());
+    if (!recorded_) recorded_.record(map_.stream(), [&] { enqueue_epoch(); });
+    recorded_.launch_all(epochs, map_.stream());
   }
 
   fold_context context_;
@@ -166,9 +159,9 @@ class device_training final : public map_stepper {
   std::function<std::vector<double>()> seed_;
   device_map<Scalar> map_;
   device_smoother<Scalar> smoother_;
-  cuda::graph epoch_graph_, some_epochs_;
+  cuda::recorded_steps recorded_{graph_epochs};
   bool many_at_once_ = false;
-  std::size_t batch_ = 1;
+  cuda::batch_size batch_{most_batch};
   std::size_t epoch_ = 0;  // epochs done
   mutable std::vector<double> codebook_;
   mutable bool known_ = false;  // codebook_ is what the devices have

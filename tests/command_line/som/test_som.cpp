@@ -273,6 +273,15 @@ TEST_F(maps, a_weight_of_two_is_the_row_twice) {
   EXPECT_NEAR(weighted["topographic_error"].get<double>(), twice["topographic_error"].get<double>(), 1e-9);
 }
 
+TEST_F(maps, rows_are_not_replaced) {
+  const std::string before = read_file(folder / "rows.csv");
+  fs::rename(folder / "rows.csv", folder / "rows");
+  refuse(
+      {"som", "fit", folder / "rows", "--columns", "x,y", "--width", "2", "--height", "2", "--labels", folder / "rows"},
+      2, "--labels would replace DATA");
+  EXPECT_EQ(read_file(folder / "rows"), before);
+}
+
 TEST_F(maps, a_large_map_has_a_light_report) {
   ASSERT_EQ(run({"som", "fit", folder / "rows.csv", "--columns", "x,y", "--width", "200", "--height", "200",
                  "--lattice", "hexagonal", "--epochs", "1", "--report", folder / "large.html"})
@@ -306,7 +315,7 @@ TEST_F(maps, words_that_cannot_be) {
   refuse(fit({"--training", "online", "--rate", "1.5:0.1"}), 2, "rate");
   refuse(fit({"--init", "principal"}), 2, "did you mean 'principal-plane'?");
   refuse(fit({"--width", "0"}), 2, "--width");
-  refuse(fit({"--device", "cuda"}), 1, "CUDA support was not built");
+  if (!built_with_cuda()) refuse(fit({"--device", "cuda"}), 1, "CUDA support was not built");
   refuse(fit({"--device", "cpu", "--precision", "tf32"}), 2, "precision tf32");
   refuse(
       {"som", "fit", rows, "--columns", "x,y", "--width", "4", "--height", "3", "--lattice", "hexagonal", "--toroidal"},

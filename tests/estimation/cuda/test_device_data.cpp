@@ -6,9 +6,11 @@
 #include <vector>
 
 #include <shoal/estimation/cuda/device_data.hpp>
+#include <shoal/estimation/seeding_passes.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"
+#include "../../sharded_rows.hpp"
 
 namespace {
 
@@ -183,6 +185,49 @@ TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {
     for (std::size_t k = 0; k < 5; ++k) distinct.insert(points[2 * k]);
     EXPECT_EQ(distinct, (std::set<double>{0, 1, 2}));
   }
+}
+
+// Moments are combined shard by shard, whoever owns them; what is found and drawn depends on no cut at all.
+TYPED_TEST(DeviceData, SaysTheSameOnAnyNumberOfGpus) {
+  const std::size_t rows = 14 * 4096 + 37;  // 15 units
+  const auto data = clouds<TypeParam>(rows, 7, 3, 4.0);
+  const sharded_rows::held_rows<TypeParam> held(data.view(), sharded_rows::uneven_weights<TypeParam>(rows));
+  for (const std::size_t shards : sharded_rows::counts) {
+    const auto one = held.on({}, shards);
+    const shoal::data_summary& expected = one->summary();
+    const auto drawn = [](shoal::device_data<TypeParam>& from) {
+      const auto passes = from.seeding()();
+      passes->add(std::vector<double>(7, 1.5));
+      std::vector<double> found = passes->masses_by_unit();
+      for (const std::size_t row : passes->race(3, 1, 50)) found.push_back(static_cast<double>(row));
+      for (const std::size_t row : passes->sample(3, 2, 1e-4)) found.push_back(static_cast<double>(row));
+      for (const double weight : passes->weights_by_point()) found.push_back(weight);
+      return found;
+    };
+    const std::vector<double> seeds = drawn(*one);
+    for (const sharded_rows::placing& where : sharded_rows::placings(held.row_bytes())) {
+      SCOPED_TRACE(testing::Message() << shards << " shards, " << name(where));
+      const auto many = held.on(where, shards);
+      const shoal::data_summary& summary = many->summary();
+      EXPECT_EQ(summary.total_weight, expected.total_weight);
+      EXPECT_EQ(summary.mean, expected.mean);
+      EXPECT_EQ(summary.variance, expected.variance);
+      EXPECT_EQ(summary.minimum, expected.minimum);
+      EXPECT_EQ(summary.maximum, expected.maximum);
+      EXPECT_EQ(summary.positive_rows, expected.positive_rows);
+      EXPECT_EQ(summary.fingerprint, expected.fingerprint);
+      EXPECT_EQ(many->hardware(), one->hardware());
+      EXPECT_EQ(drawn(*many), seeds);
+    }
+  }
+}
+
+// A device that a caller names twice is a mistake; members of one are for tests alone.
+TYPED_TEST(DeviceData, RefusesADeviceThatIsNamedTwice) {
+  const auto data = clouds<TypeParam>(100, 2, 3, 4.0);
+  const shoal::view_source<TypeParam> source(data.view());
+  EXPECT_THROW((shoal::device_data<TypeParam>(this->context_, {{0, 0}, 0}, source, nullptr, false)),
+               shoal::bad_argument);
 }
 
 }  // namespace

@@ -18,8 +18,11 @@ using shoal::cuda::piece_unit;
 class DeviceRows : public cuda_devices::on_one_device {
  protected:
   // Reads all pieces back; expects them to be the rows, in order, cut at multiples of piece_unit.
-  void check(std::size_t rows, std::size_t columns, std::size_t gpus, std::size_t memory, bool weighted) {
-    SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", " << gpus << " GPUs, memory " << memory);
+  void check(std::size_t rows, std::size_t columns, const std::vector<int>& devices, std::size_t memory, bool weighted,
+             std::size_t shards = 1) {
+    const std::size_t gpus = devices.size();
+    SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", " << gpus << " GPUs, " << shards
+                                    << " shards, memory " << memory);
     std::vector<float> values(rows * columns), weights(rows);
     std::iota(values.begin(), values.end(), 1.0F);
     std::iota(weights.begin(), weights.end(), 0.5F);
@@ -27,8 +30,10 @@ class DeviceRows : public cuda_devices::on_one_device {
     const shoal::view_source<float> weight_source({weights.data(), rows, 1});
     const auto workers = shoal::make_threads(2);
     const shoal::fold_context context{workers.get(), 0, {}};
-    device_group group(cuda_devices::first(gpus));
-    device_rows<float> on(group, context, {&source, weighted ? &weight_source : nullptr, 1}, memory);
+    device_group group(devices);
+    device_rows<float> on(group, context, {&source, weighted ? &weight_source : nullptr, 1}, memory,
+                          {.exactly = shards});
+    check_shards(on, group, values);
     for (int pass = 0; pass < 2; ++pass) {
       std::vector<float> seen(values.size(), -1), seen_weights(rows, -1);
       std::vector<std::size_t> next(gpus, 0);
@@ -58,13 +63,59 @@ class DeviceRows : public cuda_devices::on_one_device {
       }
     }
   }
+
+  // Shard by shard, and a range of every shard: each row once, counted from its shard's first.
+  void check_shards(device_rows<float>& on, device_group& group, const std::vector<float>& values) {
+    const std::size_t columns = on.columns();
+    for (const shoal::cuda::shard_range range :
+         {shoal::cuda::shard_range{0, on.most_shard_rows()}, shoal::cuda::shard_range{piece_unit, piece_unit}}) {
+      std::vector<float> seen(values.size(), -1), expected(values.size(), -1);
+      for (std::size_t s = 0; s < on.shards().count(); ++s) {
+        const std::size_t begin = std::min(range.first, on.shards().rows_of(s));
+        const std::size_t end = std::min(range.first + range.count, on.shards().rows_of(s));
+        const std::size_t first = on.shards().first_row(s);
+        std::copy(values.begin() + static_cast<std::ptrdiff_t>((first + begin) * columns),
+                  values.begin() + static_cast<std::ptrdiff_t>((first + end) * columns),
+                  expected.begin() + static_cast<std::ptrdiff_t>((first + begin) * columns));
+      }
+      for (std::size_t turn = 0; turn < on.turns(); ++turn) {
+        on.for_each_piece_of(turn, range, [&](std::size_t g, std::size_t shard, const auto& piece) {
+          EXPECT_EQ(shard, on.first_shard(g) + turn);
+          EXPECT_EQ(on.gpu_of(shard), g);
+          EXPECT_EQ(piece.first, on.shards().first_row(shard) + piece.share_first);
+          EXPECT_EQ(piece.share_first % piece_unit, 0u);
+          cudaMemcpyAsync(seen.data() + piece.first * columns, piece.rows, piece.count * columns * sizeof(float),
+                          cudaMemcpyDeviceToHost, group[g].compute);
+        });
+      }
+      group.synchronize();
+      EXPECT_EQ(seen, expected);
+    }
+    std::size_t next = 0;
+    on.for_each_piece([&](std::size_t g, const auto& piece) {
+      if (group.size() > 1) next = piece.first;
+      on.for_each_shard_of(piece, [&](std::size_t shard, const auto& part) {
+        EXPECT_EQ(on.gpu_of(shard), g);
+        EXPECT_EQ(part.first, next);
+        EXPECT_EQ(part.first, on.shards().first_row(shard) + part.share_first);
+        EXPECT_EQ(part.rows, piece.rows + (part.first - piece.first) * columns);
+        EXPECT_EQ(part.weights == nullptr, piece.weights == nullptr);
+        EXPECT_LE(part.share_first + part.count, on.shards().rows_of(shard));
+        next += part.count;
+      });
+      EXPECT_EQ(next, piece.first + piece.count);
+    });
+    group.synchronize();
+  }
 };
 
 TEST_F(DeviceRows, ComeByOnceAndInOrder) {
   for (const std::size_t rows : {1ul, 4095ul, 4096ul, 4097ul, 50'021ul}) {
     for (const bool weighted : {false, true}) {
-      check(rows, 3, 1, 0, weighted);
-      check(rows, 3, 1, 8 * piece_unit * sizeof(float), weighted);
+      for (const std::size_t shards : {1, 2, 5}) {
+        check(rows, 3, {0}, 0, weighted, shards);
+        check(rows, 3, {0}, 8 * piece_unit * sizeof(float), weighted, shards);
+      }
     }
   }
 }
@@ -98,8 +149,71 @@ TEST_F(DeviceRows, ComeFromPageLockedMemoryToo) {
 TEST_F(DeviceRows, AreDealtToSeveralDevices) {
   SHOAL_NEEDS_DEVICES(2);
   for (const std::size_t rows : {1ul, 4097ul, 50'021ul}) {
-    check(rows, 5, 2, 0, true);
-    check(rows, 5, 2, 12 * piece_unit * sizeof(float), true);
+    check(rows, 5, {0, 1}, 0, true, 2);
+    check(rows, 5, {0, 1}, 12 * piece_unit * sizeof(float), true, 2);
+  }
+}
+
+// Members of a group may share a device, and may have nothing to do.
+TEST_F(DeviceRows, AreDealtToMembersOfAGroup) {
+  for (const std::size_t rows : {1ul, 4097ul, 50'021ul}) {
+    for (const std::size_t shards : {1, 2, 3, 8}) {
+      for (const std::size_t gpus : {2, 3, 8}) {
+        check(rows, 5, std::vector<int>(gpus, 0), 0, true, shards);
+        check(rows, 5, std::vector<int>(gpus, 0), 12 * piece_unit * sizeof(float), true, shards);
+      }
+    }
+  }
+}
+
+// Numbers of many sizes, whose sum depends on the order: that of the parts, wherever they are.
+TEST_F(DeviceRows, PartsAreAddedUpInTheirOrder) {
+  std::vector<std::vector<int>> groups{{0}, {0, 0, 0}};
+  if (cuda_devices::missing(2).empty()) groups.push_back({0, 1});
+  constexpr std::size_t count = 1000;
+  for (const std::vector<int>& devices : groups) {
+    device_group group(devices);
+    for (const std::size_t parts : {1, 2, 8, 16, 17, 40}) {
+      std::vector<double> expected;
+      std::vector<long long> expected_whole;
+      std::vector<shoal::cuda::device_buffer<double>> there(parts);
+      std::vector<shoal::cuda::device_buffer<long long>> whole_there(parts);
+      std::vector<shoal::cuda::group_part<double>> given;
+      std::vector<shoal::cuda::group_part<long long>> whole_given;
+      for (std::size_t p = 0; p < parts; ++p) {
+        std::vector<double> values;
+        std::vector<long long> whole;
+        for (std::size_t i = 0; i < count; ++i) {
+          whole.push_back(static_cast<long long>((p + 1) * (i + 7) * 2654435761u));
+          values.push_back(1.0 / static_cast<double>(whole.back() % 1009 + 1));
+        }
+        const std::size_t g = p * devices.size() / parts;
+        const shoal::cuda::device_scope scope(group[g].device);
+        there[p].upload(values, group[g].compute);
+        whole_there[p].upload(whole, group[g].compute);
+        group[g].compute.synchronize();
+        given.push_back({g, there[p].data()});
+        whole_given.push_back({g, whole_there[p].data()});
+        if (p == 0) {
+          expected = values;
+          expected_whole = whole;
+          continue;
+        }
+        for (std::size_t i = 0; i < count; ++i) {
+          expected[i] += values[i];
+          expected_whole[i] += whole[i];
+        }
+      }
+      const shoal::cuda::device_scope scope(group[0].device);
+      shoal::cuda::device_buffer<double> into(count);
+      group.sum_on_first(given, into.data(), count);
+      EXPECT_EQ(into.download(count, group[0].compute), expected) << parts;
+      group.sum_on_first(given, there[0].data(), count);
+      EXPECT_EQ(there[0].download(count, group[0].compute), expected) << parts;
+      group.sum_on_first(whole_given, whole_there[0].data(), count);
+      EXPECT_EQ(whole_there[0].download(count, group[0].compute), expected_whole) << parts;
+      group.synchronize();
+    }
   }
 }
 

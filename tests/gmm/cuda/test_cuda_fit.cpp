@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/cuda/chunked/given_moments.hpp>
+#include <shoal/gmm/cuda/first_model/given_moments.hpp>
 #include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/predict.hpp>

@@ -28,7 +28,7 @@ using kmeans_reference::clouds;
 using kmeans_reference::spread_rows;
 using kmeans_reference::table;
 
-// Rows on GPU 0, or on as many GPUs as are asked for.
+// Rows on GPU 0, or on as many GPUs as are asked for, a shard on each.
 template <class Scalar>
 struct on_device {
   on_device(shoal::matrix_view<const Scalar> values, const std::vector<Scalar>* weights = nullptr,
@@ -42,7 +42,7 @@ struct on_device {
         summary(shoal::check_data(context, source, weight_source.get())),
         scaled(source, weight_source.get(), summary),
         group(devices),
-        rows(group, context, scaled.data(), device_memory) {}
+        rows(group, context, scaled.data(), device_memory, {.exactly = group.size()}) {}
 
   shoal::view_source<Scalar> source;
   std::unique_ptr<shoal::view_source<Scalar>> weight_source;

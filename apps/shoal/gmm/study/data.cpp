@@ -4,8 +4,9 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/fit.hpp>
 #include <shoal/io/io.hpp>
-#include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/fit.hpp>
 #include <shoal/random/stream.hpp>
 
 #include "gmm/study/paths.hpp"

@@ -5,7 +5,9 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/modelling_error.hpp>
+#include <shoal/gmm/predict.hpp>
 #include <shoal/random/stream.hpp>
 
 #include "gmm/study/paths.hpp"

@@ -3,7 +3,10 @@
 
 #include <algorithm>
 
+#include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/generate.hpp>
+#include <shoal/gmm/predict.hpp>
+#include <shoal/gmm/sample.hpp>
 
 namespace shoal::app {
 namespace {

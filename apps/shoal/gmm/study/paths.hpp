@@ -5,7 +5,9 @@
 #include <map>
 #include <optional>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/model.hpp>
+#include <shoal/gmm/options.hpp>
+#include <shoal/gmm/result.hpp>
 
 #include "gmm/study/study.hpp"
 

@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include <shoal/gmm/fit.hpp>
 #include <shoal/random/stream.hpp>
 
 #include "gmm/study/paths.hpp"

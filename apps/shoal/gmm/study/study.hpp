@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/gmm.hpp>
+#include <shoal/core/progress.hpp>
+#include <shoal/gmm/covariance_type.hpp>
+#include <shoal/gmm/options.hpp>
 
 #include "common/answer.hpp"
 

@@ -11,7 +11,7 @@ namespace shoal::gmm {
 namespace {
 
 constexpr unsigned block_threads = 128;
-constexpr unsigned block_warps = block_threads / warp_size;
+constexpr unsigned block_warps = block_threads / cuda::warp_size;
 constexpr unsigned most_tile_rows = 4 * block_threads;
 constexpr unsigned sum_threads = 64;
 
@@ -21,11 +21,11 @@ constexpr unsigned most_register_columns = 16;
 // As in maximise.cpp.
 constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
 
-__host__ __device__ inline std::size_t factor_size(const device_layout& layout) {
+__host__ __device__ inline std::size_t factor_size(const kernel_layout& layout) {
   return layout.type == covariance_type::full ? std::size_t{layout.columns} * layout.columns : layout.columns;
 }
 
-__host__ __device__ inline std::size_t block_work(const device_layout& layout) {
+__host__ __device__ inline std::size_t block_work(const kernel_layout& layout) {
   return block_warps * component_work(layout.type, layout.columns);
 }
 
@@ -77,7 +77,7 @@ struct narrow_row {
   }
 
   // ‖offset + factorᵀ (x − centre)‖²
-  __device__ double norm(const device_layout& layout, const double* centre, const double* offset,
+  __device__ double norm(const kernel_layout& layout, const double* centre, const double* offset,
                          const double* factor) const {
     const unsigned d = layout.columns;
     double z[most_register_columns];
@@ -109,7 +109,7 @@ struct wide_row {
 
   __device__ wide_row(const Scalar* row, unsigned) : values(row) {}
 
-  __device__ double norm(const device_layout& layout, const double* centre, const double* offset,
+  __device__ double norm(const kernel_layout& layout, const double* centre, const double* offset,
                          const double* factor) const {
     const unsigned d = layout.columns;
     double norm = 0;
@@ -225,7 +225,7 @@ struct moment {
   unsigned first;   // d: one
   unsigned second;  // d: one
 
-  __device__ moment(const device_layout& layout, unsigned e) : first(layout.columns), second(layout.columns) {
+  __device__ moment(const kernel_layout& layout, unsigned e) : first(layout.columns), second(layout.columns) {
     const unsigned d = layout.columns;
     if (layout.type == covariance_type::full) {
       first = 0;
@@ -273,14 +273,14 @@ __device__ void add_changes(const block_models_arguments<Scalar>& a, const block
 
 // A component of full from its sums, by a warp; `work` [component_work()].
 template <class Scalar>
-__device__ void maximise_full(const warp_group& warp, const block_models_arguments<Scalar>& a, const block_memory& own,
-                              unsigned k, double share, double log_weight, double* work) {
+__device__ void maximise_full(const cuda::warp_group& warp, const block_models_arguments<Scalar>& a,
+                              const block_memory& own, unsigned k, double share, double log_weight, double* work) {
   const unsigned d = a.layout.columns;
   const unsigned stride = matrix_stride(d);
   const double* const sums = own.total + a.layout.header + k * a.layout.component_size;
   const auto row_of = [d](unsigned i) { return i * (d + 1) - i * (i + 1) / 2; };
   double* const roots = work + std::size_t{d} * stride;
-  for (unsigned e = warp.rank; e < d * (d + 1); e += warp_size) {
+  for (unsigned e = warp.rank; e < d * (d + 1); e += cuda::warp_size) {
     const unsigned i = e / (d + 1), j = e % (d + 1);
     if (i > j) continue;
     const double delta_i = sums[row_of(i) + d] * share;
@@ -296,16 +296,16 @@ __device__ void maximise_full(const warp_group& warp, const block_models_argumen
   if (!eliminate(warp, work, d, roots + d)) return;
   const double logarithms = take_roots(warp, work, d, roots);
   double* const factor = own.factors + std::size_t{k} * d * d;
-  for (unsigned e = warp.rank; e < d * d; e += warp_size) {
+  for (unsigned e = warp.rank; e < d * d; e += cuda::warp_size) {
     const unsigned i = e / d, j = e % d;
     factor[e] = i < j ? work[j * stride + i] * roots[j] : (i == j ? roots[j] : 0);
   }
-  for (unsigned j = warp.rank; j < d; j += warp_size) own.offsets[k * d + j] = -work[j * stride + d] * roots[j];
+  for (unsigned j = warp.rank; j < d; j += cuda::warp_size) own.offsets[k * d + j] = -work[j * stride + d] * roots[j];
   if (warp.rank == 0) own.log_constants[k] = log_weight + logarithms;
 }
 
 template <class Scalar>
-__device__ void maximise_diagonal(const warp_group& warp, const block_models_arguments<Scalar>& a,
+__device__ void maximise_diagonal(const cuda::warp_group& warp, const block_models_arguments<Scalar>& a,
                                   const block_memory& own, unsigned k, double share, double log_weight) {
   const unsigned d = a.layout.columns;
   const double* const sums = own.total + a.layout.header + k * a.layout.component_size;
@@ -315,14 +315,14 @@ __device__ void maximise_diagonal(const warp_group& warp, const block_models_arg
   };
   double logarithms = 0, delta = 0;
   bool good = true;
-  for (unsigned j = warp.rank; j < d; j += warp_size) {
+  for (unsigned j = warp.rank; j < d; j += cuda::warp_size) {
     const double variance = moments_of(j, delta);
     good = good && variance > 0 && !isinf(variance);
     logarithms -= 0.5 * log(variance);
   }
   logarithms = warp.sum(logarithms);
   if (warp.any(!good)) return;
-  for (unsigned j = warp.rank; j < d; j += warp_size) {
+  for (unsigned j = warp.rank; j < d; j += cuda::warp_size) {
     const double inverse = 1 / sqrt(moments_of(j, delta));
     own.factors[std::size_t{k} * d + j] = inverse;
     own.offsets[std::size_t{k} * d + j] = -inverse * delta;
@@ -333,7 +333,7 @@ __device__ void maximise_diagonal(const warp_group& warp, const block_models_arg
 // The block's model from its statistics, a warp for each component.
 template <class Scalar>
 __device__ void maximise_block(const block_models_arguments<Scalar>& a, const block_memory& own, double* work) {
-  const warp_group warp;
+  const cuda::warp_group warp;
   const unsigned K = a.layout.components;
   const auto weight_of = [&](unsigned k) {
     return fmax(own.total[a.layout.header + k * a.layout.component_size + a.layout.weight], 0.0);
@@ -341,7 +341,7 @@ __device__ void maximise_block(const block_models_arguments<Scalar>& a, const bl
   double total = 0;
   for (unsigned k = 0; k < K; ++k) total += weight_of(k);
   const double constant = -static_cast<double>(a.layout.columns) * half_log_two_pi;
-  for (unsigned k = threadIdx.x / warp_size; k < K; k += block_warps) {
+  for (unsigned k = threadIdx.x / cuda::warp_size; k < K; k += block_warps) {
     const double weight = weight_of(k);
     if (!(weight > least_weight)) {
       if (warp.rank == 0) own.log_constants[k] = -INFINITY;
@@ -350,7 +350,7 @@ __device__ void maximise_block(const block_models_arguments<Scalar>& a, const bl
     const double log_weight = log(weight / total) + constant;
     if (a.layout.type == covariance_type::full) {
       maximise_full(warp, a, own, k, 1 / weight, log_weight,
-                    work + threadIdx.x / warp_size * component_work(a.layout.type, a.layout.columns));
+                    work + threadIdx.x / cuda::warp_size * component_work(a.layout.type, a.layout.columns));
     } else {
       maximise_diagonal(warp, a, own, k, 1 / weight, log_weight);
     }
@@ -366,7 +366,7 @@ __global__ void __launch_bounds__(block_threads)
   cuda::wait_for_predecessor();
   if (*a.stopped != 0) return;
   const unsigned K = a.layout.components;
-  const block_group block;
+  const cuda::block_group block;
   const block_memory own(a);
   double* const delta = a.deltas + blockIdx.x * a.size;
   double* const work = a.shared_work ? shared : own.work;
@@ -398,13 +398,13 @@ __global__ void __launch_bounds__(block_threads)
           if (moved && a.part == K) take_changes(a, own, tile, visited, 0);
         }
         // Moved rows in the order of their places, so that sums have the same bits run after run.
-        const unsigned votes = __ballot_sync(every_lane, moved);
+        const unsigned votes = __ballot_sync(cuda::every_lane, moved);
         for (unsigned warp = 0; warp < block_warps; ++warp) {
-          if (threadIdx.x / warp_size == warp) {
-            const unsigned before = moved_count + __popc(votes & ((1U << (threadIdx.x % warp_size)) - 1));
+          if (threadIdx.x / cuda::warp_size == warp) {
+            const unsigned before = moved_count + __popc(votes & ((1U << (threadIdx.x % cuda::warp_size)) - 1));
             if (moved) tile.moved[before] = r;
             __syncwarp();
-            if (threadIdx.x % warp_size == 0) moved_count += __popc(votes);
+            if (threadIdx.x % cuda::warp_size == 0) moved_count += __popc(votes);
           }
           block.sync();
         }
@@ -452,19 +452,19 @@ __global__ void add_sums_kernel(double* total, const double* sum, std::size_t si
   total[e] = replaced ? sum[e] : total[e] + sum[e];
 }
 
-std::size_t tile_bytes(const device_layout& layout, const block_models_tile& tile, std::size_t scalar_bytes) {
+std::size_t tile_bytes(const kernel_layout& layout, const block_models_tile& tile, std::size_t scalar_bytes) {
   return (tile.shared_work ? block_work(layout) * sizeof(double) : 0) +
          tile.rows * (tile.part * scalar_bytes + sizeof(unsigned));
 }
 
 }  // namespace
 
-std::size_t block_models_scratch(const device_layout& layout) {
+std::size_t block_models_scratch(const kernel_layout& layout) {
   const std::size_t size = layout.header + layout.components * layout.component_size;
   return layout.components * (layout.columns + factor_size(layout) + 1) + size + block_work(layout);
 }
 
-block_models_tile choose_block_models_tile(const device_layout& layout, std::size_t scalar_bytes,
+block_models_tile choose_block_models_tile(const kernel_layout& layout, std::size_t scalar_bytes,
                                            std::size_t shared_bytes) {
   const std::size_t usable = shared_bytes - static_shared_bytes;
   const auto fits = [&](const block_models_tile& tile) { return tile_bytes(layout, tile, scalar_bytes) <= usable; };

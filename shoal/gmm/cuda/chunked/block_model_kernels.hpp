@@ -20,7 +20,7 @@ struct block_models_tile {
 /// rows' scalar, so no row is far.
 template <class Scalar>
 struct block_models_arguments {
-  device_layout layout;
+  kernel_layout layout;
   std::size_t size = 0;  ///< elements of a statistic
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
@@ -29,9 +29,9 @@ struct block_models_arguments {
   const std::size_t* order = nullptr;  ///< [chunks] chunks in the order in which they are visited
   std::size_t chunk_rows = 0;
   unsigned chunks = 0;
-  unsigned superchunk = 0;               ///< successive chunks of that order that a block visits
-  const double* total = nullptr;         ///< [size] statistics of all rows, about the present centres
-  device_components<double> components;  ///< the model that every block begins with
+  unsigned superchunk = 0;                 ///< successive chunks of that order that a block visits
+  const double* total = nullptr;           ///< [size] statistics of all rows, about the present centres
+  prepared_components<double> components;  ///< the model that every block begins with
   double threshold = 0;
   double regularization = 0;
   bool local_models = false;
@@ -44,10 +44,10 @@ struct block_models_arguments {
 };
 
 /// Doubles of scratch memory for each block.
-std::size_t block_models_scratch(const device_layout& layout);
+std::size_t block_models_scratch(const kernel_layout& layout);
 
 /// The largest tile that fits.
-block_models_tile choose_block_models_tile(const device_layout& layout, std::size_t scalar_bytes,
+block_models_tile choose_block_models_tile(const kernel_layout& layout, std::size_t scalar_bytes,
                                            std::size_t shared_bytes);
 
 /// One block for each superchunk. A block visits its chunks in order: rows whose responsibilities under its model moved

@@ -11,28 +11,27 @@ namespace shoal::gmm {
 namespace {
 
 template <class Scalar>
-class device_block_models final : public device_chunked_fit<Scalar> {
+class block_models final : public device_chunked_fit<Scalar> {
  public:
-  device_block_models(const device_fit_rows<Scalar>& fit, const chunk_plan& plan)
+  block_models(const device_fit_rows<Scalar>& fit, const chunk_plan& plan)
       : device_chunked_fit<Scalar>(fit, plan, plan.rows), moved_(fit.rows.group(), this->layout_, 1) {
     const std::size_t K = this->layout_.components(), size = this->layout_.size();
     for (std::size_t g = 0; g < group().size(); ++g) {
       const cuda::gpu& gpu = group()[g];
       const cuda::device_scope scope(gpu.device);
-      const std::size_t rows = fit.rows.share_rows(g);
       visitor& added = visitors_.emplace_back();
-      added.tile = choose_block_models_tile(device_layout(this->layout_), sizeof(Scalar), gpu.shared_bytes);
+      added.tile = choose_block_models_tile(kernel_layout(this->layout_), sizeof(Scalar), gpu.shared_bytes);
       added.predictor =
-          make_device_predictor<Scalar>({this->layout_, rows, gpu.multiprocessors, gpu.shared_bytes}, gpu.compute);
-      added.memberships.grow(rows * K);
-      added.scratch.grow(plan.superchunks() * block_models_scratch(device_layout(this->layout_)));
+          make_predictor<Scalar>({this->layout_, plan.rows, gpu.multiprocessors, gpu.shared_bytes}, gpu.compute);
+      added.memberships.grow(fit.rows.share_rows(g) * K);
+      added.scratch.grow(plan.superchunks() * block_models_scratch(kernel_layout(this->layout_)));
       added.deltas.grow(plan.superchunks() * size);
-      for (auto* sums : {&added.total, &added.change}) {
-        sums->grow(size);
-        sums->fill_with_zeros(gpu.compute);
-      }
+      added.total.grow(size);
+      added.changes.grow(fit.rows.shards_of(g) * size);
+      for (auto* sums : {&added.total, &added.changes}) sums->fill_with_zeros(gpu.compute);
     }
     const cuda::device_scope scope(group()[0].device);
+    change_.grow(size);
     centres_.grow(K * this->layout_.columns());
   }
 
@@ -80,13 +79,13 @@ class device_block_models final : public device_chunked_fit<Scalar> {
     return records;
   }
 
-  // What a GPU needs to visit its share.
+  // What a GPU needs to visit its shards, one after another.
   struct visitor {
     block_models_tile tile;
-    std::unique_ptr<device_predictor<Scalar>> predictor;
+    std::unique_ptr<gmm::predictor<Scalar>> predictor;
     cuda::device_buffer<Scalar> memberships;  // [rows of the share][K]
     cuda::device_buffer<double> total;        // of all rows, about the centres of the present model
-    cuda::device_buffer<double> change;       // what a pass adds to it; the first one's: on all GPUs
+    cuda::device_buffer<double> changes;      // [shards] what a pass adds to it
     cuda::device_buffer<double> scratch, deltas;
     cuda::device_buffer<std::size_t> order;
   };
@@ -97,8 +96,8 @@ class device_block_models final : public device_chunked_fit<Scalar> {
       const cuda::device_scope scope(group()[g].device);
       visitors_[g].predictor->prepare(this->parts_.parameters(g), group()[g].compute);
     }
-    this->fit_.rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-      visitors_[g].predictor->add(piece, {nullptr, visitors_[g].memberships.data(), nullptr}, group()[g].compute);
+    for_each_shard([&](std::size_t g, std::size_t, const cuda::device_piece<Scalar>& shard) {
+      visitors_[g].predictor->add(shard, {nullptr, memberships_of(g, shard), nullptr}, group()[g].compute);
     });
     this->expectation_.sum_all_rows(this->parts_);
     const cuda::device_scope scope(group()[0].device);
@@ -117,34 +116,47 @@ class device_block_models final : public device_chunked_fit<Scalar> {
       ordered_ = true;
     }
     std::vector<void*> totals;
-    std::vector<double*> changes;
-    for (visitor& of : visitors_) {
-      totals.push_back(of.total.data());
-      changes.push_back(of.change.data());
-    }
+    for (visitor& of : visitors_) totals.push_back(of.total.data());
     group().broadcast(total(), totals, this->layout_.size() * sizeof(double));
     const auto blocks = static_cast<unsigned>(this->plan_.superchunks());
-    this->fit_.rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-      visit_by_block_models(arguments(g, piece), group()[g].compute);
-      sum_blocks(changes[g], visitors_[g].deltas.data(), blocks, this->layout_.size(),
-                 this->parts_.parameters(g).stopped, group()[g].compute);
+    std::vector<cuda::group_part<double>> changes(this->fit_.rows.shards().count());
+    for_each_shard([&](std::size_t g, std::size_t s, const cuda::device_piece<Scalar>& shard) {
+      visit_by_block_models(arguments(g, shard), group()[g].compute);
+      double* const change = visitors_[g].changes.data() + (s - this->fit_.rows.first_shard(g)) * this->layout_.size();
+      sum_blocks(change, visitors_[g].deltas.data(), blocks, this->layout_.size(), this->parts_.parameters(g).stopped,
+                 group()[g].compute);
+      changes[s] = {g, change};
     });
-    group().sum_on_first(changes, changes[0], this->layout_.size());
+    group().sum_on_first(changes, change_.data(), this->layout_.size());
     const cuda::device_scope scope(group()[0].device);
-    add_block_sums(visitors_[0].total.data(), changes[0], this->layout_.size(), this->parts_.parameters(0).stopped,
+    add_block_sums(visitors_[0].total.data(), change_.data(), this->layout_.size(), this->parts_.parameters(0).stopped,
                    group()[0].compute);
+  }
+
+  // Calls visit(GPU, shard, its rows), which are resident.
+  template <class Visit>
+  void for_each_shard(const Visit& visit) {
+    cuda::device_rows<Scalar>& rows = this->fit_.rows;
+    for (std::size_t turn = 0; turn < rows.turns(); ++turn) {
+      rows.for_each_piece_of(turn, {0, rows.most_shard_rows()}, visit);
+    }
+  }
+
+  Scalar* memberships_of(std::size_t g, const cuda::device_piece<Scalar>& shard) {
+    const std::size_t before = shard.first - this->fit_.rows.share_first(g);
+    return visitors_[g].memberships.data() + before * this->layout_.components();
   }
 
   block_models_arguments<Scalar> arguments(std::size_t g, const cuda::device_piece<Scalar>& piece) {
     visitor& of = visitors_[g];
-    const device_parameters<Scalar> parameters = this->parts_.parameters(g);
+    const prepared_parameters<Scalar> parameters = this->parts_.parameters(g);
     block_models_arguments<Scalar> made;
-    made.layout = device_layout(this->layout_);
+    made.layout = kernel_layout(this->layout_);
     made.size = this->layout_.size();
     made.rows = piece.rows;
     made.weights = piece.weights;
     made.row_count = piece.count;
-    made.memberships = of.memberships.data();
+    made.memberships = memberships_of(g, piece);
     made.order = of.order.data();
     made.chunk_rows = this->plan_.chunk_rows;
     made.chunks = static_cast<unsigned>(this->plan_.chunks);
@@ -165,7 +177,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
 
   // What has been maximised, to the centres that this led to; stays where it is when the steps have stopped.
   void move_total() {
-    const device_parameters<Scalar> parameters = this->parts_.parameters(0);
+    const prepared_parameters<Scalar> parameters = this->parts_.parameters(0);
     const cuda::device_scope scope(group()[0].device);
     moved_.replace(0, {total(), centres_.data()}, parameters.in_double.centres, parameters.stopped, group()[0].compute);
     copy(visitors_[0].total.data(), moved_.total(), this->layout_.size());
@@ -184,6 +196,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
   }
 
   std::vector<visitor> visitors_;        // of each GPU
+  cuda::device_buffer<double> change_;   // of all shards, on the first GPU
   device_kept_statistics moved_;         // takes statistics from centres to centres
   cuda::device_buffer<double> centres_;  // of the present model
   bool ordered_ = false;                 // the orders are of this restart
@@ -196,7 +209,7 @@ class device_block_models final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<Scalar>& fit) {
+std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<Scalar>& fit) {
   const statistics_layout layout(fit.options.covariance_type, fit.options.components, fit.rows.columns());
   const auto refuse = [](const std::string& what) {
     throw bad_argument(
@@ -207,10 +220,10 @@ std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<
   if (!fit.options.chunks.memberships) refuse("these are without memberships");
   if (!fit.rows.resident()) refuse("these rows are streamed");
   if (layout.type() != covariance_type::full && layout.type() != covariance_type::diag) refuse("these are others");
-  return std::make_unique<device_block_models<Scalar>>(
-      fit, make_chunk_plan(fit.rows.share_rows(0), layout, sizeof(Scalar), fit.options));
+  return std::make_unique<block_models<Scalar>>(
+      fit, make_chunk_plan(fit.rows.most_shard_rows(), layout, sizeof(Scalar), fit.options));
 }
-template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

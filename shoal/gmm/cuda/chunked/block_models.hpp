@@ -17,8 +17,8 @@ namespace shoal::gmm {
 /// Throws bad_argument when there are no memberships, for rows that are not resident, and for tied and spherical
 /// covariances.
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<Scalar>& fit);
-extern template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<float>&);
-extern template std::unique_ptr<mixture_stepper> make_device_block_models(const device_fit_rows<double>&);
+std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<Scalar>& fit);
+extern template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<float>&);
+extern template std::unique_ptr<mixture_stepper> make_block_models(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

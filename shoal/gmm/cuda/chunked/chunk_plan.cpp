@@ -17,7 +17,7 @@ std::size_t divided(std::size_t value, std::size_t by) { return (value + by - 1)
 
 }  // namespace
 
-chunk_plan make_device_chunk_plan(std::size_t share_rows, std::size_t gpus, const statistics_layout& layout,
+chunk_plan make_device_chunk_plan(std::size_t shard_rows, std::size_t shards, const statistics_layout& layout,
                                   const options& options) {
   const chunk_options& wanted = options.chunks;
   const bool keeps = options.algorithm != algorithm::stepwise;
@@ -33,30 +33,31 @@ chunk_plan make_device_chunk_plan(std::size_t share_rows, std::size_t gpus, cons
     throw bad_argument(fmt::format("chunks.superchunks: a pass on CUDA devices has at most {}; got {}", most_steps,
                                    wanted.superchunks));
   }
-  const std::size_t units = divided(share_rows, cuda::piece_unit);
-  const bool gpus_wait = gpus > 1 && options.algorithm == algorithm::incremental;
-  const std::size_t usual = keeps ? usual_device_superchunks(share_rows, layout.size(), gpus_wait) : usual_device_steps;
+  const std::size_t units = divided(shard_rows, cuda::piece_unit);
+  const bool shards_wait = shards > 1 && options.algorithm == algorithm::incremental;
+  const std::size_t usual =
+      keeps ? usual_device_superchunks(shard_rows, layout.size(), shards_wait) : usual_device_steps;
   const std::size_t superchunks =
       std::min(units, wanted.superchunks == 0 ? std::min(usual, affordable) : wanted.superchunks);
   chunk_plan plan;
-  plan.rows = share_rows;
+  plan.rows = shard_rows;
   if (wanted.rows != 0) {
-    if (wanted.rows < share_rows && wanted.rows % cuda::piece_unit != 0) {
+    if (wanted.rows < shard_rows && wanted.rows % cuda::piece_unit != 0) {
       throw bad_argument(
           fmt::format("chunks.rows must be a multiple of {} on CUDA devices; got {}", cuda::piece_unit, wanted.rows));
     }
-    plan.chunk_rows = std::min(wanted.rows, share_rows);
+    plan.chunk_rows = std::min(wanted.rows, shard_rows);
   } else {
     const std::size_t cut = keeps ? superchunks : superchunks * stepwise_chunks;
-    plan.chunk_rows = std::min(share_rows, divided(units, std::min(units, cut)) * cuda::piece_unit);
+    plan.chunk_rows = std::min(shard_rows, divided(units, std::min(units, cut)) * cuda::piece_unit);
   }
-  plan.chunks = divided(share_rows, plan.chunk_rows);
+  plan.chunks = divided(shard_rows, plan.chunk_rows);
   plan.superchunk = divided(plan.chunks, std::min(superchunks, plan.chunks));
   return plan;
 }
 
-std::vector<cuda::share_range> ranges_of(const chunk_plan& plan, std::span<const std::size_t> chunks) {
-  std::vector<cuda::share_range> ranges;
+std::vector<cuda::shard_range> ranges_of(const chunk_plan& plan, std::span<const std::size_t> chunks) {
+  std::vector<cuda::shard_range> ranges;
   for (const std::size_t chunk : chunks) {
     const std::size_t first = plan.first_row(chunk);
     if (!ranges.empty() && ranges.back().first + ranges.back().count == first) {

@@ -1,4 +1,4 @@
-// How the rows of GPUs are cut into chunks and superchunks.
+// How the rows on GPUs are cut into chunks and superchunks.
 #pragma once
 
 #include <cstddef>
@@ -12,14 +12,14 @@
 
 namespace shoal::gmm {
 
-/// The cut of every GPU's share, of which the largest has `share_rows` rows: chunk c of the fit is chunk c of all
-/// shares. Chunks begin at multiples of cuda::piece_unit, and what is kept is kept of superchunks. Throws bad_argument
+/// The cut of every shard, of which the largest has `shard_rows` rows: chunk c of the fit is chunk c of all `shards`
+/// shards. Chunks begin at multiples of cuda::piece_unit, and what is kept is kept of superchunks. Throws bad_argument
 /// for chunks that cannot begin there, for more superchunks than a GPU steps through without the host, and when what
 /// was asked for would keep more bytes than options.chunks.memory.
-chunk_plan make_device_chunk_plan(std::size_t share_rows, std::size_t gpus, const statistics_layout& layout,
+chunk_plan make_device_chunk_plan(std::size_t shard_rows, std::size_t shards, const statistics_layout& layout,
                                   const options& options);
 
-/// Those chunks as rows of a share. Neighbours are one range.
-std::vector<cuda::share_range> ranges_of(const chunk_plan& plan, std::span<const std::size_t> chunks);
+/// Those chunks as rows of a shard. Neighbours are one range.
+std::vector<cuda::shard_range> ranges_of(const chunk_plan& plan, std::span<const std::size_t> chunks);
 
 }  // namespace shoal::gmm

@@ -8,58 +8,38 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
-#include <shoal/gmm/cuda/expectation.hpp>
-#include <shoal/gmm/cuda/expectation_maximization.hpp>
-#include <shoal/gmm/cuda/step/parts.hpp>
+#include <shoal/gmm/cuda/fit.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/model_file.hpp>
 #include <shoal/gmm/options.hpp>
-#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 
-/// What such a fit borrows; `data` are the rows of `rows` as the host reads them, and an empty `first_model` stands for
-/// the host's.
-template <class Scalar>
-struct device_fit_rows {
-  cuda::device_rows<Scalar>& rows;
-  fold_context context;
-  const weighted_rows<Scalar>& data;
-  const data_summary& summary;
-  const gmm::options& options;
-  first_model_function first_model;
-};
-
-/// The rows of a superchunk are those of its chunks in every GPU's share. GPUs sum their part of it under the same
-/// model; the first adds the parts up, maximises, and gives the others the new parameters.
+/// The rows of a superchunk are those of its chunks in every shard. Shards are summed by themselves under the same
+/// model; the first GPU adds them up, maximises, and gives the others the new parameters.
 ///
 /// A component that has lost all rows ends the pass where it is noticed: it is reseeded at once, as after a pass of
 /// batch. On the host the pass goes on without it.
 template <class Scalar>
-class device_chunked_fit : public mixture_stepper {
+class device_chunked_fit : public device_fit<Scalar> {
  public:
   /// Cut by make_device_chunk_plan().
   explicit device_chunked_fit(const device_fit_rows<Scalar>& fit);
-  /// Cut by `plan`; sums are chosen for `sum_rows` rows of each GPU.
+  /// Cut by `plan`; sums are chosen for `sum_rows` rows of each shard.
   device_chunked_fit(const device_fit_rows<Scalar>& fit, const chunk_plan& plan, std::size_t sum_rows);
 
   void seed(std::size_t restart) override;
   std::vector<step_record> advance(std::size_t most_steps) override;
-  double score() override;
-  const model& current() const override;
-  std::size_t reseeded() const override { return reseeded_; }
 
   const chunk_plan& plan() const { return plan_; }
 
  protected:
   virtual std::vector<step_record> advance_passes(std::size_t most) = 0;
-  /// The model has been replaced by one that no step led to.
-  virtual void forget() = 0;
   /// What the last step maximised, in the memory of the first GPU.
   virtual const double* total() const = 0;
 
   /// The chunks of superchunk `superchunk` of an order that is drawn anew for each `turn`.
-  std::vector<cuda::share_range> ranges(std::size_t superchunk, std::size_t turn);
+  std::vector<cuda::shard_range> ranges(std::size_t superchunk, std::size_t turn);
   /// Takes in how the steps since begin_steps() ended: what the GPU leaves to the host is done. Waits.
   struct steps_done {
     std::vector<double> objectives;
@@ -69,35 +49,23 @@ class device_chunked_fit : public mixture_stepper {
   /// The records of passes of `pass_steps` steps each. One in which a component lost its rows is shorter. Throws
   /// numerical_error when there is none because the model cannot be prepared.
   std::vector<step_record> records_of(const steps_done& done, std::size_t pass_steps);
-  [[noreturn]] void refuse_present_model();
 
   /// Restart, reseeded components and the model; takes them off the front of `state`.
   std::vector<double> save_model() const;
   void restore_model(std::span<const double>& state);
   std::size_t restart() const { return restart_; }
-  /// Whether the GPUs have been told to do nothing.
-  bool stopped() const { return stopped_; }
 
-  device_fit_rows<Scalar> fit_;
-  statistics_layout layout_;
+  using device_fit<Scalar>::fit_;
+  using device_fit<Scalar>::layout_;
+  using device_fit<Scalar>::parts_;
   chunk_plan plan_;
-  device_parts<Scalar> parts_;
-  device_expectation<Scalar> expectation_;
 
  private:
-  void begin(model first, std::size_t reseeded);
-  void make_ready();
-  void fill_empty_components();
+  statistics stopped_statistics() override;
 
   std::vector<std::size_t> order_;
   std::size_t ordered_turn_ = static_cast<std::size_t>(-1);
   std::size_t restart_ = 0;
-  mutable model model_;
-  mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's
-  bool prepared_ = false;           // the GPUs hold the present model
-  bool stopped_ = false;            // and have been told to do nothing
-  refusal::code failure_ = refusal::none;
-  std::size_t reseeded_ = 0;
 };
 extern template class device_chunked_fit<float>;
 extern template class device_chunked_fit<double>;

@@ -4,8 +4,8 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/group_graph.hpp>
+#include <shoal/execution/cuda/launches_ahead.hpp>
 #include <shoal/gmm/cuda/chunked/kept_statistics.hpp>
-#include <shoal/gmm/cuda/launches_ahead.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -14,9 +14,9 @@ namespace {
 constexpr std::size_t passes_in_flight = 3;
 
 template <class Scalar>
-class device_incremental final : public device_chunked_fit<Scalar> {
+class incremental final : public device_chunked_fit<Scalar> {
  public:
-  explicit device_incremental(const device_fit_rows<Scalar>& fit)
+  explicit incremental(const device_fit_rows<Scalar>& fit)
       : device_chunked_fit<Scalar>(fit),
         kept_(fit.rows.group(), this->layout_, this->plan_.superchunks()),
         recordable_(fit.rows.resident() && cuda::recordable(fit.rows.group())) {}
@@ -153,7 +153,7 @@ class device_incremental final : public device_chunked_fit<Scalar> {
   bool kept_valid_ = false;   // what is kept is of this fit; if not, the next pass is one of batch
   std::size_t position_ = 0;  // superchunks of this pass that have been visited
   cuda::graph pass_graph_;
-  launches_ahead ahead_{passes_in_flight};
+  cuda::launches_ahead ahead_{passes_in_flight};
   previous_pass previous_ = previous_pass::none;
   double previous_objective_ = 0;
 };
@@ -161,10 +161,10 @@ class device_incremental final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<Scalar>& fit) {
-  return std::make_unique<device_incremental<Scalar>>(fit);
+std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<Scalar>& fit) {
+  return std::make_unique<incremental<Scalar>>(fit);
 }
-template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

@@ -11,8 +11,8 @@ namespace shoal::gmm {
 /// pass is a graph, many of which run before the host looks again, and the GPU itself ends them where
 /// |Δ objective| < options.tolerance between two passes.
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<Scalar>& fit);
-extern template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<float>&);
-extern template std::unique_ptr<mixture_stepper> make_device_incremental(const device_fit_rows<double>&);
+std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<Scalar>& fit);
+extern template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<float>&);
+extern template std::unique_ptr<mixture_stepper> make_incremental(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

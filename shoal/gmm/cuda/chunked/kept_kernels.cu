@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/chunked/kept_kernels.hpp>
 
 namespace shoal::gmm {
@@ -26,7 +27,7 @@ struct block_part {
   unsigned row = 0;
 };
 
-__host__ __device__ inline unsigned block_count(const device_layout& layout) {
+__host__ __device__ inline unsigned block_count(const kernel_layout& layout) {
   switch (layout.type) {
     case covariance_type::full:
       return 1 + layout.components * (layout.columns + 1);
@@ -37,7 +38,7 @@ __host__ __device__ inline unsigned block_count(const device_layout& layout) {
   }
 }
 
-__device__ inline block_part part_of(const device_layout& layout, unsigned block) {
+__device__ inline block_part part_of(const kernel_layout& layout, unsigned block) {
   if (block == 0) return {};
   --block;
   switch (layout.type) {
@@ -58,7 +59,7 @@ dim3 sum_threads(const kept_arguments& a) {
   return {elements, std::clamp(a.superchunks, warp / elements, most_sum_threads / elements)};
 }
 
-unsigned threads_for(const device_layout& layout) {
+unsigned threads_for(const kernel_layout& layout) {
   return std::min(most_threads, (layout.columns + warp) / warp * warp);
 }
 
@@ -249,7 +250,7 @@ __global__ void look_for_movement_kernel(const __grid_constant__ kept_arguments 
   for (unsigned k = threadIdx.x; k < a.layout.components; k += warp) {
     sum += fabs(after[k * a.layout.component_size] - before[k * a.layout.component_size]);
   }
-  for (unsigned step = warp / 2; step > 0; step /= 2) sum += __shfl_xor_sync(~0U, sum, step);
+  sum = cuda::warp_sum(sum);
   if (threadIdx.x != 0) return;
   const double weight = a.fresh[total_weight_at];
   const bool is_moved = weight > 0 && sum / weight > threshold;

@@ -11,7 +11,7 @@ namespace shoal::gmm {
 
 /// What the kernels work on. Memory of one GPU.
 struct kept_arguments {
-  device_layout layout;
+  kernel_layout layout;
   std::size_t size = 0;                   ///< elements of a statistic
   const double* fresh = nullptr;          ///< [size] of the superchunk that has been visited
   const double* fresh_centres = nullptr;  ///< [K][d] that they are about
@@ -20,7 +20,7 @@ struct kept_arguments {
   double* kept = nullptr;                 ///< [superchunks][size], each about centres of its own
   double* kept_centres = nullptr;         ///< [superchunks][K][d]
   double* total = nullptr;                ///< [size]
-  const int* stopped = nullptr;           ///< as device_parameters::stopped
+  const int* stopped = nullptr;           ///< as prepared_parameters::stopped
   unsigned superchunks = 0;
   unsigned superchunk = 0;  ///< that has been visited
 };
@@ -36,7 +36,7 @@ void look_for_movement(const kept_arguments& arguments, double threshold, int* m
 
 /// What a step of stepwise EM works on. Memory of one GPU.
 struct mix_arguments {
-  device_layout layout;
+  kernel_layout layout;
   const double* fresh = nullptr;    ///< [size] of the rows of this step, about `centres`
   const double* centres = nullptr;  ///< [K][d] of the present parameters
   model_arrays model;
@@ -45,7 +45,7 @@ struct mix_arguments {
   double* course = nullptr;      ///< Σ w ln p and Σ w of the rows of this pass
   bool begins_pass = false;      ///< forget what `course` holds
   double* total = nullptr;       ///< [size]; its log-likelihood and weight are those of `course`
-  const int* stopped = nullptr;  ///< as device_parameters::stopped
+  const int* stopped = nullptr;  ///< as prepared_parameters::stopped
 };
 
 /// total = (1 − η) s + η ŝ, as mix() in stepwise.hpp: s what the model stands for per unit of weight, ŝ the rows of

@@ -35,7 +35,7 @@ void device_kept_statistics::keep(std::size_t superchunk, const fresh_statistics
 kept_arguments device_kept_statistics::arguments(std::size_t superchunk, const fresh_statistics& fresh,
                                                  const double* centres, const int* stopped) {
   kept_arguments made;
-  made.layout = device_layout(layout_);
+  made.layout = kernel_layout(layout_);
   made.size = layout_.size();
   made.fresh = fresh.sums;
   made.fresh_centres = fresh.centres;

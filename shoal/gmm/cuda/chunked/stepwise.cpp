@@ -9,9 +9,9 @@ namespace shoal::gmm {
 namespace {
 
 template <class Scalar>
-class device_stepwise final : public device_chunked_fit<Scalar> {
+class stepwise final : public device_chunked_fit<Scalar> {
  public:
-  explicit device_stepwise(const device_fit_rows<Scalar>& fit) : device_chunked_fit<Scalar>(fit) {
+  explicit stepwise(const device_fit_rows<Scalar>& fit) : device_chunked_fit<Scalar>(fit) {
     const cuda::gpu& first = fit.rows.group()[0];
     const cuda::device_scope scope(first.device);
     total_.grow(this->layout_.size());
@@ -71,7 +71,7 @@ class device_stepwise final : public device_chunked_fit<Scalar> {
     const cuda::gpu& first = this->fit_.rows.group()[0];
     const cuda::device_scope scope(first.device);
     mix_arguments arguments;
-    arguments.layout = device_layout(this->layout_);
+    arguments.layout = kernel_layout(this->layout_);
     arguments.fresh = this->expectation_.sums();
     arguments.centres = this->parts_.parameters(0).in_double.centres;
     arguments.model = this->parts_.model_on_device();
@@ -95,10 +95,10 @@ class device_stepwise final : public device_chunked_fit<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<mixture_stepper> make_device_stepwise(const device_fit_rows<Scalar>& fit) {
-  return std::make_unique<device_stepwise<Scalar>>(fit);
+std::unique_ptr<mixture_stepper> make_stepwise(const device_fit_rows<Scalar>& fit) {
+  return std::make_unique<stepwise<Scalar>>(fit);
 }
-template std::unique_ptr<mixture_stepper> make_device_stepwise(const device_fit_rows<float>&);
-template std::unique_ptr<mixture_stepper> make_device_stepwise(const device_fit_rows<double>&);
+template std::unique_ptr<mixture_stepper> make_stepwise(const device_fit_rows<float>&);
+template std::unique_ptr<mixture_stepper> make_stepwise(const device_fit_rows<double>&);
 
 }  // namespace shoal::gmm

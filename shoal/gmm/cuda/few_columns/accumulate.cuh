@@ -9,12 +9,11 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/launch.cuh>
-#include <shoal/gmm/cuda/few_columns/kernel.hpp>
+#include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 
-namespace shoal::gmm {
-namespace small {
+namespace shoal::gmm::few_columns {
 
 template <class T>
 struct vector_of;
@@ -41,7 +40,7 @@ struct shape {
   static constexpr int record = (2 * Columns + factor + 1 + vector - 1) / vector * vector;
   static constexpr int flushes = (sums + most_flushed_sums<T> - 1) / most_flushed_sums<T>;
   static constexpr int flushed_sums = (sums + flushes - 1) / flushes;
-  static constexpr small_registers registers = registers_for(sums * static_cast<int>(sizeof(T)) / 4);
+  static constexpr kernel_registers registers = registers_for(sums * static_cast<int>(sizeof(T)) / 4);
 };
 
 /// Places in the dynamic shared memory of a block.
@@ -55,7 +54,7 @@ struct places {
 };
 
 template <class Shape, class T>
-__device__ places<T> find_places(const small_arguments<T>& a) {
+__device__ places<T> find_places(const kernel_arguments<T>& a) {
   extern __shared__ __align__(16) unsigned char memory[];
   places<T> p;
   p.records = reinterpret_cast<T*>(memory);
@@ -68,8 +67,8 @@ __device__ places<T> find_places(const small_arguments<T>& a) {
 
 /// Copies the parameters of some components into records; log-constants become powers of two.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void load_records(const small_arguments<T>& a, unsigned first, unsigned count, T* records) {
-  const device_components<T>& from = a.parameters.packed;
+__device__ void load_records(const kernel_arguments<T>& a, unsigned first, unsigned count, T* records) {
+  const prepared_components<T>& from = a.parameters.packed;
   for (unsigned e = threadIdx.x; e < count * Shape::record; e += blockDim.x) {
     const unsigned k = first + e / Shape::record;
     const unsigned slot = e % Shape::record;
@@ -133,7 +132,7 @@ __device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&
 /// Responsibilities of the stage's rows: terms holds exp(ln p − greatest) and scale what they are to be multiplied by.
 /// Returns whether this thread saw a far row; those have zeros in terms, scale and rows and a bit in far.
 template <class Shape, int Columns, bool Matrix, int Rows, class T>
-__device__ bool expectation(const small_arguments<T>& a, const places<T>& p, const T* from, const T* weights,
+__device__ bool expectation(const kernel_arguments<T>& a, const places<T>& p, const T* from, const T* weights,
                             unsigned count, row_sums& sums) {
   using vector = typename vector_of<T>::type;
   const unsigned threads = blockDim.x;
@@ -230,7 +229,7 @@ __device__ bool expectation(const small_arguments<T>& a, const places<T>& p, con
 
 /// Adds rows slice, slice + slices, … of the stage to one component's sums.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void moments(const small_arguments<T>& a, const places<T>& p, unsigned component, unsigned slice,
+__device__ void moments(const kernel_arguments<T>& a, const places<T>& p, unsigned component, unsigned slice,
                         unsigned slices, unsigned count, T (&sums)[Shape::sums]) {
   using vector = typename vector_of<T>::type;
   T centre[Columns];
@@ -293,7 +292,7 @@ struct lane_sums {
 
 /// Adds every thread's sums to the lane in float64, always in the order of the slices.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned first, unsigned components,
+__device__ void flush(const kernel_arguments<T>& a, const places<T>& p, unsigned first, unsigned components,
                       unsigned slices, const T (&sums)[Shape::sums], const lane_sums& lane) {
   T* const buffer = p.rows;
   const unsigned threads = blockDim.x;
@@ -335,7 +334,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
         for (unsigned t = threadIdx.x % 32; t < slices * components; t += 32) {
           total += static_cast<double>(buffer[i * threads + t]);
         }
-        total = sum_of_warp(total);
+        total = cuda::warp_sum(total);
         // Rounds of components after the first add to what it left.
         const lane_sums into{lane.values, lane.empty && first == 0};
         if (threadIdx.x % 32 == 0) into.add(lane_place<Columns, Shape::type>(a, 0, begin + i), total);
@@ -347,7 +346,7 @@ __device__ void flush(const small_arguments<T>& a, const places<T>& p, unsigned 
 
 /// Adds the threads' row sums to the head of the lane.
 template <class T>
-__device__ void flush_head(const small_arguments<T>& a, const places<T>& p, const row_sums& sums,
+__device__ void flush_head(const kernel_arguments<T>& a, const places<T>& p, const row_sums& sums,
                            const lane_sums& lane) {
   double* const buffer = reinterpret_cast<double*>(p.rows);
   buffer[threadIdx.x] = sums.log_likelihood;
@@ -359,8 +358,8 @@ __device__ void flush_head(const small_arguments<T>& a, const places<T>& p, cons
       log_likelihood += buffer[t];
       weight += buffer[blockDim.x + t];
     }
-    log_likelihood = sum_of_warp(log_likelihood);
-    weight = sum_of_warp(weight);
+    log_likelihood = cuda::warp_sum(log_likelihood);
+    weight = cuda::warp_sum(weight);
     if (threadIdx.x == 0) {
       lane.add(log_likelihood_place, ln_2 * log_likelihood + weight * *a.parameters.packed.log_shift);
       lane.add(total_weight_place, weight);
@@ -373,7 +372,7 @@ __device__ void flush_head(const small_arguments<T>& a, const places<T>& p, cons
 
 /// One group of rows into the block's lane.
 template <class Shape, int Columns, bool Matrix, class T>
-__device__ void group(const small_arguments<T>& a, const places<T>& p, std::size_t begin, std::size_t end,
+__device__ void group(const kernel_arguments<T>& a, const places<T>& p, std::size_t begin, std::size_t end,
                       lane_sums& lane) {
   for (unsigned first = 0; first < a.components; first += a.round_components) {
     const unsigned components = min(a.round_components, a.components - first);
@@ -416,32 +415,30 @@ __device__ void group(const small_arguments<T>& a, const places<T>& p, std::size
   lane.empty = false;
 }
 
-}  // namespace small
-
 /// Adds the groups of a piece that belong to the block's lane.
 template <class T, int Columns, bool Matrix>
-__global__ void __launch_bounds__(small::shape<T, Columns, Matrix>::registers.threads,
-                                  small::shape<T, Columns, Matrix>::registers.blocks)
-    small_accumulate(const __grid_constant__ small_arguments<T> a) {
-  using Shape = small::shape<T, Columns, Matrix>;
+__global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
+                                  shape<T, Columns, Matrix>::registers.blocks)
+    accumulate(const __grid_constant__ kernel_arguments<T> a) {
+  using Shape = shape<T, Columns, Matrix>;
   cuda::wait_for_predecessor();
-  const small::places<T> p = small::find_places<Shape>(a);
+  const places<T> p = find_places<Shape>(a);
   const int stopped = *a.parameters.stopped;
   if (a.resident_records == a.components) {
-    small::load_records<Shape, Columns, Matrix>(a, 0, a.components, p.records);
+    load_records<Shape, Columns, Matrix>(a, 0, a.components, p.records);
   }
   if (stopped != 0) return;
   __syncthreads();
 
   const unsigned lanes = gridDim.x;
-  small::lane_sums lane{a.lanes + blockIdx.x * a.statistics, a.fresh};
+  lane_sums lane{a.lanes + blockIdx.x * a.statistics, a.fresh};
   const std::size_t first_group = a.first_unit * a.unit_groups;
   const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
   for (std::size_t g = (blockIdx.x + lanes - first_group % lanes) % lanes; g < units * a.unit_groups; g += lanes) {
     const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
     const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
     const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
-    if (begin < end) small::group<Shape, Columns, Matrix>(a, p, begin, end, lane);
+    if (begin < end) group<Shape, Columns, Matrix>(a, p, begin, end, lane);
   }
   if (lane.empty) {
     for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
@@ -449,10 +446,10 @@ __global__ void __launch_bounds__(small::shape<T, Columns, Matrix>::registers.th
 }
 
 template <class T, int Columns, bool Matrix>
-small_kernel describe_small_kernel() {
-  using Shape = small::shape<T, Columns, Matrix>;
-  small_kernel kernel;
-  kernel.function = reinterpret_cast<const void*>(&small_accumulate<T, Columns, Matrix>);
+compiled_kernel describe_kernel() {
+  using Shape = shape<T, Columns, Matrix>;
+  compiled_kernel kernel;
+  kernel.function = reinterpret_cast<const void*>(&accumulate<T, Columns, Matrix>);
   kernel.most_threads = Shape::registers.threads;
   kernel.registers = 65536 / (Shape::registers.threads * Shape::registers.blocks) / 8 * 8;
   kernel.sums = Shape::sums;
@@ -464,13 +461,12 @@ small_kernel describe_small_kernel() {
 }
 
 template <class T, bool Matrix, int Columns = 1>
-small_kernel find_small_kernel(std::size_t columns) {
-  if constexpr (Columns <= static_cast<int>(most_small_columns)) {
-    return columns == Columns ? describe_small_kernel<T, Columns, Matrix>()
-                              : find_small_kernel<T, Matrix, Columns + 1>(columns);
+compiled_kernel find_kernel_of(std::size_t columns) {
+  if constexpr (Columns <= static_cast<int>(most_columns)) {
+    return columns == Columns ? describe_kernel<T, Columns, Matrix>() : find_kernel_of<T, Matrix, Columns + 1>(columns);
   } else {
     return {};
   }
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

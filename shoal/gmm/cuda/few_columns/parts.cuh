@@ -5,12 +5,13 @@
 
 #include <cstddef>
 
+#include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::small {
+namespace shoal::gmm::few_columns {
 
 __device__ inline float exponential_of_two(float x) {
   float result;
@@ -38,11 +39,6 @@ struct row_sums {
   double log_likelihood = 0;
   double weight = 0;
 };
-
-__device__ inline double sum_of_warp(double value) {
-  for (int step = 16; step > 0; step /= 2) value += __shfl_xor_sync(~0U, value, step);
-  return value;
-}
 
 /// Whether a row's best log-density, as a power of two, is so low that its ‖y‖² may be beyond far_norm. Log-constants
 /// are at most zero, so that nothing else can be.
@@ -113,7 +109,7 @@ __device__ void far_rows(const Arguments& a, const Team& team, const unsigned* f
                          const float* weights, unsigned count, double* lane) {
   constexpr bool matrix = Type == covariance_type::full;
   constexpr unsigned sums = sums_of<Type>(Columns);
-  const device_components<double>& c = a.parameters.in_double;
+  const prepared_components<double>& c = a.parameters.in_double;
   const bool tied = matrix && a.shared_triangle != 0;
   for (unsigned word = 0; word * 32 < count; ++word) {
     for (unsigned bits = far[word]; bits != 0; bits &= bits - 1) {
@@ -162,4 +158,4 @@ __device__ void far_rows(const Arguments& a, const Team& team, const unsigned* f
   }
 }
 
-}  // namespace shoal::gmm::small
+}  // namespace shoal::gmm::few_columns

@@ -6,28 +6,28 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
-#include <shoal/gmm/cuda/step/score_lanes.hpp>
-#include <shoal/gmm/cuda/tensor/predict.cuh>
+#include <shoal/gmm/cuda/posterior.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
+#include <shoal/gmm/cuda/write_predictions.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 namespace {
 
 constexpr unsigned threads = 256;
 
 // A row in registers.
 template <int Columns>
-struct small_row {
+struct short_row {
   float x[Columns];
 
-  __device__ small_row(const float* row, unsigned columns) {
+  __device__ short_row(const float* row, unsigned columns) {
 #pragma unroll
     for (unsigned j = 0; j < Columns; ++j) x[j] = j < columns ? row[j] : 0.0F;
   }
 
   // ‖y‖² under component k.
-  __device__ float norm(const device_components<float>& components, unsigned columns, unsigned k) const {
+  __device__ float norm(const prepared_components<float>& components, unsigned columns, unsigned k) const {
     const std::size_t start = std::size_t{k} * columns;
     float sum = 0;
 #pragma unroll
@@ -47,7 +47,7 @@ struct found_arrays {
 };
 
 // ln p(x) of a far row.
-__device__ double far_log_density(const device_parameters<float>& parameters, const device_layout& layout,
+__device__ double far_log_density(const prepared_parameters<float>& parameters, const kernel_layout& layout,
                                   const float* row) {
   double greatest = -infinity;
   double sum = 0;
@@ -63,12 +63,12 @@ __device__ double far_log_density(const device_parameters<float>& parameters, co
 
 template <int Columns>
 __global__ void __launch_bounds__(threads)
-    find_rows(const device_layout layout, const __grid_constant__ cuda::device_piece<float> piece,
-              const __grid_constant__ device_parameters<float> parameters, const found_arrays found) {
+    find_rows(const kernel_layout layout, const __grid_constant__ cuda::device_piece<float> piece,
+              const __grid_constant__ prepared_parameters<float> parameters, const found_arrays found) {
   const std::size_t r = std::size_t{blockIdx.x} * threads + threadIdx.x;
   if (r >= piece.count) return;
   const float* const row = piece.rows + r * layout.columns;
-  const small_row<Columns> own(row, layout.columns);
+  const short_row<Columns> own(row, layout.columns);
   float greatest = -INFINITY;
   float sum = 0;
   float norm = INFINITY;
@@ -96,8 +96,8 @@ __global__ void __launch_bounds__(threads)
 
 template <int Columns>
 struct found_rows {
-  device_layout layout;
-  device_parameters<float> parameters;
+  kernel_layout layout;
+  prepared_parameters<float> parameters;
   const float* rows;
   const float2* shifts;
   const double* log_densities;
@@ -105,7 +105,7 @@ struct found_rows {
   struct found_row {
     const found_rows& all;
     const float* row;
-    small_row<Columns> own;
+    short_row<Columns> own;
     float2 shift;
     double log_density;
 
@@ -126,28 +126,28 @@ struct found_rows {
   };
   __device__ found_row of(unsigned row) const {
     const float* const from = rows + std::size_t{row} * layout.columns;
-    return {*this, from, small_row<Columns>(from, layout.columns), shifts[row], log_densities[row]};
+    return {*this, from, short_row<Columns>(from, layout.columns), shifts[row], log_densities[row]};
   }
 };
 
-class small_predictor final : public device_predictor<float> {
+class short_row_predictor final : public predictor<float> {
  public:
-  small_predictor(const predictor_shape& shape, cudaStream_t stream)
+  short_row_predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout),
         shifts_(std::max<std::size_t>(1, shape.most_rows)),
         log_densities_(std::max<std::size_t>(1, shape.most_rows)),
         score_(shape.most_rows, stream) {}
 
-  void prepare(const device_parameters<float>& parameters, cudaStream_t) override { parameters_ = parameters; }
+  void prepare(const prepared_parameters<float>& parameters, cudaStream_t) override { parameters_ = parameters; }
 
   void add(const cuda::device_piece<float>& piece, const prediction<float>& out, cudaStream_t stream) override {
     if (layout_.columns <= 4) return add_columns<4>(piece, out, stream);
     if (layout_.columns <= 8) return add_columns<8>(piece, out, stream);
     if (layout_.columns <= 16) return add_columns<16>(piece, out, stream);
-    add_columns<most_small_prediction_columns>(piece, out, stream);
+    add_columns<most_prediction_columns>(piece, out, stream);
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
   template <int Columns>
@@ -163,8 +163,8 @@ class small_predictor final : public device_predictor<float> {
     score_.add(piece.share_first, piece.count, stream);
   }
 
-  device_layout layout_;
-  device_parameters<float> parameters_;
+  kernel_layout layout_;
+  prepared_parameters<float> parameters_;
   cuda::device_buffer<float2> shifts_;
   cuda::device_buffer<double> log_densities_;
   score_lanes score_;
@@ -172,13 +172,13 @@ class small_predictor final : public device_predictor<float> {
 
 }  // namespace
 
-bool takes_small_predictor(const predictor_shape& shape) {
-  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_small_prediction_columns} &&
-         shape.layout.columns() * shape.layout.components() <= most_small_prediction_numbers;
+bool suits(const predictor_shape& shape) {
+  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_prediction_columns} &&
+         shape.layout.columns() * shape.layout.components() <= most_prediction_numbers;
 }
 
-std::unique_ptr<device_predictor<float>> make_small_predictor(const predictor_shape& shape, cudaStream_t stream) {
-  return std::make_unique<small_predictor>(shape, stream);
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  return std::make_unique<short_row_predictor>(shape, stream);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

@@ -9,13 +9,12 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/launch.cuh>
-#include <shoal/gmm/cuda/few_columns/kernel.hpp>
+#include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/teams.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 
-namespace shoal::gmm {
-namespace small {
+namespace shoal::gmm::few_columns {
 
 /// What is known when a kernel is compiled.
 template <covariance_type Type, int Columns, team_sizes Sizes>
@@ -150,7 +149,7 @@ inline constexpr double root_half_log2_e = 0.84932180028801904;
 template <class Shape>
 __device__ void load_team_records(const team_arguments& a, float* records) {
   constexpr unsigned columns = Shape::columns;
-  const device_components<double>& from = a.parameters.in_double;
+  const prepared_components<double>& from = a.parameters.in_double;
   for (unsigned e = threadIdx.x; e < a.components * Shape::record; e += blockDim.x) {
     const unsigned k = e / Shape::record;
     const unsigned slot = e % Shape::record;
@@ -346,8 +345,8 @@ __device__ void expectation_stage(const team_arguments& a, const float* records,
     if (threadIdx.x % 32 == 0) stage.far[row / 32] = bits;
   }
   if (present.last) {
-    head.log_likelihood = sum_of_warp(head.log_likelihood);
-    head.weight = sum_of_warp(head.weight);
+    head.log_likelihood = cuda::warp_sum(head.log_likelihood);
+    head.weight = cuda::warp_sum(head.weight);
     if (threadIdx.x % 32 == 0) stage.head[threadIdx.x / 32] = head;
     head = {};
   }
@@ -485,7 +484,7 @@ __device__ void team_flush(const team_arguments& a, const moments_team<Shape>& t
       for (unsigned t = team.rank % 32; t < slices * shares; t += 32) {
         total += static_cast<double>(buffer[sum * stride + t]);
       }
-      total = sum_of_warp(total);
+      total = cuda::warp_sum(total);
       if (team.rank % 32 == 0) lane[lane_place<Shape::columns, Shape::type>(a, 0, sum)] += total;
     }
   }
@@ -550,13 +549,11 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, team
   }
 }
 
-}  // namespace small
-
 /// Adds the groups of a piece that belong to the block's lane.
 template <class Shape>
-__global__ void __launch_bounds__(Shape::threads, 1) small_teams(const __grid_constant__ team_arguments a) {
+__global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const __grid_constant__ team_arguments a) {
   extern __shared__ __align__(16) unsigned char memory[];
-  __shared__ small::team_barriers barriers;
+  __shared__ team_barriers barriers;
   if (threadIdx.x < 2) {
     barriers.full[threadIdx.x].make(Shape::expectation_threads);
     barriers.empty[threadIdx.x].make(Shape::moment_threads);
@@ -569,14 +566,14 @@ __global__ void __launch_bounds__(Shape::threads, 1) small_teams(const __grid_co
   float* const buffer = records + a.components * Shape::record;
   double* const kept = a.lanes + blockIdx.x * a.statistics;
   for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane[i] = a.fresh ? 0 : kept[i];
-  small::load_team_records<Shape>(a, records);
+  load_team_records<Shape>(a, records);
   if (stopped != 0) return;
   __syncthreads();
   if (threadIdx.x < Shape::expectation_threads) {
-    small::expectation_team<Shape>(a, records, stages, barriers);
+    expectation_team<Shape>(a, records, stages, barriers);
   } else {
-    small::moment_team<Shape>(a, stages, barriers, buffer, lane);
-    const small::moments_team<Shape> team;
+    moment_team<Shape>(a, stages, barriers, buffer, lane);
+    const moments_team<Shape> team;
     team.sync();
     for (unsigned i = team.rank; i < a.statistics; i += team.size) kept[i] = lane[i];
   }
@@ -584,9 +581,9 @@ __global__ void __launch_bounds__(Shape::threads, 1) small_teams(const __grid_co
 
 template <covariance_type Type, int Columns>
 team_kernel describe_team_kernel() {
-  using Shape = small::team_shape<Type, Columns, team_sizes_for(Type, Columns)>;
+  using Shape = team_shape<Type, Columns, team_sizes_for(Type, Columns)>;
   team_kernel kernel;
-  kernel.function = reinterpret_cast<const void*>(&small_teams<Shape>);
+  kernel.function = reinterpret_cast<const void*>(&accumulate_by_teams<Shape>);
   kernel.threads = Shape::threads;
   kernel.moment_threads = Shape::moment_threads;
   kernel.flush_stride = Shape::flush_stride;
@@ -595,7 +592,7 @@ team_kernel describe_team_kernel() {
   kernel.record = Shape::record;
   kernel.stage_rows = Shape::stage_rows;
   kernel.stage_bytes = static_cast<unsigned>(Shape::stage_rows * (Shape::planes * sizeof(float4) + sizeof(float)) +
-                                             Shape::expectation_threads / 32 * sizeof(small::row_sums) +
+                                             Shape::expectation_threads / 32 * sizeof(row_sums) +
                                              Shape::stage_rows / 32 * sizeof(unsigned));
   return kernel;
 }
@@ -603,11 +600,11 @@ team_kernel describe_team_kernel() {
 /// For covariances of one type.
 template <covariance_type Type, int Columns = 1>
 team_kernel find_team_kernel_of(std::size_t columns) {
-  if constexpr (Columns <= static_cast<int>(most_small_columns)) {
+  if constexpr (Columns <= static_cast<int>(most_columns)) {
     return columns == Columns ? describe_team_kernel<Type, Columns>() : find_team_kernel_of<Type, Columns + 1>(columns);
   } else {
     return {};
   }
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

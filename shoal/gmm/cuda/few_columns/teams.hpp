@@ -5,11 +5,11 @@
 
 #include <shoal/gmm/cuda/accumulator.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 
-/// What a launch is told. Rows are cut as for small_arguments.
+/// What a launch is told. Rows are cut as for kernel_arguments.
 struct team_arguments {
-  device_parameters<float> parameters;
+  prepared_parameters<float> parameters;
   const float* rows = nullptr;
   const float* weights = nullptr;   ///< null: all one
   double* lanes = nullptr;          ///< [lanes][statistics]
@@ -41,9 +41,9 @@ struct team_kernel {
   unsigned stage_bytes = 0;  ///< without responsibilities
 };
 
-/// The kernels for `columns` in 1 … most_small_columns. Those for full covariances do tied ones too.
+/// The kernels for `columns` in 1 … most_columns. Those for full covariances do tied ones too.
 team_kernel find_full_team_kernel(std::size_t columns);
 team_kernel find_diagonal_team_kernel(std::size_t columns);
 team_kernel find_spherical_team_kernel(std::size_t columns);
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

@@ -1,8 +1,8 @@
 // The kernels for few columns and many rows: full and tied covariances.
 #include <shoal/gmm/cuda/few_columns/teams.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 
 team_kernel find_full_team_kernel(std::size_t columns) { return find_team_kernel_of<covariance_type::full>(columns); }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

@@ -1,10 +1,10 @@
 // The kernels for few columns and many rows: spherical covariances.
 #include <shoal/gmm/cuda/few_columns/teams.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 
 team_kernel find_spherical_team_kernel(std::size_t columns) {
   return find_team_kernel_of<covariance_type::spherical>(columns);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

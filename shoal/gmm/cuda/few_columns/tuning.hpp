@@ -1,11 +1,11 @@
-// Sizes of the mixture kernels for few columns (small_*), with what was measured for each on an NVIDIA H200.
+// Sizes of the mixture kernels for few columns , with what was measured for each on an NVIDIA H200.
 #pragma once
 
 #include <cstddef>
 
 #include <shoal/gmm/covariance_type.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::few_columns {
 
 /// float32 products of such values stay in range; rows beyond are done in float64.
 inline constexpr float most_extent = 1e18F;
@@ -15,7 +15,7 @@ template <class Scalar>
 inline constexpr int most_flushed_sums = sizeof(Scalar) == 4 ? 48 : 12;
 
 /// What a kernel asks of a multiprocessor's 65,536 registers: so many blocks of so many threads.
-struct small_registers {
+struct kernel_registers {
   int threads;
   int blocks;
   int rows;  ///< rows of a thread at a time in the expectation step, which share the parameters that it loads
@@ -23,7 +23,7 @@ struct small_registers {
 
 /// `words` registers hold a thread's sums during all of a group; the expectation step needs as many for its rows and
 /// what it loads.
-constexpr small_registers registers_for(int words) {
+constexpr kernel_registers registers_for(int words) {
   if (words <= 10) return {256, 3, 2};
   if (words <= 45) return {256, 2, 2};
   if (words <= 78) return {384, 1, 2};
@@ -32,7 +32,7 @@ constexpr small_registers registers_for(int words) {
 
 /// Blocks have a multiple of so many threads: registers are given to so many at a time. Two blocks of 256 take 0.091 ms
 /// at (2²⁰, 8, 10), four of 128 0.094.
-inline constexpr std::size_t small_thread_unit = 128;
+inline constexpr std::size_t thread_unit = 128;
 
 /// What beginning and ending a group costs, in rows. (46,800, 8, 8) takes 0.0120 ms with a group of 373 rows for each
 /// multiprocessor and 0.0136 with two of 179, whose lanes take longer to merge.
@@ -53,7 +53,7 @@ struct team_sizes {
 };
 
 /// The sums alone take, in float32 at 2²⁰ rows and 10 components, with these sizes and with one team
-/// (small_accumulate): 8 columns, full 0.072 and 0.087 ms, diagonal 0.044 and 0.058, spherical 0.041 and 0.058; full
+/// (accumulate): 8 columns, full 0.072 and 0.087 ms, diagonal 0.044 and 0.058, spherical 0.041 and 0.058; full
 /// with 12 columns 0.136 and 0.217, with 16 columns 0.234 and 0.349. At 8 columns full covariances take 0.087 with 128
 /// + 256 threads and 0.091 with 256 + 128; 0.082 with two rows of a thread at a time.
 constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
@@ -63,4 +63,4 @@ constexpr team_sizes team_sizes_for(covariance_type type, int columns) {
   return {4, 128, 128, 1, 1};
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::few_columns

@@ -8,11 +8,11 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/posterior.cuh>
 
-namespace shoal::gmm {
+namespace shoal::gmm::plain {
 namespace {
 
 // Rows that a block does at a time, a thread each; a divisor of cuda::piece_unit. Tile t of a share belongs to lane
@@ -30,7 +30,7 @@ struct term {
 };
 
 struct plain_shape {
-  device_layout layout;
+  kernel_layout layout;
   std::size_t size = 0;          // sums of a lane
   const term* own = nullptr;     // [component_size]
   const term* shared = nullptr;  // [size − layout.shared], summed over all components
@@ -39,13 +39,13 @@ struct plain_shape {
 };
 
 template <class Scalar>
-__device__ double difference(const device_layout& layout, const double* centre, const Scalar* row, unsigned j) {
+__device__ double difference(const kernel_layout& layout, const double* centre, const Scalar* row, unsigned j) {
   return j == layout.columns ? 1.0 : static_cast<double>(row[j]) - centre[j];
 }
 
 // Adds Σ_r w r zᵢ zⱼ of a tile, row by row.
 template <class Scalar>
-__device__ double sum_rows(const device_layout& layout, const double* centre, const Scalar* rows, unsigned count,
+__device__ double sum_rows(const kernel_layout& layout, const double* centre, const Scalar* rows, unsigned count,
                            const double* responsibilities, term which, double sum) {
   for (unsigned r = 0; r < count; ++r) {
     const double responsibility = responsibilities[r];
@@ -58,9 +58,9 @@ __device__ double sum_rows(const device_layout& layout, const double* centre, co
 
 template <class Scalar>
 __device__ void add_tile(const plain_shape& shape, const cuda::device_piece<Scalar>& piece,
-                         const device_parameters<Scalar>& parameters, std::size_t first, unsigned count) {
-  const device_layout& layout = shape.layout;
-  const block_group block;
+                         const prepared_parameters<Scalar>& parameters, std::size_t first, unsigned count) {
+  const kernel_layout& layout = shape.layout;
+  const cuda::block_group block;
   double* const lane = shape.lanes + blockIdx.x * shape.size;
   double* const scratch = shape.scratch + std::size_t{blockIdx.x} * layout.components * tile_rows;
   const Scalar* const rows = piece.rows + first * layout.columns;
@@ -110,7 +110,7 @@ __device__ void add_tile(const plain_shape& shape, const cuda::device_piece<Scal
 template <class Scalar>
 __global__ void __launch_bounds__(tile_rows)
     add_piece(const __grid_constant__ plain_shape shape, const __grid_constant__ cuda::device_piece<Scalar> piece,
-              const __grid_constant__ device_parameters<Scalar> parameters) {
+              const __grid_constant__ prepared_parameters<Scalar> parameters) {
   if (*parameters.stopped != 0) return;
   const std::size_t lanes = gridDim.x;
   const std::size_t before = piece.share_first / tile_rows;
@@ -170,7 +170,7 @@ std::vector<term> own_terms(covariance_type type, unsigned columns) {
 }
 
 template <class Scalar>
-class plain_accumulator final : public device_accumulator<Scalar> {
+class plain_accumulator final : public accumulator<Scalar> {
  public:
   explicit plain_accumulator(const accumulator_shape& shape) : layout_(shape.layout), size_(shape.layout.size()) {
     if (layout_.columns >= std::numeric_limits<unsigned short>::max()) {
@@ -195,13 +195,13 @@ class plain_accumulator final : public device_accumulator<Scalar> {
     scratch_.grow(lanes_ * scratch);
   }
 
-  void clear(const device_parameters<Scalar>& parameters, cudaStream_t stream) override {
+  void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     clear_lanes<<<std::min(blocks_of(lanes_ * size_), 4096u), threads, 0, stream>>>(lane_sums_.data(), lanes_ * size_,
                                                                                     parameters.stopped);
     cuda::check_launch("clear_lanes");
   }
 
-  void add(const cuda::device_piece<Scalar>& piece, const device_parameters<Scalar>& parameters,
+  void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     const plain_shape shape{layout_,           size_,          own_terms_.data(), shared_terms_.data(),
                             lane_sums_.data(), scratch_.data()};
@@ -209,14 +209,14 @@ class plain_accumulator final : public device_accumulator<Scalar> {
     cuda::check_launch("add_piece");
   }
 
-  void merge(double* statistics, const device_parameters<Scalar>& parameters, cudaStream_t stream) override {
+  void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     merge_lanes<<<blocks_of(size_), threads, 0, stream>>>(lane_sums_.data(), lanes_, size_, statistics,
                                                           parameters.stopped);
     cuda::check_launch("merge_lanes");
   }
 
  private:
-  device_layout layout_;
+  kernel_layout layout_;
   std::size_t size_;
   unsigned lanes_ = 1;
   cuda::device_buffer<term> own_terms_;
@@ -228,10 +228,10 @@ class plain_accumulator final : public device_accumulator<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<device_accumulator<Scalar>> make_plain_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
   return std::make_unique<plain_accumulator<Scalar>>(shape);
 }
-template std::unique_ptr<device_accumulator<float>> make_plain_accumulator(const accumulator_shape&);
-template std::unique_ptr<device_accumulator<double>> make_plain_accumulator(const accumulator_shape&);
+template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
+template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::plain

@@ -5,10 +5,11 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/gmm/cuda/plain/posterior.cuh>
-#include <shoal/gmm/cuda/step/score_lanes.hpp>
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/posterior.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::plain {
 namespace {
 
 constexpr unsigned tile_rows = score_tile_rows;
@@ -36,10 +37,10 @@ __device__ void write_row(const prediction<Scalar>& out, const row_posterior& fo
 
 template <class Scalar>
 __global__ void __launch_bounds__(tile_rows)
-    predict_tiles(const device_layout layout, const __grid_constant__ cuda::device_piece<Scalar> piece,
-                  const __grid_constant__ device_parameters<Scalar> parameters, const prediction<Scalar> out,
+    predict_tiles(const kernel_layout layout, const __grid_constant__ cuda::device_piece<Scalar> piece,
+                  const __grid_constant__ prepared_parameters<Scalar> parameters, const prediction<Scalar> out,
                   double* scratch, double* tiles) {
-  const block_group block;
+  const cuda::block_group block;
   double* const terms = scratch + std::size_t{blockIdx.x} * layout.components * tile_rows + block.rank;
   for (std::size_t tile = blockIdx.x; tile * tile_rows < piece.count; tile += gridDim.x) {
     const std::size_t r = tile * tile_rows + block.rank;
@@ -61,7 +62,7 @@ __global__ void __launch_bounds__(tile_rows)
 }
 
 template <class Scalar>
-class plain_predictor final : public device_predictor<Scalar> {
+class plain_predictor final : public predictor<Scalar> {
  public:
   plain_predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout), score_(shape.most_rows, stream) {
@@ -72,7 +73,7 @@ class plain_predictor final : public device_predictor<Scalar> {
     scratch_.grow(blocks_ * block_scratch);
   }
 
-  void prepare(const device_parameters<Scalar>& parameters, cudaStream_t) override { parameters_ = parameters; }
+  void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t) override { parameters_ = parameters; }
 
   void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) override {
     predict_tiles<Scalar>
@@ -81,11 +82,11 @@ class plain_predictor final : public device_predictor<Scalar> {
     score_.add(piece.share_first, piece.count, stream);
   }
 
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
+  std::vector<score_sums> totals(cudaStream_t stream) const override { return score_.totals(stream); }
 
  private:
-  device_layout layout_;
-  device_parameters<Scalar> parameters_;
+  kernel_layout layout_;
+  prepared_parameters<Scalar> parameters_;
   unsigned blocks_ = 1;
   cuda::device_buffer<double> scratch_;  // [blocks][K][tile_rows]
   score_lanes score_;
@@ -94,10 +95,10 @@ class plain_predictor final : public device_predictor<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<device_predictor<Scalar>> make_plain_predictor(const predictor_shape& shape, cudaStream_t stream) {
+std::unique_ptr<predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
   return std::make_unique<plain_predictor<Scalar>>(shape, stream);
 }
-template std::unique_ptr<device_predictor<float>> make_plain_predictor(const predictor_shape&, cudaStream_t);
-template std::unique_ptr<device_predictor<double>> make_plain_predictor(const predictor_shape&, cudaStream_t);
+template std::unique_ptr<predictor<float>> make_predictor(const predictor_shape&, cudaStream_t);
+template std::unique_ptr<predictor<double>> make_predictor(const predictor_shape&, cudaStream_t);
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::plain

@@ -64,7 +64,7 @@ struct panel_pivots {
 // Takes the panel at j out of the rows below it; a thread has `Rows` rows in hand at a time. Panel tells what is taken
 // from rows and columns: factors_of(row, values), multiples_of(column, values).
 template <unsigned Rows, class Panel>
-__device__ void subtract_panel(const group_grid& grid, double* matrix, unsigned columns, unsigned j,
+__device__ void subtract_panel(const cuda::group_grid& grid, double* matrix, unsigned columns, unsigned j,
                                const Panel& taken) {
   const unsigned stride = matrix_stride(columns);
   for (unsigned first = j + panel + grid.row; first < columns; first += Rows * grid.rows) {
@@ -121,7 +121,7 @@ template <unsigned Count>
 __device__ void write_panel(double* matrix, unsigned columns, unsigned j, const panel_pivots<Count>& pivots) {
   const unsigned stride = matrix_stride(columns);
   double* const rows = matrix + std::size_t{j} * stride;
-  for (unsigned column = threadIdx.x % warp_size; column <= columns; column += warp_size) {
+  for (unsigned column = threadIdx.x % cuda::warp_size; column <= columns; column += cuda::warp_size) {
     double values[Count];
     pivots.column_of(rows, stride, j, column, values);
 #pragma unroll
@@ -132,7 +132,7 @@ __device__ void write_panel(double* matrix, unsigned columns, unsigned j, const 
 }
 
 template <unsigned Count>
-__device__ bool eliminate_rest(const warp_group& warp, double* matrix, unsigned columns, unsigned j) {
+__device__ bool eliminate_rest(const cuda::warp_group& warp, double* matrix, unsigned columns, unsigned j) {
   const panel_pivots<Count> pivots(matrix + std::size_t{j} * matrix_stride(columns) + j, matrix_stride(columns));
   if (!pivots.good) return false;
   warp.sync();  // the corner has been read
@@ -141,10 +141,10 @@ __device__ bool eliminate_rest(const warp_group& warp, double* matrix, unsigned 
 }
 
 // eliminate(), below, by a warp: quicker for few columns, because nothing has to pass from thread to thread.
-__device__ inline bool eliminate(const warp_group& warp, double* matrix, unsigned columns, double* /*memory*/) {
+__device__ inline bool eliminate(const cuda::warp_group& warp, double* matrix, unsigned columns, double* /*memory*/) {
   constexpr unsigned rows_in_hand = 2;
   const unsigned stride = matrix_stride(columns);
-  const group_grid grid(warp, columns + 1);
+  const cuda::group_grid grid(warp, columns + 1);
   unsigned j = 0;
   for (; j + panel < columns; j += panel) {
     const panel_pivots<panel> pivots(matrix + std::size_t{j} * stride + j, stride);
@@ -197,7 +197,8 @@ struct panel_rows {
 
 // Eliminates `Count` columns from each other, a thread for each column of their rows.
 template <unsigned Count>
-__device__ void eliminate_panel(const block_group& block, const double* matrix, unsigned j, const panel_rows& into) {
+__device__ void eliminate_panel(const cuda::block_group& block, const double* matrix, unsigned j,
+                                const panel_rows& into) {
   if (block.rank >= into.columns) return;
   const unsigned stride = matrix_stride(into.columns - 1);
   const double* const above = matrix + std::size_t{j} * stride;
@@ -222,7 +223,7 @@ __device__ void eliminate_panel(const block_group& block, const double* matrix, 
 }
 
 // Writes the panel's own rows, which nobody reads any more.
-__device__ inline void write_panel(const block_group& block, double* matrix, unsigned j, unsigned count,
+__device__ inline void write_panel(const cuda::block_group& block, double* matrix, unsigned j, unsigned count,
                                    const panel_rows& from) {
   const unsigned stride = matrix_stride(from.columns - 1);
   for (unsigned column = block.rank; column < from.columns; column += block.size) {
@@ -236,9 +237,9 @@ __device__ inline void write_panel(const block_group& block, double* matrix, uns
 // With A = L̃DL̃ᵀ the upper triangle of `matrix` and v its column `columns`, leaves D on the diagonal, the lower triangle
 // of L̃⁻¹ (whose diagonal is one) below it and L̃⁻¹v in the last column. False when a pivot is not positive and finite.
 // `memory` [panel_work(columns)].
-__device__ inline bool eliminate(const block_group& block, double* matrix, unsigned columns, double* memory) {
+__device__ inline bool eliminate(const cuda::block_group& block, double* matrix, unsigned columns, double* memory) {
   constexpr unsigned rows_in_hand = 4;
-  const group_grid grid(block, columns + 1);
+  const cuda::group_grid grid(block, columns + 1);
   const panel_rows rows(memory, columns);
   for (unsigned j = 0; j < columns; j += panel) {
     const unsigned count = min(panel, columns - j);

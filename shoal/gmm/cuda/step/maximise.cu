@@ -80,7 +80,7 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
                               const double* sums, double* work, double* constants) {
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
-  const group_grid grid(group, d);
+  const cuda::group_grid grid(group, d);
   const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
   const double weight = fmax(sums[arguments.layout.weight], 0.0);
   const double share = 1 / weight;
@@ -186,7 +186,7 @@ __device__ void record_step(const step_arguments<Scalar>& arguments, const step_
 
 // By the block that is last to end a step.
 template <class Scalar>
-__device__ void settle(const block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
+__device__ void settle(const cuda::block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
                        bool empty, const double* constants) {
   const refusal::code failure = __ldcg(&arguments.state->failure);
   if (!empty) shift_constants(block, arguments, constants);
@@ -203,10 +203,10 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   const int stopped = *arguments.prepared.stopped;
   const step_start start = read_start(arguments);
-  const warp_group warp;
-  const device_layout& layout = arguments.layout;
-  const unsigned index = threadIdx.x / warp_size;
-  const unsigned k = blockIdx.x * (blockDim.x / warp_size) + index;
+  const cuda::warp_group warp;
+  const kernel_layout& layout = arguments.layout;
+  const unsigned index = threadIdx.x / cuda::warp_size;
+  const unsigned k = blockIdx.x * (blockDim.x / cuda::warp_size) + index;
   const std::size_t work_size = component_work(layout.type, layout.columns);
   double* const work = shared + index * (work_size + layout.component_size);
   double* const sums = work + work_size;
@@ -221,7 +221,7 @@ __global__ void __launch_bounds__(most_block_threads)
   if (!found.empty && k < layout.components) {
     maximise_component(warp, arguments, k, found.total, sums, work, constants);
   }
-  const block_group block;
+  const cuda::block_group block;
   if (!last_block(block, &arguments.state->finished_blocks)) return;
   settle(block, arguments, start, found.empty, constants);
 }
@@ -234,8 +234,8 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   const step_start start = read_start(arguments);
-  const block_group block;
-  const device_layout& layout = arguments.layout;
+  const cuda::block_group block;
+  const kernel_layout& layout = arguments.layout;
   const std::size_t work_size = component_work(layout.type, layout.columns);
   const verdict found = decide(block, arguments);
   double* const work = memory == step_memory::global ? arguments.work + blockIdx.x * work_size : shared;
@@ -264,7 +264,7 @@ __global__ void __launch_bounds__(most_block_threads)
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   const step_start start = read_start(arguments);
-  const block_group block;
+  const cuda::block_group block;
   const unsigned K = arguments.layout.components, d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
   double* const constants = shared;
@@ -289,7 +289,7 @@ __global__ void __launch_bounds__(most_block_threads)
     }
   }
   block.sync();
-  const group_grid grid(block, d);
+  const cuda::group_grid grid(block, d);
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     for (unsigned j = grid.column; j < d; j += grid.columns) {
       if (i > j) continue;
@@ -327,7 +327,7 @@ template <class Scalar>
 __global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
-  const verdict found = decide(block_group(), arguments);
+  const verdict found = decide(cuda::block_group(), arguments);
   const unsigned d = arguments.layout.columns;
   const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
   if (found.empty || element >= arguments.layout.components * d) return;
@@ -343,7 +343,7 @@ template <class Scalar>
 __global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
-  const verdict found = decide(block_group(), arguments);
+  const verdict found = decide(cuda::block_group(), arguments);
   const unsigned d = arguments.layout.columns;
   const unsigned element = blockIdx.x * blockDim.x + threadIdx.x;
   if (found.empty || element >= d * d) return;
@@ -366,7 +366,7 @@ __global__ void __launch_bounds__(most_block_threads)
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
-  if (decide(block_group(), arguments).empty) return;
+  if (decide(cuda::block_group(), arguments).empty) return;
   factorise_tied(arguments, shared, in_shared);
 }
 
@@ -375,7 +375,7 @@ __global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> argum
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   const step_start start = read_start(arguments);
-  const block_group block;
+  const cuda::block_group block;
   const verdict found = decide(block, arguments);
   if (!found.empty) prepare_all_tied(arguments);
   if (!last_block(block, &arguments.state->finished_blocks)) return;
@@ -384,7 +384,7 @@ __global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> argum
 
 template <class Scalar>
 void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   const std::size_t K = layout.components, d = layout.columns;
   const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
   const std::size_t bytes = tied_block_bytes(layout, arguments.shared_bytes);
@@ -396,12 +396,12 @@ void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream)
   cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
   cuda::launch_in_turn(factorise_tied_kernel<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
                        launch.memory == step_memory::shared);
-  cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * warp_size), tied_threads, 0, stream, arguments);
+  cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * cuda::warp_size), tied_threads, 0, stream, arguments);
 }
 
 }  // namespace
 
-std::size_t work_size(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
+std::size_t work_size(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
   if (layout.type == covariance_type::tied) {
     const bool fits = choose_tied_launch(layout, shared_bytes).memory == step_memory::shared;
     return std::size_t{layout.components} * layout.columns + 1 +

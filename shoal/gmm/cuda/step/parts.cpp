@@ -66,7 +66,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   }
   const cuda::device_scope scope(group[0].device);
   model_.grow(model_size(layout));
-  work_.grow(work_size(device_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
+  work_.grow(work_size(kernel_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
   state_.fill_with_zeros(group[0].compute);  // the host reads all of it back, whatever the steps wrote
   host_model_.grow(model_size(layout));
@@ -83,7 +83,7 @@ model_arrays device_parts<Scalar>::model_on_device() {
 template <class Scalar>
 step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics) {
   step_arguments<Scalar> made;
-  made.layout = device_layout(layout_);
+  made.layout = kernel_layout(layout_);
   made.statistics = statistics;
   made.model = model_on_device();
   made.prepared = mixtures_[0].arrays();

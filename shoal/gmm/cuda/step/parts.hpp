@@ -35,7 +35,7 @@ class device_parts {
 
   const statistics_layout& layout() const { return layout_; }
   cuda::device_group& group() const { return *group_; }
-  device_parameters<Scalar> parameters(std::size_t gpu) const { return mixtures_[gpu].parameters(); }
+  prepared_parameters<Scalar> parameters(std::size_t gpu) const { return mixtures_[gpu].parameters(); }
 
   /// Puts the model on the first GPU, prepares it there, and gives it to the others. Waits. Throws numerical_error as
   /// prepare() in parameters.hpp does.
@@ -53,7 +53,7 @@ class device_parts {
   /// The same in another stream of the first GPU.
   void maximise(const double* statistics, cudaStream_t stream);
   /// The mixture of a GPU, for copies of it.
-  device_mixture<Scalar>& mixture(std::size_t gpu) { return mixtures_[gpu]; }
+  prepared_mixture<Scalar>& mixture(std::size_t gpu) { return mixtures_[gpu]; }
   /// The model of the first GPU, for kernels.
   model_arrays model_on_device();
   /// Gives the first GPU's parameters to the others. Does not wait, and neither does the first one's compute stream:
@@ -77,7 +77,7 @@ class device_parts {
   statistics_layout layout_;
   double regularization_;
   unsigned pass_steps_ = 1;
-  std::vector<device_mixture<Scalar>> mixtures_;
+  std::vector<prepared_mixture<Scalar>> mixtures_;
   cuda::device_buffer<double> model_;
   cuda::device_buffer<double> work_;
   cuda::device_buffer<step_state> state_;

@@ -21,13 +21,13 @@ __global__ void __launch_bounds__(most_block_threads)
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
-  const warp_group warp;
-  const device_layout& layout = arguments.layout;
-  const unsigned index = threadIdx.x / warp_size;
-  const unsigned k = blockIdx.x * (blockDim.x / warp_size) + index;
+  const cuda::warp_group warp;
+  const kernel_layout& layout = arguments.layout;
+  const unsigned index = threadIdx.x / cuda::warp_size;
+  const unsigned k = blockIdx.x * (blockDim.x / cuda::warp_size) + index;
   double* const work = shared + index * component_work(layout.type, layout.columns);
   if (k < layout.components) prepare_component(warp, arguments, k, work, arguments.prepared.in_double.log_constants);
-  const block_group block;
+  const cuda::block_group block;
   if (last_block(block, &arguments.state->finished_blocks))
     settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
 }
@@ -38,8 +38,8 @@ __global__ void __launch_bounds__(most_block_threads)
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
-  const block_group block;
-  const device_layout& layout = arguments.layout;
+  const cuda::block_group block;
+  const kernel_layout& layout = arguments.layout;
   double* const work = memory != step_memory::global
                            ? shared
                            : arguments.work + blockIdx.x * component_work(layout.type, layout.columns);
@@ -75,7 +75,7 @@ template <class Scalar>
 __global__ void prepare_tied_components(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
-  const block_group block;
+  const cuda::block_group block;
   prepare_all_tied(arguments);
   if (last_block(block, &arguments.state->finished_blocks))
     settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
@@ -83,14 +83,14 @@ __global__ void prepare_tied_components(const __grid_constant__ step_arguments<S
 
 template <class Scalar>
 void prepare_all(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
-  const device_layout& layout = arguments.layout;
+  const kernel_layout& layout = arguments.layout;
   if (layout.type == covariance_type::tied) {
     const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
     cuda::launch_in_turn(prepare_tied_centres<Scalar>, blocks_for(std::size_t{layout.components} * layout.columns),
                          tied_threads, 0, stream, arguments);
     cuda::launch_in_turn(prepare_tied_factor<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
                          launch.memory == step_memory::shared);
-    cuda::launch_in_turn(prepare_tied_components<Scalar>, blocks_for(std::size_t{layout.components} * warp_size),
+    cuda::launch_in_turn(prepare_tied_components<Scalar>, blocks_for(std::size_t{layout.components} * cuda::warp_size),
                          tied_threads, 0, stream, arguments);
     return;
   }

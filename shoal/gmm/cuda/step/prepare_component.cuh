@@ -7,7 +7,7 @@
 
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/step/eliminate.cuh>
-#include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/step_arguments.hpp>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 
 namespace shoal::gmm {
@@ -67,7 +67,7 @@ __device__ bool write_matrix(const Group& group, const step_arguments<Scalar>& a
                              const double* matrix, const double* roots) {
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
-  const group_grid grid(group, d);
+  const cuda::group_grid grid(group, d);
   const std::size_t start = std::size_t{which} * d * d;
   bool finite = true;
   for (unsigned i = grid.row; i < d; i += grid.rows) {
@@ -123,11 +123,12 @@ __device__ void prepare_diagonal(const Group& group, const step_arguments<Scalar
 // The factor that tied components share, from the model's covariance. Returns Σ ln diag U. By a whole block, since
 // there is but one.
 template <class Scalar>
-__device__ double prepare_shared(const block_group& block, const step_arguments<Scalar>& arguments, double* work) {
+__device__ double prepare_shared(const cuda::block_group& block, const step_arguments<Scalar>& arguments,
+                                 double* work) {
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
   double* const roots = work + std::size_t{d} * stride;
-  const group_grid grid(block, d);
+  const cuda::group_grid grid(block, d);
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     for (unsigned j = grid.column; j < d; j += grid.columns) {
       if (i <= j) work[std::size_t{i} * stride + j] = arguments.model.covariances[std::size_t{i} * d + j];
@@ -146,7 +147,7 @@ __device__ double prepare_shared(const block_group& block, const step_arguments<
 
 // A tied component's offsets b = −Uᵀ(μ − c) and its constant, by a warp.
 template <class Scalar>
-__device__ void prepare_tied(const warp_group& warp, const step_arguments<Scalar>& arguments, unsigned k,
+__device__ void prepare_tied(const cuda::warp_group& warp, const step_arguments<Scalar>& arguments, unsigned k,
                              double logarithms) {
   const unsigned d = arguments.layout.columns;
   const double* const mean = arguments.model.means + std::size_t{k} * d;
@@ -164,21 +165,21 @@ __device__ void prepare_tied(const warp_group& warp, const step_arguments<Scalar
 
 // Shifts the log-constants once all are there, so that the greatest is zero. By a whole block.
 template <class Scalar>
-__device__ void shift_constants(const block_group& block, const step_arguments<Scalar>& arguments,
+__device__ void shift_constants(const cuda::block_group& block, const step_arguments<Scalar>& arguments,
                                 const double* constants) {
-  __shared__ double greatest_of[warp_size];
+  __shared__ double greatest_of[cuda::warp_size];
   const unsigned K = arguments.layout.components;
   double greatest = -INFINITY;
   for (unsigned k = block.rank; k < K; k += block.size) greatest = fmax(greatest, constants[k]);
-  for (unsigned step = warp_size / 2; step > 0; step /= 2) {
-    greatest = fmax(greatest, __shfl_xor_sync(every_lane, greatest, step));
+  for (unsigned step = cuda::warp_size / 2; step > 0; step /= 2) {
+    greatest = fmax(greatest, __shfl_xor_sync(cuda::every_lane, greatest, step));
   }
-  if (K > warp_size) {
-    if (block.rank % warp_size == 0) greatest_of[block.rank / warp_size] = greatest;
+  if (K > cuda::warp_size) {
+    if (block.rank % cuda::warp_size == 0) greatest_of[block.rank / cuda::warp_size] = greatest;
     block.sync();
-    for (unsigned warp = 0; warp < block.size / warp_size; ++warp) greatest = fmax(greatest, greatest_of[warp]);
+    for (unsigned warp = 0; warp < block.size / cuda::warp_size; ++warp) greatest = fmax(greatest, greatest_of[warp]);
   }
-  // Up to warp_size components, only the first warp has seen any and writes any.
+  // Up to cuda::warp_size components, only the first warp has seen any and writes any.
   if (!isfinite(greatest)) greatest = 0;
   for (unsigned k = block.rank; k < K; k += block.size) {
     write_both(arguments.prepared.packed.log_constants, arguments.prepared.in_double.log_constants, k,
@@ -188,7 +189,7 @@ __device__ void shift_constants(const block_group& block, const step_arguments<S
 }
 
 // True in the block of this launch that is the last to get here; what the others wrote is visible to it.
-__device__ inline bool last_block(const block_group& block, unsigned* finished) {
+__device__ inline bool last_block(const cuda::block_group& block, unsigned* finished) {
   __shared__ bool last;
   block.sync();
   if (gridDim.x == 1) return true;
@@ -234,7 +235,7 @@ __device__ void prepare_component(const Group& group, const step_arguments<Scala
 
 // The end of preparing a model that no step led to, by the block that is last.
 template <class Scalar>
-__device__ void settle_prepared(const block_group& block, const step_arguments<Scalar>& arguments,
+__device__ void settle_prepared(const cuda::block_group& block, const step_arguments<Scalar>& arguments,
                                 const double* constants) {
   const refusal::code failure = __ldcg(&arguments.state->failure);
   shift_constants(block, arguments, constants);

@@ -1,24 +1,23 @@
 #include <shoal/gmm/cuda/step/squarem.hpp>
 
-#include <cstddef>
+#include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/execution/cuda/stream.hpp>
 #include <shoal/gmm/coordinates.hpp>
-#include <shoal/gmm/cuda/step/parts.hpp>
 
 namespace shoal::gmm {
 
 template <class Scalar>
-device_squarem<Scalar>::device_squarem(const statistics_layout& layout, const data_summary& summary, double tolerance,
-                                       cudaStream_t stream)
-    : layout_(layout),
-      tolerance_(tolerance),
-      state_(1),
-      points_(squarem_points * point_size(layout_)),
-      kept_(model_size(layout)),
-      norms_(norms_size(layout_)),
-      host_state_(1) {
+device_squarem_fit<Scalar>::device_squarem_fit(std::unique_ptr<device_expectation_maximization<Scalar>> batch,
+                                               const data_summary& summary, const options& options)
+    : batch_(std::move(batch)), options_(options), layout_(batch_->parts().layout()) {
+  const cuda::device_scope scope(first().device);
+  const cuda::stream& stream = first().compute;
+  state_.grow(1);
+  points_.grow(squarem_points * point_size(layout_));
+  kept_.grow(model_size(batch_->parts().layout()));
+  norms_.grow(norms_size(layout_));
+  host_state_.grow(1);
   std::vector<double> columns = summary.mean;
   const std::vector<double> scales = coordinate_scales(summary);
   columns.insert(columns.end(), scales.begin(), scales.end());
@@ -28,13 +27,14 @@ device_squarem<Scalar>::device_squarem(const statistics_layout& layout, const da
   state_.fill_with_zeros(stream);
   points_.fill_with_zeros(stream);
   norms_.fill_with_zeros(stream);
-  cuda::check(cudaStreamSynchronize(stream), "finish its work");
+  stream.synchronize();
+  batch_->put_between_steps(*this);
 }
 
 template <class Scalar>
-squarem_arguments<Scalar> device_squarem<Scalar>::arguments(const step_arguments<Scalar>& step) {
+squarem_arguments<Scalar> device_squarem_fit<Scalar>::arguments() {
   squarem_arguments<Scalar> made;
-  made.step = step;
+  made.step = batch_->parts().arguments();
   made.step.replaced = &state_.data()->replaced;
   made.state = state_.data();
   made.points = points_.data();
@@ -43,43 +43,54 @@ squarem_arguments<Scalar> device_squarem<Scalar>::arguments(const step_arguments
   made.means = columns_.data();
   made.scales = columns_.data() + layout_.columns;
   made.common_scale = common_scale_;
-  made.tolerance = tolerance_;
+  made.tolerance = options_.tolerance;
   return made;
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::upload_course(squarem_course course, cudaStream_t stream) {
+void device_squarem_fit<Scalar>::upload_course(squarem_course course) {
   host_state_[0] = {};
   host_state_[0].course = course;
-  cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), sizeof(squarem_state), cudaMemcpyHostToDevice, stream),
+  cuda::check(cudaMemcpyAsync(state_.data(), host_state_.data(), sizeof(squarem_state), cudaMemcpyHostToDevice,
+                              first().compute),
               "copy to the device");
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::begin(double objective, cudaStream_t stream) {
+void device_squarem_fit<Scalar>::seed(std::size_t restart) {
+  batch_->seed(restart);
+  const cuda::device_scope scope(first().device);
   squarem_course course;
-  course.objective = objective;
-  upload_course(course, stream);
+  course.objective = options_.previous_log_likelihood;
+  upload_course(course);
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::begin_cycle(const step_arguments<Scalar>& step, cudaStream_t stream) {
-  gmm::begin_cycle(arguments(step), stream);
+void device_squarem_fit<Scalar>::before_steps() {
+  if (!in_cycle_) begin_cycle(arguments(), first().compute);
+  in_cycle_ = true;
+  extrapolate(squarem_work::begin);
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::extrapolate(const step_arguments<Scalar>& step, squarem_work work, cudaStream_t stream) {
-  gmm::extrapolate(arguments(step), work, stream);
-}
-
-template <class Scalar>
-void device_squarem<Scalar>::enqueue_download(cudaStream_t stream) {
-  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(squarem_state), cudaMemcpyDeviceToHost, stream),
+void device_squarem_fit<Scalar>::after_steps() {
+  extrapolate(squarem_work::end);
+  cuda::check(cudaMemcpyAsync(host_state_.data(), state_.data(), sizeof(squarem_state), cudaMemcpyDeviceToHost,
+                              first().compute),
               "copy from the device");
 }
 
 template <class Scalar>
-std::vector<step_record> device_squarem<Scalar>::records(std::span<const double> objectives) const {
+void device_squarem_fit<Scalar>::extrapolate(squarem_work work) {
+  device_parts<Scalar>& parts = batch_->parts();
+  const cuda::device_scope scope(first().device);
+  parts.group().hold_for_broadcast(first().compute);
+  gmm::extrapolate(arguments(), work, first().compute);
+  parts.broadcast();
+}
+
+template <class Scalar>
+std::vector<step_record> device_squarem_fit<Scalar>::records(std::span<const double> objectives) const {
   std::vector<step_record> made;
   for (std::size_t i = 0; i < objectives.size(); ++i) {
     made.push_back({objectives[i], host_state_[0].changes[i], false});
@@ -88,26 +99,33 @@ std::vector<step_record> device_squarem<Scalar>::records(std::span<const double>
 }
 
 template <class Scalar>
-std::vector<double> device_squarem<Scalar>::save(cudaStream_t stream) const {
-  std::vector<double> state;
+std::vector<double> device_squarem_fit<Scalar>::save() const {
+  std::vector<double> state = batch_->save();
+  const cuda::device_scope scope(first().device);
   append_course(host_state_[0].course, state);
   for (const auto* part : {&points_, &norms_}) {
-    const std::vector<double> values = part->download(part->size(), stream);
+    const std::vector<double> values = part->download(part->size(), first().compute);
     state.insert(state.end(), values.begin(), values.end());
   }
+  state.push_back(in_cycle_ ? 1 : 0);
   return state;
 }
 
 template <class Scalar>
-void device_squarem<Scalar>::restore(std::span<const double> state, cudaStream_t stream) {
-  if (state.size() != state_size()) throw bad_data("the state is of another size");
-  upload_course(take_course(state), stream);
-  points_.upload(state.first(points_.size()), stream);
-  norms_.upload(state.subspan(points_.size()), stream);
-  cuda::check(cudaStreamSynchronize(stream), "finish its work");
+void device_squarem_fit<Scalar>::restore(std::span<const double> state) {
+  const std::size_t own = cycle_size() + 1;
+  if (state.size() < own) throw bad_data("the state is of another size");
+  batch_->restore(state.first(state.size() - own));
+  std::span<const double> cycle = state.last(own);
+  const cuda::device_scope scope(first().device);
+  upload_course(take_course(cycle));
+  points_.upload(cycle.first(points_.size()), first().compute);
+  norms_.upload(cycle.subspan(points_.size(), norms_.size()), first().compute);
+  first().compute.synchronize();
+  in_cycle_ = cycle.back() != 0;
 }
 
-template class device_squarem<float>;
-template class device_squarem<double>;
+template class device_squarem_fit<float>;
+template class device_squarem_fit<double>;
 
 }  // namespace shoal::gmm

@@ -1,52 +1,60 @@
-// Squared extrapolation on a GPU: what an accelerated fit keeps there beside its mixture.
+// Batch expectation-maximisation on GPUs accelerated by squared extrapolation.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
-#include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/expectation_maximization.hpp>
+#include <shoal/gmm/cuda/step/between_steps.hpp>
 #include <shoal/gmm/cuda/step/squarem_kernels.hpp>
+#include <shoal/gmm/options.hpp>
 #include <shoal/gmm/squarem.hpp>
+#include <shoal/gmm/stepper.hpp>
 
 namespace shoal::gmm {
 
-/// By the rule and in the coordinates of squarem_fit (squarem.hpp), for the model of the step_arguments that it is
-/// given, which are always of the same memory. Its calls enqueue in `stream`, of the GPU that was current when it was
-/// made, and wait where that is said.
+/// By the rule and in the coordinates of squarem_fit (squarem.hpp), around a fit whose steps stay on the GPUs: between
+/// two of them the first GPU extrapolates, without the host.
 template <class Scalar>
-class device_squarem {
+class device_squarem_fit final : public mixture_stepper, private between_steps {
  public:
-  device_squarem(const statistics_layout& layout, const data_summary& summary, double tolerance, cudaStream_t stream);
+  device_squarem_fit(std::unique_ptr<device_expectation_maximization<Scalar>> batch, const data_summary& summary,
+                     const options& options);
 
-  /// A fit begins at an objective, not-a-number where none is known.
-  void begin(double objective, cudaStream_t stream);
-  /// The present model begins a cycle.
-  void begin_cycle(const step_arguments<Scalar>& step, cudaStream_t stream);
-  /// What stands before, between and behind steps, as extrapolate() of squarem_kernels.hpp says.
-  void extrapolate(const step_arguments<Scalar>& step, squarem_work work, cudaStream_t stream);
-  /// Has the state copied to the host, where it is when the stream is done.
-  void enqueue_download(cudaStream_t stream);
-  /// What the first `count` steps did since step_state was written, of which `objectives` are known.
-  std::vector<step_record> records(std::span<const double> objectives) const;
+  void seed(std::size_t restart) override;
+  std::vector<step_record> advance(std::size_t most) override { return batch_->advance(most); }
+  double score() override { return batch_->score(); }
+  std::vector<double> save() const override;
+  void restore(std::span<const double> state) override;
 
-  /// All that the next step depends on, but the model. They wait; the state has been downloaded. restore() throws
-  /// bad_data for a state of another size.
-  std::vector<double> save(cudaStream_t stream) const;
-  void restore(std::span<const double> state, cudaStream_t stream);
-  std::size_t state_size() const { return course_size + points_.size() + norms_.size(); }
+  const model& current() const override { return batch_->current(); }
+  std::size_t reseeded() const override { return batch_->reseeded(); }
 
  private:
-  squarem_arguments<Scalar> arguments(const step_arguments<Scalar>& step);
-  void upload_course(squarem_course course, cudaStream_t stream);
+  void model_replaced() override { in_cycle_ = false; }
+  void before_steps() override;
+  void after_step() override { extrapolate(squarem_work::go_on); }
+  void after_steps() override;
+  std::vector<step_record> records(std::span<const double> objectives) const override;
 
-  device_layout layout_;
-  double tolerance_;
-  double common_scale_;
+  const cuda::gpu& first() const { return batch_->parts().group()[0]; }
+  squarem_arguments<Scalar> arguments();
+  void upload_course(squarem_course course);
+  void extrapolate(squarem_work work);
+  std::size_t cycle_size() const { return course_size + points_.size() + norms_.size(); }
+
+  std::unique_ptr<device_expectation_maximization<Scalar>> batch_;
+  const options& options_;
+  kernel_layout layout_;
+  double common_scale_ = 1;
+  bool in_cycle_ = false;  // the GPU's points are of the present model
+  // On the first GPU:
   cuda::device_buffer<squarem_state> state_;
   cuda::device_buffer<double> points_;
   cuda::device_buffer<double> kept_;
@@ -54,7 +62,7 @@ class device_squarem {
   cuda::device_buffer<double> columns_;  // means, then scales
   cuda::pinned_buffer<squarem_state> host_state_;
 };
-extern template class device_squarem<float>;
-extern template class device_squarem<double>;
+extern template class device_squarem_fit<float>;
+extern template class device_squarem_fit<double>;
 
 }  // namespace shoal::gmm

@@ -12,7 +12,7 @@ namespace {
 __host__ __device__ unsigned triangle(unsigned d) { return d * (d + 1) / 2; }
 
 // A part is what one group of threads does: a component, or the covariance that tied ones share, which comes last.
-__host__ __device__ unsigned part_count(const device_layout& layout) {
+__host__ __device__ unsigned part_count(const kernel_layout& layout) {
   return layout.components + (layout.type == covariance_type::tied ? 1 : 0);
 }
 
@@ -24,7 +24,7 @@ struct part {
   unsigned covariance_count;  // numbers of its covariance in the model
   std::size_t covariance;     // the first of them
 
-  __device__ part(const device_layout& layout, unsigned index) : component(index < layout.components) {
+  __device__ part(const kernel_layout& layout, unsigned index) : component(index < layout.components) {
     const unsigned K = layout.components, d = layout.columns;
     const std::size_t start = K + std::size_t{K} * d;
     const bool tied = layout.type == covariance_type::tied;
@@ -45,7 +45,7 @@ struct part {
 
 template <class Scalar>
 __device__ double* point_of(const squarem_arguments<Scalar>& arguments, squarem_point which) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const unsigned K = layout.components, d = layout.columns;
   const std::size_t spreads = layout.type == covariance_type::full   ? std::size_t{K} * triangle(d)
                               : layout.type == covariance_type::tied ? triangle(d)
@@ -56,7 +56,7 @@ __device__ double* point_of(const squarem_arguments<Scalar>& arguments, squarem_
 
 // Calls visit(place) for each coordinate of a part.
 template <class Group, class Visit>
-__device__ void for_each_coordinate(const Group& group, const device_layout& layout, unsigned index,
+__device__ void for_each_coordinate(const Group& group, const kernel_layout& layout, unsigned index,
                                     const Visit& visit) {
   const part its(layout, index);
   const unsigned d = layout.columns;
@@ -69,7 +69,7 @@ __device__ void for_each_coordinate(const Group& group, const device_layout& lay
 
 // Calls visit(place) for each number of the model that is a part's, as places of model_arrays in one piece.
 template <class Group, class Visit>
-__device__ void for_each_number(const Group& group, const device_layout& layout, unsigned index, const Visit& visit) {
+__device__ void for_each_number(const Group& group, const kernel_layout& layout, unsigned index, const Visit& visit) {
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
   if (its.component) {
@@ -87,7 +87,7 @@ __device__ void for_each_number(const Group& group, const device_layout& layout,
 template <class Group>
 __device__ void eliminate_below(const Group& group, double* matrix, unsigned d) {
   const unsigned stride = matrix_stride(d);
-  const group_grid grid(group, d);
+  const cuda::group_grid grid(group, d);
   for (unsigned k = 0; k + 1 < d; ++k) {
     const double inverse = 1 / matrix[std::size_t{k} * stride + k];
     for (unsigned i = k + 1 + grid.row; i < d; i += grid.rows) {
@@ -106,7 +106,7 @@ __device__ std::size_t triangle_start(unsigned row) { return std::size_t{row} * 
 template <class Group, class Scalar, class Put>
 __device__ void find_coordinates(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                                  double* work, const Put& put) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const model_arrays& model = arguments.step.model;
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
@@ -127,7 +127,7 @@ __device__ void find_coordinates(const Group& group, const squarem_arguments<Sca
   }
   if (its.spread_count == 0) return;
   const unsigned stride = matrix_stride(d);
-  const group_grid grid(group, d);
+  const cuda::group_grid grid(group, d);
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     for (unsigned j = grid.column; j <= i; j += grid.columns) {
       work[std::size_t{i} * stride + j] = covariance[std::size_t{i} * d + j];
@@ -148,22 +148,22 @@ __device__ void find_coordinates(const Group& group, const squarem_arguments<Sca
 // What log-weights are measured from so that weights sum to one, by each warp for itself.
 template <class Coordinate>
 __device__ double log_sum(unsigned count, const Coordinate& coordinate) {
-  const unsigned lane = threadIdx.x % warp_size;
+  const unsigned lane = threadIdx.x % cuda::warp_size;
   double greatest = -INFINITY;
-  for (unsigned k = lane; k < count; k += warp_size) greatest = fmax(greatest, coordinate(k));
-  for (unsigned step = warp_size / 2; step > 0; step /= 2) {
-    greatest = fmax(greatest, __shfl_xor_sync(every_lane, greatest, step));
+  for (unsigned k = lane; k < count; k += cuda::warp_size) greatest = fmax(greatest, coordinate(k));
+  for (unsigned step = cuda::warp_size / 2; step > 0; step /= 2) {
+    greatest = fmax(greatest, __shfl_xor_sync(cuda::every_lane, greatest, step));
   }
   double sum = 0;
-  for (unsigned k = lane; k < count; k += warp_size) sum += exp(coordinate(k) - greatest);
-  return greatest + log(warp_sum(sum));
+  for (unsigned k = lane; k < count; k += cuda::warp_size) sum += exp(coordinate(k) - greatest);
+  return greatest + log(cuda::warp_sum(sum));
 }
 
 // A part of the model at a point. `work` holds a matrix.
 template <class Group, class Scalar>
 __device__ void place_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                            const double* point, double log_weights, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   const model_arrays& model = arguments.step.model;
   const part its(layout, index);
   const unsigned K = layout.components, d = layout.columns;
@@ -186,7 +186,7 @@ __device__ void place_part(const Group& group, const squarem_arguments<Scalar>& 
   }
   if (its.spread_count == 0) return;
   const unsigned stride = matrix_stride(d);
-  const group_grid grid(group, d);
+  const cuda::group_grid grid(group, d);
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     for (unsigned j = grid.column; j <= i; j += grid.columns) {
       const double value = spread[triangle_start(i) + j];
@@ -233,7 +233,7 @@ __device__ void put_back(const Group& group, const squarem_arguments<Scalar>& ar
 template <class Group, class Scalar>
 __device__ void follow_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index,
                             outcome found, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   double* const first = point_of(arguments, squarem_point::first);
   double* const second = point_of(arguments, squarem_point::second);
   double* const third = point_of(arguments, squarem_point::third);
@@ -315,11 +315,12 @@ __device__ bool leaps(const squarem_arguments<Scalar>& arguments) {
 template <class Scalar>
 __device__ double find_length(const squarem_arguments<Scalar>& arguments, squarem_course& course) {
   double r_squared = 0, v_squared = 0;
-  for (unsigned index = threadIdx.x % warp_size; index < part_count(arguments.step.layout); index += warp_size) {
+  for (unsigned index = threadIdx.x % cuda::warp_size; index < part_count(arguments.step.layout);
+       index += cuda::warp_size) {
     r_squared += arguments.norms[2 * std::size_t{index}];
     v_squared += arguments.norms[2 * std::size_t{index} + 1];
   }
-  return course.step_length(warp_sum(r_squared), warp_sum(v_squared));
+  return course.step_length(cuda::warp_sum(r_squared), cuda::warp_sum(v_squared));
 }
 
 template <class Scalar>
@@ -334,7 +335,7 @@ __device__ double extrapolated(const squarem_arguments<Scalar>& arguments, doubl
 template <class Group, class Scalar>
 __device__ void leap_part(const Group& group, const squarem_arguments<Scalar>& arguments, unsigned index, double length,
                           double log_weights, double* work) {
-  const device_layout& layout = arguments.step.layout;
+  const kernel_layout& layout = arguments.step.layout;
   if (length == 0) {
     double* const first = point_of(arguments, squarem_point::first);
     const double* const third = point_of(arguments, squarem_point::third);
@@ -366,25 +367,25 @@ __device__ void record_leap(const squarem_arguments<Scalar>& arguments, const sq
 template <class Group>
 struct groups;
 template <>
-struct groups<warp_group> {
+struct groups<cuda::warp_group> {
   unsigned first, step;
   double* work;
   template <class Scalar>
   __device__ groups(const squarem_arguments<Scalar>& arguments, double* shared, step_memory) {
-    const unsigned warps = blockDim.x / warp_size, index = threadIdx.x / warp_size;
-    const device_layout& layout = arguments.step.layout;
+    const unsigned warps = blockDim.x / cuda::warp_size, index = threadIdx.x / cuda::warp_size;
+    const kernel_layout& layout = arguments.step.layout;
     first = blockIdx.x * warps + index;
     step = gridDim.x * warps;
     work = shared + index * component_work(layout.type, layout.columns);
   }
 };
 template <>
-struct groups<block_group> {
+struct groups<cuda::block_group> {
   unsigned first, step;
   double* work;
   template <class Scalar>
   __device__ groups(const squarem_arguments<Scalar>& arguments, double* shared, step_memory memory) {
-    const device_layout& layout = arguments.step.layout;
+    const kernel_layout& layout = arguments.step.layout;
     first = blockIdx.x;
     step = gridDim.x;
     work = memory == step_memory::global
@@ -403,7 +404,7 @@ __device__ void follow(const squarem_arguments<Scalar>& arguments, const groups<
       group.sync();
     }
   }
-  const block_group block;
+  const cuda::block_group block;
   if (!last_block(block, &arguments.step.state->finished_blocks)) return;
   if (block.rank == 0) record_outcome(arguments, found);
 }
@@ -419,7 +420,7 @@ __device__ void leap(const squarem_arguments<Scalar>& arguments, const groups<Gr
     leap_part(group, arguments, index, length, log_weights, cut.work);
     group.sync();
   }
-  const block_group block;
+  const cuda::block_group block;
   if (!last_block(block, &arguments.step.state->finished_blocks)) return;
   if (block.rank == 0) record_leap(arguments, course, length);
 }
@@ -432,7 +433,7 @@ __device__ void give_way(const squarem_arguments<Scalar>& arguments, const group
   for (unsigned index = cut.first; index < part_count(arguments.step.layout); index += cut.step) {
     put_back(group, arguments, index);
   }
-  const block_group block;
+  const cuda::block_group block;
   if (!last_block(block, &arguments.step.state->finished_blocks)) return;
   if (block.rank == 0) forget_tried(arguments);
 }
@@ -468,8 +469,8 @@ __global__ void __launch_bounds__(most_block_threads)
   extern __shared__ double shared[];
   __shared__ double constants[most_warps];
   cuda::wait_for_predecessor();
-  const block_group block;
-  const groups<warp_group> cut(arguments, shared, step_memory::shared);
+  const cuda::block_group block;
+  const groups<cuda::warp_group> cut(arguments, shared, step_memory::shared);
   if (work == squarem_work::go_on) {
     follow(arguments, cut);
     block.sync();
@@ -482,7 +483,7 @@ __global__ void __launch_bounds__(most_block_threads)
   block.sync();
   if (arguments.state->replaced == 0) return;
   if (cut.first < arguments.step.layout.components) {
-    prepare_component(warp_group(), arguments.step, cut.first, cut.work, constants);
+    prepare_component(cuda::warp_group(), arguments.step, cut.first, cut.work, constants);
   }
   block.sync();
   settle_prepared(block, arguments.step, constants);
@@ -522,7 +523,7 @@ void launch(squarem_kernel<Scalar> by_warps, squarem_kernel<Scalar> by_blocks,
 
 }  // namespace
 
-std::size_t point_size(const device_layout& layout) {
+std::size_t point_size(const kernel_layout& layout) {
   const std::size_t K = layout.components, d = layout.columns;
   const std::size_t spreads = layout.type == covariance_type::full   ? K * triangle(layout.columns)
                               : layout.type == covariance_type::tied ? triangle(layout.columns)
@@ -531,7 +532,7 @@ std::size_t point_size(const device_layout& layout) {
   return K + K * d + spreads;
 }
 
-std::size_t norms_size(const device_layout& layout) { return 2 * std::size_t{part_count(layout)}; }
+std::size_t norms_size(const kernel_layout& layout) { return 2 * std::size_t{part_count(layout)}; }
 
 template <class Scalar>
 void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, cudaStream_t stream) {
@@ -541,12 +542,12 @@ void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, 
     return;
   }
   if (work == squarem_work::go_on) {
-    launch<Scalar>(follow_kernel<warp_group>, follow_kernel<block_group>, arguments, stream);
+    launch<Scalar>(follow_kernel<cuda::warp_group>, follow_kernel<cuda::block_group>, arguments, stream);
   }
   if (work == squarem_work::end) {
-    launch<Scalar>(give_way_kernel<warp_group>, give_way_kernel<block_group>, arguments, stream);
+    launch<Scalar>(give_way_kernel<cuda::warp_group>, give_way_kernel<cuda::block_group>, arguments, stream);
   } else {
-    launch<Scalar>(leap_kernel<warp_group>, leap_kernel<block_group>, arguments, stream);
+    launch<Scalar>(leap_kernel<cuda::warp_group>, leap_kernel<cuda::block_group>, arguments, stream);
   }
   prepare(arguments.step, stream);
 }
@@ -555,7 +556,7 @@ template void extrapolate(const squarem_arguments<double>&, squarem_work, cudaSt
 
 template <class Scalar>
 void begin_cycle(const squarem_arguments<Scalar>& arguments, cudaStream_t stream) {
-  launch<Scalar>(begin_cycle_kernel<warp_group>, begin_cycle_kernel<block_group>, arguments, stream);
+  launch<Scalar>(begin_cycle_kernel<cuda::warp_group>, begin_cycle_kernel<cuda::block_group>, arguments, stream);
 }
 template void begin_cycle(const squarem_arguments<float>&, cudaStream_t);
 template void begin_cycle(const squarem_arguments<double>&, cudaStream_t);

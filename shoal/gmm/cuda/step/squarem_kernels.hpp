@@ -37,8 +37,8 @@ struct squarem_arguments {
 };
 
 /// Doubles of a point and of norms.
-std::size_t point_size(const device_layout& layout);
-std::size_t norms_size(const device_layout& layout);
+std::size_t point_size(const kernel_layout& layout);
+std::size_t norms_size(const kernel_layout& layout);
 
 /// What is to be done beside steps.
 enum class squarem_work {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-#include <shoal/gmm/cuda/step/maximise.hpp>
+#include <shoal/gmm/cuda/step/step_arguments.hpp>
 
 namespace shoal::gmm {
 
@@ -55,13 +55,13 @@ __host__ __device__ inline std::size_t component_work(covariance_type type, unsi
 /// microseconds on an NVIDIA H200, with 128, 256 and 512 threads: 16 columns 9.6, 9.8, 11.0; 32
 /// columns 20.8, 18.4, 22.2; 64 columns 65.1, 49.9, 51.3; 128 columns 274, 194, 182. This one takes 9.9, 17.0, 41.5 and
 /// 138 with those chosen.
-inline unsigned component_threads(const device_layout& layout) {
+inline unsigned component_threads(const kernel_layout& layout) {
   if (layout.type != covariance_type::full || layout.columns <= 16) return 128;
   return layout.columns <= 64 ? 256 : most_block_threads;
 }
 
 /// For full, diag and spherical.
-inline step_launch choose_step_launch(const device_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
+inline step_launch choose_step_launch(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
   const unsigned K = layout.components, d = layout.columns;
   const std::size_t work = component_work(layout.type, layout.columns) * sizeof(double);
   const std::size_t sums = layout.component_size * sizeof(double);
@@ -88,7 +88,7 @@ inline step_launch choose_step_launch(const device_layout& layout, unsigned mult
 }
 
 /// For the matrix that tied components share, by itself.
-inline step_launch choose_tied_launch(const device_layout& layout, std::size_t shared_bytes) {
+inline step_launch choose_tied_launch(const kernel_layout& layout, std::size_t shared_bytes) {
   const std::size_t work = component_work(layout.type, layout.columns) * sizeof(double);
   step_launch launch;
   launch.threads = layout.columns <= 64 ? 256 : most_block_threads;
@@ -98,7 +98,7 @@ inline step_launch choose_tied_launch(const device_layout& layout, std::size_t s
 }
 
 /// Bytes of shared memory with which one block ends a step of tied components; 0 when it should not.
-inline std::size_t tied_block_bytes(const device_layout& layout, std::size_t shared_bytes) {
+inline std::size_t tied_block_bytes(const kernel_layout& layout, std::size_t shared_bytes) {
   const std::size_t K = layout.components, d = layout.columns;
   const std::size_t bytes = (K + 2 * K * d + component_work(layout.type, layout.columns)) * sizeof(double);
   return bytes + static_shared_bytes <= shared_bytes && K * d * d <= most_tied_products ? bytes : 0;

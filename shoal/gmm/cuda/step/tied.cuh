@@ -17,7 +17,7 @@ __device__ double* tied_logarithms(const step_arguments<Scalar>& arguments) {
 
 template <class Scalar>
 __device__ void factorise_tied(const step_arguments<Scalar>& arguments, double* shared, bool in_shared) {
-  const block_group block;
+  const cuda::block_group block;
   double* const logarithms = tied_logarithms(arguments);
   const double value = prepare_shared(block, arguments, in_shared ? shared : logarithms + 1);
   if (block.rank == 0) *logarithms = value;
@@ -26,10 +26,10 @@ __device__ void factorise_tied(const step_arguments<Scalar>& arguments, double* 
 // Offsets and constants of all components, a warp each.
 template <class Scalar>
 __device__ void prepare_all_tied(const step_arguments<Scalar>& arguments) {
-  const warp_group warp;
-  const unsigned warps = blockDim.x / warp_size;
+  const cuda::warp_group warp;
+  const unsigned warps = blockDim.x / cuda::warp_size;
   const double logarithms = __ldcg(tied_logarithms(arguments));
-  for (unsigned k = blockIdx.x * warps + threadIdx.x / warp_size; k < arguments.layout.components;
+  for (unsigned k = blockIdx.x * warps + threadIdx.x / cuda::warp_size; k < arguments.layout.components;
        k += gridDim.x * warps) {
     prepare_tied(warp, arguments, k, logarithms);
   }

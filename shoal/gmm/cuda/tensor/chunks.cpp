@@ -8,7 +8,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor {
 
 bool has_products() {
   int device = 0, major = 0;
@@ -42,4 +42,4 @@ prediction<float> beginning_at(const prediction<float>& out, std::size_t row, st
           out.log_density == nullptr ? nullptr : out.log_density + row};
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor

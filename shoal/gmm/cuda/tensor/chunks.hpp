@@ -7,9 +7,10 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/gmm/cuda/tensor/layout.hpp>
 #include <shoal/gmm/prediction.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor {
 
 /// Terms of so many rows and components are kept at a time, 512 MiB, so that kernels are long beside the gaps between
 /// them: with 2²⁵ and 2²⁷, spherical (10⁶, 128, 1024) takes 5.07 and 4.74 ms, 4.14 and 3.86 where components lie apart,
@@ -32,12 +33,12 @@ std::size_t section_rows_for(std::size_t lanes, std::size_t chunk_rows, std::siz
 void check_piece(const cuda::device_piece<float>& piece);
 
 /// Calls call(chunk, first) for the chunks of a piece of rows of so many columns, in order, of which each begins with
-/// the piece's row number `first`. Chunk: large::chunk or large_diagonal::chunk.
-template <class Chunk, class Call>
+/// the piece's row number `first`.
+template <class Call>
 void for_each_chunk(const cuda::device_piece<float>& piece, std::size_t columns, std::size_t chunk_rows,
                     const Call& call) {
   for (std::size_t first = 0; first < piece.count; first += chunk_rows) {
-    Chunk rows;
+    chunk rows;
     rows.rows = piece.rows + first * columns;
     rows.weights = piece.weights == nullptr ? nullptr : piece.weights + first;
     rows.share_first = piece.share_first + first;
@@ -56,4 +57,4 @@ Element* take(cuda::device_buffer<Element>& buffer, std::size_t size) {
   return buffer.data();
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor

@@ -1,16 +1,9 @@
-// The numbers of groups of columns that the kernels for many columns are compiled for, and the choice among them.
+// The choice among kernels that are compiled for several numbers of groups of columns, and of products.
 #pragma once
 
 #include <utility>
 
-namespace shoal::gmm::large {
-
-/// One warp a component in the moments, and a team of warps.
-using warp_groups = std::integer_sequence<int, 2, 3, 4, 5, 6, 7, 8>;
-using team_groups = std::integer_sequence<int, 12, 16>;
-
-/// Steps of columns of the kernels for diagonal and spherical mixtures.
-using diagonal_steps = std::integer_sequence<int, 1, 2, 4, 6, 8>;
+namespace shoal::gmm::tensor {
 
 /// Calls call(std::integral_constant<int, Groups>()) for the one of the list that is `groups`.
 template <class Call, int... Groups>
@@ -25,4 +18,4 @@ void with_compiled_products(int products, const Call& call) {
   call(std::integral_constant<int, 1>());
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor

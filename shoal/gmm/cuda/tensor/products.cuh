@@ -1,12 +1,13 @@
-// Products of float32 grade on tensor cores: a number as the sum of two float16 terms.
+// Products of float32 grade on tensor cores: a number as the sum of two float16 terms, and a row in a frame.
 #pragma once
 
 #include <cuda_fp16.h>
 
+#include <cmath>
 #include <cstdint>
 #include <type_traits>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor {
 
 __device__ inline std::uint32_t bits_of(__half2 pair) { return *reinterpret_cast<std::uint32_t*>(&pair); }
 
@@ -46,4 +47,13 @@ __device__ inline void multiply_add(float (&sum)[4], const std::uint32_t (&a)[4]
 __device__ inline int owned_row(int thread) { return 8 * (thread % 4) + thread / 4; }
 __device__ inline int owner_of(int row) { return 4 * (row % 8) + row / 8; }
 
-}  // namespace shoal::gmm::large
+// Beyond this a row's z² is out of float16's range. It is a hundred deviations of every component that shares the
+// frame, so such a row is far, and what it is replaced by does not count.
+inline constexpr float most_z = 255;
+
+// A column in the frame. One rounding: both products with a power of two are exact.
+__device__ inline float in_frame(float x, float2 frame) { return fmaf(x, frame.x, frame.y); }
+// Also takes a NaN away.
+__device__ inline float within_range(float z) { return fabsf(z) <= most_z ? z : 0.0F; }
+
+}  // namespace shoal::gmm::tensor

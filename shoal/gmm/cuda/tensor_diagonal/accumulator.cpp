@@ -1,4 +1,4 @@
-#include <shoal/gmm/cuda/tensor_diagonal/accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -10,23 +10,20 @@
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/problem.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
-
-using namespace large_diagonal;
-using large::take;
 
 constexpr std::size_t least_section_rows = 512;
 // Of the kernel for rows that are summed one by one: mostly there is nothing to do, and many blocks cost more than a
 // few.
 constexpr std::size_t most_own_blocks = 2048;
 
-class large_diagonal_accumulator final : public device_accumulator<float> {
+class diagonal_accumulator final : public accumulator<float> {
  public:
-  explicit large_diagonal_accumulator(const accumulator_shape& shape)
+  explicit diagonal_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
-        has_products_(large::has_products()),
+        has_products_(has_products()),
         expectation_(problem_) {
     // As many lanes as fill the processors once.
     const auto features = static_cast<std::size_t>(problem_.features);
@@ -36,14 +33,14 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
     const std::size_t lane_bytes = padded * sums * sizeof(double);
     const std::size_t lanes =
         std::min({std::max<std::size_t>(1, shape.multiprocessors / parts), problem_.chunk_rows / least_section_rows,
-                  std::max<std::size_t>(1, large::most_lane_bytes / lane_bytes)});
+                  std::max<std::size_t>(1, most_lane_bytes / lane_bytes)});
     const std::size_t own_lanes = std::min(lanes, std::max<std::size_t>(1, most_own_blocks / layout_.components()));
     problem_.lanes = static_cast<int>(lanes);
     problem_.section_rows =
-        static_cast<int>(large::section_rows_for(lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
+        static_cast<int>(section_rows_for(lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
     problem_.own_lanes = static_cast<int>(own_lanes);
     problem_.own_section_rows =
-        static_cast<int>(large::section_rows_for(own_lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
+        static_cast<int>(section_rows_for(own_lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
 
     const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
     problem_.columns_by_rows =
@@ -53,7 +50,7 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
     problem_.likelihood = take(likelihood_, static_cast<std::size_t>(likelihood_lanes * likelihood_sums));
   }
 
-  void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     own_sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
@@ -61,26 +58,25 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
     pack_mixture(with(problem_, parameters), stream);
   }
 
-  void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
            cudaStream_t stream) override {
-    large::check_piece(piece);
+    check_piece(piece);
     const problem mixture = with(problem_, parameters);
-    large::for_each_chunk<chunk>(piece, layout_.columns(), problem_.chunk_rows,
-                                 [&](const chunk& rows, std::size_t /*first*/) {
-                                   // Which of them work depends on the mixture.
-                                   if (has_products_) {
-                                     expectation(mixture, rows, stream);
-                                     refine(mixture, rows, stream);
-                                     moments(mixture, rows, stream);
-                                   }
-                                   expectation_apart(mixture, rows, stream);
-                                   far_responsibilities(mixture, rows, stream);
-                                   far_moments(mixture, rows, stream);
-                                   add_likelihood(mixture, rows, stream);
-                                 });
+    for_each_chunk(piece, layout_.columns(), problem_.chunk_rows, [&](const chunk& rows, std::size_t /*first*/) {
+      // Which of them work depends on the mixture.
+      if (has_products_) {
+        expectation(mixture, rows, stream);
+        refine(mixture, rows, stream);
+        moments(mixture, rows, stream);
+      }
+      expectation_apart(mixture, rows, stream);
+      far_responsibilities(mixture, rows, stream);
+      far_moments(mixture, rows, stream);
+      add_likelihood(mixture, rows, stream);
+    });
   }
 
-  void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     merge_lanes(with(problem_, parameters), layout_.component(0), statistics, stream);
   }
 
@@ -95,21 +91,21 @@ class large_diagonal_accumulator final : public device_accumulator<float> {
 
 }  // namespace
 
-bool takes_large_diagonal_accumulator(const accumulator_shape& shape) {
+bool suits(const accumulator_shape& shape) {
   problem widest;
   widest.steps = most_columns / step_size;
   return !shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
-         (!large::has_products() || shape.shared_bytes >= expectation_bytes(widest));
+         (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
-std::unique_ptr<device_accumulator<float>> make_large_diagonal_accumulator(const accumulator_shape& shape) {
-  if (!takes_large_diagonal_accumulator(shape)) {
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+  if (!suits(shape)) {
     throw bad_argument(fmt::format(
         "these kernels for many columns take diagonal and spherical covariances of at most {} columns on a GPU with "
         "enough shared memory for a block; this mixture has {} columns, and a block may have {} bytes",
         most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<large_diagonal_accumulator>(shape);
+  return std::make_unique<diagonal_accumulator>(shape);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::tensor_diagonal

@@ -10,7 +10,7 @@
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 256;
@@ -44,11 +44,12 @@ __device__ void load_part(const problem& mixture, const chunk& rows, int first, 
   for (int i = thread; i < part * batch; i += threads) {
     const int j = column + i % part;
     const int k = batch_first + i / part;
-    const bool inside = j < mixture.columns && k < mixture.components && mixture.log_constants[k] > -INFINITY;
+    const bool inside =
+        j < mixture.columns && k < mixture.components && mixture.parameters.packed.log_constants[k] > -INFINITY;
     const std::size_t at = static_cast<std::size_t>(k) * mixture.columns + j;
-    shared.centre[i % part][i / part] = inside ? mixture.centres[at] : 0.0F;
-    shared.factor[i % part][i / part] = inside ? mixture.factors[at] : 0.0F;
-    shared.offset[i % part][i / part] = inside ? mixture.offsets[at] : 0.0F;
+    shared.centre[i % part][i / part] = inside ? mixture.parameters.packed.centres[at] : 0.0F;
+    shared.factor[i % part][i / part] = inside ? mixture.parameters.packed.factors[at] : 0.0F;
+    shared.offset[i % part][i / part] = inside ? mixture.parameters.packed.offsets[at] : 0.0F;
   }
 }
 
@@ -98,7 +99,8 @@ __device__ void keep_terms(const problem& mixture, int first, const shared_tile&
 
 __global__ void __launch_bounds__(threads, 2)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != no_frame) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement != no_frame)
+    return;
   extern __shared__ __align__(16) unsigned char memory[];
   shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
   const int first = static_cast<int>(blockIdx.x) * tile_rows;
@@ -115,7 +117,7 @@ __global__ void __launch_bounds__(threads, 2)
     for (int c = 0; c < own_components; ++c) {
       const int k = batch_first + own_components * across + c;
       if (k >= mixture.components) continue;
-      const float constant = mixture.log_constants[k];
+      const float constant = mixture.parameters.packed.log_constants[k];
 #pragma unroll
       for (int r = 0; r < own_rows; ++r) {
         const float term = fmaf(norms[r][c], -0.5F, constant) * log2_of_e;
@@ -149,8 +151,8 @@ __global__ void __launch_bounds__(threads, 2)
     if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
-  likelihood = warp_sum(likelihood);
-  weights = warp_sum(weights);
+  likelihood = cuda::warp_sum(likelihood);
+  weights = cuda::warp_sum(weights);
   if (thread % 32 == 0) {
     shared.likelihoods[thread / 32] = likelihood;
     shared.weights[thread / 32] = weights;
@@ -178,4 +180,4 @@ void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t s
   cuda::check_launch("expectation_apart");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

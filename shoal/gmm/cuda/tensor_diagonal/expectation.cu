@@ -9,13 +9,13 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
-#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
@@ -322,15 +322,15 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const float shift = mixture.log_sums != nullptr ? own.greatest : own.greatest + (log_sum - log2f(weight));
     mixture.shifts[row] = counts ? shift : INFINITY;
     if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
-    const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
+    const double log_density = ln_2 * static_cast<double>(density) + *mixture.parameters.packed.log_shift;
     if (mixture.log_densities != nullptr && near) mixture.log_densities[row] = log_density;
     if constexpr (Spherical) mixture.norms[row] = near ? tile.norm[in_tile] : 0.0F;
     if (inside && !near) atomicOr(&tile.far[in_tile / 32], 1U << in_tile % 32);
     if (counts) likelihood = static_cast<double>(weight) * log_density;
     weights = static_cast<double>(weight);
   }
-  likelihood = warp_sum(likelihood);
-  weights = warp_sum(weights);
+  likelihood = cuda::warp_sum(likelihood);
+  weights = cuda::warp_sum(weights);
   if (threadIdx.x % 32 == 0) {
     tile.likelihoods[warp] = likelihood;
     tile.weights[warp] = weights;
@@ -448,7 +448,8 @@ template <int Steps, bool Spherical, int Products>
 __global__ void __launch_bounds__(threads + 32, 1)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
   if constexpr (has_warpgroup_products) {
-    if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement == no_frame) return;
+    if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement == no_frame)
+      return;
     run_tile<Steps, Spherical, Products>(mixture, rows, stages);
   }
 }
@@ -471,12 +472,12 @@ std::size_t expectation_bytes(const problem& mixture) {
 }
 
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  large::with_compiled_products(mixture.products, [&](auto products) {
-    large::with_compiled_groups(large::diagonal_steps(), mixture.steps, [&](auto steps) {
+  with_compiled_products(mixture.products, [&](auto products) {
+    with_compiled_groups(step_counts(), mixture.steps, [&](auto steps) {
       if (mixture.spherical) return launch<steps(), true, products()>(mixture, rows, stream);
       launch<steps(), false, products()>(mixture, rows, stream);
     });
   });
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -8,75 +8,41 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
 static_assert(threads >= most_columns);
 
-// ‖y‖² of one row by one warp.
-__device__ double norm_of(const problem& mixture, int k, const float* row) {
-  const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
-  double norm = 0;
-  for (int j = static_cast<int>(threadIdx.x) % 32; j < mixture.columns; j += 32) {
-    const double y = fma(static_cast<double>(row[j]) - mixture.double_centres[start + j],
-                         mixture.double_factors[start + j], mixture.double_offsets[start + j]);
-    norm = fma(y, y, norm);
+// How a chunk is arranged, for find_far_responsibilities().
+struct arrangement {
+  static constexpr int tile_words = tile_rows / 32;
+  __device__ static int row_of(int bit) { return bit; }
+  __device__ static double norm_of(const problem& mixture, int k, const float* row) {
+    const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
+    double norm = 0;
+    for (int j = static_cast<int>(threadIdx.x) % 32; j < mixture.columns; j += 32) {
+      const double y =
+          fma(static_cast<double>(row[j]) - mixture.parameters.in_double.centres[start + j],
+              mixture.parameters.in_double.factors[start + j], mixture.parameters.in_double.offsets[start + j]);
+      norm = fma(y, y, norm);
+    }
+    return cuda::warp_sum(norm);
   }
-  return warp_sum(norm);
-}
+  __device__ static float& term(const problem& mixture, int k, int index) {
+    return mixture.terms[term_place(mixture.tiles, k, index)];
+  }
+  __device__ static double2* sums(const problem& mixture) { return mixture.tile_sums; }
+};
 
-// A warp takes 32 rows. Leaves the weighted responsibilities of its far rows where their terms were.
 __global__ void __launch_bounds__(threads)
     responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
-  const int warp = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32;
-  const int thread = static_cast<int>(threadIdx.x) % 32;
-  const int tiles = (rows.count + tile_rows - 1) / tile_rows;
-  double* const logarithms = mixture.scratch + static_cast<std::size_t>(warp) * mixture.components;
-  for (int tile = warp; tile < tiles; tile += far_warps) {
-    double likelihood = 0;
-    bool any = false;
-    for (int word = tile * (tile_rows / 32); word < (tile + 1) * (tile_rows / 32); ++word) {
-      for (unsigned left = mixture.far_masks[word]; left != 0; left &= left - 1) {
-        any = true;
-        const int index = word * 32 + __ffs(static_cast<int>(left)) - 1;
-        const float* const row = rows.rows + static_cast<std::size_t>(index) * mixture.columns;
-        const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[index]);
-        double greatest = -INFINITY;
-        for (int k = 0; k < mixture.components; ++k) {
-          const double norm = norm_of(mixture, k, row);
-          const double logarithm = mixture.double_log_constants[k] - 0.5 * norm;
-          if (logarithm > greatest) greatest = logarithm;
-          if (thread == 0) logarithms[k] = logarithm;
-        }
-        __syncwarp();
-        double sum = 0;
-        for (int k = thread; k < mixture.components; k += 32) {
-          const double ratio = logarithms[k] - greatest;
-          if (ratio >= -mixture.negligible) sum += exp(ratio);
-        }
-        sum = warp_sum(sum);
-        for (int k = thread; k < mixture.components; k += 32) {
-          const double ratio = logarithms[k] - greatest;
-          mixture.terms[term_place(mixture.tiles, k, index)] =
-              ratio >= -mixture.negligible ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
-        }
-        __syncwarp();
-        const double log_density = greatest + log(sum) + *mixture.log_shift;
-        if (mixture.log_densities != nullptr && thread == 0) mixture.log_densities[index] = log_density;
-        if (weight > 0) likelihood += weight * log_density;
-      }
-    }
-    if (thread == 0 && any) {
-      mixture.tile_sums[tile].x += likelihood;
-      *mixture.any_far = 1;
-    }
-  }
+  find_far_responsibilities<arrangement>(mixture, rows);
 }
 
 // A section's rows that a component holds are listed, few of many, and then summed. A thread looks at 32 neighbours.
@@ -138,7 +104,8 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool 
   const bool column = thread < mixture.columns;
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   double* const sums = mixture.own_sums + (static_cast<std::size_t>(lane) * mixture.components + k) * size;
-  const double centre = column ? mixture.double_centres[static_cast<std::size_t>(k) * mixture.columns + thread] : 0.0;
+  const double centre =
+      column ? mixture.parameters.in_double.centres[static_cast<std::size_t>(k) * mixture.columns + thread] : 0.0;
   double weight = sums[0];
   double first = column ? sums[1 + thread] : 0.0;
   double second = column ? sums[1 + mixture.columns + thread] : 0.0;
@@ -177,7 +144,8 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool 
 __global__ void __launch_bounds__(threads)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   const bool all = *mixture.arrangement != common_frame;
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.any_far == 0 && !all)) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || (*mixture.any_far == 0 && !all))
+    return;
   add_lane(mixture, rows, static_cast<int>(blockIdx.x), all);
 }
 
@@ -194,4 +162,4 @@ void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream)
   cuda::check_launch("far_moments");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -8,7 +8,7 @@
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
 #include <shoal/gmm/prediction.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 
 /// Finds the frame and splits the mixture into float16 terms in it. Run whenever the parameters change.
 void pack_mixture(const problem& mixture, cudaStream_t stream);
@@ -41,4 +41,4 @@ void add_likelihood(const problem& mixture, const chunk& rows, cudaStream_t stre
 /// spherical component only the sum of Q means something; its columns' variances are made equal.
 void merge_lanes(const problem& mixture, std::size_t header, double* statistics, cudaStream_t stream);
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -5,12 +5,16 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include <shoal/gmm/cuda/parameters.hpp>
+#include <shoal/gmm/cuda/tensor/layout.hpp>
+#include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 
-inline constexpr int most_columns = 128;
+using namespace tensor;  // what both rooms for many columns share
 
 /// Rows and components of one product, and rows that are summed in float32 by tensor cores before they go on.
 inline constexpr int tile_rows = 128;
@@ -21,19 +25,9 @@ inline constexpr int step_size = 16;
 inline constexpr int block_rows = 64;
 /// Lanes of the log-likelihood: tile number i belongs to lane i mod this.
 inline constexpr int likelihood_lanes = 256;
-inline constexpr int likelihood_sums = 3;  ///< Σ w ln p, Σ w, far rows
 
-/// 16-bit numbers of one block of an operand: 128 rows or components times one step. It is made of core matrices, 8
-/// rows of 16 bytes each: those of the step's two halves are neighbours, then come the next 8 rows.
+/// 16-bit numbers of one block of an operand: 128 rows or components times one step (operands.hpp).
 inline constexpr int operand_size = 128 * step_size;
-
-/// Place of (row or component, element of the step) in such a block, for any number of rows.
-constexpr int operand_place(int row, int element) {
-  return row / 8 * 128 + element / 8 * 64 + row % 8 * 8 + element % 8;
-}
-
-/// Rows are arranged so that a thread of the moments reads neighbours: where row `row` of a step of 16 comes in it.
-constexpr int step_place(int row) { return row / 4 * 2 + row % 2 + row % 4 / 2 * 8; }
 
 /// What a row's tile of the expectation step calls row number `row`: one thread's two rows are neighbours.
 constexpr int tile_place(int row) { return row / 16 * 16 + row % 16 / 2 + row % 2 * 8; }
@@ -48,6 +42,9 @@ constexpr int compiled_steps(int columns) {
   }
   return 8;
 }
+
+/// The same numbers as a list.
+using step_counts = std::integer_sequence<int, 1, 2, 4, 6, 8>;
 
 /// Columns of the moments' products.
 constexpr int padded_width(int columns) { return columns <= 64 ? 64 : 128; }
@@ -74,16 +71,7 @@ struct problem {
   double negligible = negligible_log_ratio<float>;  ///< responsibilities below exp(−this) that are found again by
                                                     ///< themselves, as those of far rows are, are zero
 
-  const float* centres = nullptr;  ///< device_components<float>
-  const float* offsets = nullptr;
-  const float* factors = nullptr;
-  const float* log_constants = nullptr;
-  const double* log_shift = nullptr;
-  const double* double_centres = nullptr;  ///< device_components<double>
-  const double* double_offsets = nullptr;
-  const double* double_factors = nullptr;
-  const double* double_log_constants = nullptr;
-  const int* stopped = nullptr;
+  prepared_parameters<float> parameters;
 
   float2* frame = nullptr;            ///< [columns, padded] S, −mS: units and centre that all components share
   float* mean_curve = nullptr;        ///< [columns, padded] mean over the components of the coefficient of z²
@@ -139,15 +127,4 @@ constexpr std::size_t kept_place(int components, int k, int row) {
 /// Sums of one component in the frame: Σ r z, Σ r z² by column (none when spherical), then Σ r and Σ r‖z‖².
 constexpr int sums_size(int features, int width) { return features * width + 2; }
 
-/// Consecutive rows whose terms fit into the buffers.
-struct chunk {
-  const float* rows = nullptr;
-  const float* weights = nullptr;
-  std::size_t share_first = 0;  ///< a multiple of cuda::piece_unit
-  int count = 0;
-};
-
-/// Warps of the kernel that does far rows again.
-inline constexpr int far_warps = 1056;
-
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -5,7 +5,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
@@ -13,7 +13,7 @@ static_assert(threads >= most_columns);
 
 __global__ void __launch_bounds__(threads)
     likelihood_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int lane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int tiles = (rows.count + tile_rows - 1) / tile_rows;
   int tile = lane - static_cast<int>(rows.share_first / tile_rows % likelihood_lanes);
@@ -82,7 +82,7 @@ __device__ double own_sum(const problem& mixture, int k, int place) {
 // A component to a block, a column to a thread; the last block has the header.
 __global__ void __launch_bounds__(threads)
     merge_kernel(const __grid_constant__ problem mixture, std::size_t header, double* statistics) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x);
   if (k == mixture.components) return merge_likelihood(mixture, statistics);
   const int column = static_cast<int>(threadIdx.x);
@@ -99,9 +99,10 @@ __global__ void __launch_bounds__(threads)
   if (inside) {
     unit = 1 / static_cast<double>(mixture.frame[column].x);
     // Without rows in the frame, the frame may be anything.
-    const double distance = framed_weight > 0 ? -static_cast<double>(mixture.frame[column].y) * unit -
-                                                    mixture.double_centres[static_cast<std::size_t>(k) * d + column]
-                                              : 0;
+    const double distance = framed_weight > 0
+                                ? -static_cast<double>(mixture.frame[column].y) * unit -
+                                      mixture.parameters.in_double.centres[static_cast<std::size_t>(k) * d + column]
+                                : 0;
     const double z = unit * framed_sum(mixture, k, column);
     const double squares = mixture.spherical ? 0 : unit * unit * framed_sum(mixture, k, mixture.width + column);
     first = z + framed_weight * distance + own_sum(mixture, k, 1 + column);
@@ -133,4 +134,4 @@ void merge_lanes(const problem& mixture, std::size_t header, double* statistics,
   cuda::check_launch("merge_lanes");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

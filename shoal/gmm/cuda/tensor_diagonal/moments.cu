@@ -7,12 +7,12 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
-#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
@@ -34,7 +34,9 @@ constexpr int pack_threads = 128;
 template <bool Spherical, int Products>
 __global__ void __launch_bounds__(pack_threads)
     transpose_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != common_frame) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+      *mixture.arrangement != common_frame)
+    return;
   constexpr int terms = split_terms(Products);
   const int width = mixture.width;
   const int at = static_cast<int>(blockIdx.x) * pack_threads + static_cast<int>(threadIdx.x);
@@ -157,9 +159,9 @@ struct component_sums {
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         if constexpr (Products == 3) {
-          large::split(r[2 * j], r[2 * j + 1], high[2 * j + i], low[2 * j + i]);
+          tensor::split(r[2 * j], r[2 * j + 1], high[2 * j + i], low[2 * j + i]);
         } else {
-          high[2 * j + i] = large::bits_of(__floats2half2_rn(r[2 * j], r[2 * j + 1]));
+          high[2 * j + i] = tensor::bits_of(__floats2half2_rn(r[2 * j], r[2 * j + 1]));
         }
       }
     }
@@ -319,7 +321,9 @@ template <int Width, bool Spherical, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if constexpr (has_warpgroup_products) {
-    if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != common_frame) return;
+    if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+        *mixture.arrangement != common_frame)
+      return;
     run<Width, Spherical, Products>(mixture, rows);
   }
 }
@@ -343,7 +347,7 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
 
 template <int Width>
 void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  large::with_compiled_products(mixture.products, [&](auto products) {
+  with_compiled_products(mixture.products, [&](auto products) {
     if (mixture.spherical) return launch<Width, true, products()>(mixture, rows, stream);
     launch<Width, false, products()>(mixture, rows, stream);
   });
@@ -356,4 +360,4 @@ void moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   launch_width<128>(mixture, rows, stream);
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

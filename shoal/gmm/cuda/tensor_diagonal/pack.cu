@@ -5,16 +5,18 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/warpgroup.cuh>
-#include <shoal/gmm/cuda/tensor/tuning.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
 
-__device__ bool is_empty(const problem& mixture, int k) { return mixture.double_log_constants[k] == -INFINITY; }
+__device__ bool is_empty(const problem& mixture, int k) {
+  return mixture.parameters.in_double.log_constants[k] == -INFINITY;
+}
 
 __device__ double block_sum(double value) {
   __shared__ double parts[threads];
@@ -45,12 +47,13 @@ __device__ double block_least(double value) {
 }
 
 __device__ double mean_of(const problem& mixture, std::size_t at) {
-  return mixture.double_centres[at] - mixture.double_offsets[at] / mixture.double_factors[at];
+  return mixture.parameters.in_double.centres[at] -
+         mixture.parameters.in_double.offsets[at] / mixture.parameters.in_double.factors[at];
 }
 
 // The frame's unit and centre of one column, and whether all components are near enough to it. Block j.
 __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ problem mixture) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int column = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
   if (column >= mixture.columns) {
@@ -67,7 +70,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
   double least = INFINITY;  // of 1/σ
   for (int k = thread; k < mixture.components; k += threads) {
     if (is_empty(mixture, k)) continue;
-    const double factor = mixture.double_factors[place(k)];
+    const double factor = mixture.parameters.in_double.factors[place(k)];
     sum += mean_of(mixture, place(k));
     squares += factor * factor;
     least = fmin(least, factor);
@@ -84,12 +87,12 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
   bool near = wide;
   for (int k = thread; k < mixture.components; k += threads) {
     if (is_empty(mixture, k)) continue;
-    const double factor = mixture.double_factors[place(k)];
+    const double factor = mixture.parameters.in_double.factors[place(k)];
     const double distance = fabs(mean_of(mixture, place(k)) - static_cast<double>(centre)) * factor;
     // Comparisons that a NaN fails.
     const double ratio = factor / static_cast<double>(scale);
-    near = near && distance <= large::most_column_distance && ratio <= large::most_ratio;
-    wide = wide && distance <= large::wide_column_distance && ratio <= large::wide_ratio;
+    near = near && distance <= most_column_distance && ratio <= most_ratio;
+    wide = wide && distance <= wide_column_distance && ratio <= wide_ratio;
   }
   if (!cuda::has_warpgroup_products) wide = false;
   if (!wide) {
@@ -112,7 +115,7 @@ __device__ std::size_t operand_at(const problem& mixture, int k, int part, int e
 
 // The operands and constants of component k, which may be one of those that fill the last tile. Block k.
 __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ problem mixture) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x);
   const bool empty = k >= mixture.components || is_empty(mixture, k);
   double squared_distance = 0;
@@ -123,7 +126,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
       const std::size_t at = static_cast<std::size_t>(k) * mixture.columns + j;
       const double unit = static_cast<double>(mixture.frame[j].x);
       const double centre = -static_cast<double>(mixture.frame[j].y) / unit;
-      const double factor = mixture.double_factors[at];
+      const double factor = mixture.parameters.in_double.factors[at];
       const double distance = (mean_of(mixture, at) - centre) * factor;
       squared_distance += distance * distance;
       line = static_cast<float>(distance * factor / (ln_2 * unit));
@@ -133,7 +136,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
     const float values[2] = {line, curve};
     for (int feature = 0; feature < mixture.features; ++feature) {
       std::uint32_t high, low;
-      large::split(values[feature], 0.0F, high, low);
+      tensor::split(values[feature], 0.0F, high, low);
       // The low terms of all features come first, and z² before z: large sums last, for each product cuts off digits.
       const int last = mixture.features - 1 - feature;
       if (mixture.products == 3) {
@@ -146,21 +149,21 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
   }
   squared_distance = block_sum(squared_distance);
   if (threadIdx.x != 0) return;
-  if (!(squared_distance <= large::wide_squared_distance)) {
+  if (!(squared_distance <= wide_squared_distance)) {
     atomicMax(mixture.arrangement, no_frame);
-  } else if (!(squared_distance <= large::most_squared_distance)) {
+  } else if (!(squared_distance <= most_squared_distance)) {
     atomicMax(mixture.arrangement, wide_frame);
   }
   float constant = -INFINITY;
   float own_constant = -INFINITY;
   float norm_factor = 0;
   if (!empty) {
-    const double own = mixture.double_log_constants[k];
+    const double own = mixture.parameters.in_double.log_constants[k];
     constant = static_cast<float>((own - 0.5 * squared_distance) / ln_2);
     own_constant = static_cast<float>(own);
     if (mixture.spherical) {
       const double unit = static_cast<double>(mixture.frame[0].x);
-      const double factor = mixture.double_factors[static_cast<std::size_t>(k) * mixture.columns];
+      const double factor = mixture.parameters.in_double.factors[static_cast<std::size_t>(k) * mixture.columns];
       norm_factor = static_cast<float>(-0.5 / ln_2 * factor * factor / (unit * unit) -
                                        static_cast<double>(mixture.mean_curve[0]));
     }
@@ -180,4 +183,4 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   cuda::check_launch("pack_mixture");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

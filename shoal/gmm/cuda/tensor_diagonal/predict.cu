@@ -1,9 +1,9 @@
 // Predictions of diagonal and spherical mixtures from what the expectation steps of large_diagonal left.
-#include <shoal/gmm/cuda/tensor/predict.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
+#include <shoal/gmm/cuda/write_predictions.cuh>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 struct found_rows {
@@ -57,4 +57,4 @@ void write_predictions(const problem& mixture, const chunk& rows, const predicti
   cuda::check_launch("write_predictions");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

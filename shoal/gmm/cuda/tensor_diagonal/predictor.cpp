@@ -1,92 +1,56 @@
 // Predictions of diagonal and spherical mixtures on one GPU, by tensor cores.
-#include <utility>
-
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/cuda/predictor.hpp>
-#include <shoal/gmm/cuda/step/score_lanes.hpp>
-#include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor/predictor.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/problem.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
-using namespace large_diagonal;
+struct prediction_room {
+  using problem = tensor_diagonal::problem;
+  static problem sizes(const predictor_shape& shape) { return sizes_of(shape.layout, 3, shape.most_rows); }
 
-class large_diagonal_predictor final : public device_predictor<float> {
- public:
-  large_diagonal_predictor(const predictor_shape& shape, cudaStream_t stream)
-      : sizes_(sizes_of(shape.layout, 3, shape.most_rows)),
-        has_products_(large::has_products()),
-        expectation_(sizes_),
-        log_densities_(sizes_.chunk_rows),
-        log_sums_(sizes_.chunk_rows),
-        score_(sizes_.chunk_rows, stream) {
-    sizes_.negligible = prediction_cut<float>;
-    sizes_.log_densities = log_densities_.data();
-    sizes_.log_sums = log_sums_.data();
-    expectation_.clear(stream);
+  prediction_room(problem& sizes, cudaStream_t stream)
+      : by_products(has_products()), buffers(sizes), log_sums(sizes.chunk_rows) {
+    sizes.log_sums = log_sums.data();
+    buffers.clear(stream);
   }
-
-  void prepare(const device_parameters<float>& parameters, cudaStream_t stream) override {
-    mixture_ = with(sizes_, parameters);
-    mixture_.stopped = nullptr;  // a fit that has stopped asks for the rows that fit worst
-    pack_mixture(mixture_, stream);
-  }
-
-  void add(const cuda::device_piece<float>& piece, const prediction<float>& out, cudaStream_t stream) override {
-    large::for_each_chunk<chunk>(piece, static_cast<std::size_t>(sizes_.columns), sizes_.chunk_rows,
-                                 [&](chunk& rows, std::size_t first) { add_chunk(rows, first, out, stream); });
-  }
-
-  score_sums total(cudaStream_t stream) const override { return score_.total(stream); }
-
- private:
-  void add_chunk(chunk& rows, std::size_t first, const prediction<float>& out, cudaStream_t stream) {
-    const float* const weights = std::exchange(rows.weights, nullptr);  // which count in the score alone
-    // Which of them work depends on the mixture.
-    if (has_products_) {
-      expectation(mixture_, rows, stream);
-      refine(mixture_, rows, stream);
+  // Which of them work depends on the mixture.
+  void expect(const problem& mixture, const chunk& rows, cudaStream_t stream) {
+    if (by_products) {
+      expectation(mixture, rows, stream);
+      refine(mixture, rows, stream);
     }
-    expectation_apart(mixture_, rows, stream);
-    far_responsibilities(mixture_, rows, stream);
-    rows.weights = weights;
-    write_predictions(mixture_, rows, large::beginning_at(out, first, static_cast<std::size_t>(sizes_.components)),
-                      score_.tiles(), stream);
-    score_.add(rows.share_first, static_cast<std::size_t>(rows.count), stream);
+    expectation_apart(mixture, rows, stream);
   }
 
-  problem sizes_;
-  bool has_products_;
-  expectation_buffers expectation_;
-  cuda::device_buffer<double> log_densities_;
-  cuda::device_buffer<float> log_sums_;
-  score_lanes score_;
-  problem mixture_;
+  bool by_products;
+  expectation_buffers buffers;
+  cuda::device_buffer<float> log_sums;
 };
 
 }  // namespace
 
-bool takes_large_diagonal_predictor(const predictor_shape& shape) {
+bool suits(const predictor_shape& shape) {
   problem widest;
   widest.steps = most_columns / step_size;
   return !shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
-         (!large::has_products() || shape.shared_bytes >= expectation_bytes(widest));
+         (!has_products() || shape.shared_bytes >= expectation_bytes(widest));
 }
 
-std::unique_ptr<device_predictor<float>> make_large_diagonal_predictor(const predictor_shape& shape,
-                                                                       cudaStream_t stream) {
-  if (!takes_large_diagonal_predictor(shape)) {
+std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {
+  if (!suits(shape)) {
     throw bad_argument(
         fmt::format("these kernels for predictions take diagonal and spherical covariances of at most {} columns on a "
                     "GPU with enough shared "
                     "memory for a block; this mixture has {} columns, and a block may have {} bytes",
                     most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<large_diagonal_predictor>(shape, stream);
+  return std::make_unique<room_predictor<prediction_room>>(shape, stream);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::tensor_diagonal

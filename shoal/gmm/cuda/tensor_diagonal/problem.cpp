@@ -2,9 +2,7 @@
 
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 
-namespace shoal::gmm::large_diagonal {
-
-using large::take;
+namespace shoal::gmm::tensor_diagonal {
 
 namespace {
 
@@ -24,23 +22,8 @@ problem sizes_of(const statistics_layout& layout, int products, std::size_t most
   sizes.spherical = layout.type() == covariance_type::spherical;
   sizes.features = sizes.spherical ? 1 : 2;
   sizes.chunk_rows =
-      large::chunk_rows_for(static_cast<std::size_t>(sizes.tiles * tile_components), most_rows, most_chunk_rows);
+      chunk_rows_for(static_cast<std::size_t>(sizes.tiles * tile_components), most_rows, most_chunk_rows);
   return sizes;
-}
-
-problem with(const problem& sizes, const device_parameters<float>& parameters) {
-  problem result = sizes;
-  result.centres = parameters.packed.centres;
-  result.offsets = parameters.packed.offsets;
-  result.factors = parameters.packed.factors;
-  result.log_constants = parameters.packed.log_constants;
-  result.log_shift = parameters.packed.log_shift;
-  result.double_centres = parameters.in_double.centres;
-  result.double_offsets = parameters.in_double.offsets;
-  result.double_factors = parameters.in_double.factors;
-  result.double_log_constants = parameters.in_double.log_constants;
-  result.stopped = parameters.stopped;
-  return result;
 }
 
 expectation_buffers::expectation_buffers(problem& mixture) {
@@ -66,4 +49,4 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.any_far = take(any_far_, 1);
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -5,17 +5,19 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/buffers.hpp>
-#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
 #include <shoal/gmm/statistics.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 
 /// The sizes of a mixture and of the chunks in which `most_rows` rows pass.
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 
 /// The problem with the mixture's arrays.
-problem with(const problem& sizes, const device_parameters<float>& parameters);
+inline problem with(problem sizes, const prepared_parameters<float>& parameters) {
+  sizes.parameters = parameters;
+  return sizes;
+}
 
 /// What pack_mixture(), the expectation steps and far_responsibilities() write.
 class expectation_buffers {
@@ -36,4 +38,4 @@ class expectation_buffers {
   cuda::device_buffer<double> scratch_;
 };
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

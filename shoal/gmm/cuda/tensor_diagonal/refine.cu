@@ -10,7 +10,7 @@
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large_diagonal {
+namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int warps = 16;
@@ -37,11 +37,11 @@ struct row_columns {
     for (int i = 0; i < most_columns / 32; ++i) {
       const int j = 32 * i + static_cast<int>(threadIdx.x) % 32;
       if (j >= mixture.columns) continue;
-      const float y = fmaf(x[i] - mixture.centres[start + j], mixture.factors[start + j], mixture.offsets[start + j]);
+      const float y = fmaf(x[i] - mixture.parameters.packed.centres[start + j],
+                           mixture.parameters.packed.factors[start + j], mixture.parameters.packed.offsets[start + j]);
       norm = fmaf(y, y, norm);
     }
-    for (int distance = 16; distance > 0; distance /= 2) norm += __shfl_xor_sync(~0U, norm, distance);
-    return norm;
+    return cuda::warp_sum(norm);
   }
 
   // The same of each thread for a component of its own.
@@ -54,8 +54,8 @@ struct row_columns {
 #pragma unroll 4
       for (int j = 0; j < some; ++j) {
         const std::size_t at = start + 32 * i + j;
-        const float difference = __shfl_sync(~0U, x[i], j) - mixture.centres[at];
-        const float y = fmaf(difference, mixture.factors[at], mixture.offsets[at]);
+        const float difference = __shfl_sync(~0U, x[i], j) - mixture.parameters.packed.centres[at];
+        const float y = fmaf(difference, mixture.parameters.packed.factors[at], mixture.parameters.packed.offsets[at]);
         norm = fmaf(y, y, norm);
       }
     }
@@ -101,7 +101,7 @@ __device__ exact_state refine_row(const problem& mixture, const chunk& rows, int
         }
       }
       if (!matters) continue;
-      const float exact = fmaf(norm, -0.5F, mixture.log_constants[k]) * log2_of_e;
+      const float exact = fmaf(norm, -0.5F, mixture.parameters.packed.log_constants[k]) * log2_of_e;
       own.add(exact, norm);
       mixture.terms[term_place(mixture.tiles, k, row)] = exact;
       atomicOr(mixture.kept + kept_place(mixture.components, k, row), 1U << row % 32);
@@ -118,7 +118,8 @@ __device__ exact_state refine_row(const problem& mixture, const chunk& rows, int
 
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.arrangement != wide_frame) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement != wide_frame)
+    return;
   __shared__ exact_state states[tile_rows];
   __shared__ double likelihoods[tile_rows / 32];
   __shared__ double weights[tile_rows / 32];
@@ -144,8 +145,8 @@ __global__ void __launch_bounds__(threads)
     const double log_density = write_row(mixture, row, all.greatest, log2f(all.sum), weight, counts);
     const unsigned far_mask = __ballot_sync(~0U, inside && !near);
     const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
-    const double likelihood_sum = warp_sum(likelihood);
-    const double weight_sum = warp_sum(static_cast<double>(weight));
+    const double likelihood_sum = cuda::warp_sum(likelihood);
+    const double weight_sum = cuda::warp_sum(static_cast<double>(weight));
     if (lane == 0) {
       mixture.far_masks[row / 32] = far_mask;
       likelihoods[thread / 32] = likelihood_sum;
@@ -169,4 +170,4 @@ void refine(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   cuda::check_launch("refine");
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -8,30 +8,21 @@
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
 
-namespace shoal::gmm::large_diagonal {
-
-// Beyond this a row's z² is out of float16's range. It is a hundred deviations of every component that shares the
-// frame, so such a row is far, and what it is replaced by does not count.
-inline constexpr float most_z = 255;
-
-// A column in the frame. One rounding: both products with a power of two are exact.
-__device__ inline float in_frame(float x, float2 frame) { return fmaf(x, frame.x, frame.y); }
-// Also takes a NaN away.
-__device__ inline float within_range(float z) { return fabsf(z) <= most_z ? z : 0.0F; }
+namespace shoal::gmm::tensor_diagonal {
 
 // Eight neighbours of an operand, split; `low` is not touched when there is one term.
 template <int Products>
 __device__ inline void split_eight(const float (&v)[8], uint4& high, uint4& low) {
   if constexpr (Products == 3) {
-    large::split(v[0], v[1], high.x, low.x);
-    large::split(v[2], v[3], high.y, low.y);
-    large::split(v[4], v[5], high.z, low.z);
-    large::split(v[6], v[7], high.w, low.w);
+    tensor::split(v[0], v[1], high.x, low.x);
+    tensor::split(v[2], v[3], high.y, low.y);
+    tensor::split(v[4], v[5], high.z, low.z);
+    tensor::split(v[6], v[7], high.w, low.w);
   } else {
-    high.x = large::bits_of(__floats2half2_rn(v[0], v[1]));
-    high.y = large::bits_of(__floats2half2_rn(v[2], v[3]));
-    high.z = large::bits_of(__floats2half2_rn(v[4], v[5]));
-    high.w = large::bits_of(__floats2half2_rn(v[6], v[7]));
+    high.x = tensor::bits_of(__floats2half2_rn(v[0], v[1]));
+    high.y = tensor::bits_of(__floats2half2_rn(v[2], v[3]));
+    high.z = tensor::bits_of(__floats2half2_rn(v[4], v[5]));
+    high.w = tensor::bits_of(__floats2half2_rn(v[6], v[7]));
   }
 }
 
@@ -45,7 +36,7 @@ inline constexpr float log2_of_e = 1.44269504088896341F;
 inline constexpr double ln_2 = 0.693147180559945309417;
 
 // In a wide frame a term so far below its row's greatest, in bits, counts as nothing, whatever the products' errors
-// are: with large::wide_squared_distance they are less than a bit each.
+// are: with wide_squared_distance they are less than a bit each.
 __device__ inline float wide_margin(const problem& mixture) {
   return static_cast<float>(mixture.negligible) * log2_of_e + 2;
 }
@@ -77,7 +68,7 @@ __device__ inline void write_exponent(const problem& mixture, int tile, int grea
 __device__ inline double write_row(const problem& mixture, int row, float greatest, float log_sum, float weight,
                                    bool counts) {
   const float density = greatest + log_sum;
-  const double log_density = ln_2 * static_cast<double>(density) + *mixture.log_shift;
+  const double log_density = ln_2 * static_cast<double>(density) + *mixture.parameters.packed.log_shift;
   const float shift = mixture.log_sums != nullptr ? greatest : density - log2f(weight);
   mixture.shifts[row] = counts ? shift : INFINITY;
   if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
@@ -85,4 +76,4 @@ __device__ inline double write_row(const problem& mixture, int row, float greate
   return log_density;
 }
 
-}  // namespace shoal::gmm::large_diagonal
+}  // namespace shoal::gmm::tensor_diagonal

@@ -1,4 +1,4 @@
-#include <shoal/gmm/cuda/tensor_matrix/accumulator.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -12,83 +12,79 @@
 #include <shoal/gmm/cuda/tensor_matrix/problem.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 
-namespace shoal::gmm {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
-large::moments_plan plan_of(const statistics_layout& layout) {
-  const int groups = large::compiled_groups(layout.columns());
+moments_plan plan_of(const statistics_layout& layout) {
+  const int groups = compiled_groups(layout.columns());
   const int components = static_cast<int>(layout.components());
-  return large::team_warps(groups) == 1 ? large::plan_moments_warp(groups, components)
-                                        : large::plan_moments_team(groups, components);
+  return team_warps(groups) == 1 ? plan_moments_warp(groups, components) : plan_moments_team(groups, components);
 }
 
-class large_accumulator final : public device_accumulator<float> {
+class matrix_accumulator final : public accumulator<float> {
  public:
-  explicit large_accumulator(const accumulator_shape& shape)
+  explicit matrix_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
-        problem_(large::sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
+        problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
         expectation_(problem_) {
     const std::size_t components = layout_.components();
-    const auto sums = static_cast<std::size_t>(large::sums_size(problem_.groups));
+    const auto sums = static_cast<std::size_t>(sums_size(problem_.groups));
     // As many lanes as fill the processors once, but for small shares and large statistics.
-    const large::moments_plan plan = plan_of(layout_);
+    const moments_plan plan = plan_of(layout_);
     const std::size_t groups_of_components = (components + static_cast<std::size_t>(plan.block_components) - 1) /
                                              static_cast<std::size_t>(plan.block_components);
     const std::size_t blocks = shape.multiprocessors * static_cast<std::size_t>(plan.blocks);
     const std::size_t units = std::max<std::size_t>(1, (shape.share_rows + cuda::piece_unit - 1) / cuda::piece_unit);
-    const std::size_t sections = units * (cuda::piece_unit / large::section_rows);
-    const std::size_t by_memory =
-        std::max<std::size_t>(1, large::most_lane_bytes / (2 * components * sums * sizeof(double)));
+    const std::size_t sections = units * (cuda::piece_unit / section_rows);
+    const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
     problem_.lanes =
         static_cast<int>(std::min({std::max<std::size_t>(1, blocks / groups_of_components), sections, by_memory}));
     sums_.grow(2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
     problem_.sums = sums_.data();
     set_up_frame(shape);
-    likelihood_.grow(static_cast<std::size_t>(large::likelihood_lanes) * large::likelihood_sums);
+    likelihood_.grow(static_cast<std::size_t>(likelihood_lanes) * likelihood_sums);
     problem_.likelihood = likelihood_.data();
   }
 
-  void clear(const device_parameters<float>& parameters, cudaStream_t stream) override {
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
     frame_sums_.fill_with_zeros(stream);
     expectation_.clear(stream);
-    large::pack_mixture(large::with(problem_, parameters), stream);
+    pack_mixture(with(problem_, parameters), stream);
   }
 
-  void add(const cuda::device_piece<float>& piece, const device_parameters<float>& parameters,
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
            cudaStream_t stream) override {
-    large::check_piece(piece);
-    const large::problem mixture = large::with(problem_, parameters);
-    large::for_each_chunk<large::chunk>(piece, layout_.columns(), problem_.chunk_rows,
-                                        [&](const large::chunk& rows, std::size_t /*first*/) {
-                                          large::expectation(mixture, rows, stream);
-                                          // Which of two works depends on the mixture.
-                                          if (problem_.frame_lanes > 0) large::moments_frame(mixture, rows, stream);
-                                          if (large::team_warps(problem_.groups) == 1) {
-                                            large::moments_warp(mixture, rows, stream);
-                                          } else {
-                                            large::moments_team(mixture, rows, stream);
-                                          }
-                                          large::far_responsibilities(mixture, rows, stream);
-                                          large::far_moments(mixture, rows, stream);
-                                          large::add_likelihood(mixture, rows, stream);
-                                        });
+    check_piece(piece);
+    const problem mixture = with(problem_, parameters);
+    for_each_chunk(piece, layout_.columns(), problem_.chunk_rows, [&](const chunk& rows, std::size_t /*first*/) {
+      expectation(mixture, rows, stream);
+      // Which of two works depends on the mixture.
+      if (problem_.frame_lanes > 0) moments_frame(mixture, rows, stream);
+      if (team_warps(problem_.groups) == 1) {
+        moments_warp(mixture, rows, stream);
+      } else {
+        moments_team(mixture, rows, stream);
+      }
+      far_responsibilities(mixture, rows, stream);
+      far_moments(mixture, rows, stream);
+      add_likelihood(mixture, rows, stream);
+    });
   }
 
-  void merge(double* statistics, const device_parameters<float>& parameters, cudaStream_t stream) override {
-    large::merged_layout to;
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
+    merged_layout to;
     to.header = layout_.component(0);
     to.component_size = layout_.component(1) - layout_.component(0);
     to.shared = layout_.shared();
-    if (problem_.frame_lanes > 0) large::fold_frame_lanes(large::with(problem_, parameters), stream);
-    large::merge_lanes(large::with(problem_, parameters), to, statistics, stream);
+    if (problem_.frame_lanes > 0) fold_frame_lanes(with(problem_, parameters), stream);
+    merge_lanes(with(problem_, parameters), to, statistics, stream);
   }
 
  private:
   // The memory of sums about the centre that all components share.
   void set_up_frame(const accumulator_shape& shape) {
-    using namespace large;
     if (problem_.components < least_moments_components(problem_.products) || !has_products()) return;
     const int roles = frame_roles(problem_.columns, problem_.components, problem_.products);
     const std::size_t size = frame_sums_size(problem_.columns, problem_.components);
@@ -113,8 +109,8 @@ class large_accumulator final : public device_accumulator<float> {
   }
 
   statistics_layout layout_;
-  large::problem problem_;
-  large::expectation_buffers expectation_;
+  problem problem_;
+  expectation_buffers expectation_;
   cuda::device_buffer<double> sums_, likelihood_, frame_sums_, frame_total_;
   cuda::device_buffer<std::uint16_t> placed_rows_, placed_responsibilities_;
   cuda::device_buffer<int> section_exponents_;
@@ -122,26 +118,26 @@ class large_accumulator final : public device_accumulator<float> {
 
 }  // namespace
 
-bool takes_large_accumulator(const accumulator_shape& shape) {
-  return shape.layout.has_matrices() && shape.layout.columns() >= least_large_columns &&
-         shape.layout.columns() <= large::most_columns && shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
+bool suits(const accumulator_shape& shape) {
+  return shape.layout.has_matrices() && shape.layout.columns() >= least_tensor_columns &&
+         shape.layout.columns() <= most_columns && shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
 }
 
-bool prefers_large_accumulator(const accumulator_shape& shape) {
+bool beats_few_columns(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns();
   return columns >= least_first_columns &&
          shape.layout.components() * columns * columns * columns >= least_first_numbers &&
-         shape.share_rows >= shape.multiprocessors * least_first_rows && takes_large_accumulator(shape);
+         shape.share_rows >= shape.multiprocessors * least_first_rows && suits(shape);
 }
 
-std::unique_ptr<device_accumulator<float>> make_large_accumulator(const accumulator_shape& shape) {
-  if (!takes_large_accumulator(shape)) {
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+  if (!suits(shape)) {
     throw bad_argument(fmt::format(
         "the kernels for many columns take full and tied covariances of {} to {} columns on a GPU with enough shared "
         "memory for a block; this mixture has {} columns, and a block may have {} bytes",
-        least_large_columns, large::most_columns, shape.layout.columns(), shape.shared_bytes));
+        least_tensor_columns, most_columns, shape.layout.columns(), shape.shared_bytes));
   }
-  return std::make_unique<large_accumulator>(shape);
+  return std::make_unique<matrix_accumulator>(shape);
 }
 
-}  // namespace shoal::gmm
+}  // namespace shoal::gmm::tensor_matrix

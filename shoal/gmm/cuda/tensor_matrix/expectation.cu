@@ -8,11 +8,11 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor/tuning.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 // Components in shared memory at a time; while they are used, the next ones arrive.
@@ -217,7 +217,8 @@ __device__ float owned_norm(const float (&norms)[1][2]) {
 template <int Groups, int Products, bool Apart>
 __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
     expectation_kernel(const problem mixture, const chunk rows) {
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || (*mixture.apart != 0) != Apart) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || (*mixture.apart != 0) != Apart)
+    return;
   constexpr int tiles = row_tiles(Groups);
   constexpr int batch = stage_components(Groups, Products);
   constexpr int size = record_size(Groups, Products);
@@ -289,11 +290,12 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
     mixture.shifts[row] = counts ? make_float2(state.greatest, log_sum - (rows.weights == nullptr ? 0 : logf(weight)))
                                  : make_float2(0.0F, INFINITY);
   }
-  const double log_density = static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.log_shift;
+  const double log_density =
+      static_cast<double>(state.greatest) + static_cast<double>(log_sum) + *mixture.parameters.packed.log_shift;
   if (mixture.log_densities != nullptr && inside && near) mixture.log_densities[row] = log_density;
   const double likelihood = counts ? static_cast<double>(weight) * log_density : 0.0;
-  const double likelihoods = warp_sum(likelihood);
-  const double weights = warp_sum(static_cast<double>(weight));
+  const double likelihoods = cuda::warp_sum(likelihood);
+  const double weights = cuda::warp_sum(static_cast<double>(weight));
   if (thread == 0) {
     mixture.word_sums[word] = make_double2(likelihoods, weights);
     mixture.far_masks[word] = far_mask;
@@ -325,4 +327,4 @@ void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream)
   cuda::check_launch("expectation");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -5,80 +5,51 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
-#include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 constexpr int threads = 128;
 
-// ‖y‖² of one row by one warp, a column of U for each thread in turn.
-__device__ double norm_of(const problem& mixture, int k, const float* row) {
-  const int d = mixture.columns;
-  const double* const centre = mixture.double_centres + static_cast<std::size_t>(k) * d;
-  const double* const offset = mixture.double_offsets + static_cast<std::size_t>(k) * d;
-  const double* const factor = mixture.double_factors + (mixture.tied ? 0 : static_cast<std::size_t>(k) * d * d);
-  double norm = 0;
-  for (int j = static_cast<int>(threadIdx.x) % 32; j < d; j += 32) {
-    double y = offset[j];
-    for (int i = 0; i <= j; ++i) {
-      y = fma(factor[static_cast<std::size_t>(i) * d + j], static_cast<double>(row[i]) - centre[i], y);
+// How a chunk is arranged, for find_far_responsibilities().
+struct arrangement {
+  static constexpr int tile_words = 1;
+  __device__ static int row_of(int bit) { return owned_row(bit); }
+  // A column of U for each thread in turn.
+  __device__ static double norm_of(const problem& mixture, int k, const float* row) {
+    const int d = mixture.columns;
+    const double* const centre = mixture.parameters.in_double.centres + static_cast<std::size_t>(k) * d;
+    const double* const offset = mixture.parameters.in_double.offsets + static_cast<std::size_t>(k) * d;
+    const double* const factor =
+        mixture.parameters.in_double.factors + (mixture.tied ? 0 : static_cast<std::size_t>(k) * d * d);
+    double norm = 0;
+    for (int j = static_cast<int>(threadIdx.x) % 32; j < d; j += 32) {
+      double y = offset[j];
+      for (int i = 0; i <= j; ++i) {
+        y = fma(factor[static_cast<std::size_t>(i) * d + j], static_cast<double>(row[i]) - centre[i], y);
+      }
+      norm = fma(y, y, norm);
     }
-    norm = fma(y, y, norm);
+    return cuda::warp_sum(norm);
   }
-  return warp_sum(norm);
-}
+  __device__ static float& term(const problem& mixture, int k, int index) {
+    return mixture.terms[k * mixture.chunk_rows + static_cast<std::size_t>(index)];
+  }
+  __device__ static double2* sums(const problem& mixture) { return mixture.word_sums; }
+};
+static_assert(word_rows == 32 * arrangement::tile_words);
 
-// A warp takes a word of rows. Leaves the weighted responsibilities of its far rows where their terms were.
 __global__ void __launch_bounds__(threads) responsibilities_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
-  const int warp = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x) / 32;
-  const int thread = static_cast<int>(threadIdx.x) % 32;
-  const int words = (rows.count + word_rows - 1) / word_rows;
-  double* const logarithms = mixture.scratch + static_cast<std::size_t>(warp) * mixture.components;
-  for (int word = warp; word < words; word += far_warps) {
-    double likelihood = 0;
-    for (unsigned left = mixture.far_masks[word]; left != 0; left &= left - 1) {
-      const int index = word * word_rows + owned_row(__ffs(static_cast<int>(left)) - 1);
-      const float* const row = rows.rows + static_cast<std::size_t>(index) * mixture.columns;
-      const double weight = rows.weights == nullptr ? 1.0 : static_cast<double>(rows.weights[index]);
-      double greatest = -INFINITY;
-      for (int k = 0; k < mixture.components; ++k) {
-        const double norm = norm_of(mixture, k, row);
-        const double logarithm = mixture.double_log_constants[k] - 0.5 * norm;
-        if (logarithm > greatest) greatest = logarithm;
-        if (thread == 0) logarithms[k] = logarithm;
-      }
-      __syncwarp();
-      double sum = 0;
-      for (int k = thread; k < mixture.components; k += 32) {
-        const double ratio = logarithms[k] - greatest;
-        if (ratio >= -mixture.negligible) sum += exp(ratio);
-      }
-      sum = warp_sum(sum);
-      for (int k = thread; k < mixture.components; k += 32) {
-        const double ratio = logarithms[k] - greatest;
-        mixture.terms[k * mixture.chunk_rows + static_cast<std::size_t>(index)] =
-            ratio >= -mixture.negligible ? static_cast<float>(weight * exp(ratio) / sum) : 0.0F;
-      }
-      __syncwarp();
-      const double log_density = greatest + log(sum) + *mixture.double_log_shift;
-      if (mixture.log_densities != nullptr && thread == 0) mixture.log_densities[index] = log_density;
-      if (weight > 0) likelihood += weight * log_density;
-    }
-    if (thread == 0 && mixture.far_masks[word] != 0) {
-      mixture.word_sums[word].x += likelihood;
-      *mixture.any_far = 1;
-    }
-  }
+  find_far_responsibilities<arrangement>(mixture, rows);
 }
 
 // One component and lane to a block: its far rows, one after the other. They have lanes of their own, because between
 // the other rows their place would depend on where chunks end.
 __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture, const chunk rows) {
-  if ((mixture.stopped != nullptr && *mixture.stopped != 0) || *mixture.any_far == 0) return;
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.any_far == 0) return;
   __shared__ double z[group_columns * 16];
   const int k = static_cast<int>(blockIdx.x);
   const int lane = static_cast<int>(blockIdx.y);
@@ -103,11 +74,11 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
         for (int place = static_cast<int>(threadIdx.x); place < places; place += threads) {
           const int column = moment_column(mixture.groups, mixture.width, place / 8, place % 8);
           const bool inside = column < mixture.columns;
-          z[place] = inside
-                         ? (static_cast<double>(rows.rows[static_cast<std::size_t>(index) * mixture.columns + column]) -
-                            mixture.double_centres[static_cast<std::size_t>(k) * mixture.columns + column]) *
-                               static_cast<double>(scales[place].x)
-                         : 0.0;
+          z[place] =
+              inside ? (static_cast<double>(rows.rows[static_cast<std::size_t>(index) * mixture.columns + column]) -
+                        mixture.parameters.in_double.centres[static_cast<std::size_t>(k) * mixture.columns + column]) *
+                           static_cast<double>(scales[place].x)
+                     : 0.0;
         }
         __syncthreads();
         for (int i = static_cast<int>(threadIdx.x); i < places * places; i += threads) {
@@ -140,4 +111,4 @@ void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream)
   cuda::check_launch("far_moments");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

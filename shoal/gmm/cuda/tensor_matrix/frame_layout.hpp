@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 
 /// Features of one product, and rows that it sums over.
 inline constexpr int tile_features = 64;
@@ -65,4 +65,4 @@ constexpr std::size_t frame_sums_size(int columns, int components) {
   return static_cast<std::size_t>(frame_tiles(columns) * padded_components(components)) * tile_features;
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

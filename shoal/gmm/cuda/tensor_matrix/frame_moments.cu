@@ -9,22 +9,18 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
+#include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor/warpgroup_products.cuh>
-#include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
-#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
-using large_diagonal::operand_place;
-using large_diagonal::step_place;
-using large_diagonal::within_range;
 
 constexpr int threads = 128 * frame_groups;
 constexpr int all_threads = threads + 128;  // and those that fetch, of whom registers are taken
@@ -37,7 +33,7 @@ constexpr int place_threads = 128;
 constexpr int most_exponent = 14;
 
 __device__ bool works(const problem& mixture) {
-  return (mixture.stopped == nullptr || *mixture.stopped == 0) && *mixture.moments_apart == 0;
+  return (mixture.parameters.stopped == nullptr || *mixture.parameters.stopped == 0) && *mixture.moments_apart == 0;
 }
 
 // The exponent of a section's greatest weight. Block: a section.
@@ -459,4 +455,4 @@ void fold_frame_lanes(const problem& mixture, cudaStream_t stream) {
   cuda::check_launch("fold lanes");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

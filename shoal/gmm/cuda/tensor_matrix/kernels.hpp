@@ -8,7 +8,7 @@
 #include <shoal/gmm/cuda/tensor_matrix/layout.hpp>
 #include <shoal/gmm/prediction.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 
 /// Scales the mixture and splits it into float16 terms. Run whenever the parameters change.
 void pack_mixture(const problem& mixture, cudaStream_t stream);
@@ -61,4 +61,4 @@ struct merged_layout {
 /// Sums the lanes and takes the scales out.
 void merge_lanes(const problem& mixture, const merged_layout& layout, double* statistics, cudaStream_t stream);
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

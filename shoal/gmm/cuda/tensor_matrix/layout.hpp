@@ -5,15 +5,18 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 
+#include <shoal/gmm/cuda/parameters.hpp>
+#include <shoal/gmm/cuda/tensor/layout.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
+
+using namespace tensor;  // what both rooms for many columns share
 
 /// Columns are padded to groups of 8, the width of a tensor-core tile; a kernel is compiled for a number of groups.
 inline constexpr int group_columns = 8;
-inline constexpr int most_columns = 128;
-
 /// Rows that one warp of the expectation step takes; each of its threads owns one.
 inline constexpr int word_rows = 32;
 /// Rows that a lane of the sums takes at a time. Divides cuda::piece_unit.
@@ -22,14 +25,16 @@ inline constexpr int section_rows = 512;
 inline constexpr int float_rows = 128;
 /// Lanes of the log-likelihood: word number i belongs to lane i mod this.
 inline constexpr int likelihood_lanes = 1024;
-/// Floating-point numbers of a likelihood lane: Σ w ln p, Σ w, far rows.
-inline constexpr int likelihood_sums = 3;
 
 /// Groups of columns that the kernels are compiled for.
 constexpr int compiled_groups(std::size_t columns) {
   const int groups = (static_cast<int>(columns) + group_columns - 1) / group_columns;
   return groups <= 8 ? (groups < 2 ? 2 : groups) : (groups + 3) / 4 * 4;
 }
+
+/// The same numbers as lists: one warp a component in the moments, and a team of warps.
+using warp_groups = std::integer_sequence<int, 2, 3, 4, 5, 6, 7, 8>;
+using team_groups = std::integer_sequence<int, 12, 16>;
 
 /// Steps of 16 columns in which a product sums over the columns.
 constexpr int steps_of(int groups) { return (groups + 1) / 2; }
@@ -100,17 +105,7 @@ struct problem {
   bool tied = false;
   double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero
 
-  const float* centres = nullptr;  ///< device_components<float>
-  const float* offsets = nullptr;
-  const float* factors = nullptr;
-  const float* log_constants = nullptr;
-  const double* log_shift = nullptr;
-  const double* double_centres = nullptr;  ///< device_components<double>
-  const double* double_offsets = nullptr;
-  const double* double_factors = nullptr;
-  const double* double_log_constants = nullptr;
-  const double* double_log_shift = nullptr;
-  const int* stopped = nullptr;
+  prepared_parameters<float> parameters;
 
   float* deviations = nullptr;  ///< [K][columns] of the columns under a component, in float32's range
   int* exponents = nullptr;     ///< [K][columns] their exponents
@@ -131,9 +126,9 @@ struct problem {
   double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
   int* any_far = nullptr;           ///< not zero: the second half is not all zero
 
-  int frame_lanes = 0;         ///< of the sums about the shared centre (large_frame_layout.hpp); 0: there are none
-  int frame_section_rows = 0;  ///< rows that such a lane takes at a time; divides cuda::piece_unit
-  std::uint16_t* placed_rows = nullptr;              ///< [step of 16 rows][term][placed_columns][row]
+  int frame_lanes = 0;                   ///< of the sums about the shared centre (frame_layout.hpp); 0: there are none
+  int frame_section_rows = 0;            ///< rows that such a lane takes at a time; divides cuda::piece_unit
+  std::uint16_t* placed_rows = nullptr;  ///< [step of 16 rows][term][placed_columns][row]
   std::uint16_t* placed_responsibilities = nullptr;  ///< [tile of components][step][term][component × row]
   int* section_exponents = nullptr;                  ///< [chunk_rows / frame_section_rows] of the greatest weights
   double* frame_sums = nullptr;                      ///< [frame_lanes][tile][component][feature]
@@ -142,15 +137,4 @@ struct problem {
   std::size_t chunk_rows = 0;
 };
 
-/// Consecutive rows whose terms fit into the buffers.
-struct chunk {
-  const float* rows = nullptr;
-  const float* weights = nullptr;
-  std::size_t share_first = 0;  ///< a multiple of cuda::piece_unit
-  int count = 0;
-};
-
-/// Warps of the kernel that does far rows again.
-inline constexpr int far_warps = 1056;
-
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

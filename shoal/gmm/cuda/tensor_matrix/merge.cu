@@ -5,13 +5,13 @@
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 constexpr int threads = 128;
 
 __global__ void __launch_bounds__(threads) likelihood_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int lane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int words = (rows.count + word_rows - 1) / word_rows;
   int word = lane - static_cast<int>(rows.share_first / word_rows % likelihood_lanes);
@@ -77,8 +77,9 @@ struct frame_element {
   // The component's centre in the frame.
   __device__ double distance(int column) const {
     const float2 frame = mixture.frame[column];
-    return fma(static_cast<double>(mixture.centres[static_cast<std::size_t>(k) * mixture.columns + column]),
-               static_cast<double>(frame.x), static_cast<double>(frame.y));
+    return fma(
+        static_cast<double>(mixture.parameters.packed.centres[static_cast<std::size_t>(k) * mixture.columns + column]),
+        static_cast<double>(frame.x), static_cast<double>(frame.y));
   }
   __device__ double unit(int column) const { return 1 / static_cast<double>(mixture.frame[column].x); }
   __device__ double first(int column) const {
@@ -135,7 +136,7 @@ __device__ void merge_likelihood(const problem& mixture, double* statistics) {
 // Element (row, column) of (x − c, 1)(x − c, 1)ᵀ for a thread, row ≤ column; the last row of blocks has the header.
 __global__ void __launch_bounds__(threads)
     merge_kernel(const problem mixture, const merged_layout layout, double* statistics) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int order = mixture.columns + 1;
   const int k = static_cast<int>(blockIdx.y);
   if (k == mixture.components) {
@@ -177,4 +178,4 @@ void merge_lanes(const problem& mixture, const merged_layout& layout, double* st
   cuda::check_launch("merge_lanes");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -9,7 +9,7 @@
 #include <shoal/gmm/cuda/tensor_matrix/layout.hpp>
 #include <shoal/gmm/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 
 /// Rows of one step of a tensor-core product.
 inline constexpr int step_rows = 16;
@@ -86,4 +86,4 @@ struct first_operand {
 /// Columns that are read together, beginning with group c.
 constexpr int read_width(int groups, int width, int c) { return width == 2 && c >= groups / 2 * 2 ? 1 : width; }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -10,7 +10,7 @@
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/moments.cuh>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 constexpr int warps = 4;
@@ -300,7 +300,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
 
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -357,4 +357,4 @@ void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream
   cuda::check_launch("moments");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -10,7 +10,7 @@
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/moments.cuh>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 // Rows of a tile, and the distance between them: so that threads that read four rows at once hit different banks.
@@ -185,7 +185,7 @@ struct component_sums {
 
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(const problem mixture, const chunk rows) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
   constexpr int tile_elements = tile_rows(Groups) * tile_stride(Groups);
@@ -321,4 +321,4 @@ void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream
   cuda::check_launch("moments");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -6,10 +6,10 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor/tuning.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tuning.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 // Four threads to a column.
@@ -67,7 +67,8 @@ __device__ void find_deviations(const float* upper, float* lower, int columns, f
 // The factor of component k, [row][column + 1].
 __device__ void load_factor(const problem& mixture, int k, float* upper) {
   const int columns = mixture.columns;
-  const float* const factor = mixture.factors + (mixture.tied ? 0 : static_cast<std::size_t>(k) * columns * columns);
+  const float* const factor =
+      mixture.parameters.packed.factors + (mixture.tied ? 0 : static_cast<std::size_t>(k) * columns * columns);
   for (int row = static_cast<int>(threadIdx.x) / 32; row < columns; row += threads / 32) {
     for (int column = static_cast<int>(threadIdx.x) % 32; column < columns; column += 32) {
       upper[row * (columns + 1) + column] = factor[row * columns + column];
@@ -77,11 +78,13 @@ __device__ void load_factor(const problem& mixture, int k, float* upper) {
 }
 
 // An empty component gives nothing, whatever its other parameters are.
-__device__ bool is_empty(const problem& mixture, int k) { return mixture.log_constants[k] == -INFINITY; }
+__device__ bool is_empty(const problem& mixture, int k) {
+  return mixture.parameters.packed.log_constants[k] == -INFINITY;
+}
 
 // Exponents of the deviations and of the scaled factor. Block k.
 __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   extern __shared__ float memory[];
   __shared__ float deviations[most_columns];
   __shared__ int exponents[most_columns];
@@ -114,7 +117,7 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
 // A centre and units for all components: rows are then split once and not once for each component. It costs digits
 // where a centre is many of its deviations away, and range where deviations differ much.
 __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   __shared__ int apart;
   __shared__ int moments_apart;
   const int columns = mixture.columns;
@@ -128,7 +131,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   if (column < columns) {
     for (int k = quarter; k < mixture.components; k += 4) {
       if (mixture.peaks[k] == no_peak) continue;
-      sum += static_cast<double>(mixture.centres[static_cast<std::size_t>(k) * columns + column]);
+      sum += static_cast<double>(mixture.parameters.packed.centres[static_cast<std::size_t>(k) * columns + column]);
       exponent = max(exponent, mixture.exponents[static_cast<std::size_t>(k) * columns + column]);
       ++count;
     }
@@ -144,11 +147,12 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
       if (mixture.peaks[k] == no_peak) continue;
       const std::size_t at = static_cast<std::size_t>(k) * columns + column;
       const int own = mixture.exponents[at];
-      const float distance = ldexpf(fabsf(mixture.centres[at] - centre), -own);
+      const float distance = ldexpf(fabsf(mixture.parameters.packed.centres[at] - centre), -own);
       if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
         apart = 1;
       const float deviation = mixture.deviations[at];
-      if (!(fabsf(mixture.centres[at] - centre) <= most_moments_distance(mixture.products) * deviation) ||
+      if (!(fabsf(mixture.parameters.packed.centres[at] - centre) <=
+            most_moments_distance(mixture.products) * deviation) ||
           exponent - own > most_moments_ratio) {
         moments_apart = 1;
       }
@@ -167,7 +171,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
 
 // What the expectation step and the moments read. Block k.
 __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
-  if (mixture.stopped != nullptr && *mixture.stopped != 0) return;
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   extern __shared__ float memory[];
   __shared__ int coarse;
   const int columns = mixture.columns;
@@ -183,13 +187,14 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
   const int peak = mixture.peaks[k];
   const int shift = apart ? min(max(peak + 1 - factor_exponent, 0), most_shift) : 0;
   const int* const exponents = mixture.exponents + static_cast<std::size_t>(k) * columns;
-  const float* const centre = mixture.centres + static_cast<std::size_t>(k) * columns;
-  const float* const offset = mixture.offsets + static_cast<std::size_t>(k) * columns;
+  const float* const centre = mixture.parameters.packed.centres + static_cast<std::size_t>(k) * columns;
+  const float* const offset = mixture.parameters.packed.offsets + static_cast<std::size_t>(k) * columns;
   if (thread == 0 && apart && peak + 1 - shift > factor_exponent) coarse = 1;
 
   uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups, mixture.products);
   if (thread == 0)
-    *reinterpret_cast<float*>(record + record_constant(mixture.groups, mixture.products)) = mixture.log_constants[k];
+    *reinterpret_cast<float*>(record + record_constant(mixture.groups, mixture.products)) =
+        mixture.parameters.packed.log_constants[k];
 
   // z = s x − c s for the expectation step of components that are apart, and for the moments.
   const auto scale_of = [&](int column, int extra, float& scale, float& moved) {
@@ -272,4 +277,4 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   cuda::check_launch("pack_mixture");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -1,9 +1,9 @@
-// Predictions of full and tied mixtures from what large::expectation() left.
-#include <shoal/gmm/cuda/tensor/predict.cuh>
+// Predictions of full and tied mixtures from what expectation() left.
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/write_predictions.cuh>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 struct found_rows {
@@ -43,4 +43,4 @@ void write_predictions(const problem& mixture, const chunk& rows, const predicti
   cuda::check_launch("write_predictions");
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

@@ -2,7 +2,7 @@
 
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 namespace {
 
 // Elements of a chunk are counted in 32 bits.
@@ -20,22 +20,6 @@ problem sizes_of(const statistics_layout& layout, int products, std::size_t most
   sizes.tied = layout.type() == covariance_type::tied;
   sizes.chunk_rows = chunk_rows_for(layout.components(), most_rows, most_chunk_rows);
   return sizes;
-}
-
-problem with(const problem& sizes, const device_parameters<float>& parameters) {
-  problem result = sizes;
-  result.centres = parameters.packed.centres;
-  result.offsets = parameters.packed.offsets;
-  result.factors = parameters.packed.factors;
-  result.log_constants = parameters.packed.log_constants;
-  result.log_shift = parameters.packed.log_shift;
-  result.double_centres = parameters.in_double.centres;
-  result.double_offsets = parameters.in_double.offsets;
-  result.double_factors = parameters.in_double.factors;
-  result.double_log_constants = parameters.in_double.log_constants;
-  result.double_log_shift = parameters.in_double.log_shift;
-  result.stopped = parameters.stopped;
-  return result;
 }
 
 expectation_buffers::expectation_buffers(problem& mixture) {
@@ -61,4 +45,4 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.any_far = take(any_far_, 1);
 }
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

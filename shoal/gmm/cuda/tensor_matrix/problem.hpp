@@ -4,17 +4,19 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/buffers.hpp>
-#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/layout.hpp>
 #include <shoal/gmm/statistics.hpp>
 
-namespace shoal::gmm::large {
+namespace shoal::gmm::tensor_matrix {
 
 /// The sizes of a mixture and of the chunks in which `most_rows` rows pass.
 problem sizes_of(const statistics_layout& layout, int products, std::size_t most_rows);
 
 /// The problem with the mixture's arrays.
-problem with(const problem& sizes, const device_parameters<float>& parameters);
+inline problem with(problem sizes, const prepared_parameters<float>& parameters) {
+  sizes.parameters = parameters;
+  return sizes;
+}
 
 /// What pack_mixture(), expectation() and far_responsibilities() write.
 class expectation_buffers {
@@ -35,4 +37,4 @@ class expectation_buffers {
   cuda::device_buffer<double> scratch_;
 };
 
-}  // namespace shoal::gmm::large
+}  // namespace shoal::gmm::tensor_matrix

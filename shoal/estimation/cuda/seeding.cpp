@@ -1,0 +1,398 @@
+#include <shoal/estimation/cuda/seeding.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <shoal/estimation/cuda/seeding_kernels.hpp>
+#include <shoal/estimation/race.hpp>
+
+namespace shoal {
+namespace {
+
+template <class Scalar, class Work>
+class device_passes final : public seeding_passes {
+ public:
+  device_passes(cuda::device_rows<Scalar>& rows, const fold_context& context, const data_summary& summary)
+      : rows_(&rows),
+        summary_(&summary),
+        units_(rows.rows(), rows.columns(), sizeof(Scalar)),
+        draw_by_weight_(context, rows.data()),
+        shares_(rows.group().size()) {
+    if (!rows.resident()) return;
+    rows.for_each_piece([this](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares_[g].all = piece; });
+  }
+
+  std::size_t columns() const override { return rows_->columns(); }
+  const row_units& units() const override { return units_; }
+
+  void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) override {
+    const row_source<Scalar>& source = *rows_->data().rows;
+    if (source.on_device() != nullptr && rows_->resident()) return gather(rows, points);
+    for (const std::size_t row : rows) append_row(source, row, points);
+  }
+  std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
+
+  // The points wait for the next pass, which may as well apply them.
+  void add(std::span<const double> points) override {
+    begin();
+    pending_.insert(pending_.end(), points.begin(), points.end());
+    upload(pending_, &share::points);
+  }
+
+  std::vector<double> masses_by_unit() override {
+    std::vector<double> blocks(blocks_of(rows_->rows()));
+    pass(true, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+      share& mine = shares_[g];
+      sum_masses<Scalar, Work>(piece, mine.least.data() + piece.share_first, mine.sums.data(), device(g).compute);
+      fetch(g, mine.sums.data(), blocks_of(piece.count), blocks.data() + piece.first / block_rows);
+    });
+    return by_unit(blocks, 1);
+  }
+
+  std::vector<double> trial_masses_by_unit(std::span<const double> trials) override {
+    begin();
+    const std::size_t count = trials.size() / columns();
+    std::vector<double> all(units_.count() * count);
+    for (std::size_t from = 0; from < count; from += most_trials) {
+      const std::size_t some = std::min(most_trials, count - from);
+      const std::span<const double> wanted = trials.subspan(from * columns(), some * columns());
+      // The points that wait are applied on the way where they have room.
+      const std::size_t waiting = pending_.size() / columns();
+      const std::size_t added = waiting + some <= most_trials ? waiting : 0;
+      std::vector<double> points(pending_.begin(), pending_.begin() + static_cast<std::ptrdiff_t>(added * columns()));
+      points.insert(points.end(), wanted.begin(), wanted.end());
+      upload(points, &share::trials);
+      landing_.grow(blocks_of(rows_->rows()) * some);
+      pass(added == 0, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+        share& mine = shares_[g];
+        sum_trials<Scalar, Work>(piece, columns(), mine.trials.data(), added, some, static_cast<std::int32_t>(points_),
+                                 mine.least.data() + piece.share_first, mine.owner.data() + piece.share_first,
+                                 mine.sums.data(), device(g).compute);
+        fetch(g, mine.sums.data(), blocks_of(piece.count) * some, landing_.data() + piece.first / block_rows * some);
+      });
+      if (added > 0) applied(added);
+      const std::vector<double> sums = by_unit({landing_.data(), blocks_of(rows_->rows()) * some}, some);
+      for (std::size_t unit = 0; unit < units_.count(); ++unit) {
+        std::copy_n(sums.begin() + static_cast<std::ptrdiff_t>(unit * some), some,
+                    all.begin() + static_cast<std::ptrdiff_t>(unit * count + from));
+      }
+    }
+    return all;
+  }
+
+  // Only the rows of these units are measured against the points that wait.
+  std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
+    for (share& mine : shares_) mine.measured.clear();
+    std::vector<std::size_t> gpus;  // of each block, in the order of the result
+    for (const std::size_t unit : wanted) {
+      for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
+        gpus.push_back(gpu_of(first));
+        shares_[gpus.back()].measured.push_back({first, std::min(block_rows, units_.end_row(unit) - first)});
+      }
+    }
+    for (std::size_t g = 0; g < shares_.size(); ++g) measure(g);
+    rows_->group().synchronize();
+    std::vector<double> all;
+    std::vector<std::size_t> next(shares_.size(), 0);
+    for (const std::size_t g : gpus) {
+      const std::size_t block = next[g]++;
+      const double* const from = shares_[g].landing.data() + block * block_rows;
+      all.insert(all.end(), from, from + shares_[g].measured[block].count);
+    }
+    return all;
+  }
+
+  std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) override {
+    std::vector<std::size_t> rows;
+    for (const weighted_row& kept :
+         keep([&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
+           sample_rows<Scalar, Work>(piece, mine.least.data() + piece.share_first, rate, seed, stream, mine.kept.data(),
+                                     capacity, mine.counter.data(), on);
+         })) {
+      rows.push_back(kept.row);
+    }
+    std::sort(rows.begin(), rows.end());
+    return rows;
+  }
+
+  // The GPUs find rows that arrive early enough; their times, which decide, are the host's to the last bit.
+  std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
+    const race_monoid order(std::min(count, summary_->positive_rows));
+    const auto wanted = static_cast<double>(std::min(count, summary_->positive_rows));
+    // Until t about t · Σw rows arrive, when no weight stands out: enough, with a margin.
+    double latest = (wanted + 8 * std::sqrt(wanted) + 32) * rows_->data().weight_scale / summary_->total_weight;
+    while (true) {
+      race_monoid::value_type runners = order.identity();
+      // A time so near to the last is another for another logarithm.
+      const double safe = latest * (1 - 1e-9);
+      for (const weighted_row& one :
+           keep([&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
+             mine.kept_weights.grow(capacity);
+             keep_arrivals(piece, latest, seed, stream, mine.kept.data(), mine.kept_weights.data(), capacity,
+                           mine.counter.data(), on);
+           })) {
+        const double time = -std::log(random::uniform_at(seed, stream, one.row)) / one.weight;
+        if (time <= safe) order.insert(runners, {time, one.row});
+      }
+      if (static_cast<double>(runners.size()) >= wanted) {
+        std::vector<std::size_t> rows;
+        for (const runner& one : order.sorted(std::move(runners))) rows.push_back(one.row);
+        return rows;
+      }
+      latest *= 16;
+    }
+  }
+
+  std::vector<double> weights_by_point() override {
+    if (!pending_.empty()) pass(true, [](std::size_t, const cuda::device_piece<Scalar>&) {});
+    // The largest power of two by which no sum of weights can pass 2⁶³.
+    const double total = summary_->total_weight / rows_->data().weight_scale;
+    const int exponent = 62 - std::ilogb(total + 1);
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      const cuda::device_scope scope(device(g).device);
+      shares_[g].totals.grow(points_);
+      shares_[g].totals.fill_with_zeros(device(g).compute);
+    }
+    pass(false, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+      add_owner_weights(piece, shares_[g].owner.data() + piece.share_first, exponent, shares_[g].totals.data(),
+                        device(g).compute);
+    });
+    std::vector<unsigned long long> sums(points_);
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      const cuda::device_scope scope(device(g).device);
+      const auto part = shares_[g].totals.download(points_, device(g).compute);
+      for (std::size_t p = 0; p < points_; ++p) sums[p] += part[p];
+    }
+    std::vector<double> weights(points_);
+    for (std::size_t p = 0; p < points_; ++p) weights[p] = std::ldexp(static_cast<double>(sums[p]), -exponent);
+    return weights;
+  }
+
+ private:
+  struct row_range {
+    std::size_t first;
+    std::size_t count;
+  };
+  struct share {
+    cuda::device_piece<Scalar> all;           // the share, when it is resident
+    cuda::device_buffer<Work> least;          // [rows] of the share, squared distance to the points applied
+    cuda::device_buffer<std::int32_t> owner;  // [rows] the point at that distance
+    cuda::device_buffer<Work> points;         // that this pass applies
+    cuda::device_buffer<Work> trials;
+    cuda::device_buffer<double> sums;
+    cuda::device_buffer<unsigned long long> kept;
+    cuda::device_buffer<double> kept_weights;
+    cuda::device_buffer<unsigned long long> counter;
+    cuda::device_buffer<unsigned long long> totals;
+    std::vector<row_range> measured;  // blocks whose masses are asked for
+    cuda::device_buffer<row_masses<Scalar, Work>> blocks;
+    cuda::device_buffer<Scalar> drawn_rows, drawn_weights;  // theirs, when the share is not resident
+    cuda::device_buffer<double> masses;
+    cuda::pinned_buffer<double> landing;
+  };
+
+  static std::size_t blocks_of(std::size_t rows) { return (rows + block_rows - 1) / block_rows; }
+  const cuda::gpu& device(std::size_t g) const { return rows_->group()[g]; }
+
+  void upload(std::span<const double> points, cuda::device_buffer<Work> share::*where) {
+    if (points.empty()) return;
+    const std::vector<Work> converted(points.begin(), points.end());
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      const cuda::device_scope scope(device(g).device);
+      // Pageable memory has been read when the call returns.
+      (shares_[g].*where).upload(converted, device(g).compute);
+    }
+  }
+
+  template <class Element>
+  void fetch(std::size_t g, const Element* from, std::size_t count, Element* to) {
+    cuda::check(cudaMemcpyAsync(to, from, count * sizeof(Element), cudaMemcpyDeviceToHost, device(g).compute),
+                "copy from the device");
+  }
+
+  std::size_t gpu_of(std::size_t row) const {
+    std::size_t g = 0;
+    while (row >= rows_->share_first(g) + rows_->share_rows(g)) ++g;
+    return g;
+  }
+
+  struct weighted_row {
+    std::size_t row;
+    double weight;  // when the kernel keeps weights
+  };
+
+  // What a kernel that keeps some rows of each piece keeps, in any order: `visit` is called again with more room where
+  // there was too little.
+  template <class Visit>
+  std::vector<weighted_row> keep(const Visit& visit) {
+    std::size_t capacity = std::size_t{1} << 16;
+    while (true) {
+      for (std::size_t g = 0; g < shares_.size(); ++g) {
+        const cuda::device_scope scope(device(g).device);
+        shares_[g].kept.grow(capacity);
+        shares_[g].counter.grow(1);
+        shares_[g].counter.fill_with_zeros(device(g).compute);
+      }
+      pass(true, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+        visit(shares_[g], piece, capacity, device(g).compute);
+      });
+      std::vector<weighted_row> all;
+      std::size_t most = 0;
+      for (std::size_t g = 0; g < shares_.size(); ++g) {
+        const cuda::device_scope scope(device(g).device);
+        const std::size_t found = shares_[g].counter.download(1, device(g).compute)[0];
+        most = std::max(most, found);
+        if (found > capacity) continue;
+        const auto rows = shares_[g].kept.download(found, device(g).compute);
+        std::vector<double> weights(found);
+        if (shares_[g].kept_weights.size() > 0) {
+          weights = shares_[g].kept_weights.download(found, device(g).compute);
+        }
+        for (std::size_t i = 0; i < found; ++i) all.push_back({rows[i], weights[i]});
+      }
+      if (most <= capacity) return all;
+      capacity = most;
+    }
+  }
+
+  // Enqueues the masses of a share's measured blocks, and their way to its landing place.
+  void measure(std::size_t g) {
+    share& mine = shares_[g];
+    if (mine.measured.empty()) return;
+    const cuda::device_scope scope(device(g).device);
+    const cuda::stream& stream = device(g).compute;
+    if (!rows_->resident()) bring_measured(mine, stream);
+    std::vector<row_masses<Scalar, Work>> blocks;
+    for (std::size_t b = 0; b < mine.measured.size(); ++b) {
+      const std::size_t at = mine.measured[b].first - rows_->share_first(g);
+      const bool here = rows_->resident();
+      const Scalar* const weights = here ? mine.all.weights : mine.drawn_weights.data();
+      blocks.push_back({here ? mine.all.rows + at * columns() : mine.drawn_rows.data() + b * block_rows * columns(),
+                        rows_->weighted() ? weights + (here ? at : b * block_rows) : nullptr, mine.least.data() + at,
+                        mine.measured[b].count});
+    }
+    mine.blocks.upload(blocks, stream);
+    mine.masses.grow(blocks.size() * block_rows);
+    mine.landing.grow(blocks.size() * block_rows);
+    measure_masses<Scalar, Work>(mine.blocks.data(), blocks.size(), columns(), mine.points.data(),
+                                 pending_.size() / columns(), mine.masses.data(), stream);
+    fetch(g, mine.masses.data(), blocks.size() * block_rows, mine.landing.data());
+  }
+
+  void bring_measured(share& mine, const cuda::stream& stream) {
+    const weighted_rows<Scalar>& data = rows_->data();
+    std::vector<Scalar> rows(mine.measured.size() * block_rows * columns());
+    std::vector<Scalar> weights(data.weights == nullptr ? 0 : mine.measured.size() * block_rows);
+    aligned_buffer<Scalar> buffer;
+    for (std::size_t b = 0; b < mine.measured.size(); ++b) {
+      const auto [first, count] = mine.measured[b];
+      const matrix_view<const Scalar> values = data.rows->read(first, count, buffer);
+      for (std::size_t i = 0; i < count; ++i) {
+        std::copy_n(values.row(i), columns(), rows.data() + (b * block_rows + i) * columns());
+      }
+      if (data.weights == nullptr) continue;
+      const matrix_view<const Scalar> column = data.weights->read(first, count, buffer);
+      for (std::size_t i = 0; i < count; ++i) weights[b * block_rows + i] = column(i, 0);
+    }
+    mine.drawn_rows.upload(rows, stream);
+    if (data.weights != nullptr) mine.drawn_weights.upload(weights, stream);
+    stream.synchronize();  // `rows` and `weights` die here
+  }
+
+  // Rows of shares that are resident, without the host's reading them one by one.
+  void gather(std::span<const std::size_t> rows, std::vector<double>& points) {
+    const std::size_t before = points.size();
+    points.resize(before + rows.size() * columns());
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      std::vector<unsigned long long> wanted;
+      std::vector<std::size_t> places;
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (gpu_of(rows[i]) != g) continue;
+        wanted.push_back(rows[i] - rows_->share_first(g));
+        places.push_back(i);
+      }
+      if (wanted.empty()) continue;
+      const cuda::device_scope scope(device(g).device);
+      cuda::device_buffer<unsigned long long> indices;
+      cuda::device_buffer<double> found(wanted.size() * columns());
+      indices.upload(wanted, device(g).compute);
+      gather_points(shares_[g].all, columns(), indices.data(), wanted.size(), found.data(), device(g).compute);
+      const std::vector<double> values = found.download(wanted.size() * columns(), device(g).compute);
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        std::copy_n(values.data() + i * columns(), columns(), points.data() + before + places[i] * columns());
+      }
+    }
+  }
+
+  void applied(std::size_t count) {
+    points_ += count;
+    pending_.clear();
+  }
+
+  // What rows remember, before there is a point to remember.
+  void begin() {
+    if (begun_) return;
+    begun_ = true;
+    for (std::size_t g = 0; g < shares_.size(); ++g) {
+      const cuda::device_scope scope(device(g).device);
+      const std::size_t count = rows_->share_rows(g);
+      shares_[g].least.grow(count);
+      shares_[g].owner.grow(count);
+      begin_least(shares_[g].least.data(), shares_[g].owner.data(), count, device(g).compute);
+      shares_[g].sums.grow(blocks_of(rows_->most_piece_rows()) * most_trials);
+    }
+  }
+
+  // One pass over all rows, which first applies the points that wait when `applying`. Waits for the devices.
+  template <class Visit>
+  void pass(bool applying, const Visit& visit) {
+    const std::size_t count = applying ? pending_.size() / columns() : 0;
+    rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+      share& mine = shares_[g];
+      if (count > 0) {
+        apply_points<Scalar, Work>(piece, columns(), mine.points.data(), count, static_cast<std::int32_t>(points_),
+                                   mine.least.data() + piece.share_first, mine.owner.data() + piece.share_first,
+                                   device(g).compute);
+      }
+      visit(g, piece);
+    });
+    rows_->group().synchronize();
+    if (count > 0) applied(count);
+  }
+
+  // Sums of blocks into sums of units, in order.
+  std::vector<double> by_unit(std::span<const double> blocks, std::size_t stride) const {
+    std::vector<double> sums(units_.count() * stride);
+    for (std::size_t block = 0; block * stride < blocks.size(); ++block) {
+      const std::size_t unit = units_.unit_of(block * block_rows);
+      for (std::size_t t = 0; t < stride; ++t) sums[unit * stride + t] += blocks[block * stride + t];
+    }
+    return sums;
+  }
+
+  cuda::device_rows<Scalar>* rows_;
+  const data_summary* summary_;
+  row_units units_;
+  weight_draw<Scalar> draw_by_weight_;
+  std::vector<share> shares_;
+  cuda::pinned_buffer<double> landing_;
+  bool begun_ = false;
+  std::vector<double> pending_;  // points that wait for a pass
+  std::size_t points_ = 0;       // points applied
+};
+
+}  // namespace
+
+template <class Scalar>
+std::unique_ptr<seeding_passes> make_device_passes(cuda::device_rows<Scalar>& rows, const fold_context& context,
+                                                   const data_summary& summary) {
+  if (squares_need_float64(summary)) return std::make_unique<device_passes<Scalar, double>>(rows, context, summary);
+  return std::make_unique<device_passes<Scalar, Scalar>>(rows, context, summary);
+}
+
+template std::unique_ptr<seeding_passes> make_device_passes(cuda::device_rows<float>&, const fold_context&,
+                                                            const data_summary&);
+template std::unique_ptr<seeding_passes> make_device_passes(cuda::device_rows<double>&, const fold_context&,
+                                                            const data_summary&);
+
+}  // namespace shoal

@@ -1,0 +1,122 @@
+// What the accumulators for few columns share on the host: how rows are cut into groups, and lanes, one for each block.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include <cuda_runtime_api.h>
+
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/early_start.hpp>
+#include <shoal/gmm/cuda/accumulator.hpp>
+#include <shoal/gmm/cuda/few_columns/kernels.hpp>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm::few_columns {
+
+constexpr std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+
+/// How units of cuda::piece_unit rows are cut into groups. It depends on the shape alone, for the bits do.
+struct group_plan {
+  std::size_t unit_groups = 0;  ///< 0: there is no such cut
+  std::size_t group_rows = 0;
+  std::size_t groups = 0;                   ///< of the share
+  std::size_t single_precision_slices = 0;  ///< threads' sums that are added in the data's scalar
+};
+
+/// As many groups to a unit as take the least time(rows of a group, groups of the share), of those whose slowest
+/// thread, which sums thread_rows(rows of a group) rows, sums at most most_lane_rows.
+template <class ThreadRows, class Time>
+group_plan plan_groups(std::size_t share_rows, const ThreadRows& thread_rows, const Time& time) {
+  constexpr std::size_t least_rows = 32;
+  group_plan plan;
+  double least = std::numeric_limits<double>::infinity();
+  for (std::size_t groups = 1; groups <= cuda::piece_unit / least_rows; ++groups) {
+    const std::size_t rows = ceiling(cuda::piece_unit, groups);
+    if (ceiling(cuda::piece_unit, rows) != groups || thread_rows(rows) > most_lane_rows) continue;
+    const std::size_t all = share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
+    const double taken = time(rows, all);
+    if (taken >= least) continue;
+    least = taken;
+    plan.unit_groups = groups;
+    plan.group_rows = rows;
+    plan.groups = all;
+  }
+  const std::size_t summed = std::max<std::size_t>(1, thread_rows(plan.group_rows));
+  plan.single_precision_slices = std::max<std::size_t>(1, most_lane_rows / summed);
+  return plan;
+}
+
+/// What a launch takes beside its arguments.
+struct block_launch {
+  const void* function = nullptr;  ///< __global__ void(Arguments)
+  std::size_t threads = 0;
+  std::size_t lanes = 0;  ///< and blocks
+  std::size_t shared_bytes = 0;
+};
+
+/// Arguments: kernel_arguments<Scalar> or team_arguments. What depends on the block's plan is in those it is made with.
+template <class Scalar, class Arguments>
+class lanes_accumulator final : public accumulator<Scalar> {
+ public:
+  lanes_accumulator(const statistics_layout& layout, const block_launch& launch, const group_plan& groups,
+                    const Arguments& arguments)
+      : size_(layout.size()), launch_(launch), lanes_(launch.lanes * layout.size()), arguments_(arguments) {
+    const bool tied = layout.type() == covariance_type::tied;
+    const std::size_t columns = layout.columns();
+    arguments_.lanes = lanes_.data();
+    arguments_.statistics = static_cast<decltype(arguments_.statistics)>(size_);
+    arguments_.shared_triangle = tied ? layout.shared() : 0;
+    arguments_.factor_stride = tied ? 0 : columns * columns;
+    arguments_.components = static_cast<unsigned>(layout.components());
+    arguments_.group_rows = static_cast<unsigned>(groups.group_rows);
+    arguments_.unit_groups = static_cast<unsigned>(groups.unit_groups);
+    arguments_.single_precision_slices = static_cast<unsigned>(groups.single_precision_slices);
+    cuda::check(cudaFuncSetAttribute(launch_.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                     static_cast<int>(launch_.shared_bytes)),
+                "reserve shared memory for the mixture's kernel");
+    cuda::check(cudaFuncSetAttribute(launch_.function, cudaFuncAttributePreferredSharedMemoryCarveout,
+                                     cudaSharedmemCarveoutMaxShared),
+                "divide the memory of a multiprocessor");
+    // Merging reads lanes before it knows whether a stopped kernel has left them as they were.
+    lanes_.fill_with_zeros();
+  }
+
+  void clear(const prepared_parameters<Scalar>&, cudaStream_t) override { fresh_ = true; }
+
+  void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
+           cudaStream_t stream) override {
+    arguments_.parameters = parameters;
+    arguments_.rows = piece.rows;
+    arguments_.weights = piece.weights;
+    arguments_.count = piece.count;
+    arguments_.first_unit = static_cast<decltype(arguments_.first_unit)>(piece.share_first / cuda::piece_unit);
+    arguments_.fresh = fresh_;
+    cudaLaunchAttribute attribute{};
+    cudaLaunchConfig_t configuration{};
+    configuration.gridDim = dim3(static_cast<unsigned>(launch_.lanes));
+    configuration.blockDim = dim3(static_cast<unsigned>(launch_.threads));
+    configuration.dynamicSmemBytes = launch_.shared_bytes;
+    configuration.stream = stream;
+    cuda::start_early(configuration, attribute);
+    void* passed[] = {&arguments_};
+    cuda::check(cudaLaunchKernelExC(&configuration, launch_.function, passed),
+                "launch the mixture's kernel for few columns");
+    fresh_ = false;
+  }
+
+  void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    merge_lanes(lanes_.data(), fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
+  }
+
+ private:
+  std::size_t size_;
+  block_launch launch_;
+  cuda::device_buffer<double> lanes_;
+  Arguments arguments_;
+  bool fresh_ = true;  // what the lanes hold does not count
+};
+
+}  // namespace shoal::gmm::few_columns

@@ -1,0 +1,112 @@
+#include <shoal/gmm/cuda/fit.hpp>
+
+#include <utility>
+
+#include <shoal/gmm/cuda/worst_rows.hpp>
+#include <shoal/gmm/first_model.hpp>
+#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/parameters.hpp>
+#include <shoal/gmm/reseed.hpp>
+
+namespace shoal::gmm {
+
+template <class Scalar>
+device_fit<Scalar>::device_fit(const device_fit_rows<Scalar>& fit, std::size_t sum_rows)
+    : fit_(fit),
+      layout_(fit.options.covariance_type, fit.options.components, fit.rows.columns()),
+      parts_(fit.rows.group(), layout_, fit.options.regularization),
+      expectation_(fit.rows, layout_, sum_rows) {}
+
+template <class Scalar>
+double device_fit<Scalar>::score() {
+  make_ready();
+  expectation_.sum_all_rows(parts_);
+  const std::vector<double> sums = expectation_.download(layout_.component(0));
+  return sums[statistics_layout::log_likelihood()] / sums[statistics_layout::total_weight()];
+}
+
+template <class Scalar>
+const model& device_fit<Scalar>::current() const {
+  if (!model_here_) {
+    parts_.download_model(model_);
+    model_here_ = true;
+  }
+  return model_;
+}
+
+template <class Scalar>
+void device_fit<Scalar>::begin(model first, std::size_t reseeded) {
+  model_ = std::move(first);
+  model_here_ = true;
+  prepared_ = false;
+  failure_ = refusal::none;
+  reseeded_ = reseeded;
+  forget();
+}
+
+template <class Scalar>
+void device_fit<Scalar>::begin_restart(std::size_t restart) {
+  begin(fit_.first_model ? fit_.first_model(restart)
+                         : initial_model(fit_.context, fit_.data, fit_.summary, fit_.options, restart),
+        0);
+}
+
+template <class Scalar>
+void device_fit<Scalar>::make_ready() {
+  if (failure_ != refusal::none) refuse_present_model();
+  if (prepared_) {
+    if (stopped_) parts_.resume();
+  } else {
+    parts_.prepare(model_);
+    prepared_ = true;
+  }
+  stopped_ = false;
+}
+
+template <class Scalar>
+void device_fit<Scalar>::refuse_present_model() {
+  refuse_model(failure_, current(), sizeof(Scalar));
+}
+
+template <class Scalar>
+void device_fit<Scalar>::finish(stop_reason reason, refusal::code failure) {
+  stopped_ = reason != stop_reason::none;
+  model_here_ = false;
+  if (reason == stop_reason::failed) failure_ = failure;
+  if (reason == stop_reason::empty) fill_empty_components();
+}
+
+// The GPU stopped before it changed anything, so model and statistics are those of the step's start.
+template <class Scalar>
+void device_fit<Scalar>::fill_empty_components() {
+  const model& start = current();
+  const statistics sums = stopped_statistics();
+  const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, fit_.context.workers);
+  model next = start;
+  const std::vector<std::size_t> empty =
+      gmm::maximise(sums, prepared.centres, fit_.options.regularization, next, fit_.context.workers);
+  reseed(worst_rows_on_devices(fit_.rows, parts_, layout_, empty.size()), fit_.summary, fit_.options.regularization,
+         empty, next);
+  begin(std::move(next), reseeded_ + empty.size());
+}
+
+template <class Scalar>
+void device_fit<Scalar>::append_model(std::vector<double>& state) const {
+  const std::vector<double> values = pack_model(current());
+  state.insert(state.end(), values.begin(), values.end());
+}
+
+template <class Scalar>
+model device_fit<Scalar>::model_of(std::span<const double> values) const {
+  model made;
+  made.covariance_type = fit_.options.covariance_type;
+  made.components = fit_.options.components;
+  made.columns = layout_.columns();
+  unpack_model(values, made);
+  return made;
+}
+
+template class device_fit<float>;
+template class device_fit<double>;
+
+}  // namespace shoal::gmm

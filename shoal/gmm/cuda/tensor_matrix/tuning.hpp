@@ -1,0 +1,27 @@
+// Sizes of the kernels for full and tied mixtures of many columns and how far their sums are exact, with what was
+// measured for each on an NVIDIA H200 by bench/ladder/gmm_large, in milliseconds for (rows, columns, components).
+#pragma once
+
+namespace shoal::gmm::tensor_matrix {
+
+/// How the expectation kernel for so many groups of 8 columns is cut: tiles of 16 rows that pass the components
+/// together in a warp, warps of a block, and blocks that fit on a multiprocessor by their registers.
+constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
+constexpr int block_warps(int groups) { return groups <= 4 ? 8 : (groups <= 8 ? 6 : 12); }
+constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
+
+/// Bytes of components in shared memory at a time. Few columns leave room for more than two blocks, if their stages do:
+/// 0.439 at (2²⁰, 16, 16) with 20 KiB, and 0.466 with 40. Without stages (2²⁰, 128, 32) took 26.3 instead of 20.7.
+constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }
+
+/// Deviations that a component's centre may be from the centre that all share. Of three products, 22 bits of a distance
+/// of 16 leave an error of 4e-6 in y; of one product's 11 bits more is kept. Splitting rows once in such a frame, and
+/// not for each component, took (2²⁰, 32, 64) from 3.99 to 3.65.
+constexpr float most_frame_distance(int products) { return products == 3 ? 16 : 4; }
+
+/// The same for moments about that centre, which lose digits with its square, and how many powers of two a column's
+/// deviations may differ by.
+constexpr float most_moments_distance(int products) { return products == 3 ? 6 : 4; }
+inline constexpr int most_moments_ratio = 5;
+
+}  // namespace shoal::gmm::tensor_matrix
