@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
@@ -53,6 +54,8 @@ class Statistics:
     """
 
     __slots__ = ("_held", "family")
+    _held: Any  # the extension's
+    family: str
 
     def __getattr__(self, name):
         if name.startswith("_"):
