@@ -1,4 +1,5 @@
-// The readers of statistics that fuzz_statistics gives its inputs to: each family has one in tests/NAME/fuzz_statistics.cpp.
+// The readers of statistics that fuzz_statistics gives its inputs to: each family has one in
+// tests/NAME/fuzz_statistics.cpp.
 #pragma once
 
 #include <string>

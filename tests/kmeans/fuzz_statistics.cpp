@@ -7,7 +7,8 @@ namespace {
 
 const fuzzing::add_statistics_reader added([](const std::string& bytes) {
   fuzzing::succeeds("fuzz", [&] {
-    fuzzing::require(shoal::kmeans::write(shoal::kmeans::read(bytes, "fuzz")) == bytes, "statistics of k-means survive");
+    fuzzing::require(shoal::kmeans::write(shoal::kmeans::read(bytes, "fuzz")) == bytes,
+                     "statistics of k-means survive");
   });
 });
 
