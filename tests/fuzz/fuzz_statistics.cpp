@@ -1,7 +1,8 @@
-// Any bytes as the statistics of every family, as they are and with the checksum that they need.
+// Any bytes as the statistics of every family, as they are and with the checksum that they need. What is read must be
+// written as it was.
 #include <cstring>
 
-#include "model_readers.hpp"
+#include "statistics_readers.hpp"
 
 #include <shoal/core/word_hash.hpp>
 
@@ -21,13 +22,15 @@ std::string with_checksum(std::string bytes) {
   return bytes;
 }
 
+void read_as_all(const std::string& bytes) {
+  for (const fuzzing::statistics_reader read : fuzzing::statistics_readers()) read(bytes);
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  for (const fuzzing::model_reader read : fuzzing::model_readers()) {
-    read(bytes, "");
-    read(with_checksum(bytes), "");
-  }
+  read_as_all(bytes);
+  read_as_all(with_checksum(bytes));
   return 0;
 }

@@ -1,14 +1,14 @@
-// Any bytes as the statistics of centroids. What is read must be written as it was.
-#include "../fuzz/model_readers.hpp"
+// Any bytes as the statistics of k-means.
+#include "../fuzz/statistics_readers.hpp"
 
 #include <shoal/kmeans/statistics.hpp>
 
 namespace {
 
-const fuzzing::add_model_reader added([](std::string_view bytes, const std::string&) {
+const fuzzing::add_statistics_reader added([](const std::string& bytes) {
   fuzzing::succeeds("fuzz", [&] {
     fuzzing::require(shoal::kmeans::write(shoal::kmeans::read(bytes, "fuzz")) == bytes,
-                     "statistics of centroids survive");
+                     "statistics of k-means survive");
   });
 });
 
