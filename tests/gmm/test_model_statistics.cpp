@@ -1,4 +1,5 @@
 // Statistics as users have them: fits made by hand from parts, and what is refused.
+#include <algorithm>
 #include <cmath>
 #include <string>
 #include <vector>
@@ -141,6 +142,26 @@ TYPED_TEST(MixtureParts, BringWeightsOfAnySizeToOneScale) {
   }
 }
 
+// Parts in any order lead to the same bits, and so does any grouping of them.
+TEST(MixtureStatisticsOfUsers, CombineInAnyOrder) {
+  const auto rows = rows_of<double>(30011);
+  const gmm::model model = start(gmm::covariance_type::tied).start;
+  const auto cuts = gmm::cut_rows(model, 30011, sizeof(double), 4);
+  std::vector<gmm::model_statistics> parts;
+  for (std::size_t i = 0; i + 1 < cuts.size(); ++i) {
+    const auto part = model_statistics::part_of(rows, {}, columns, cuts[i], cuts[i + 1]);
+    parts.push_back(gmm::accumulate(model, part.rows, {.part = {cuts[i], 30011}}));
+  }
+  const std::string whole = gmm::write(gmm::accumulate(model, {rows.data(), 30011, columns}, {.part = {0, 30011}}));
+  std::vector<std::size_t> order{0, 1, 2, 3};
+  do {
+    const auto pair = gmm::combine(parts[order[0]], parts[order[1]]),
+               other = gmm::combine(parts[order[2]], parts[order[3]]);
+    EXPECT_EQ(gmm::write(gmm::combine(pair, other)), whole);
+    EXPECT_EQ(gmm::write(gmm::combine(gmm::combine(pair, parts[order[2]]), parts[order[3]])), whole);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
 TEST(MixtureStatisticsOfUsers, AddUpAndComeApart) {
   const auto rows = rows_of<double>(4000);
   const gmm::model model = start(gmm::covariance_type::full).start;
@@ -175,6 +196,10 @@ TEST(MixtureStatisticsOfUsers, RefuseWhatDoesNotBelongTogether) {
           "the scalar is float64 in one and float32");
   refused(of(model), of(model, {.part = {0, 4096}}), "is none in one and 4096 rows in the other");
   refused(of(model, {.part = {0, 4096}}), of(model, {.part = {512, 4096}}), "row 512 (counting from 0) is in both");
+  gmm::accumulate_options elsewhere;
+  elsewhere.device.cuda = {0};
+  elsewhere.part = {0, 4096};
+  model_statistics::expect_refused([&] { of(model, elsewhere); }, "a part of more rows is summed on the host");
   model_statistics::expect_refused([&] { gmm::maximise(of(model), other); }, "needs the model");
   model_statistics::expect_refused([&] { of(model, {.part = {3000, 4096}}); }, "does not lie in a whole of 4096 rows");
   model_statistics::expect_refused([&] { of(model, {.part = {3, 0}}); }, "needs the number of all rows");
