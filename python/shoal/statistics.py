@@ -1,7 +1,8 @@
 """What an iteration of a fit sums over the rows, as values: made in parts, sent, saved, combined and maximised.
 
-``fit`` of an estimator whose algorithm is a sum over the rows repeats two steps: statistics of all rows are accumulated under the model, and the model is maximised over them. Here are these steps
-one by one, so that the rows may lie in several processes or files, or come and go.
+``fit`` of an estimator whose algorithm is a sum over the rows repeats two steps: statistics of all rows are accumulated
+under the model, and the model is maximised over them. Here are these steps one by one, so that the rows may lie in
+several processes or files, or come and go.
 """
 
 from __future__ import annotations
@@ -120,8 +121,9 @@ def accumulate(estimator, X, sample_weight=None, *, first_row=0, total_rows=0, c
     first_row : int, default=0
         When X is a part of more rows: the index of its first row among them all.
     total_rows : int, default=0
-        When X is a part of more rows: how many there are in all parts together. Parts that are cut where :func:`cut_rows`
-        says then combine to the bits of one fold; others, and rows without a place, agree up to rounding.
+        When X is a part of more rows: how many there are in all parts together. Parts that are cut where
+        :func:`cut_rows` says then combine to the bits of one fold; others, and rows without a place, agree up to
+        rounding.
     centre : array-like of shape (n_features,) or None, default=None
         Maps: what the sums are about; None is the mean of X. ``fit`` takes that of all rows: for its very bits, pass
         ``row_mean`` of all parts combined.
@@ -133,8 +135,8 @@ def accumulate(estimator, X, sample_weight=None, *, first_row=0, total_rows=0, c
     Raises
     ------
     ValueError
-        As ``fit``; and for an algorithm that is no sum over the rows: online maps, and mixtures whose model moves within a
-        pass (incremental, asynchronous, stepwise).
+        As ``fit``; and for an algorithm that is no sum over the rows: online maps, and mixtures whose model moves
+        within a pass (incremental, asynchronous, stepwise).
     """
     _require(estimator)
     data = read_rows(estimator, X, reset=False, sample_weight=sample_weight)
@@ -213,8 +215,8 @@ def maximise(statistics: Statistics, estimator, *, epoch=None):
     Returns
     -------
     estimator
-        A new one with the parameters of ``estimator`` and the next model. A component, cluster or unit without rows stays
-        where it is, where ``fit`` would look for a new place.
+        A new one with the parameters of ``estimator`` and the next model. A component, cluster or unit without rows
+        stays where it is, where ``fit`` would look for a new place.
 
     Raises
     ------
@@ -223,7 +225,8 @@ def maximise(statistics: Statistics, estimator, *, epoch=None):
     """
     _require(estimator)
     if statistics.family != estimator._family:
-        raise ValueError(f"these are statistics of {statistics.family}, and the estimator is a {type(estimator).__name__}")
+        kind = type(estimator).__name__
+        raise ValueError(f"these are statistics of {statistics.family}, and the estimator is a {kind}")
     options = estimator._maximise_options(None if epoch is None else _count("epoch", epoch))
     model, shape = estimator._model()
     moved = clone(estimator)

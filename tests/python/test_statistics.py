@@ -1,4 +1,4 @@
-"""Statistics as values: a fit made by hand from parts has the bits of fit(), and what does not belong together is refused."""
+"""Statistics as values: parts lead to the bits of fit(), and what does not belong together is refused."""
 
 import pickle
 
