@@ -9,6 +9,7 @@ ORDER = (
     "a_map_of_digits.py",
     "larger_than_memory.py",
     "rows_that_keep_arriving.py",
+    "three_processes.py",
     "gpu_array.py",
 )
 

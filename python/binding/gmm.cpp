@@ -11,10 +11,12 @@
 #include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/generate.hpp>
 #include <shoal/gmm/gmm.hpp>
+#include <shoal/gmm/statistics.hpp>
 
 #include "module.hpp"
 #include "rows.hpp"
 #include "running.hpp"
+#include "statistics.hpp"
 
 namespace shoal::python {
 namespace {
@@ -292,6 +294,54 @@ const add_family added([](nb::module_& module) {
       nb::kw_only(), nb::arg("components"), nb::arg("columns"), nb::arg("covariance_type"),
       nb::arg("dirichlet_alpha").none(), nb::arg("mean_scale"), nb::arg("wishart_degrees"),
       nb::arg("divide_by_degrees"), nb::arg("seed"), "Draws a mixture.");
+
+  bind_statistics<gmm::model_statistics>(module, "GmmStatistics", &gmm::read, &gmm::load_statistics)
+      .def_prop_ro("log_likelihood", &gmm::model_statistics::log_likelihood)
+      .def_prop_ro("mean_log_likelihood", &gmm::model_statistics::mean_log_likelihood)
+      .def_prop_ro("weights", [](const gmm::model_statistics& made) {
+        const gmm::statistics sums = made.sums();
+        std::vector<double> weights;
+        for (std::size_t k = 0; k < made.components(); ++k) weights.push_back(sums.weight(k));
+        return array_of(std::move(weights), {made.components()});
+      });
+  module.def(
+      "gmm_accumulate",
+      [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
+         const numbers& covariances, std::size_t first, std::size_t total, std::size_t threads,
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
+        const gmm::model model = model_from(type, weights, means, covariances);
+        std::optional<gmm::model_statistics> made;
+        run_with_python(nb::none(), brief, [&](const control& control) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+            made =
+                gmm::accumulate(model, source, {threads, memory_limit, where.choice(), {first, total}}, held, control);
+          });
+        });
+        return *made;
+      },
+      nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
+      nb::kw_only(), nb::arg("first"), nb::arg("total"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"),
+      nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"), "Statistics of rows under a mixture.");
+  module.def(
+      "gmm_maximise",
+      [](const gmm::model_statistics& made, const std::string& type, const numbers& weights, const numbers& means,
+         const numbers& covariances, double regularization) {
+        nb::dict next;
+        put_model(next, gmm::maximise(made, model_from(type, weights, means, covariances), {regularization}));
+        return next;
+      },
+      nb::arg("statistics"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
+      nb::kw_only(), nb::arg("regularization"), "The mixture that they lead to.");
+  module.def(
+      "gmm_cut_rows",
+      [](const std::string& type, const numbers& weights, const numbers& means, const numbers& covariances,
+         std::size_t count, std::size_t scalar_bytes, std::size_t parts) {
+        return gmm::cut_rows(model_from(type, weights, means, covariances), count, scalar_bytes, parts);
+      },
+      nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"), nb::kw_only(),
+      nb::arg("count"), nb::arg("scalar_bytes"), nb::arg("parts"), "Where rows can be cut between lanes.");
 });
 
 }  // namespace shoal::python

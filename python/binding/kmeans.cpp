@@ -11,10 +11,12 @@
 #include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/check_options.hpp>
 #include <shoal/kmeans/kmeans.hpp>
+#include <shoal/kmeans/statistics.hpp>
 
 #include "module.hpp"
 #include "rows.hpp"
 #include "running.hpp"
+#include "statistics.hpp"
 
 namespace shoal::python {
 namespace {
@@ -173,6 +175,46 @@ const add_family added([](nb::module_& module) {
       nb::arg("rows"), nb::kw_only(), nb::arg("clusters"), nb::arg("trials"), nb::arg("seed"), nb::arg("threads"),
       nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
       "The rows that greedy k-means++ chooses; `trials` of 0 is the usual number.");
+
+  bind_statistics<kmeans::model_statistics>(module, "KmeansStatistics", &kmeans::read, &kmeans::load_statistics)
+      .def_prop_ro("inertia", &kmeans::model_statistics::inertia)
+      .def_prop_ro("label_fingerprint", &kmeans::model_statistics::label_fingerprint)
+      .def_prop_ro("weights", [](const kmeans::model_statistics& made) {
+        return array_of(made.sums().weights, {made.clusters()});
+      });
+  module.def(
+      "kmeans_accumulate",
+      [](const rows& data, const numbers& centroids, std::size_t first, std::size_t total, std::size_t threads,
+         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
+         bool brief) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
+        const kmeans::model model = model_from(centroids);
+        std::optional<kmeans::model_statistics> made;
+        run_with_python(nb::none(), brief, [&](const control& control) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+            made = kmeans::accumulate(model, source, {threads, memory_limit, where.choice(), {first, total}}, held,
+                                      control);
+          });
+        });
+        return *made;
+      },
+      nb::arg("rows"), nb::arg("centroids"), nb::kw_only(), nb::arg("first"), nb::arg("total"), nb::arg("threads"),
+      nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
+      "Statistics of rows about centroids.");
+  module.def(
+      "kmeans_maximise",
+      [](const kmeans::model_statistics& made, const numbers& centroids) {
+        kmeans::model next = kmeans::maximise(made, model_from(centroids));
+        return array_of(std::move(next.centroids), {next.clusters, next.columns});
+      },
+      nb::arg("statistics"), nb::arg("centroids"), "The centroids that they lead to.");
+  module.def(
+      "kmeans_cut_rows",
+      [](const numbers& centroids, std::size_t count, std::size_t scalar_bytes, std::size_t parts) {
+        return kmeans::cut_rows(model_from(centroids), count, scalar_bytes, parts);
+      },
+      nb::arg("centroids"), nb::kw_only(), nb::arg("count"), nb::arg("scalar_bytes"), nb::arg("parts"),
+      "Where rows can be cut between lanes.");
 });
 
 }  // namespace shoal::python

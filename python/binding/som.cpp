@@ -14,10 +14,12 @@
 #include <shoal/som/check_options.hpp>
 #include <shoal/som/schedule.hpp>
 #include <shoal/som/som.hpp>
+#include <shoal/som/statistics.hpp>
 
 #include "module.hpp"
 #include "rows.hpp"
 #include "running.hpp"
+#include "statistics.hpp"
 
 namespace shoal::python {
 namespace {
@@ -287,6 +289,59 @@ const add_family added([](nb::module_& module) {
       },
       nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
       nb::arg("metric"), "The mean distance of each unit to its neighbours.");
+
+  bind_statistics<som::model_statistics>(module, "SomStatistics", &som::read, &som::load_statistics)
+      .def_prop_ro("quantization_error", &som::model_statistics::quantization_error)
+      .def_prop_ro("centre",
+                   [](const som::model_statistics& made) { return array_of(made.centre(), {made.columns()}); })
+      .def_prop_ro("row_mean",
+                   [](const som::model_statistics& made) { return array_of(made.row_mean(), {made.columns()}); })
+      .def_prop_ro("weights",
+                   [](const som::model_statistics& made) { return array_of(made.sums().weights, {made.units()}); });
+  module.def(
+      "som_accumulate",
+      [](const rows& data, const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
+         bool toroidal, const std::string& metric, std::optional<numbers> centre, std::size_t first, std::size_t total,
+         std::size_t threads, std::size_t memory_limit, const std::string& device, std::size_t device_memory,
+         const std::string& products, bool brief) {
+        const resources where{threads, memory_limit, device, device_memory, products, brief};
+        const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
+        som::accumulate_options options{threads, memory_limit, where.choice(), {first, total}, {}};
+        if (centre) options.centre = copied(*centre);
+        std::optional<som::model_statistics> made;
+        run_with_python(nb::none(), brief, [&](const control& control) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+            made = som::accumulate(map, source, options, held, control);
+          });
+        });
+        return *made;
+      },
+      nb::arg("rows"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"),
+      nb::arg("toroidal"), nb::arg("metric"), nb::arg("centre").none(), nb::arg("first"), nb::arg("total"),
+      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
+      nb::arg("brief"), "Statistics of rows on a map.");
+  module.def(
+      "som_maximise",
+      [](const som::model_statistics& made, const numbers& codebook, std::size_t width, std::size_t height,
+         const std::string& lattice, bool toroidal, const std::string& metric, const std::string& neighborhood,
+         double cutoff, double radius, std::size_t threads) {
+        som::model next = som::maximise(made, model_from(codebook, width, height, lattice, toroidal, metric),
+                                        {neighborhood_named(neighborhood), cutoff, radius, threads});
+        return array_of(std::move(next.codebook), {width * height, next.columns});
+      },
+      nb::arg("statistics"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"),
+      nb::arg("lattice"), nb::arg("toroidal"), nb::arg("metric"), nb::arg("neighborhood"), nb::arg("cutoff"),
+      nb::arg("radius"), nb::arg("threads"), "The codebook that they lead to.");
+  module.def(
+      "som_cut_rows",
+      [](const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice, bool toroidal,
+         const std::string& metric, std::size_t count, std::size_t scalar_bytes, std::size_t parts) {
+        return som::cut_rows(model_from(codebook, width, height, lattice, toroidal, metric), count, scalar_bytes,
+                             parts);
+      },
+      nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
+      nb::arg("metric"), nb::arg("count"), nb::arg("scalar_bytes"), nb::arg("parts"),
+      "Where rows can be cut between lanes.");
 });
 
 }  // namespace shoal::python

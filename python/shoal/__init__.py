@@ -1,5 +1,6 @@
 """Gaussian mixtures, k-means and self-organizing maps on data of any size, with scikit-learn's interface."""
 
+from . import statistics
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
@@ -20,6 +21,7 @@ __all__ = [
     "progress_bar",
     "select_components",
     "show_config",
+    "statistics",
 ]
 
 # One for each family; what goes for every estimator is tested of these.

@@ -141,16 +141,21 @@ constexpr int harmless_exponent = 20;
 
 }  // namespace
 
+double weight_scale(double largest_weight) {
+  const int exponent = std::ilogb(largest_weight);
+  return std::abs(exponent) <= harmless_exponent ? 1.0 : std::ldexp(1.0, exponent);
+}
+
 template <class Scalar>
 scaled_rows<Scalar>::scaled_rows(const row_source<Scalar>& rows, const row_source<Scalar>* weights,
                                  const data_summary& summary)
     : data_{&rows, weights, 1.0} {
   if (weights == nullptr) return;
-  const int exponent = std::ilogb(summary.largest_weight);
-  if (std::abs(exponent) <= harmless_exponent) return;
-  wrapper_ = std::make_unique<scaled_source<Scalar>>(*weights, -exponent);
+  const double scale = weight_scale(summary.largest_weight);
+  if (scale == 1) return;
+  wrapper_ = std::make_unique<scaled_source<Scalar>>(*weights, -std::ilogb(scale));
   data_.weights = wrapper_.get();
-  data_.weight_scale = std::ldexp(1.0, exponent);
+  data_.weight_scale = scale;
 }
 
 template class scaled_rows<float>;

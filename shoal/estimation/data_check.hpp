@@ -52,6 +52,9 @@ void check_span(const data_summary& summary, std::span<const double> points = {}
 extern template void check_span<float>(const data_summary&, std::span<const double>);
 extern template void check_span<double>(const data_summary&, std::span<const double>);
 
+/// The power of two by which scaled_rows divides weights: 1 when the largest is near one.
+double weight_scale(double largest_weight);
+
 /// Rows with their weights brought near one by a power of two, so that products of a tiny or a huge weight stay in the
 /// range of the scalar. Owns the wrapper that scales; the sources stay the caller's.
 template <class Scalar>

@@ -84,14 +84,15 @@ class row_reader {
   aligned_buffer<Scalar> packed_;
 };
 
-/// Calls visit(lane, block, member, scratch) for every piece of the rows of this rank's lanes, lane by lane; `scratch`
-/// is a Scratch that belongs to the team. The order within a lane is that of the rows; lanes run at the same time.
+/// Calls visit(lane, block, member, scratch) for every piece of the rows of lanes `own`, lane by lane; `scratch` is a
+/// Scratch that belongs to the team. The order within a lane is that of the rows; lanes run at the same time.
 ///
 /// Visit is `void(std::size_t lane, const row_block<Scalar>&, const team_member&, Scratch&)`. All members of a team
 /// get the same block. Throws interrupted when the context's stop was requested, and what reading or visiting throws.
 template <class Scalar, class Scratch, class Visit>
 void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& data, const fold_plan& plan,
-                    const fold_shape& shape, std::vector<padded<Scratch>>& scratch, const Visit& visit) {
+                    const fold_shape& shape, const lane_range& own, std::vector<padded<Scratch>>& scratch,
+                    const Visit& visit) {
   executor& workers = *context.workers;
   const std::size_t members = team_size(plan, shape, workers.threads());
   const std::size_t teams = std::max<std::size_t>(1, workers.threads() / members);
@@ -106,7 +107,6 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   std::vector<padded<place>> places;
   for (std::size_t team = 0; team < teams; ++team) places.push_back({{row_reader<Scalar>(data)}});
 
-  const lane_range own = own_lanes(context, plan);
   workers.run(own.count(), members, [&](std::size_t task, const team_member& member) {
     const std::size_t lane = own.first + task;
     const std::size_t end = plan.end_row(lane);
@@ -127,6 +127,13 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
       member.wait();
     }
   });
+}
+
+/// The same for this rank's lanes.
+template <class Scalar, class Scratch, class Visit>
+void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& data, const fold_plan& plan,
+                    const fold_shape& shape, std::vector<padded<Scratch>>& scratch, const Visit& visit) {
+  for_each_piece<Scalar>(context, data, plan, shape, own_lanes(context, plan), scratch, visit);
 }
 
 /// Folds rows into one value of `monoid` and keeps the memory for the next fold of the same shape. Threads claim lanes
@@ -151,11 +158,40 @@ class folder {
 
   /// The fold of all rows; the reference is good until the next call.
   const typename Monoid::value_type& operator()(const fold_context& context, const Body& body) {
-    pool_.give_all_back();
     const lane_range own = own_lanes(context, plan_);
     lane_merger<Monoid> merger(monoid_, pool_, plan_.lanes, own.first, own.end);
+    fold_lanes(context, body, own, merger);
+    if (alone(context.ranks)) return *merger.subtree(0);
+    return *rank_merge<Monoid>(*context.ranks, monoid_, pool_, merger, plan_.lanes)();
+  }
+
+  /// The largest subtrees that some lanes alone merge to, from the first lane to the last; `data` need have the rows of
+  /// these lanes only.
+  std::vector<subtree<typename Monoid::value_type>> subtrees(const fold_context& context, const Body& body,
+                                                             const lane_range& own) {
+    lane_merger<Monoid> merger(monoid_, pool_, plan_.lanes, own.first, own.end);
+    fold_lanes(context, body, own, merger);
+    std::vector<subtree<typename Monoid::value_type>> found;
+    for (std::size_t lane = own.first; lane < own.end; lane = found.back().lanes.end) {
+      found.push_back({merger.lanes_of_subtree(lane), *merger.subtree(lane)});
+    }
+    return found;
+  }
+
+  /// Values that were alive at the same time, at most.
+  std::size_t values() const { return pool_.size(); }
+
+ private:
+  // What the members of one team are folding.
+  struct lane_in_progress {
+    typename Monoid::value_type* value = nullptr;
+    std::exception_ptr failure;
+  };
+
+  void fold_lanes(const fold_context& context, const Body& body, const lane_range& own, lane_merger<Monoid>& merger) {
+    pool_.give_all_back();
     if (lanes_.size() < context.workers->threads()) lanes_.resize(context.workers->threads());
-    for_each_piece<Scalar>(context, data_, plan_, shape_, scratch_,
+    for_each_piece<Scalar>(context, data_, plan_, shape_, own, scratch_,
                            [&](std::size_t lane, const row_block<Scalar>& block, const team_member& member,
                                typename Body::scratch& scratch) {
                              lane_in_progress& mine = lanes_[member.team()].value;
@@ -170,19 +206,7 @@ class folder {
                                if (member.rank() == 0) merger.complete(lane, mine.value);
                              }
                            });
-    if (alone(context.ranks)) return *merger.subtree(0);
-    return *rank_merge<Monoid>(*context.ranks, monoid_, pool_, merger, plan_.lanes)();
   }
-
-  /// Values that were alive at the same time, at most.
-  std::size_t values() const { return pool_.size(); }
-
- private:
-  // What the members of one team are folding.
-  struct lane_in_progress {
-    typename Monoid::value_type* value = nullptr;
-    std::exception_ptr failure;
-  };
 
   // By the team rather than before all lanes, so that the threads share the work.
   void begin(lane_in_progress& mine) {

@@ -10,8 +10,16 @@
 #include <vector>
 
 #include <shoal/core/padded.hpp>
+#include <shoal/execution/communicator.hpp>
 
 namespace shoal {
+
+/// Merged lanes, all of one node of the tree.
+template <class Value>
+struct subtree {
+  lane_range lanes;
+  Value value;
+};
 
 /// Values of one monoid, kept when they are given back so that the next lane, or the next fold, need not make one.
 template <class Monoid>
@@ -96,6 +104,11 @@ class lane_merger {
 
   /// The merged subtree that begins with that lane, once all lanes are complete.
   value_type* subtree(std::size_t first_lane) const { return waiting_[first_lane - first_].load(); }
+  lane_range lanes_of_subtree(std::size_t first_lane) const {
+    std::size_t step = 1;
+    while (step < lanes_ && first_lane % (2 * step) == 0 && std::min(first_lane + 2 * step, lanes_) <= end_) step *= 2;
+    return {first_lane, std::min(first_lane + step, lanes_)};
+  }
 
  private:
   const Monoid* monoid_;

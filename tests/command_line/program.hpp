@@ -58,6 +58,9 @@ class process {
 /// Runs to the end.
 outcome run(const words& command, const spawn_options& options = {});
 
+/// Whether the program was built for CUDA devices, as the tests were.
+constexpr bool built_with_cuda() { return SHOAL_BUILT_WITH_CUDA; }
+
 /// A folder of the test's own that goes with it.
 class scratch_folder {
  public:

@@ -103,16 +103,18 @@ TEST(verbs, version) {
   EXPECT_EQ(result.out.rfind("shoal ", 0), 0u);
 }
 
+// The processor comes first, whatever else this build can run on.
 TEST(verbs, devices) {
   const outcome text = run({"devices"});
   EXPECT_EQ(text.status, 0);
-  EXPECT_NE(text.out.find("CUDA support was not built; configure with -DSHOAL_CUDA=ON"), std::string::npos);
   const json object = run_json({"devices", "--json"});
-  ASSERT_EQ(object["devices"].size(), 1u);
+  ASSERT_GE(object["devices"].size(), 1u);
   EXPECT_GE(object["devices"][0]["threads"].get<int>(), 1);
   EXPECT_GT(object["devices"][0]["memory_bytes"].get<double>(), 1e6);
   EXPECT_FALSE(object["devices"][0]["simd_target"].get<std::string>().empty());
-  EXPECT_FALSE(object["cuda"]["built"].get<bool>());
+  EXPECT_EQ(object["cuda"]["built"].get<bool>(), built_with_cuda());
+  EXPECT_EQ(text.out.find("CUDA support was not built; configure with -DSHOAL_CUDA=ON") != std::string::npos,
+            !built_with_cuda());
 }
 
 TEST(verbs, gmm_from_fit_to_sample) {

@@ -11,8 +11,10 @@ import shoal
 import shoal.plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PUBLIC = {name: getattr(shoal, name) for name in shoal.__all__ if name != "__version__"}
-PUBLIC |= {f"plot.{name}": getattr(shoal.plot, name) for name in shoal.plot.__all__}
+PUBLIC = {name: getattr(shoal, name) for name in shoal.__all__ if name not in ("__version__", "statistics")}
+for module in (shoal.plot, shoal.statistics):
+    room = module.__name__.removeprefix("shoal.")
+    PUBLIC |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
 METHODS = {
     f"{name}.{method}": value
     for name, cls in PUBLIC.items()

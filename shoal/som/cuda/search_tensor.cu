@@ -132,7 +132,6 @@ struct row_operands {
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
 
-
   // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
     if constexpr (seconds > 0) {

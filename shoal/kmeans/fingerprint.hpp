@@ -1,0 +1,13 @@
+// Which model it is, by every bit of it.
+#pragma once
+
+#include <cstdint>
+
+#include <shoal/kmeans/model.hpp>
+
+namespace shoal::kmeans {
+
+/// A hash of the model's shape and every bit of its numbers.
+std::uint64_t fingerprint(const model& model);
+
+}  // namespace shoal::kmeans
