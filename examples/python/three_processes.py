@@ -9,16 +9,18 @@ What an iteration sums over the rows is a value: it can be made of a part of the
 # What one process does
 # ---------------------
 #
-# Three processes share nothing but a folder. Each has a part of the rows, reads the model, sums its rows under it, and leaves
-# a file. ``first_row`` and ``total_rows`` say where its rows lie among all.
+# Three processes share nothing but a folder. Told which rows are its own, each reads the model, sums these rows under it, and
+# leaves a file. ``first_row`` and ``total_rows`` say where they lie among all.
 
 import pathlib
 import pickle
 import subprocess
 import sys
 import tempfile
+import warnings
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 import shoal
 
@@ -27,12 +29,28 @@ import pathlib, pickle, sys
 import numpy as np
 import shoal
 
-part, first_row, total_rows = map(int, sys.argv[1:])
-model = pickle.loads(pathlib.Path("model.pickle").read_bytes())
-rows = np.load(f"rows{part}.npy", mmap_mode="r")
-made = shoal.statistics.accumulate(model, rows, first_row=first_row, total_rows=total_rows)
-shoal.statistics.save(made, f"part{part}.statistics")
+for line in sys.stdin:
+    part, first_row, total_rows = map(int, line.split())
+    model = pickle.loads(pathlib.Path("model.pickle").read_bytes())
+    rows = np.load(f"rows{part}.npy", mmap_mode="r")
+    made = shoal.statistics.accumulate(model, rows, first_row=first_row, total_rows=total_rows)
+    shoal.statistics.save(made, f"part{part}.statistics")
+    print("done", flush=True)
 """
+
+temporary = tempfile.TemporaryDirectory()
+folder = pathlib.Path(temporary.name)
+processes = [
+    subprocess.Popen(
+        [sys.executable, "-c", PROGRAM],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        bufsize=1,
+    )
+    for _ in range(3)
+]
 
 # %%
 # The iterations
@@ -44,23 +62,20 @@ ITERATIONS = 4
 
 
 def fit_in_processes(model, rows, cuts, with_place):
-    parts = range(len(cuts) - 1)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
+    parts = range(len(processes))
+    for part in parts:
+        np.save(folder / f"rows{part}.npy", rows[cuts[part] : cuts[part + 1]])
+    for iteration in range(ITERATIONS):
+        (folder / "model.pickle").write_bytes(pickle.dumps(model))
         for part in parts:
-            np.save(folder / f"rows{part}.npy", rows[cuts[part] : cuts[part + 1]])
-        for iteration in range(ITERATIONS):
-            (folder / "model.pickle").write_bytes(pickle.dumps(model))
-            working = []
-            for part in parts:
-                place = [cuts[part], cuts[-1]] if with_place else [0, 0]
-                command = [sys.executable, "-c", PROGRAM, part, *place]
-                working.append(subprocess.Popen([*map(str, command)], cwd=folder))
-            assert all(process.wait() == 0 for process in working)
-            files = [folder / f"part{part}.statistics" for part in parts]
-            total = shoal.statistics.combine(*map(shoal.statistics.load, files))
-            print(f"iteration {iteration + 1}: {total.mean_log_likelihood:.6f}")
-            model = shoal.statistics.maximise(total, model)
+            place = f"{cuts[part]} {len(rows)}" if with_place else "0 0"
+            processes[part].stdin.write(f"{part} {place}\n")
+        for process in processes:
+            assert process.stdout.readline() == "done\n"
+        files = [folder / f"part{part}.statistics" for part in parts]
+        total = shoal.statistics.combine(*map(shoal.statistics.load, files))
+        print(f"iteration {iteration + 1}: {total.mean_log_likelihood:.6f}")
+        model = shoal.statistics.maximise(total, model)
     return model
 
 
@@ -71,6 +86,7 @@ def fit_in_processes(model, rows, cuts, with_place):
 # All begin with the same model: here a fit to a few rows, stopped after one iteration. ``fit`` with a warm start goes on from
 # it.
 
+warnings.simplefilter("ignore", ConvergenceWarning)
 draw = np.random.default_rng(0)
 centres = draw.normal(scale=4, size=(4, 3))
 rows = centres[draw.integers(4, size=60_000)] + draw.standard_normal((60_000, 3))
@@ -98,3 +114,10 @@ for name in ("weights_", "means_", "covariances_"):
     difference = np.abs(found - expected).max() / np.abs(expected).max()
     print(f"{name:<12} differ by {difference:.1e} of the largest")
     assert difference < 1e-12
+
+# %%
+
+for process in processes:
+    process.stdin.close()
+    process.wait()
+temporary.cleanup()

@@ -295,7 +295,7 @@ const add_family added([](nb::module_& module) {
       nb::arg("dirichlet_alpha").none(), nb::arg("mean_scale"), nb::arg("wishart_degrees"),
       nb::arg("divide_by_degrees"), nb::arg("seed"), "Draws a mixture.");
 
-  bind_statistics<gmm::model_statistics>(module, "GmmStatistics", &gmm::read, &gmm::load_statistics)
+  bind_statistics<gmm::model_statistics>(module, "gmm_statistics", &gmm::read, &gmm::load_statistics)
       .def_prop_ro("log_likelihood", &gmm::model_statistics::log_likelihood)
       .def_prop_ro("mean_log_likelihood", &gmm::model_statistics::mean_log_likelihood)
       .def_prop_ro("weights", [](const gmm::model_statistics& made) {

@@ -176,7 +176,7 @@ const add_family added([](nb::module_& module) {
       nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
       "The rows that greedy k-means++ chooses; `trials` of 0 is the usual number.");
 
-  bind_statistics<kmeans::model_statistics>(module, "KmeansStatistics", &kmeans::read, &kmeans::load_statistics)
+  bind_statistics<kmeans::model_statistics>(module, "kmeans_statistics", &kmeans::read, &kmeans::load_statistics)
       .def_prop_ro("inertia", &kmeans::model_statistics::inertia)
       .def_prop_ro("label_fingerprint", &kmeans::model_statistics::label_fingerprint)
       .def_prop_ro("weights", [](const kmeans::model_statistics& made) {

@@ -290,7 +290,7 @@ const add_family added([](nb::module_& module) {
       nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"), nb::arg("toroidal"),
       nb::arg("metric"), "The mean distance of each unit to its neighbours.");
 
-  bind_statistics<som::model_statistics>(module, "SomStatistics", &som::read, &som::load_statistics)
+  bind_statistics<som::model_statistics>(module, "som_statistics", &som::read, &som::load_statistics)
       .def_prop_ro("quantization_error", &som::model_statistics::quantization_error)
       .def_prop_ro("centre",
                    [](const som::model_statistics& made) { return array_of(made.centre(), {made.columns()}); })

@@ -319,6 +319,26 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
             raise ValueError(f"threshold needs algorithm='asynchronous'; got {self.algorithm!r}")
 
+    # What shoal.statistics asks of an estimator
+
+    _family = "gmm"
+
+    def _require_fold(self) -> None:
+        name = "asynchronous" if self.async_em_2013 else self.algorithm
+        if name != "batch":
+            raise ValueError(
+                f"statistics need algorithm='batch'; got {name!r}, whose model moves within a pass over the rows"
+            )
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (self.covariance_type, *_model_arrays(self.weights_, self.means_, self.covariances_)), {}
+
+    def _maximise_options(self, epoch) -> dict:
+        return {"regularization": float(self.reg_covar)}
+
+    def _take_maximised(self, made) -> None:
+        self._take_model(made)
+
     def _resumed(self, data: Data, labels) -> dict:
         start = (self.weights_, self.means_, self.covariances_)
         # None after max_iter=0, which compared nothing.

@@ -199,6 +199,23 @@ default='k-means++'
             )
         return self
 
+    # What shoal.statistics asks of an estimator
+
+    _family = "kmeans"
+
+    def _require_fold(self) -> None:
+        """Lloyd's algorithm is a sum over rows."""
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (_numbers(self.cluster_centers_),), {}
+
+    def _maximise_options(self, epoch) -> dict:
+        return {}
+
+    def _take_maximised(self, made) -> None:
+        self.cluster_centers_ = made
+        self._n_features_out = len(made)
+
     def _check_count(self, data: Data) -> None:
         if data.count < self.n_clusters:
             raise ValueError(f"n_samples={data.count} should be >= n_clusters={self.n_clusters}.")

@@ -275,6 +275,46 @@ default='principal-plane'
             "metric": self.metric,
         }
 
+    # What shoal.statistics asks of an estimator
+
+    _family = "som"
+
+    def _require_fold(self) -> None:
+        if self.training != "batch":
+            raise ValueError(
+                f"statistics need training='batch'; got {self.training!r}, which takes a step for each row"
+            )
+
+    def _model(self) -> tuple[tuple, dict]:
+        return (_numbers(self.codebook_),), self._shape()
+
+    def _about(self, centre) -> dict:
+        return {"centre": None if centre is None else _numbers(centre)}
+
+    def _maximise_options(self, epoch) -> dict:
+        if epoch is None:
+            raise ValueError("maximise needs the epoch of a map: its radius depends on it")
+        return {
+            "neighborhood": self.neighborhood,
+            "cutoff": float(self.cutoff),
+            "radius": self._radius_of(epoch),
+            "threads": self.threads or 0,
+        }
+
+    def _take_maximised(self, made) -> None:
+        self.codebook_ = made
+        self._n_features_out = len(made)
+
+    def _radius_of(self, step: int) -> float:
+        return _shoal.som_radius(
+            width=self.width,
+            height=self.height,
+            radius=self._radius_range(),
+            radius_decay=self.radius_decay,
+            step=step,
+            steps=self.epochs,
+        )
+
     def _radius_range(self) -> tuple[float, float] | None:
         return None if self.radius is None else _pair("radius", self.radius)
 
@@ -329,14 +369,7 @@ default='principal-plane'
         step = 0 if first else self.n_steps_
         labels = data.empty(data.count, np.int32)
         with named_errors():
-            radius = _shoal.som_radius(
-                width=self.width,
-                height=self.height,
-                radius=self._radius_range(),
-                radius_decay=self.radius_decay,
-                step=step,
-                steps=self.epochs,
-            )
+            radius = self._radius_of(step)
             if first:
                 options = {"epochs": 1, "training": "batch", "checkpoint": "", "report": None}
                 made = self._train(data, labels, radius=(radius, radius), **options, **how)

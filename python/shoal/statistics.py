@@ -1,7 +1,6 @@
 """What an iteration of a fit sums over the rows, as values: made in parts, sent, saved, combined and maximised.
 
-``fit`` of :class:`shoal.GaussianMixture` (batch), :class:`shoal.KMeans` and :class:`shoal.SelfOrganizingMap` (batch) repeats
-two steps: statistics of all rows are accumulated under the model, and the model is maximised over them. Here are these steps
+``fit`` of an estimator whose algorithm is a sum over the rows repeats two steps: statistics of all rows are accumulated under the model, and the model is maximised over them. Here are these steps
 one by one, so that the rows may lie in several processes or files, or come and go.
 """
 
@@ -9,23 +8,18 @@ from __future__ import annotations
 
 import os
 from numbers import Integral
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from . import _shoal
-from ._gaussian_mixture import GaussianMixture, _model_arrays
 from ._input import read as read_rows
-from ._kmeans import KMeans
 from ._running import named_errors, resources
-from ._self_organizing_map import SelfOrganizingMap
 
 __all__ = ["Statistics", "accumulate", "combine", "cut_rows", "load", "maximise", "save", "subtract"]
 
-_CLASSES = {"gmm": _shoal.GmmStatistics, "kmeans": _shoal.KmeansStatistics, "som": _shoal.SomStatistics}
-_READ = {"gmm": _shoal.GmmStatistics_read, "kmeans": _shoal.KmeansStatistics_read, "som": _shoal.SomStatistics_read}
-_LOAD = {"gmm": _shoal.GmmStatistics_load, "kmeans": _shoal.KmeansStatistics_load, "som": _shoal.SomStatistics_load}
 # Where the flat form names the family.
 _FAMILY_BYTES = slice(16, 24)
 
@@ -37,7 +31,7 @@ class Statistics:
 
     Attributes
     ----------
-    family : {'gmm', 'kmeans', 'som'}
+    family : str
         Whose they are.
     n_rows : int
         Rows that they are of.
@@ -60,10 +54,8 @@ class Statistics:
     """
 
     __slots__ = ("_held", "family")
-
-    def __init__(self, held):
-        self._held = held
-        self.family = next(name for name, kind in _CLASSES.items() if isinstance(held, kind))
+    _held: Any  # the extension's
+    family: str
 
     def __getattr__(self, name):
         if name.startswith("_"):
@@ -105,7 +97,7 @@ class Statistics:
         ValueError
             When it is damaged, of another version, or no statistics.
         """
-        return Statistics(_READ[_family_of(form)](form))
+        return _holding(_of_family(_family_of(form), "statistics_read")(form))
 
     def __reduce__(self):
         return Statistics.from_bytes, (self.to_bytes(),)
@@ -119,7 +111,7 @@ def accumulate(estimator, X, sample_weight=None, *, first_row=0, total_rows=0, c
 
     Parameters
     ----------
-    estimator : GaussianMixture, KMeans or SelfOrganizingMap
+    estimator : estimator of this package
         A fitted one, whose model and resources are used.
     X : array-like of shape (n_samples, n_features)
         Rows.
@@ -144,26 +136,17 @@ def accumulate(estimator, X, sample_weight=None, *, first_row=0, total_rows=0, c
         As ``fit``; and for an algorithm that is no sum over the rows: online maps, and mixtures whose model moves within a
         pass (incremental, asynchronous, stepwise).
     """
-    _require_fold(estimator)
-    check_is_fitted(estimator)
+    _require(estimator)
     data = read_rows(estimator, X, reset=False, sample_weight=sample_weight)
     place = {"first": _count("first_row", first_row), "total": _count("total_rows", total_rows)}
-    if centre is not None and not isinstance(estimator, SelfOrganizingMap):
+    if hasattr(estimator, "_about"):
+        place |= estimator._about(centre)
+    elif centre is not None:
         raise ValueError("centre is of maps; what other statistics are about is in the model")
+    model, shape = estimator._model()
+    how = resources(estimator, data, len(model[-1]))
     with named_errors():
-        if isinstance(estimator, GaussianMixture):
-            how = resources(estimator, data, len(estimator.weights_))
-            return Statistics(_shoal.gmm_accumulate(data.rows, *_mixture(estimator), **place, **how))
-        if isinstance(estimator, KMeans):
-            how = resources(estimator, data, len(estimator.cluster_centers_))
-            return Statistics(_shoal.kmeans_accumulate(data.rows, _numbers(estimator.cluster_centers_), **place, **how))
-        how = resources(estimator, data, len(estimator.codebook_))
-        about = None if centre is None else _numbers(centre)
-        return Statistics(
-            _shoal.som_accumulate(
-                data.rows, _numbers(estimator.codebook_), **estimator._shape(), centre=about, **place, **how
-            )
-        )
+        return _holding(_of(estimator, "accumulate")(data.rows, *model, **shape, **place, **how))
 
 
 def combine(*statistics: Statistics) -> Statistics:
@@ -189,7 +172,7 @@ def combine(*statistics: Statistics) -> Statistics:
     held = statistics[0]._held
     for other in statistics[1:]:
         held = held.combine(_same_family(statistics[0], other)._held)
-    return Statistics(held)
+    return _holding(held)
 
 
 def subtract(statistics: Statistics, other: Statistics) -> Statistics:
@@ -212,7 +195,7 @@ def subtract(statistics: Statistics, other: Statistics) -> Statistics:
     ValueError
         As :func:`combine`, and when ``other`` weighs more.
     """
-    return Statistics(statistics._held.subtract(_same_family(statistics, other)._held))
+    return _holding(statistics._held.subtract(_same_family(statistics, other)._held))
 
 
 def maximise(statistics: Statistics, estimator, *, epoch=None):
@@ -222,7 +205,7 @@ def maximise(statistics: Statistics, estimator, *, epoch=None):
     ----------
     statistics : Statistics
         Of all rows, accumulated under the estimator's model.
-    estimator : GaussianMixture, KMeans or SelfOrganizingMap
+    estimator : estimator of this package
         The one that they were accumulated under. It is not changed.
     epoch : int or None, default=None
         Maps: which of ``estimator.epochs`` it is, from 0. The radius depends on it.
@@ -238,46 +221,16 @@ def maximise(statistics: Statistics, estimator, *, epoch=None):
     ValueError
         When the statistics are of another model.
     """
-    _require_fold(estimator)
-    check_is_fitted(estimator)
-    wanted = {GaussianMixture: "gmm", KMeans: "kmeans", SelfOrganizingMap: "som"}
-    family = next(name for kind, name in wanted.items() if isinstance(estimator, kind))
-    if statistics.family != family:
+    _require(estimator)
+    if statistics.family != estimator._family:
         raise ValueError(f"these are statistics of {statistics.family}, and the estimator is a {type(estimator).__name__}")
+    options = estimator._maximise_options(None if epoch is None else _count("epoch", epoch))
+    model, shape = estimator._model()
     moved = clone(estimator)
-    moved.__dict__.update({name: estimator.__dict__[name] for name in ("n_features_in_",)})
-    if "feature_names_in_" in estimator.__dict__:
-        moved.feature_names_in_ = estimator.feature_names_in_
-    if family == "gmm":
-        moved._take_model(
-            _shoal.gmm_maximise(statistics._held, *_mixture(estimator), regularization=float(estimator.reg_covar))
-        )
-    elif family == "kmeans":
-        moved.cluster_centers_ = np.asarray(_shoal.kmeans_maximise(statistics._held, _numbers(estimator.cluster_centers_)))
-        moved._n_features_out = len(moved.cluster_centers_)
-    else:
-        if epoch is None:
-            raise ValueError("maximise needs the epoch of a map: its radius depends on it")
-        radius = _shoal.som_radius(
-            width=estimator.width,
-            height=estimator.height,
-            radius=estimator._radius_range(),
-            radius_decay=estimator.radius_decay,
-            step=_count("epoch", epoch),
-            steps=estimator.epochs,
-        )
-        moved.codebook_ = np.asarray(
-            _shoal.som_maximise(
-                statistics._held,
-                _numbers(estimator.codebook_),
-                **estimator._shape(),
-                neighborhood=estimator.neighborhood,
-                cutoff=float(estimator.cutoff),
-                radius=radius,
-                threads=estimator.threads or 0,
-            )
-        )
-        moved._n_features_out = len(moved.codebook_)
+    for name in ("n_features_in_", "feature_names_in_"):
+        if name in estimator.__dict__:
+            setattr(moved, name, getattr(estimator, name))
+    moved._take_maximised(_of(estimator, "maximise")(statistics._held, *model, **shape, **options))
     return moved
 
 
@@ -286,7 +239,7 @@ def cut_rows(estimator, n_rows, n_parts, *, dtype=np.float64) -> list[int]:
 
     Parameters
     ----------
-    estimator : GaussianMixture, KMeans or SelfOrganizingMap
+    estimator : estimator of this package
         A fitted one: the cut depends on the size of its model.
     n_rows : int
         All rows.
@@ -301,18 +254,15 @@ def cut_rows(estimator, n_rows, n_parts, *, dtype=np.float64) -> list[int]:
         Row numbers from 0 to ``n_rows``: part i is ``[cuts[i], cuts[i + 1])``. As near to equal parts as can be; fewer
         where there are few rows.
     """
-    _require_fold(estimator)
-    check_is_fitted(estimator)
-    wanted = {
-        "count": _count("n_rows", n_rows),
-        "scalar_bytes": np.dtype(dtype).itemsize,
-        "parts": _count("n_parts", n_parts),
-    }
-    if isinstance(estimator, GaussianMixture):
-        return _shoal.gmm_cut_rows(*_mixture(estimator), **wanted)
-    if isinstance(estimator, KMeans):
-        return _shoal.kmeans_cut_rows(_numbers(estimator.cluster_centers_), **wanted)
-    return _shoal.som_cut_rows(_numbers(estimator.codebook_), **estimator._shape(), **wanted)
+    _require(estimator)
+    model, shape = estimator._model()
+    return _of(estimator, "cut_rows")(
+        *model,
+        **shape,
+        count=_count("n_rows", n_rows),
+        scalar_bytes=np.dtype(dtype).itemsize,
+        parts=_count("n_parts", n_parts),
+    )
 
 
 def save(statistics: Statistics, path) -> None:
@@ -349,13 +299,34 @@ def load(path) -> Statistics:
     """
     with open(path, "rb") as file:
         family = _family_of(file.read(_FAMILY_BYTES.stop))
-    return Statistics(_LOAD[family](os.fspath(path)))
+    return _holding(_of_family(family, "statistics_load")(os.fspath(path)))
+
+
+def _holding(held) -> Statistics:
+    made = Statistics()
+    made._held = held
+    made.family = type(held).__name__.removesuffix("_statistics")
+    return made
+
+
+def _of_family(family: str, what: str):
+    return getattr(_shoal, f"{family}_{what}")
+
+
+def _of(estimator, what: str):
+    return _of_family(estimator._family, what)
+
+
+def _families() -> list[str]:
+    from . import _ESTIMATORS
+
+    return [kind._family for kind in _ESTIMATORS]
 
 
 def _family_of(form: bytes) -> str:
-    # Any other bytes are refused by the reader of mixtures, which says what is wrong with them.
+    # Any other bytes are refused by the reader of one family, which says what is wrong with them.
     family = bytes(form[_FAMILY_BYTES]).rstrip(b"\0").decode("latin-1")
-    return family if family in _READ else "gmm"
+    return family if family in _families() else _families()[0]
 
 
 def _same_family(one: Statistics, other: Statistics) -> Statistics:
@@ -364,28 +335,14 @@ def _same_family(one: Statistics, other: Statistics) -> Statistics:
     return other
 
 
-def _require_fold(estimator) -> None:
-    if isinstance(estimator, GaussianMixture):
-        name = "asynchronous" if estimator.async_em_2013 else estimator.algorithm
-        if name != "batch":
-            raise ValueError(
-                f"statistics need algorithm='batch'; got {name!r}, whose model moves within a pass over the rows"
-            )
-    elif isinstance(estimator, SelfOrganizingMap):
-        if estimator.training != "batch":
-            raise ValueError(
-                f"statistics need training='batch'; got {estimator.training!r}, which takes a step for each row"
-            )
-    elif not isinstance(estimator, KMeans):
-        raise TypeError(f"statistics are of GaussianMixture, KMeans or SelfOrganizingMap; got {type(estimator).__name__}")
+def _require(estimator) -> None:
+    from . import _ESTIMATORS
 
-
-def _mixture(estimator) -> tuple:
-    return (estimator.covariance_type, *_model_arrays(estimator.weights_, estimator.means_, estimator.covariances_))
-
-
-def _numbers(array) -> np.ndarray:
-    return np.ascontiguousarray(array, dtype=np.float64)
+    if not isinstance(estimator, _ESTIMATORS):
+        names = ", ".join(kind.__name__ for kind in _ESTIMATORS)
+        raise TypeError(f"statistics are made under one of {names}; got {type(estimator).__name__}")
+    estimator._require_fold()
+    check_is_fitted(estimator)
 
 
 def _count(name: str, value) -> int:

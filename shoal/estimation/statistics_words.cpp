@@ -145,7 +145,7 @@ void statistics_reader::expect_end() const {
 }
 
 void statistics_reader::refuse(std::string_view why) const {
-  throw bad_data(fmt::format("{}: not usable statistics: {}", printable(name_), why));
+  throw bad_data(fmt::format("{}: not usable statistics: {}", printable_path(name_), why));
 }
 
 }  // namespace shoal

@@ -15,7 +15,7 @@ namespace shoal {
 
 /// What statistics must agree on to be combined.
 struct statistics_identity {
-  std::string family;                                        ///< its name; at most 8 characters
+  std::string family;                                        ///< at most 8 characters
   std::uint64_t scalar_bytes = 0;                            ///< of the rows: 4 or 8
   std::vector<std::pair<std::string, std::uint64_t>> shape;  ///< named: {"components", 3}, …
   std::uint64_t model = 0;                                   ///< fingerprint of the model that they were made under
