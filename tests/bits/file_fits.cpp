@@ -55,11 +55,11 @@ std::uint64_t hash_of(const char* ending, writer<Scalar> write, const place& pla
 
 }  // namespace
 
-std::vector<kept_fit> file_fits() {
+const add_fits added([]() -> std::vector<kept_fit> {
   return {{"file, float32 .npy", runs_on::host_and_devices,
            [](const place& place) { return hash_of<float>(".npy", shoal::write_npy<float>, place); }},
           {"file, float64 text", runs_on::host_and_devices,
            [](const place& place) { return hash_of<double>(".csv", write_text<double>, place); }}};
-}
+});
 
 }  // namespace bits

@@ -28,16 +28,23 @@ struct kept_fit {
   std::function<std::uint64_t(const place&)> hash;
 };
 
-std::vector<kept_fit> gmm_fits();
-std::vector<kept_fit> kmeans_fits();
-std::vector<kept_fit> som_fits();
-std::vector<kept_fit> file_fits();
+using list_fits = std::vector<kept_fit> (*)();
+
+inline std::vector<list_fits>& lists_of_fits() {
+  static std::vector<list_fits> lists;
+  return lists;
+}
+
+/// A variable of this type in NAME_fits.cpp adds the fits of that source to all others.
+struct add_fits {
+  explicit add_fits(list_fits list) { lists_of_fits().push_back(list); }
+};
 
 /// Those that run there, of all families.
 inline std::vector<kept_fit> fits_that_run_on(runs_on kind) {
   std::vector<kept_fit> chosen;
-  for (auto&& family : {gmm_fits(), kmeans_fits(), som_fits(), file_fits()}) {
-    for (const kept_fit& fit : family) {
+  for (const list_fits list : lists_of_fits()) {
+    for (const kept_fit& fit : list()) {
       if (fit.runs_on == runs_on::host_and_devices || fit.runs_on == kind) chosen.push_back(fit);
     }
   }

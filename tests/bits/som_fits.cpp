@@ -103,7 +103,7 @@ std::uint64_t hash_of_updates(const shape& shape, const som::options& options, c
 
 }  // namespace
 
-std::vector<kept_fit> som_fits() {
+const add_fits added([]() -> std::vector<kept_fit> {
   std::vector<kept_fit> fits;
   const auto keep = [&]<class Scalar>(Scalar, const char* name, const shape& shape, const som::options& options,
                                       runs_on where = runs_on::host_and_devices) {
@@ -152,6 +152,6 @@ std::vector<kept_fit> som_fits() {
                     return hash_of_updates<double>({6'007, 7}, hexagonal(from_a_codebook(5, 4, 7), false), place);
                   }});
   return fits;
-}
+});
 
 }  // namespace bits
