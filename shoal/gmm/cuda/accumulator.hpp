@@ -21,6 +21,10 @@ class accumulator {
  public:
   virtual ~accumulator() = default;
 
+  /// Whether a piece may hold all rows of several shards, as many as the shape said: merge() then writes the sum of
+  /// each, with the bits that it would have by itself.
+  virtual bool keeps_shards_apart() const { return false; }
+
   /// Empties the lanes.
   virtual void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
   /// Adds a piece; pieces of a share come in order and begin at multiples of cuda::piece_unit.
@@ -33,11 +37,13 @@ class accumulator {
 /// What a kernel is chosen by.
 struct accumulator_shape {
   statistics_layout layout;
-  std::size_t share_rows = 0;       ///< rows of this GPU
+  std::size_t share_rows = 0;       ///< rows that are summed together: a shard's, or fewer
   std::size_t multiprocessors = 0;  ///< of this GPU
   std::size_t shared_bytes = 0;     ///< most shared memory of a block
   bool weighted = false;
   shoal::precision precision = shoal::precision::float32;  ///< the least that products of float32 rows must keep
+  std::size_t shards = 1;                                  ///< of this GPU that one piece may hold
+  std::size_t data_shards = 1;  ///< of all GPUs: what is planned for all rows must not depend on a GPU's share
 };
 
 /// The fastest kernel for that shape, of one of the rooms (choose_accumulator.cpp).

@@ -8,12 +8,15 @@ template <class Scalar>
 expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
                                            std::size_t shard_rows)
     : rows_(&rows), layout_(layout) {
+  const bool whole = shard_rows >= rows.most_shard_rows();
+  shards_at_once_ = whole && rows.resident();
   cuda::device_group& group = rows.group();
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    accumulators_.push_back(
-        make_accumulator<Scalar>({layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors,
-                                  group[g].shared_bytes, rows.weighted(), group.precision()}));
+    accumulators_.push_back(make_accumulator<Scalar>(
+        {layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors, group[g].shared_bytes,
+         rows.weighted(), group.precision(), shards_at_once_ ? std::max<std::size_t>(1, rows.shards_of(g)) : 1,
+         whole ? rows.shards().count() : 1}));
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
   if (rows.shards().count() == 1) return;
@@ -23,8 +26,25 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
 
 template <class Scalar>
 void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
+  if (shards_at_once_ && accumulators_[0]->keeps_shards_apart()) return sum_shards_at_once(parts);
   const cuda::shard_range all{0, rows_->most_shard_rows()};
   sum_rows({&all, 1}, parts);
+}
+
+// Shards that take turns end one by one, and most multiprocessors wait for the last group of each.
+template <class Scalar>
+void expectation_step<Scalar>::sum_shards_at_once(const device_parts<Scalar>& parts) {
+  cuda::device_group& group = rows_->group();
+  std::vector<cuda::group_part<double>> sums(rows_->shards().count());
+  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    accumulators_[g]->clear(parts.parameters(g), group[g].compute);
+    accumulators_[g]->add(piece, parts.parameters(g), group[g].compute);
+    accumulators_[g]->merge(statistics_[g].data(), parts.parameters(g), group[g].compute);
+    for (std::size_t turn = 0; turn < rows_->shards_of(g); ++turn) {
+      sums[rows_->first_shard(g) + turn] = {g, statistics_[g].data() + turn * layout_.size()};
+    }
+  });
+  sum_up(sums);
 }
 
 template <class Scalar>
@@ -54,7 +74,12 @@ void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> range
       sums[rows_->first_shard(g) + turn] = {g, mine};
     });
   }
-  group.sum_on_first(sums, total_.size() == 0 ? statistics_[0].data() : total_.data(), layout_.size());
+  sum_up(sums);
+}
+
+template <class Scalar>
+void expectation_step<Scalar>::sum_up(const std::vector<cuda::group_part<double>>& shards) {
+  rows_->group().sum_on_first(shards, total_.size() == 0 ? statistics_[0].data() : total_.data(), layout_.size());
 }
 
 template <class Scalar>

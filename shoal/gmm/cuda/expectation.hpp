@@ -37,8 +37,12 @@ class expectation_step {
   statistics download() const;
 
  private:
+  void sum_shards_at_once(const device_parts<Scalar>& parts);
+  void sum_up(const std::vector<cuda::group_part<double>>& shards);
+
   cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
+  bool shards_at_once_;                                             // one launch of a GPU can do all of its rows
   std::vector<std::unique_ptr<accumulator<Scalar>>> accumulators_;  // of each GPU
   std::vector<cuda::device_buffer<double>> statistics_;             // [shards] of each GPU
   cuda::device_buffer<double> total_;                               // of all, on the first; empty for one shard

@@ -431,10 +431,13 @@ __global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
   __syncthreads();
 
   const unsigned lanes = gridDim.x;
-  lane_sums lane{a.lanes + blockIdx.x * a.statistics, a.fresh};
+  lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * lanes + blockIdx.x) * a.statistics, a.fresh};
   const std::size_t first_group = a.first_unit * a.unit_groups;
   const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
-  for (std::size_t g = (blockIdx.x + lanes - first_group % lanes) % lanes; g < units * a.unit_groups; g += lanes) {
+  const std::size_t shard = blockIdx.y * a.shard_units;
+  const std::size_t past = min(units, shard + a.shard_units) * a.unit_groups;
+  const std::size_t first = shard * a.unit_groups + (blockIdx.x + lanes - first_group % lanes) % lanes;
+  for (std::size_t g = first; g < past; g += lanes) {
     const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
     const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
     const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);

@@ -79,7 +79,7 @@ std::optional<block_plan> plan_block(const compiled_kernel& kernel, std::size_t 
 void cut_share(const accumulator_shape& shape, std::size_t slices, block_plan& plan) {
   const std::size_t places = shape.multiprocessors * plan.blocks;
   plan.groups = plan_groups(
-      shape.share_rows, [&](std::size_t rows) { return thread_rows(rows, plan.stage_rows, slices); },
+      shape, [&](std::size_t rows) { return thread_rows(rows, plan.stage_rows, slices); },
       [&](std::size_t rows, std::size_t all) {
         const std::size_t turns =
             all <= places ? ceiling(all, shape.multiprocessors) : plan.blocks * ceiling(all, places);
@@ -149,7 +149,7 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
     const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
     if (plan) {
       return std::make_unique<lanes_accumulator<Scalar, kernel_arguments<Scalar>>>(
-          shape.layout, block_launch{kernel.function, plan->threads, plan->lanes, plan->shared_bytes}, plan->groups,
+          shape, block_launch{kernel.function, plan->threads, plan->lanes, plan->shared_bytes}, plan->groups,
           arguments_of<Scalar>(*plan, shape.layout.components()));
     }
   }

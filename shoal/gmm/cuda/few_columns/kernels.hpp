@@ -11,18 +11,19 @@ namespace shoal::gmm::few_columns {
 inline constexpr std::size_t most_columns = 16;
 
 /// What a launch is told. Rows are cut in units of cuda::piece_unit, units in groups of rows that are summed in the
-/// data's scalar, and group g of the share belongs to lane g mod lanes, which is a block.
+/// data's scalar, and group g of a shard belongs to lane g mod lanes, which is a block: blockIdx.x of shard blockIdx.y.
 template <class Scalar>
 struct kernel_arguments {
   prepared_parameters<Scalar> parameters;
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
-  double* lanes = nullptr;          ///< [lanes][statistics]
+  double* lanes = nullptr;          ///< [shards][lanes][statistics]
   std::size_t statistics = 0;       ///< elements of a lane
   std::size_t shared_triangle = 0;  ///< where the triangle of tied components starts in a lane; 0 for other types
   std::size_t factor_stride = 0;    ///< elements of `factors` between components; 0 when they share one
   std::size_t count = 0;            ///< rows of the piece
-  std::size_t first_unit = 0;       ///< unit of the share that the piece begins with
+  std::size_t first_unit = 0;       ///< unit of the shard that the piece begins with
+  std::size_t shard_units = 0;      ///< of each shard of the piece; at least those of the piece where it has but one
   unsigned components = 0;
   unsigned round_components = 0;  ///< components whose moments are summed at a time, at most the threads of a block
   unsigned resident_records = 0;  ///< components whose parameters lie in shared memory at a time
@@ -52,8 +53,9 @@ compiled_kernel find_matrix_kernel(std::size_t columns);
 template <class Scalar>
 compiled_kernel find_diagonal_kernel(std::size_t columns);
 
-/// Adds `lanes` lanes of `count` doubles, in a fixed order, and writes the sums to `statistics`, unless *stopped.
-void merge_lanes(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics, const int* stopped,
-                 cudaStream_t stream);
+/// Adds the lanes [shards][lane_count][count] of each shard, in a fixed order, and writes the sums to `statistics`
+/// [shards][count], unless *stopped.
+void merge_lanes(const double* lanes, std::size_t shards, std::size_t lane_count, std::size_t count, double* statistics,
+                 const int* stopped, cudaStream_t stream);
 
 }  // namespace shoal::gmm::few_columns

@@ -22,21 +22,22 @@ constexpr std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1)
 struct group_plan {
   std::size_t unit_groups = 0;  ///< 0: there is no such cut
   std::size_t group_rows = 0;
-  std::size_t groups = 0;                   ///< of the share
+  std::size_t groups = 0;                   ///< of all rows
   std::size_t single_precision_slices = 0;  ///< threads' sums that are added in the data's scalar
 };
 
-/// As many groups to a unit as take the least time(rows of a group, groups of the share), of those whose slowest
-/// thread, which sums thread_rows(rows of a group) rows, sums at most most_lane_rows.
+/// As many groups to a unit as take the least time(rows of a group, groups of all rows), of those whose slowest thread,
+/// which sums thread_rows(rows of a group) rows, sums at most most_lane_rows. Shards are done in one launch.
 template <class ThreadRows, class Time>
-group_plan plan_groups(std::size_t share_rows, const ThreadRows& thread_rows, const Time& time) {
+group_plan plan_groups(const accumulator_shape& shape, const ThreadRows& thread_rows, const Time& time) {
   constexpr std::size_t least_rows = 32;
+  const std::size_t rows_of_all = shape.share_rows * shape.data_shards;
   group_plan plan;
   double least = std::numeric_limits<double>::infinity();
   for (std::size_t groups = 1; groups <= cuda::piece_unit / least_rows; ++groups) {
     const std::size_t rows = ceiling(cuda::piece_unit, groups);
     if (ceiling(cuda::piece_unit, rows) != groups || thread_rows(rows) > most_lane_rows) continue;
-    const std::size_t all = share_rows / cuda::piece_unit * groups + ceiling(share_rows % cuda::piece_unit, rows);
+    const std::size_t all = rows_of_all / cuda::piece_unit * groups + ceiling(rows_of_all % cuda::piece_unit, rows);
     const double taken = time(rows, all);
     if (taken >= least) continue;
     least = taken;
@@ -53,7 +54,7 @@ group_plan plan_groups(std::size_t share_rows, const ThreadRows& thread_rows, co
 struct block_launch {
   const void* function = nullptr;  ///< __global__ void(Arguments)
   std::size_t threads = 0;
-  std::size_t lanes = 0;  ///< and blocks
+  std::size_t lanes = 0;  ///< and blocks of each shard
   std::size_t shared_bytes = 0;
 };
 
@@ -61,9 +62,15 @@ struct block_launch {
 template <class Scalar, class Arguments>
 class lanes_accumulator final : public accumulator<Scalar> {
  public:
-  lanes_accumulator(const statistics_layout& layout, const block_launch& launch, const group_plan& groups,
+  lanes_accumulator(const accumulator_shape& shape, const block_launch& launch, const group_plan& groups,
                     const Arguments& arguments)
-      : size_(layout.size()), launch_(launch), lanes_(launch.lanes * layout.size()), arguments_(arguments) {
+      : size_(shape.layout.size()),
+        shard_rows_(shape.share_rows),
+        most_shards_(shape.shards),
+        launch_(launch),
+        lanes_(shape.shards * launch.lanes * shape.layout.size()),
+        arguments_(arguments) {
+    const statistics_layout& layout = shape.layout;
     const bool tied = layout.type() == covariance_type::tied;
     const std::size_t columns = layout.columns();
     arguments_.lanes = lanes_.data();
@@ -84,7 +91,12 @@ class lanes_accumulator final : public accumulator<Scalar> {
     lanes_.fill_with_zeros();
   }
 
-  void clear(const prepared_parameters<Scalar>&, cudaStream_t) override { fresh_ = true; }
+  bool keeps_shards_apart() const override { return true; }
+
+  void clear(const prepared_parameters<Scalar>&, cudaStream_t) override {
+    fresh_ = true;
+    shards_ = 1;
+  }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
@@ -94,9 +106,12 @@ class lanes_accumulator final : public accumulator<Scalar> {
     arguments_.count = piece.count;
     arguments_.first_unit = static_cast<decltype(arguments_.first_unit)>(piece.share_first / cuda::piece_unit);
     arguments_.fresh = fresh_;
+    if (most_shards_ > 1) shards_ = std::max(shards_, ceiling(piece.count, shard_rows_));
+    arguments_.shard_units = static_cast<decltype(arguments_.shard_units)>(
+        ceiling(shards_ == 1 ? piece.count : shard_rows_, cuda::piece_unit));
     cudaLaunchAttribute attribute{};
     cudaLaunchConfig_t configuration{};
-    configuration.gridDim = dim3(static_cast<unsigned>(launch_.lanes));
+    configuration.gridDim = dim3(static_cast<unsigned>(launch_.lanes), static_cast<unsigned>(shards_));
     configuration.blockDim = dim3(static_cast<unsigned>(launch_.threads));
     configuration.dynamicSmemBytes = launch_.shared_bytes;
     configuration.stream = stream;
@@ -108,11 +123,14 @@ class lanes_accumulator final : public accumulator<Scalar> {
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    merge_lanes(lanes_.data(), fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
+    merge_lanes(lanes_.data(), shards_, fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
   }
 
  private:
   std::size_t size_;
+  std::size_t shard_rows_;
+  std::size_t most_shards_;
+  std::size_t shards_ = 1;  // of the rows that were added since clear()
   block_launch launch_;
   cuda::device_buffer<double> lanes_;
   Arguments arguments_;

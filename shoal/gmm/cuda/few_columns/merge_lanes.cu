@@ -16,6 +16,8 @@ __global__ void __launch_bounds__(warps * 32) merge_kernel(const double* lanes, 
   __shared__ double sums[warps][elements];
   cuda::wait_for_predecessor();
   const int stop = *stopped;
+  lanes += blockIdx.y * lane_count * count;
+  statistics += blockIdx.y * count;
   const unsigned element = threadIdx.x % elements;
   const std::size_t i = std::size_t{blockIdx.x} * elements + element;
   double sum = 0;
@@ -34,8 +36,8 @@ __global__ void __launch_bounds__(warps * 32) merge_kernel(const double* lanes, 
 
 }  // namespace
 
-void merge_lanes(const double* lanes, std::size_t lane_count, std::size_t count, double* statistics, const int* stopped,
-                 cudaStream_t stream) {
+void merge_lanes(const double* lanes, std::size_t shards, std::size_t lane_count, std::size_t count, double* statistics,
+                 const int* stopped, cudaStream_t stream) {
   // Multiprocessors that must divide their memory in another way between two kernels first run dry.
   cuda::check(cudaFuncSetAttribute(merge_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared),

@@ -115,7 +115,8 @@ struct stage_cursor {
   std::size_t end = 0;
 
   __device__ explicit stage_cursor(const team_arguments& arguments) : a(arguments) {
-    group = (blockIdx.x + gridDim.x - a.first_unit * a.unit_groups % gridDim.x) % gridDim.x;
+    group = blockIdx.y * a.shard_units * a.unit_groups +
+            (blockIdx.x + gridDim.x - a.first_unit * a.unit_groups % gridDim.x) % gridDim.x;
     enter();
   }
   __device__ bool valid() const { return begin < end; }
@@ -132,7 +133,8 @@ struct stage_cursor {
 
  private:
   __device__ void enter() {
-    const auto units = static_cast<unsigned>((a.count + cuda::piece_unit - 1) / cuda::piece_unit);
+    const unsigned units = min(static_cast<unsigned>((a.count + cuda::piece_unit - 1) / cuda::piece_unit),
+                               (blockIdx.y + 1) * a.shard_units);
     for (begin = end = 0; group < units * a.unit_groups; group += gridDim.x) {
       const std::size_t unit = group / a.unit_groups * cuda::piece_unit;
       begin = unit + std::size_t{group % a.unit_groups} * a.group_rows;
@@ -564,7 +566,7 @@ __global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const _
   double* const lane = reinterpret_cast<double*>(stages + 2 * a.stage_bytes);
   float* const records = reinterpret_cast<float*>(lane + (a.statistics + 1) / 2 * 2);
   float* const buffer = records + a.components * Shape::record;
-  double* const kept = a.lanes + blockIdx.x * a.statistics;
+  double* const kept = a.lanes + (blockIdx.y * gridDim.x + blockIdx.x) * a.statistics;
   for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane[i] = a.fresh ? 0 : kept[i];
   load_team_records<Shape>(a, records);
   if (stopped != 0) return;

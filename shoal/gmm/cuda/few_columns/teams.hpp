@@ -12,11 +12,12 @@ struct team_arguments {
   prepared_parameters<float> parameters;
   const float* rows = nullptr;
   const float* weights = nullptr;   ///< null: all one
-  double* lanes = nullptr;          ///< [lanes][statistics]
+  double* lanes = nullptr;          ///< [shards][lanes][statistics]
   std::size_t shared_triangle = 0;  ///< where the triangle of tied components starts in a lane; 0 for other types
   std::size_t factor_stride = 0;    ///< elements of `factors` between components; 0 when they share one
   std::size_t count = 0;            ///< rows of the piece
-  unsigned first_unit = 0;          ///< unit of the share that the piece begins with
+  unsigned first_unit = 0;          ///< unit of the shard that the piece begins with
+  unsigned shard_units = 0;         ///< of each shard of the piece; at least those of the piece where it has but one
   unsigned statistics = 0;          ///< elements of a lane
   unsigned components = 0;
   unsigned stage_bytes = 0;  ///< of one of the two stages; a multiple of 16

@@ -73,7 +73,7 @@ std::size_t thread_rows(const team_plan& plan, std::size_t group_rows) {
 // So many groups to a unit that the multiprocessors are done at the same time. False when there is no such number.
 bool cut_share(const accumulator_shape& shape, team_plan& plan) {
   plan.groups = plan_groups(
-      shape.share_rows, [&](std::size_t rows) { return thread_rows(plan, rows); },
+      shape, [&](std::size_t rows) { return thread_rows(plan, rows); },
       [&](std::size_t rows, std::size_t all) {
         // Responsibilities of half a stage take half as long, but not those of less; moments take as long as there are
         // rows.
@@ -125,8 +125,8 @@ bool suits_teams(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
   if (const std::optional<team_plan> plan = make_plan(shape)) {
     return std::make_unique<lanes_accumulator<float, team_arguments>>(
-        shape.layout, block_launch{plan->kernel.function, plan->kernel.threads, plan->lanes, plan->shared_bytes},
-        plan->groups, arguments_of(*plan));
+        shape, block_launch{plan->kernel.function, plan->kernel.threads, plan->lanes, plan->shared_bytes}, plan->groups,
+        arguments_of(*plan));
   }
   throw bad_argument(
       fmt::format("the kernels for few columns and many rows take 1 to {} columns and as many components as fit into a "
