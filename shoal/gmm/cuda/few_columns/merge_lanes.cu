@@ -1,4 +1,4 @@
-// The sum of all lanes, one launch.
+// The sums of all lanes of each shard, one launch.
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/launch.cuh>
@@ -42,8 +42,8 @@ void merge_lanes(const double* lanes, std::size_t shards, std::size_t lane_count
   cuda::check(cudaFuncSetAttribute(merge_kernel, cudaFuncAttributePreferredSharedMemoryCarveout,
                                    cudaSharedmemCarveoutMaxShared),
               "divide the memory of a multiprocessor");
-  cuda::launch_in_turn(merge_kernel, static_cast<unsigned>((count + elements - 1) / elements), warps * 32, 0, stream,
-                       lanes, lane_count, count, statistics, stopped);
+  const dim3 blocks(static_cast<unsigned>((count + elements - 1) / elements), static_cast<unsigned>(shards));
+  cuda::launch_in_turn(merge_kernel, blocks, warps * 32, 0, stream, lanes, lane_count, count, statistics, stopped);
 }
 
 }  // namespace shoal::gmm::few_columns
