@@ -2,6 +2,7 @@
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/rooms.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 namespace shoal::gmm {
@@ -17,10 +18,12 @@ const room<float> float_rooms[] = {
     {few_columns::suits<float>, few_columns::make_accumulator<float>},
     {tensor_matrix::suits, tensor_matrix::make_accumulator},
     {tensor_diagonal::suits, tensor_diagonal::make_accumulator},
+    {tensor_float64::suits, tensor_float64::make_accumulator<float>},
     {plain::suits, plain::make_accumulator<float>},
 };
 const room<double> double_rooms[] = {
     {few_columns::suits<double>, few_columns::make_accumulator<double>},
+    {tensor_float64::suits, tensor_float64::make_accumulator<double>},
     {plain::suits, plain::make_accumulator<double>},
 };
 

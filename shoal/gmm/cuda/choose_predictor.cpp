@@ -2,6 +2,7 @@
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/rooms.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 namespace shoal::gmm {
@@ -15,9 +16,11 @@ const room<float> float_rooms[] = {
     {few_columns::suits, few_columns::make_predictor},
     {tensor_matrix::suits, tensor_matrix::make_predictor},
     {tensor_diagonal::suits, tensor_diagonal::make_predictor},
+    {tensor_float64::suits, tensor_float64::make_predictor<float>},
     {plain::suits, plain::make_predictor<float>},
 };
 const room<double> double_rooms[] = {
+    {tensor_float64::suits, tensor_float64::make_predictor<double>},
     {plain::suits, plain::make_predictor<double>},
 };
 

@@ -1,0 +1,79 @@
+// Chunk by chunk: densities of all components, responsibilities, moments.
+#include <algorithm>
+
+#include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+namespace {
+
+std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+
+// It depends on the shape alone, for the bits do.
+lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
+  lane_plan plan;
+  plan.size = shape.layout.size();
+  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, moment_blocks(layout));
+  const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
+  // Sections as long as leave every lane some.
+  plan.section_rows = most_section_rows;
+  while (plan.section_rows > least_section_rows &&
+         ceiling(shape.share_rows, plan.section_rows) < sections_of_lane * wanted) {
+    plan.section_rows /= 2;
+  }
+  const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, plan.section_rows));
+  plan.lanes = static_cast<unsigned>(std::min({wanted, affordable, sections, most_lanes}));
+  return plan;
+}
+
+template <class Scalar>
+class tensor_accumulator final : public accumulator<Scalar> {
+ public:
+  explicit tensor_accumulator(const accumulator_shape& shape)
+      : layout_(shape.layout),
+        plan_(plan_lanes(shape, layout_)),
+        lanes_(plan_.lanes * plan_.size),
+        workspace_(layout_.components, shape.share_rows, cuda::piece_unit) {
+    plan_.sums = lanes_.data();
+  }
+
+  void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    clear_lanes(plan_, parameters.stopped, stream);
+  }
+
+  void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
+           cudaStream_t stream) override {
+    const row_terms terms = workspace_.terms();
+    workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t) {
+      launch_densities(layout_, chunk, parameters, terms, stream);
+      launch_responsibilities(layout_, chunk, parameters, terms, stream);
+      launch_moments(layout_, chunk, parameters, terms, plan_, stream);
+    });
+  }
+
+  void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    merge_lanes(plan_, statistics, parameters.stopped, stream);
+  }
+
+ private:
+  kernel_layout layout_;
+  lane_plan plan_;
+  cuda::device_buffer<double> lanes_;
+  chunk_workspace workspace_;
+};
+
+}  // namespace
+
+bool suits(const accumulator_shape& shape) {
+  return shape.layout.columns() >= least_columns && shape.layout.components() <= most_components;
+}
+
+template <class Scalar>
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
+  return std::make_unique<tensor_accumulator<Scalar>>(shape);
+}
+template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
+template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
+
+}  // namespace shoal::gmm::tensor_float64

@@ -1,0 +1,44 @@
+// Pieces of rows, cut into chunks whose terms fit into a workspace.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// The terms of all components for as many rows as take at most so many bytes, and of `unit` rows at least.
+inline constexpr std::size_t workspace_bytes = std::size_t{128} << 20;
+
+class chunk_workspace {
+ public:
+  /// Chunks are of whole units but for the last of a piece.
+  chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit) {
+    const std::size_t wanted = workspace_bytes / (components * sizeof(double)) / unit * unit;
+    rows_ = std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
+    values_.grow(components * rows_);
+    sums_.grow(2 * score_tiles(rows_));
+  }
+
+  row_terms terms() { return {values_.data(), rows_, sums_.data()}; }
+
+  /// Calls visit(chunk, first row of the chunk in the piece).
+  template <class Scalar, class Visit>
+  void for_each_chunk(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Visit& visit) const {
+    for (std::size_t begin = 0; begin < piece.count; begin += rows_) {
+      visit(row_chunk<Scalar>{piece.rows + begin * columns, piece.weights == nullptr ? nullptr : piece.weights + begin,
+                              std::min(rows_, piece.count - begin), piece.share_first + begin},
+            begin);
+    }
+  }
+
+ private:
+  std::size_t rows_ = 0;
+  cuda::device_buffer<double> values_;
+  cuda::device_buffer<double> sums_;
+};
+
+}  // namespace shoal::gmm::tensor_float64

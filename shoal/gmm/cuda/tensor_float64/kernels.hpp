@@ -1,0 +1,67 @@
+// What the host must know about the kernels of this room to launch them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include <shoal/gmm/cuda/mixture.hpp>
+#include <shoal/gmm/cuda/predictor.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// Consecutive rows in hand, whose terms fit into the workspace.
+template <class Scalar>
+struct row_chunk {
+  const Scalar* rows = nullptr;     ///< [count][columns]
+  const Scalar* weights = nullptr;  ///< null: all one
+  std::size_t count = 0;
+  std::size_t share_first = 0;  ///< of the first row, among the rows that are summed together
+};
+
+/// A term of every row and component: ln πₖ N(x; μₖ, Σₖ) − log_shift, later w·r.
+struct row_terms {
+  double* values = nullptr;  ///< [K][stride]
+  std::size_t stride = 0;    ///< rows of a chunk at most
+  double* sums = nullptr;    ///< [tiles of score_tile_rows rows][2]: Σ w ln p(x) and Σ w
+};
+
+/// Rows are summed in sections, and section s of a share belongs to lane s mod lanes.
+struct lane_plan {
+  double* sums = nullptr;        ///< [lanes][size]
+  std::size_t size = 0;          ///< of the statistics
+  std::size_t section_rows = 0;  ///< divides cuda::piece_unit; a multiple of score_tile_rows
+  unsigned lanes = 0;
+};
+
+/// ln πₖ N(x; μₖ, Σₖ) − log_shift of a chunk's rows under all components.
+template <class Scalar>
+void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream);
+
+/// Densities to responsibilities times weights, and the rows' part of the score.
+template <class Scalar>
+void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                             const prepared_parameters<Scalar>& parameters, const row_terms& terms,
+                             cudaStream_t stream);
+
+/// Densities to what `out` asks for, and the rows' part of the score.
+template <class Scalar>
+void launch_predictions(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                        const prepared_parameters<Scalar>& parameters, const row_terms& terms,
+                        const prediction<Scalar>& out, cudaStream_t stream);
+
+/// Adds a chunk's moments under its responsibilities to the lanes.
+template <class Scalar>
+void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                    const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
+                    cudaStream_t stream);
+
+/// Blocks of launch_moments() to a lane.
+std::size_t moment_blocks(const kernel_layout& layout);
+
+/// Sets the lanes to zero, and adds them up in order into `statistics` [size].
+void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream);
+void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream);
+
+}  // namespace shoal::gmm::tensor_float64

@@ -1,0 +1,73 @@
+// The moments of a chunk's rows: which kernel for which shape; and the lanes.
+#include <algorithm>
+
+#include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/matrix_moments.cuh>
+
+namespace shoal::gmm::tensor_float64 {
+namespace {
+
+std::size_t matrix_tile(const kernel_layout& layout) {
+  return layout.columns <= 32 ? 32 : (layout.columns <= 64 ? 64 : 128);
+}
+
+bool has_matrices(const kernel_layout& layout) {
+  return layout.type == covariance_type::full || layout.type == covariance_type::tied;
+}
+
+__global__ void clear(const lane_plan plan, const int* stopped) {
+  if (*stopped != 0) return;
+  const std::size_t all = plan.lanes * plan.size;
+  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < all;
+       i += std::size_t{gridDim.x} * blockDim.x) {
+    plan.sums[i] = 0;
+  }
+}
+
+__global__ void merge(const lane_plan plan, double* statistics, const int* stopped) {
+  if (*stopped != 0) return;
+  const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
+  if (i >= plan.size) return;
+  double sum = 0;
+  for (unsigned lane = 0; lane < plan.lanes; ++lane) sum += plan.sums[lane * plan.size + i];
+  statistics[i] = sum;
+}
+
+unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((elements + threads - 1) / threads); }
+
+}  // namespace
+
+std::size_t moment_blocks(const kernel_layout& layout) {
+  if (has_matrices(layout)) {
+    return triangle_tiles(layout.columns, matrix_tile(layout)) *
+           (layout.type == covariance_type::tied ? 1 : layout.components);
+  }
+  return ((layout.columns + moment_side - 1) / moment_side) * ((layout.components + moment_side - 1) / moment_side);
+}
+
+template <class Scalar>
+void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                    const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
+                    cudaStream_t stream) {
+  const auto launch = !has_matrices(layout)       ? launch_diagonal_moments<Scalar>
+                      : matrix_tile(layout) == 32 ? launch_matrix_moments<Scalar, 32>
+                      : matrix_tile(layout) == 64 ? launch_matrix_moments<Scalar, 64>
+                                                  : launch_matrix_moments<Scalar, 128>;
+  launch(layout, chunk, parameters, terms, plan, stream);
+}
+template void launch_moments(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
+                             const row_terms&, const lane_plan&, cudaStream_t);
+template void launch_moments(const kernel_layout&, const row_chunk<double>&, const prepared_parameters<double>&,
+                             const row_terms&, const lane_plan&, cudaStream_t);
+
+void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream) {
+  clear<<<std::min(blocks_of(plan.lanes * plan.size), 4096u), threads, 0, stream>>>(plan, stopped);
+  cuda::check_launch("clear");
+}
+
+void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream) {
+  merge<<<blocks_of(plan.size), threads, 0, stream>>>(plan, statistics, stopped);
+  cuda::check_launch("merge");
+}
+
+}  // namespace shoal::gmm::tensor_float64

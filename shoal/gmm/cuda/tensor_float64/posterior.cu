@@ -1,0 +1,107 @@
+// Log-densities to responsibilities and predictions, a thread a row.
+#include <cuda_runtime.h>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/gmm/tuning.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+namespace {
+
+struct row_sum {
+  double log_density;
+  double sum;  // of the terms
+};
+
+// Turns a row's log-densities into exp(ln pₖ − their greatest), zero below exp(−cut).
+__device__ row_sum exponentials(const kernel_layout& layout, double* terms, std::size_t stride, double cut,
+                                double log_shift) {
+  double greatest = -INFINITY;
+  for (unsigned k = 0; k < layout.components; ++k) {
+    const double term = terms[k * stride];
+    // A comparison, not a maximum: it leaves out a NaN.
+    if (term > greatest) greatest = term;
+  }
+  double sum = 0;
+  for (unsigned k = 0; k < layout.components; ++k) {
+    const double ratio = terms[k * stride] - greatest;
+    const double term = ratio >= -cut ? exp(ratio) : 0;
+    terms[k * stride] = term;
+    sum += term;
+  }
+  return {greatest + log(sum) + log_shift, sum};
+}
+
+template <class Scalar, bool Predict>
+__global__ void __launch_bounds__(score_tile_rows)
+    posterior(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk, const double* log_shift,
+              const row_terms terms, const prediction<Scalar> out, const int* stopped) {
+  if (*stopped != 0) return;
+  const cuda::block_group block;
+  const std::size_t row = std::size_t{blockIdx.x} * score_tile_rows + threadIdx.x;
+  double weight = 0, log_likelihood = 0;
+  if (row < chunk.count) {
+    double* const mine = terms.values + row;
+    constexpr double cut = Predict ? prediction_cut<Scalar> : negligible_log_ratio<Scalar>;
+    const row_sum found = exponentials(layout, mine, terms.stride, cut, *log_shift);
+    weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
+    log_likelihood = weight * found.log_density;
+    if constexpr (Predict) {
+      unsigned best = 0;
+      for (unsigned k = 0; k < layout.components; ++k) {
+        const double term = mine[k * terms.stride];
+        if (term > mine[best * terms.stride]) best = k;
+        if (out.probabilities != nullptr) {
+          out.probabilities[row * layout.components + k] = static_cast<Scalar>(term / found.sum);
+        }
+      }
+      if (out.labels != nullptr) out.labels[row] = static_cast<std::int32_t>(best);
+      if (out.log_density != nullptr) out.log_density[row] = static_cast<Scalar>(found.log_density);
+    } else {
+      const double scale = weight / found.sum;
+      for (unsigned k = 0; k < layout.components; ++k) mine[k * terms.stride] *= scale;
+    }
+  }
+  log_likelihood = block.sum(log_likelihood);
+  weight = block.sum(weight);
+  if (threadIdx.x == 0) {
+    terms.sums[2 * blockIdx.x] = log_likelihood;
+    terms.sums[2 * blockIdx.x + 1] = weight;
+  }
+}
+
+template <class Scalar, bool Predict>
+void launch(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const prepared_parameters<Scalar>& parameters,
+            const row_terms& terms, const prediction<Scalar>& out, cudaStream_t stream) {
+  posterior<Scalar, Predict><<<static_cast<unsigned>(score_tiles(chunk.count)), score_tile_rows, 0, stream>>>(
+      layout, chunk, parameters.in_double.log_shift, terms, out, parameters.stopped);
+  cuda::check_launch("posterior");
+}
+
+}  // namespace
+
+template <class Scalar>
+void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                             const prepared_parameters<Scalar>& parameters, const row_terms& terms,
+                             cudaStream_t stream) {
+  launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream);
+}
+template void launch_responsibilities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
+                                      const row_terms&, cudaStream_t);
+template void launch_responsibilities(const kernel_layout&, const row_chunk<double>&,
+                                      const prepared_parameters<double>&, const row_terms&, cudaStream_t);
+
+template <class Scalar>
+void launch_predictions(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                        const prepared_parameters<Scalar>& parameters, const row_terms& terms,
+                        const prediction<Scalar>& out, cudaStream_t stream) {
+  launch<Scalar, true>(layout, chunk, parameters, terms, out, stream);
+}
+template void launch_predictions(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
+                                 const row_terms&, const prediction<float>&, cudaStream_t);
+template void launch_predictions(const kernel_layout&, const row_chunk<double>&, const prepared_parameters<double>&,
+                                 const row_terms&, const prediction<double>&, cudaStream_t);
+
+}  // namespace shoal::gmm::tensor_float64

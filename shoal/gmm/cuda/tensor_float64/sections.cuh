@@ -1,0 +1,48 @@
+// How lanes go through a chunk: section after section of those that are theirs.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// The rows begin … end − 1 of a chunk are one section of a lane.
+struct lane_sections {
+  std::size_t begin;
+  std::size_t end;
+
+  template <class Scalar>
+  __device__ lane_sections(const lane_plan& plan, const row_chunk<Scalar>& chunk, unsigned lane)
+      : count_(chunk.count), rows_(plan.section_rows), stride_(plan.section_rows * plan.lanes) {
+    const std::size_t before = chunk.share_first / plan.section_rows;
+    begin = (lane + plan.lanes - before % plan.lanes) % plan.lanes * rows_;
+    end = min(begin + rows_, count_);
+  }
+  __device__ bool valid() const { return begin < count_; }
+  __device__ void next() {
+    begin += stride_;
+    end = min(begin + rows_, count_);
+  }
+
+ private:
+  std::size_t count_;
+  std::size_t rows_;
+  std::size_t stride_;
+};
+
+/// Adds the score of a section's rows to the head of its lane, by one thread of the block.
+__device__ inline void add_score(const row_terms& terms, const lane_sections& section, double* lane) {
+  if (threadIdx.x != 0) return;
+  double log_likelihood = 0, weight = 0;
+  const std::size_t past = (section.end + score_tile_rows - 1) / score_tile_rows;
+  for (std::size_t tile = section.begin / score_tile_rows; tile < past; ++tile) {
+    log_likelihood += terms.sums[2 * tile];
+    weight += terms.sums[2 * tile + 1];
+  }
+  lane[log_likelihood_at] += log_likelihood;
+  lane[total_weight_at] += weight;
+}
+
+}  // namespace shoal::gmm::tensor_float64

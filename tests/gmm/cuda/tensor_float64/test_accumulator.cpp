@@ -1,0 +1,195 @@
+// The statistics and predictions of the kernels for float64 products, against those of plain float64 loops.
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+#include "../checks.hpp"
+
+namespace {
+
+namespace tensor_float64 = shoal::gmm::tensor_float64;
+using checks::all_types;
+using device_checks::on_devices;
+using device_checks::problem;
+using shoal::gmm::covariance_type;
+
+struct shape {
+  std::size_t rows, columns, components;
+};
+
+// Columns on both sides of every tile, numbers of rows on both sides of tiles, sections and chunks.
+std::vector<shape> shapes() {
+  std::vector<shape> result;
+  constexpr std::size_t rows[] = {1, 7, 127, 128, 129, 255, 257};
+  constexpr std::size_t components[] = {1, 2, 3, 5};
+  std::size_t turn = 0;
+  for (const std::size_t columns : {1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 127, 128, 129, 193, 257}) {
+    result.push_back({rows[turn % 7], columns, components[turn % 4]});
+    result.push_back({rows[(turn + 3) % 7], columns, components[(turn + 1) % 4]});
+    ++turn;
+  }
+  for (const std::size_t count : {4095, 4096, 4097, 8209}) result.push_back({count, 20, 3});
+  result.push_back({300, 18, 70});
+  result.push_back({40, 400, 2});
+  return result;
+}
+
+template <class Scalar>
+void check_shapes(const std::vector<shape>& of_these, bool weighted, double spread, double tolerance) {
+  for (const covariance_type type : all_types) {
+    for (const shape& s : of_these) {
+      SCOPED_TRACE(fmt::format("{} {} {}x{} K={}", device_checks::name<Scalar>(), checks::name(type), s.rows, s.columns,
+                               s.components));
+      const auto model = reference::random_model(type, s.components, s.columns, spread, 3);
+      problem<Scalar> of(reference::random_rows<Scalar>(model, s.rows, s.columns, 4), s.columns,
+                         weighted ? device_checks::some_weights<Scalar>(s.rows) : std::vector<Scalar>());
+      on_devices<Scalar> devices(of);
+      const auto got = devices.sums(model, tensor_float64::make_accumulator<Scalar>);
+      const auto weights = of.scaled_weights();
+      const auto expected = reference::accumulate<Scalar>(model, shoal::gmm::prepare<Scalar>(model).centres, of.rows(),
+                                                          weighted ? weights.data() : nullptr);
+      checks::expect_close(got, expected, tolerance, "");
+      if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+TEST(TensorFloat64, AgreesWithPlainLoops) {
+  SHOAL_NEEDS_DEVICES(1);
+  check_shapes<float>(shapes(), false, 1.5, checks::kernel_tolerance<float>);
+  check_shapes<double>(shapes(), false, 1.5, checks::kernel_tolerance<double>);
+}
+
+TEST(TensorFloat64, AgreesWithPlainLoopsUnderWeights) {
+  SHOAL_NEEDS_DEVICES(1);
+  check_shapes<float>(shapes(), true, 3.0, checks::kernel_tolerance<float>);
+  check_shapes<double>(shapes(), true, 3.0, checks::kernel_tolerance<double>);
+}
+
+TEST(TensorFloat64, AgreesOnFewRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::vector<shape> few{{130, 33, 2}, {20, 129, 2}, {65, 17, 3}};
+  check_shapes<float>(few, true, 1.0, checks::kernel_tolerance<float>);
+  check_shapes<double>(few, true, 1.0, checks::kernel_tolerance<double>);
+}
+
+// float32 rows are multiplied in float64: none is too far for that.
+TEST(TensorFloat64, TakesFarRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    const auto model = reference::random_model(type, 3, 140, 1.0, 1);
+    const std::size_t rows = 200;
+    auto values = reference::random_rows<float>(model, rows, 140, 2);
+    for (const std::size_t r : {0, 3, 127, 128, 199}) values[r * 140 + r % 5] = 1e15F + static_cast<float>(r);
+    problem<float> of(values, 140);
+    on_devices<float> devices(of);
+    const auto got = devices.sums(model, shoal::gmm::make_accumulator<float>);
+    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-9 * std::abs(expected.log_likelihood()))
+        << checks::name(type);
+    checks::expect_close(got, expected, 1e-7, checks::name(type));
+  }
+}
+
+TEST(TensorFloat64, GivesNothingToAComponentOfWeightZero) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    auto model = reference::random_model(type, 3, 20, 1.0, 6);
+    model.weights = {0.25, 0.0, 0.75};
+    problem<double> of(reference::random_rows<double>(model, 530, 20, 8), 20);
+    on_devices<double> devices(of);
+    const auto got = devices.sums(model, shoal::gmm::make_accumulator<double>);
+    EXPECT_EQ(got.weight(1), 0.0);
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+  }
+}
+
+// Neither the cut into pieces nor a second run changes a bit.
+template <class Scalar>
+void check_bits(std::size_t columns) {
+  for (const covariance_type type : all_types) {
+    const std::size_t rows = 3 * 4096 + 1234;
+    const auto model = reference::random_model(type, 5, columns, 2.0, 21);
+    problem<Scalar> of(reference::random_rows<Scalar>(model, rows, columns, 22), columns,
+                       device_checks::some_weights<Scalar>(rows));
+    on_devices<Scalar> resident(of);
+    on_devices<Scalar> streamed(of, 2 * 4096 * (columns + 1) * sizeof(Scalar));
+    ASSERT_TRUE(resident.rows().resident());
+    ASSERT_FALSE(streamed.rows().resident());
+    const auto first = resident.sums(model, tensor_float64::make_accumulator<Scalar>);
+    checks::expect_same_bits(resident.sums(model, tensor_float64::make_accumulator<Scalar>), first, "again");
+    checks::expect_same_bits(streamed.sums(model, tensor_float64::make_accumulator<Scalar>), first, "streamed");
+  }
+}
+
+TEST(TensorFloat64, GivesTheSameBitsStreamedAndAgain) {
+  SHOAL_NEEDS_DEVICES(1);
+  check_bits<float>(40);
+  check_bits<double>(17);
+}
+
+// Predictions against those of the kernels that take any shape.
+template <class Scalar>
+struct predicted {
+  std::vector<std::int32_t> labels;
+  std::vector<Scalar> probabilities, log_density;
+  double score;
+};
+
+template <class Scalar, class Make>
+predicted<Scalar> predict(const problem<Scalar>& of, const shoal::gmm::model& model, const Make& make) {
+  on_devices<Scalar> devices(of);
+  const shoal::gmm::statistics_layout layout(model.covariance_type, model.components, model.columns);
+  shoal::gmm::device_parts<Scalar> parts(devices.group(), layout, 0);
+  parts.prepare(model);
+  const shoal::cuda::device_scope scope(devices.group()[0].device);
+  const cudaStream_t stream = devices.group()[0].compute;
+  const std::size_t rows = of.rows().rows();
+  shoal::cuda::device_buffer<std::int32_t> labels(rows);
+  shoal::cuda::device_buffer<Scalar> probabilities(rows * model.components), log_density(rows);
+  const auto predictor = make(shoal::gmm::predictor_shape{layout, rows, devices.group()[0].multiprocessors,
+                                                          devices.group()[0].shared_bytes},
+                              stream);
+  predictor->prepare(parts.parameters(0), stream);
+  devices.rows().for_each_piece([&](std::size_t, const auto& piece) {
+    predictor->add(piece, {labels.data(), probabilities.data(), log_density.data()}, stream);
+  });
+  const auto totals = predictor->totals(stream);
+  return {labels.download(rows, stream), probabilities.download(rows * model.components, stream),
+          log_density.download(rows, stream), totals.front().log_likelihood};
+}
+
+template <class Scalar>
+void check_predictions(double tolerance) {
+  for (const covariance_type type : all_types) {
+    for (const shape& s : {shape{1, 17, 2}, shape{515, 33, 7}, shape{300, 129, 3}}) {
+      SCOPED_TRACE(fmt::format("{} {} columns", checks::name(type), s.columns));
+      const auto model = reference::random_model(type, s.components, s.columns, 0.5, 3);
+      const problem<Scalar> of(reference::random_rows<Scalar>(model, s.rows, s.columns, 4), s.columns);
+      const auto got = predict(of, model, tensor_float64::make_predictor<Scalar>);
+      const auto expected = predict(of, model, shoal::gmm::plain::make_predictor<Scalar>);
+      EXPECT_EQ(got.labels, expected.labels);
+      for (std::size_t i = 0; i < got.log_density.size(); ++i) {
+        ASSERT_NEAR(got.log_density[i], expected.log_density[i], tolerance * static_cast<double>(s.columns));
+      }
+      for (std::size_t i = 0; i < got.probabilities.size(); ++i) {
+        ASSERT_NEAR(got.probabilities[i], expected.probabilities[i], tolerance * static_cast<double>(s.columns));
+      }
+      EXPECT_NEAR(got.score, expected.score, tolerance * static_cast<double>(s.columns * s.rows));
+    }
+  }
+}
+
+TEST(TensorFloat64, PredictsWhatThePlainKernelsDo) {
+  SHOAL_NEEDS_DEVICES(1);
+  check_predictions<float>(1e-5);
+  check_predictions<double>(1e-13);
+}
+
+}  // namespace
