@@ -8,10 +8,10 @@ template <class Scalar>
 void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                       const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
   const bool matrices = layout.type == covariance_type::full || layout.type == covariance_type::tied;
-  const auto launch = !matrices                ? launch_diagonal_densities<Scalar>
-                      : layout.columns <= 32   ? launch_matrix_densities<Scalar, 32>
-                      : layout.columns <= 64   ? launch_matrix_densities<Scalar, 64>
-                                               : launch_matrix_densities<Scalar, 128>;
+  const auto launch = !matrices              ? launch_diagonal_densities<Scalar>
+                      : layout.columns <= 32 ? launch_matrix_densities<Scalar, 32>
+                      : layout.columns <= 64 ? launch_matrix_densities<Scalar, 64>
+                                             : launch_matrix_densities<Scalar, 128>;
   launch(layout, chunk, parameters, terms, stream);
 }
 template void launch_densities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,

@@ -9,7 +9,7 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-inline constexpr int spread_rows = 128;      // of a block, 8 of a thread
+inline constexpr int spread_rows = 128;       // of a block, 8 of a thread
 inline constexpr int spread_components = 64;  // of a block, 4 of a thread
 
 /// A block for each tile of rows and tile of components. Threads take every 16th row and component of the tile.
@@ -36,8 +36,7 @@ __global__ void __launch_bounds__(threads, 1)
     __syncthreads();  // the step before has been read
     for (unsigned r = threadIdx.x / step; r < spread_rows; r += threads / step) {
       const std::size_t row = first_row + r;
-      x[threadIdx.x % step][r] =
-          inside && row < chunk.count ? static_cast<double>(chunk.rows[row * d + column]) : 0;
+      x[threadIdx.x % step][r] = inside && row < chunk.count ? static_cast<double>(chunk.rows[row * d + column]) : 0;
     }
     for (unsigned c = threadIdx.x / step; c < spread_components; c += threads / step) {
       const unsigned k = first + c;

@@ -64,7 +64,7 @@ __device__ void keep_step(const density_loads<Tile>& loads, density_stage<Tile>&
 
 /// A block for each tile of rows and each component.
 template <class Scalar, int Tile>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(threads, resident_blocks(Tile))
     matrix_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const int* stopped) {
@@ -79,8 +79,7 @@ __global__ void __launch_bounds__(threads, 1)
   const std::size_t first_row = std::size_t{blockIdx.x} * density_rows;
   const double* const centre = parameters.centres + std::size_t{k} * d;
   const double* const offset = parameters.offsets + std::size_t{k} * d;
-  const double* const factor =
-      parameters.factors + (layout.type == covariance_type::full ? std::size_t{k} * d * d : 0);
+  const double* const factor = parameters.factors + (layout.type == covariance_type::full ? std::size_t{k} * d * d : 0);
 
   double norm[tiles::down][2] = {};
   density_loads<Tile> loads;

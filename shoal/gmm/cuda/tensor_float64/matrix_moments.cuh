@@ -1,4 +1,5 @@
-// Moments of full and tied covariances: Σ w r (x − c)(x − c)ᵀ tile by tile of its upper triangle, Σ w r (x − c) and Σ w r.
+// Moments of full and tied covariances: Σ w r (x − c)(x − c)ᵀ tile by tile of its upper triangle, Σ w r (x − c) and Σ w
+// r.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -58,7 +59,7 @@ __device__ void load_rows(const row_chunk<Scalar>& chunk, unsigned columns, std:
 
 /// A block for each tile of the triangle, each component (all of them for tied) and each lane.
 template <class Scalar, int Tile>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(threads, resident_blocks(Tile))
     matrix_moments(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                    const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                    const lane_plan plan, const int* stopped) {
@@ -177,8 +178,8 @@ inline std::size_t triangle_tiles(std::size_t columns, std::size_t tile) {
 
 template <class Scalar, int Tile>
 void launch_matrix_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
-                           const prepared_parameters<Scalar>& parameters, const row_terms& terms,
-                           const lane_plan& plan, cudaStream_t stream) {
+                           const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
+                           cudaStream_t stream) {
   constexpr int bytes = 2 * sizeof(moment_stage<Tile>);
   cuda::check(cudaFuncSetAttribute(matrix_moments<Scalar, Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");

@@ -11,6 +11,9 @@ inline constexpr int threads = 256;
 /// Columns or rows that are multiplied at a time, through two stages in shared memory.
 inline constexpr int step = 16;
 
+/// Blocks of a multiprocessor for tiles of so many columns: while one waits for its rows another multiplies.
+constexpr int resident_blocks(int tile) { return tile == 128 ? 1 : 2; }
+
 /// Elements between two rows of `width` elements in shared memory: fragments are read from all banks.
 constexpr int padded(int width) { return width + 4; }
 
