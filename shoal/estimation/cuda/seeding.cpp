@@ -105,7 +105,7 @@ class device_passes final : public seeding_passes {
   std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) override {
     std::vector<std::size_t> rows;
     for (const weighted_row& kept :
-         keep([&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
+         keep(false, [&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
            sample_rows<Scalar, Work>(piece, mine.least.data() + piece.share_first, rate, seed, stream, mine.kept.data(),
                                      capacity, mine.counter.data(), on);
          })) {
@@ -126,7 +126,7 @@ class device_passes final : public seeding_passes {
       // A time so near to the last is another for another logarithm.
       const double safe = latest * (1 - 1e-9);
       for (const weighted_row& one :
-           keep([&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
+           keep(true, [&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
              mine.kept_weights.grow(capacity);
              keep_arrivals(piece, latest, seed, stream, mine.kept.data(), mine.kept_weights.data(), capacity,
                            mine.counter.data(), on);
@@ -224,7 +224,7 @@ class device_passes final : public seeding_passes {
   // What a kernel that keeps some rows of each piece keeps, in any order: `visit` is called again with more room where
   // there was too little.
   template <class Visit>
-  std::vector<weighted_row> keep(const Visit& visit) {
+  std::vector<weighted_row> keep(bool with_weights, const Visit& visit) {
     std::size_t capacity = std::size_t{1} << 16;
     while (true) {
       for (std::size_t g = 0; g < shares_.size(); ++g) {
@@ -245,9 +245,7 @@ class device_passes final : public seeding_passes {
         if (found > capacity) continue;
         const auto rows = shares_[g].kept.download(found, device(g).compute);
         std::vector<double> weights(found);
-        if (shares_[g].kept_weights.size() > 0) {
-          weights = shares_[g].kept_weights.download(found, device(g).compute);
-        }
+        if (with_weights) weights = shares_[g].kept_weights.download(found, device(g).compute);
         for (std::size_t i = 0; i < found; ++i) all.push_back({rows[i], weights[i]});
       }
       if (most <= capacity) return all;
