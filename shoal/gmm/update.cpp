@@ -41,10 +41,15 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  const statistics batch = on->expectation(model);
   const std::vector<double> centres =
       prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
-  mix(model, batch, centres, options.step_size, options.regularization, workers.get());
+  statistics closer;
+  const auto again = [&](const parameters<Scalar>& about) -> const statistics& {
+    return closer = on->expectation_about(model, about);
+  };
+  mix<Scalar>(model, batch, centres, options.step_size, options.regularization, workers.get(), again);
   return batch.log_likelihood() / batch.total_weight();
 }
 
