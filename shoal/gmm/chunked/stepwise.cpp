@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/step_for.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -77,6 +78,11 @@ template void mix(model&, const statistics&, std::span<const double>, double, do
 template void mix(model&, const statistics&, std::span<const double>, double, double, executor*,
                   const sums_about<double>&);
 
+double superchunk_weight(const data_summary& summary, std::size_t superchunk_rows) {
+  return summary.total_weight / weight_scale(summary.largest_weight) * static_cast<double>(superchunk_rows) /
+         static_cast<double>(summary.rows);
+}
+
 template <class Scalar>
 void stepwise_fit<Scalar>::seed(std::size_t restart) {
   chunked_fit<Scalar>::seed(restart);
@@ -105,10 +111,13 @@ void stepwise_fit<Scalar>::step() {
     weight_ += weight;
     const double done = static_cast<double>(this->pass_ * this->plan_.superchunks() + position_);
     const double whole = std::pow(done + options.step_delay, -options.step_exponent);
+    const std::size_t rows = std::min(this->plan_.rows, this->plan_.superchunk * this->plan_.chunk_rows);
     const auto again = [&](const parameters<Scalar>& about) -> const statistics& {
       return sum_superchunk({&prepared, nullptr, &about});
     };
-    mix<Scalar>(this->model_, sums, prepared.centres, whole, options.regularization, workers, again);
+    mix<Scalar>(this->model_, sums, prepared.centres,
+                step_for(whole, weight, superchunk_weight(this->rows_.summary, rows)), options.regularization, workers,
+                again);
   }
   ++position_;
 }

@@ -28,7 +28,11 @@ extern template void mix(model&, const statistics&, std::span<const double>, dou
 extern template void mix(model&, const statistics&, std::span<const double>, double, double, executor*,
                          const sums_about<double>&);
 
-/// Steps over the superchunks of every pass, ever smaller ones.
+/// What a whole superchunk weighs, in units of the stored weights, if rows weigh alike.
+double superchunk_weight(const data_summary& summary, std::size_t superchunk_rows);
+
+/// Steps over the superchunks of every pass, ever smaller ones. Their sizes are for whole superchunks; the one that has
+/// fewer rows, or less weight, goes by its share (step_for.hpp).
 template <class Scalar>
 class stepwise_fit final : public chunked_fit<Scalar> {
  public:

@@ -1,5 +1,6 @@
 #include <shoal/gmm/cuda/chunked/stepwise.hpp>
 
+#include <algorithm>
 #include <cmath>
 
 #include <shoal/core/error.hpp>
@@ -15,6 +16,10 @@ class stepwise final : public device_chunked_fit<Scalar> {
   explicit stepwise(const device_fit_rows<Scalar>& fit) : device_chunked_fit<Scalar>(fit) {
     const cuda::gpu& first = fit.rows.group()[0];
     const cuda::device_scope scope(first.device);
+    const cuda::shard_plan& shards = fit.rows.shards();
+    for (std::size_t s = 0; s < shards.count(); ++s) {
+      whole_rows_ += std::min(shards.rows_of(s), this->plan_.superchunk * this->plan_.chunk_rows);
+    }
     total_.grow(this->layout_.size());
     course_.grow(2);
     total_.fill_with_zeros(first.compute);
@@ -91,6 +96,7 @@ class stepwise final : public device_chunked_fit<Scalar> {
     arguments.model = this->parts_.model_on_device();
     arguments.regularization = options.regularization;
     arguments.step_size = step_size(pass_ * this->plan_.superchunks() + superchunk);
+    arguments.usual_weight = superchunk_weight(this->fit_.summary, whole_rows_);
     arguments.course = course_.data();
     arguments.begins_pass = superchunk == 0;
     arguments.total = total_.data();
@@ -102,6 +108,7 @@ class stepwise final : public device_chunked_fit<Scalar> {
 
   cuda::device_buffer<double> total_;
   cuda::device_buffer<double> course_;  // Σ w ln p and Σ w of the rows visited in this pass, under the models they met
+  std::size_t whole_rows_ = 0;          // of a superchunk of whole chunks, in all shards
   std::size_t pass_ = 0;
   std::size_t first_step_ = 0;  // of those since begin_steps()
   std::size_t position_ = 0;    // superchunks of this pass that have been visited
