@@ -232,27 +232,32 @@ const add_family added([](nb::module_& module) {
   module.def(
       "gmm_update",
       [](const rows& data, const std::string& type, const numbers& weights, const numbers& means,
-         const numbers& covariances, double step_size, double regularization, std::size_t threads,
-         std::size_t memory_limit, const std::string& device, std::size_t device_memory, const std::string& products,
-         bool brief) {
+         const numbers& covariances, double step_size, std::size_t batches, double weight_seen, double regularization,
+         std::size_t threads, std::size_t memory_limit, const std::string& device, std::size_t device_memory,
+         const std::string& products, bool brief) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         gmm::model model = model_from(type, weights, means, covariances);
         const gmm::update_options options{step_size, regularization, threads, memory_limit, where.choice()};
         double mean = 0;
+        batches_seen seen{batches, weight_seen};
         run_with_python(nb::none(), brief, [&](const control& control) {
           mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
-            return gmm::update(model, source, options, held, control);
+            return gmm::update(model, source, options, held, control, &seen);
           });
         });
         nb::dict made;
         put_model(made, model);
         made["mean_log_likelihood"] = mean;
+        made["weight_seen"] = seen.weight;
         return made;
       },
       nb::arg("rows"), nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"),
-      nb::kw_only(), nb::arg("step_size"), nb::arg("regularization"), nb::arg("threads"), nb::arg("memory_limit"),
-      nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"),
-      "One step of stepwise EM; returns the model that it leads to.");
+      nb::kw_only(), nb::arg("step_size"), nb::arg("batches"), nb::arg("weight_seen"), nb::arg("regularization"),
+      nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"), nb::arg("products"),
+      nb::arg("brief"),
+      "One step of stepwise EM after `batches` that weighed `weight_seen`; returns the model that it leads to, and "
+      "what "
+      "all batches then weigh.");
 
   module.def(
       "gmm_sample",

@@ -113,6 +113,7 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
   const std::size_t steps = result.history.size();
   made["history"] = array_of(std::move(result.history), {steps});
   made["epochs"] = result.epochs;
+  made["weight_seen"] = result.total_weight * static_cast<double>(result.epochs);
   made["hardware"] = result.hardware;
   made["seconds"] = result.seconds;
   return made;
@@ -230,14 +231,16 @@ const add_family added([](nb::module_& module) {
       "som_update",
       [](const rows& data, const numbers& codebook, std::size_t width, std::size_t height, const std::string& lattice,
          bool toroidal, const std::string& metric, const std::string& neighborhood, double cutoff, double radius,
-         double rate, std::size_t threads, std::size_t memory_limit, const std::string& device,
-         std::size_t device_memory, const std::string& products, bool brief, const output& units) {
+         double rate, std::size_t batches, double weight_seen, std::size_t threads, std::size_t memory_limit,
+         const std::string& device, std::size_t device_memory, const std::string& products, bool brief,
+         const output& units) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         const som::update_options options{
             neighborhood_named(neighborhood), cutoff, radius, rate, threads, memory_limit, where.choice()};
         std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
         double started_from = 0;
+        batches_seen seen{batches, weight_seen};
         som::quality quality;
         run_with_python(nb::none(), brief, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
@@ -246,7 +249,7 @@ const add_family added([](nb::module_& module) {
             const std::unique_ptr<executor> workers = make_executor(threads);
             const fold_context context{workers.get(), memory_limit, control.stop};
             const auto on = som::make_backend<Scalar>(options.device, {context, &source, weights});
-            started_from = som::update(*on, map, options, nullptr);
+            started_from = som::update(*on, map, options, nullptr, &seen);
             // Of the same rows, which are there and checked already.
             quality = on->score(map, units_at);
           });
@@ -255,15 +258,16 @@ const add_family added([](nb::module_& module) {
         put_quality(made, std::move(quality), map.units());
         made["codebook"] = array_of(std::move(map.codebook), {width * height, map.columns});
         made["started_from"] = started_from;
+        made["weight_seen"] = seen.weight;
         return made;
       },
       nb::arg("rows"), nb::arg("codebook"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("lattice"),
       nb::arg("toroidal"), nb::arg("metric"), nb::arg("neighborhood"), nb::arg("cutoff"), nb::arg("radius"),
-      nb::arg("rate"), nb::arg("threads"), nb::arg("memory_limit"), nb::arg("device"), nb::arg("device_memory"),
-      nb::arg("products"), nb::arg("brief"), nb::arg("units").none(),
+      nb::arg("rate"), nb::arg("batches"), nb::arg("weight_seen"), nb::arg("threads"), nb::arg("memory_limit"),
+      nb::arg("device"), nb::arg("device_memory"), nb::arg("products"), nb::arg("brief"), nb::arg("units").none(),
       "One batch step on a part of the rows; returns the codebook that it leads to, the rows' quality on that, and the "
       "quantization error of the one that came; writes the best-matching units of the new one, unless None, into "
-      "`units`.");
+      "`units`. Before it came `batches` that weighed `weight_seen`; what all then weigh is returned too.");
 
   module.def(
       "som_radius",

@@ -144,7 +144,9 @@ class GaussianMixture(DensityMixin, BaseEstimator):
     n_reseeded_ : int
         Components that lost all their rows and were given the row that fitted worst.
     n_steps_ : int
-        Batches that :meth:`partial_fit` has taken.
+        Batches that :meth:`partial_fit` has taken; a fit counts as one.
+    weight_seen_ : float
+        What the rows of these batches weigh: their number, or the sum of their weights.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -307,6 +309,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             fitted = self._resumed(data, labels) if warm else self._from_scratch(data, labels)
         self._take(fitted)
         self.n_steps_ = 1
+        self.weight_seen_ = float(fitted["total_weight"])
         if not self.converged_ and self.max_iter > 0:
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
         return labels
@@ -462,9 +465,11 @@ class GaussianMixture(DensityMixin, BaseEstimator):
 
         With s the expected sufficient statistics per unit of weight that the model stands for (weights, first and
         second moments: all that EM knows of the rows), a batch moves it to (1 - eta) s + eta s(batch), and the model is
-        maximised over s again. The step eta is (t + 1) ** -step_decay for batch t = 0, 1, ...: the first batch starts
-        the model by ``init_params`` and is taken whole, and with ``step_decay=1`` batches of one size weigh alike. After
-        :meth:`fit` the first batch is t = 1.
+        maximised over s again. The step eta is (t + 1) ** -step_decay for batch t = 0, 1, ... if it weighs as much as
+        the mean of all so far, this one among them, in proportion if it weighs more or less, and at most 1: the last
+        short batch of a loader moves the model little. The first batch starts the model by ``init_params`` and is taken
+        whole, and with ``step_decay=1`` all rows weigh alike. After :meth:`fit`, whose rows count as one batch, the next
+        is t = 1.
 
         Parameters
         ----------
@@ -472,7 +477,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             The batch; the first one needs at least as many rows as components.
         y : Ignored
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            Weights of the rows within the batch.
+            Weights of the rows, in the same unit for all batches.
 
         Returns
         -------
@@ -491,21 +496,24 @@ class GaussianMixture(DensityMixin, BaseEstimator):
                 require_rows(data.count, self.n_components)
                 started = GaussianMixture(**{**self.get_params(deep=False), "max_iter": 0, "checkpoint": None})
                 fitted = started._from_scratch(data, None)
-                self.n_steps_ = 0
+                batches, weight_seen = 0, 0.0
             else:
                 self._check_same_model()
                 fitted = {"weights": self.weights_, "means": self.means_, "covariances": self.covariances_}
+                batches, weight_seen = self.n_steps_, self.weight_seen_
             moved = _shoal.gmm_update(
                 data.rows,
                 self.covariance_type,
                 *_model_arrays(fitted["weights"], fitted["means"], fitted["covariances"]),
-                step_size=(self.n_steps_ + 1) ** -float(self.step_decay),
+                step_size=(batches + 1) ** -float(self.step_decay),
+                batches=batches,
+                weight_seen=weight_seen,
                 regularization=self.reg_covar,
                 **resources(self, data, self.n_components),
             )
         self._take_model(moved)
-        self.n_steps_ += 1
-        self.n_iter_ = self.n_steps_
+        self.n_iter_ = self.n_steps_ = batches + 1
+        self.weight_seen_ = moved["weight_seen"]
         self.converged_ = False
         self.lower_bound_ = moved["mean_log_likelihood"]
         self.lower_bounds_ = [*getattr(self, "lower_bounds_", []), self.lower_bound_]

@@ -107,6 +107,8 @@ default='principal-plane'
         Epochs, or batches of :meth:`partial_fit`.
     n_steps_ : int
         Batches that :meth:`partial_fit` has taken; a fit counts as ``epochs`` of them.
+    weight_seen_ : float
+        What the rows of these batches weigh: their number, or the sum of their weights.
     n_features_in_, feature_names_in_
         As in scikit-learn.
 
@@ -243,6 +245,7 @@ default='principal-plane'
         self._take(made, labels)
         self.quantization_errors_ = made["history"].tolist()
         self.n_iter_ = self.n_steps_ = int(made["epochs"])
+        self.weight_seen_ = float(made["weight_seen"])
         return self
 
     def _train(self, data: Data, labels, *, training: str, **options) -> dict:
@@ -348,7 +351,8 @@ default='principal-plane'
 
         The first batch chooses the first units by ``init``. Each batch then moves the units (t + 1) ** -step_decay of
         the way that a batch epoch over its rows alone would, with the radius of epoch t; from batch number ``epochs`` on
-        the radius stays at its last. With ``step_decay=0``, ``epochs`` calls with the same rows are :meth:`fit`.
+        the radius stays at its last. That is for batches that weigh as much as the mean of all so far, this one among
+        them; others go in proportion, and at most the whole way. With ``step_decay=0``, ``epochs`` calls with the same rows are :meth:`fit`.
 
         Parameters
         ----------
@@ -356,7 +360,7 @@ default='principal-plane'
             The batch.
         y : Ignored
         sample_weight : array-like of shape (n_samples,), float or None, default=None
-            Weights of the rows within the batch.
+            Weights of the rows, in the same unit for all batches.
 
         Returns
         -------
@@ -383,6 +387,8 @@ default='principal-plane'
                     cutoff=self.cutoff,
                     radius=radius,
                     rate=(step + 1) ** -float(self.step_decay),
+                    batches=step,
+                    weight_seen=self.weight_seen_,
                     units=labels,
                     **how,
                 )
@@ -390,6 +396,7 @@ default='principal-plane'
         self._take(made, labels)
         self.quantization_errors_ = [*(() if first else self.quantization_errors_), float(started_from)]
         self.n_iter_ = self.n_steps_ = step + 1
+        self.weight_seen_ = float(made["weight_seen"])
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):

@@ -66,11 +66,11 @@ inline void forget_far_rows(std::size_t components, std::size_t columns, workspa
 }
 
 // Does the rows that float32 is too coarse for again in float64 and takes them out of the float32 block.
-inline void accumulate_far_rows(const parameters<float>& components, bool given, const block_view<float>& block,
-                                workspace<float>::memory& memory, statistics& into) {
+inline void accumulate_far_rows(const parameters<float>& components, const parameters<float>& about, bool given,
+                                const block_view<float>& block, workspace<float>::memory& memory, statistics& into) {
   find_far_rows(!given, block.rows.rows(), memory);
   if (memory.far.empty()) return;
-  const mixture_view<double> mixture = double_view_of(components);
+  const mixture_view<double> mixture = double_view_of(components, about);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
   load_block(far, memory.in_double);
@@ -103,10 +103,12 @@ void given_terms(const parameters<Scalar>& components, const responsibilities_fu
 
 // One block of rows. What rank 0 does alone between two waits is little compared with the rest.
 template <class Scalar>
-void accumulate_block(const parameters<Scalar>& components, const responsibilities_function<Scalar>* given,
-                      const row_block<Scalar>& rows, const team_member& member,
+void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>& rows, const team_member& member,
                       typename workspace<Scalar>::memory& memory, statistics& into) {
-  const mixture_view<Scalar> mixture = view_of(components);
+  const parameters<Scalar>& components = *body.components;
+  const parameters<Scalar>& about = body.about == nullptr ? components : *body.about;
+  const responsibilities_function<Scalar>* const given = body.given;
+  const mixture_view<Scalar> mixture = view_of(components, about);
   const block_view<Scalar> block{rows.rows, rows.weights};
   if (member.rank() == 0) {
     make_room(mixture, member.size(), memory.own);
@@ -119,7 +121,9 @@ void accumulate_block(const parameters<Scalar>& components, const responsibiliti
     posterior(mixture, block, negligible_log_ratio<Scalar>, member, memory.own);
   }
   if (member.rank() == 0) {
-    if constexpr (sizeof(Scalar) == 4) accumulate_far_rows(components, given != nullptr, block, memory, into);
+    if constexpr (sizeof(Scalar) == 4) {
+      accumulate_far_rows(components, about, given != nullptr, block, memory, into);
+    }
     if (given == nullptr) {
       into.values()[statistics_layout::log_likelihood()] +=
           block_log_likelihood(mixture, block.rows.rows(), memory.own);
@@ -131,8 +135,7 @@ void accumulate_block(const parameters<Scalar>& components, const responsibiliti
 }
 
 template <class Scalar>
-void accumulate_piece(const parameters<Scalar>& components, const responsibilities_function<Scalar>* given,
-                      const row_block<Scalar>& piece, const team_member& member,
+void accumulate_piece(const accumulation<Scalar>& body, const row_block<Scalar>& piece, const team_member& member,
                       typename workspace<Scalar>::memory& memory, statistics& into) {
   for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
     const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
@@ -145,20 +148,18 @@ void accumulate_piece(const parameters<Scalar>& components, const responsibiliti
       memory.own.next_rows = ahead ? reinterpret_cast<const char*>(piece.rows.row(first + count)) : nullptr;
       memory.own.next_bytes = ahead ? left * columns * sizeof(Scalar) : 0;
     }
-    accumulate_block(components, given, block, member, memory, into);
+    accumulate_block(body, block, member, memory, into);
   }
 }
 
-void accumulate_float(const parameters<float>& components, const responsibilities_function<float>* given,
-                      const row_block<float>& piece, const team_member& member, workspace<float>::memory& memory,
-                      statistics& into) {
-  accumulate_piece(components, given, piece, member, memory, into);
+void accumulate_float(const accumulation<float>& body, const row_block<float>& piece, const team_member& member,
+                      workspace<float>::memory& memory, statistics& into) {
+  accumulate_piece(body, piece, member, memory, into);
 }
 
-void accumulate_double(const parameters<double>& components, const responsibilities_function<double>* given,
-                       const row_block<double>& piece, const team_member& member, workspace<double>::memory& memory,
-                       statistics& into) {
-  accumulate_piece(components, given, piece, member, memory, into);
+void accumulate_double(const accumulation<double>& body, const row_block<double>& piece, const team_member& member,
+                       workspace<double>::memory& memory, statistics& into) {
+  accumulate_piece(body, piece, member, memory, into);
 }
 
 // Predicted responsibilities are as small as the scalar can tell (but for denormals), not only what matters to sums.
@@ -193,7 +194,7 @@ inline void predict_far_rows(const parameters<float>& components, const block_vi
                              workspace<float>::memory& memory, const prediction<float>& out, score& into) {
   find_far_rows(true, block.rows.rows(), memory);
   if (memory.far.empty()) return;
-  const mixture_view<double> mixture = double_view_of(components);
+  const mixture_view<double> mixture = double_view_of(components, components);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
   load_block(far, memory.in_double);
@@ -206,7 +207,7 @@ inline void predict_far_rows(const parameters<float>& components, const block_vi
 template <class Scalar>
 void predict_block(const parameters<Scalar>& components, const block_view<Scalar>& block,
                    typename workspace<Scalar>::memory& memory, const prediction<Scalar>& out, score& into) {
-  const mixture_view<Scalar> mixture = view_of(components);
+  const mixture_view<Scalar> mixture = view_of(components, components);
   const std::size_t rows = block.rows.rows();
   make_room(mixture, 1, memory.own);
   load_block(block, memory.own);
@@ -268,9 +269,9 @@ template <class Scalar>
 void accumulation<Scalar>::operator()(const row_block<Scalar>& block, const team_member& member, scratch& memory,
                                       statistics& into) const {
   if constexpr (std::is_same_v<Scalar, float>) {
-    HWY_DYNAMIC_DISPATCH(accumulate_float)(*components, given, block, member, memory.get(), into);
+    HWY_DYNAMIC_DISPATCH(accumulate_float)(*this, block, member, memory.get(), into);
   } else {
-    HWY_DYNAMIC_DISPATCH(accumulate_double)(*components, given, block, member, memory.get(), into);
+    HWY_DYNAMIC_DISPATCH(accumulate_double)(*this, block, member, memory.get(), into);
   }
 }
 template struct accumulation<float>;

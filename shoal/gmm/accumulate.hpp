@@ -22,8 +22,9 @@ using responsibilities_function =
     std::function<void(const row_block<Scalar>& block, Scalar* responsibilities, std::size_t stride)>;
 
 /// The body of the fold of one EM iteration (see shoal::folder). Adds the statistics of a piece of rows about
-/// `components->centres`. Responsibilities are the posterior under `components`, or `given`; those below
-/// exp(−negligible_log_ratio) (tuning.hpp) count as zero. With given responsibilities the log-likelihood stays zero.
+/// `components->centres`, or those of `about`, which may have no factors. Responsibilities are the posterior under
+/// `components`, or `given`; those below exp(−negligible_log_ratio) (tuning.hpp) count as zero. With given
+/// responsibilities the log-likelihood stays zero.
 ///
 /// The result depends on the blocks of block_rows rows alone: neither on how pieces cut the rows (at multiples of
 /// block_rows) nor on the size of the team.
@@ -33,6 +34,7 @@ struct accumulation {
 
   const parameters<Scalar>* components = nullptr;
   const responsibilities_function<Scalar>* given = nullptr;
+  const parameters<Scalar>* about = nullptr;
 
   void operator()(const row_block<Scalar>& block, const team_member& member, scratch& memory, statistics& into) const;
 };

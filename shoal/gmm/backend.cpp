@@ -30,14 +30,23 @@ class host_backend final : public backend<Scalar> {
 
   statistics expectation(const model& model) override {
     const parameters<Scalar> components = prepare<Scalar>(model, context_.workers);
-    return fold<Scalar>(context_, scaled_.data(),
-                        statistics_group(statistics_layout(model.covariance_type, model.components, model.columns)),
-                        accumulation<Scalar>{&components});
+    return sums_of(accumulation<Scalar>{&components});
+  }
+
+  statistics expectation_about(const model& model, const parameters<Scalar>& centres) override {
+    const parameters<Scalar> components = prepare<Scalar>(model, context_.workers);
+    return sums_of(accumulation<Scalar>{&components, nullptr, &centres});
   }
 
   std::string hardware() const override { return instruction_set(); }
 
  private:
+  statistics sums_of(const accumulation<Scalar>& body) const {
+    const parameters<Scalar>& of = *body.components;
+    return fold<Scalar>(context_, scaled_.data(),
+                        statistics_group(statistics_layout(of.covariance_type, of.components, of.columns)), body);
+  }
+
   fold_context context_;
   data_summary summary_;
   scaled_rows<Scalar> scaled_;

@@ -9,6 +9,7 @@
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/options.hpp>
+#include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/prediction.hpp>
 #include <shoal/gmm/statistics.hpp>
 #include <shoal/gmm/stepper.hpp>
@@ -29,6 +30,8 @@ class backend {
   /// The statistics of all rows under the model, in units of the stored weights, about its means rounded to Scalar. The
   /// model must be as for predict().
   virtual statistics expectation(const model& model) = 0;
+  /// The same about other centres; of the header only the weight means anything.
+  virtual statistics expectation_about(const model& model, const parameters<Scalar>& centres) = 0;
   /// What else the bits of a result depend on, after the data and the options: an instruction set, or the kind of GPUs.
   virtual std::string hardware() const = 0;
 };

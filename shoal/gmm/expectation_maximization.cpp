@@ -6,7 +6,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/first_model.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/jump.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
 #include <shoal/gmm/worst_rows.hpp>
@@ -41,15 +41,19 @@ template <class Scalar>
 std::vector<step_record> expectation_maximization<Scalar>::advance(std::size_t) {
   const parameters<Scalar> prepared = prepare<Scalar>(model_, context_.workers);
   const statistics& sums = folds_->accumulate(context_, accumulation<Scalar>{&prepared});
+  const step_record record{sums.log_likelihood() / sums.total_weight(), 0.0, false};
   model next = model_;
+  const auto again = [&](const parameters<Scalar>& about) -> const statistics& {
+    return folds_->accumulate(context_, accumulation<Scalar>{&prepared, nullptr, &about});
+  };
   const std::vector<std::size_t> empty =
-      maximise(sums, prepared.centres, options_.regularization, next, context_.workers);
+      maximise_closely<Scalar>(sums, prepared.centres, options_.regularization, next, context_.workers, again);
   if (!empty.empty()) {
     reseed(worst_rows(context_, data_, prepared, empty.size()), summary_, options_.regularization, empty, next);
   }
   model_ = std::move(next);
   reseeded_ += empty.size();
-  return {{sums.log_likelihood() / sums.total_weight(), 0.0, false}};
+  return {record};
 }
 
 template <class Scalar>

@@ -6,7 +6,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/gmm/accumulate.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/jump.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
 #include <shoal/kmeans/fit.hpp>
@@ -25,18 +25,22 @@ parameters<Scalar> about(const options& options, std::size_t columns, const std:
   return prepare_centres<Scalar>(options.covariance_type, options.components, columns, centres.data());
 }
 
-// Statistics about `centres` of responsibilities that are known.
+// Statistics about some centres of responsibilities that are known.
 template <class Scalar>
 statistics sums_of(const fold_context& context, const weighted_rows<Scalar>& data, const statistics_layout& layout,
                    const parameters<Scalar>& centres, const responsibilities_function<Scalar>& responsibilities) {
   return fold<Scalar>(context, data, statistics_group(layout), accumulation<Scalar>{&centres, &responsibilities});
 }
 
-// The model that one maximisation makes of statistics about `centres`.
+// The model that one maximisation makes of statistics that `sums_about` gives, about `centres` if these will do.
+template <class Scalar>
 model maximised(const fold_context& context, const data_summary& summary, const options& options,
-                const statistics& sums, const std::vector<double>& centres) {
-  model first = pooled_model(options.covariance_type, centres, summary, options.regularization);
-  maximise(sums, centres, options.regularization, first, context.workers);
+                const parameters<Scalar>& centres,
+                const std::function<statistics(const parameters<Scalar>& centres)>& sums_about) {
+  model first = pooled_model(options.covariance_type, centres.centres, summary, options.regularization);
+  statistics sums = sums_about(centres);
+  const auto again = [&](const parameters<Scalar>& about) -> const statistics& { return sums = sums_about(about); };
+  maximise_closely<Scalar>(sums, centres.centres, options.regularization, first, context.workers, again);
   return first;
 }
 
@@ -56,7 +60,9 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());
   const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), centroids);
   if (on.labelled) {
-    return maximised(context, summary, options, on.labelled(layout, centres.centres, centroids), centres.centres);
+    return maximised<Scalar>(context, summary, options, centres, [&](const parameters<Scalar>& about) {
+      return on.labelled(layout, about.centres, centroids);
+    });
   }
   const centroid_index<Scalar> index(centroids, options.components, data.rows->columns(), data.rows->rows());
   const responsibilities_function<Scalar> hard = [&index](const row_block<Scalar>& block, Scalar* responsibilities,
@@ -68,7 +74,9 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
     for (std::size_t i = 0; i < labels.size(); ++i)
       responsibilities[static_cast<std::size_t>(labels[i]) * stride + i] = 1;
   };
-  return maximised(context, summary, options, sums_of(context, data, layout, centres, hard), centres.centres);
+  return maximised<Scalar>(context, summary, options, centres, [&](const parameters<Scalar>& about) {
+    return sums_of(context, data, layout, about, hard);
+  });
 }
 
 template <class Scalar>
@@ -82,7 +90,9 @@ model from_random_responsibilities(const fold_context& context, const weighted_r
   const parameters<Scalar> centres = about<Scalar>(options, data.rows->columns(), means);
   const statistics_layout layout(options.covariance_type, components, data.rows->columns());
   if (on.random) {
-    return maximised(context, summary, options, on.random(layout, centres.centres, options.seed, id), centres.centres);
+    return maximised<Scalar>(context, summary, options, centres, [&](const parameters<Scalar>& about) {
+      return on.random(layout, about.centres, options.seed, id);
+    });
   }
   const responsibilities_function<Scalar> random_ones = [&](const row_block<Scalar>& block, Scalar* responsibilities,
                                                             std::size_t stride) {
@@ -98,7 +108,9 @@ model from_random_responsibilities(const fold_context& context, const weighted_r
       for (std::size_t k = 0; k < components; ++k) responsibilities[k * stride + i] /= static_cast<Scalar>(sum);
     }
   };
-  return maximised(context, summary, options, sums_of(context, data, layout, centres, random_ones), centres.centres);
+  return maximised<Scalar>(context, summary, options, centres, [&](const parameters<Scalar>& about) {
+    return sums_of(context, data, layout, about, random_ones);
+  });
 }
 
 // Centroids of k-means on a tenth of the rows, drawn without replacement.

@@ -1,14 +1,11 @@
 #include <shoal/gmm/maximise.hpp>
 
 #include <algorithm>
-#include <limits>
 
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm {
 namespace {
-
-constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
 
 // Q/W − δδᵀ of one component that has a matrix of its own.
 void full_covariance(const statistics& sums, std::size_t k, double weight, const double* delta, double regularization,

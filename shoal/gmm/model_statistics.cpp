@@ -10,6 +10,7 @@
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/fingerprint.hpp>
+#include <shoal/gmm/jump.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/statistics.hpp>
@@ -130,6 +131,12 @@ model maximise(const model_statistics& statistics, const model& previous, const 
   model next = previous;
   if (maximise(sums, centres, options.regularization, next).size() == previous.components) {
     throw numerical_error("no component has rows: the statistics have no weight; accumulate rows of positive weight");
+  }
+  const std::size_t scalar_bytes = statistics.scalar_bytes();
+  if (const auto found = find_jump(sums, centres, options.regularization, next, jump_limit_of(scalar_bytes))) {
+    throw numerical_error(fmt::format("{}; accumulate under a model whose means lie nearer to the rows{}",
+                                      describe(*found, scalar_bytes),
+                                      scalar_bytes == 4 ? ", or accumulate float64 rows" : ""));
   }
   return next;
 }

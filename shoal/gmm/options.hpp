@@ -72,7 +72,8 @@ struct options {
   gmm::algorithm algorithm = gmm::algorithm::batch;
   gmm::acceleration acceleration = gmm::acceleration::none;  ///< of batch
   chunk_options chunks;                                      ///< of the other algorithms
-  /// stepwise: step t = 0, 1, … has η = (t + step_delay)^−step_exponent; delay at least 1, exponent in (0.5, 1].
+  /// stepwise: step t = 0, 1, … has η = (t + step_delay)^−step_exponent, for rows that weigh as much as a whole
+  /// superchunk and in proportion for others; delay at least 1, exponent in (0.5, 1].
   double step_delay = 2;
   double step_exponent = 0.6;
   initialization init = initialization::kmeans;

@@ -179,7 +179,9 @@ struct maximise_options {
 /// The model that one iteration of fit() makes of these rows: for all rows, or a whole, the very bits. `previous` is
 /// the model that they were accumulated under. A component that has no rows (weight ≤ 10·2⁻⁵²) keeps its mean and
 /// covariance; fit(), which has rows at hand, moves it to the row that fits worst. Throws bad_argument for another
-/// model, numerical_error when no component has rows.
+/// model, numerical_error when no component has rows, and where a mean has moved so much farther than its deviation
+/// (2⁵ times for float32 rows, 2¹³ for float64) that these sums cannot tell its covariance; fit() would make sums of
+/// the rows about the new mean.
 model maximise(const model_statistics& statistics, const model& previous, const maximise_options& options = {});
 
 /// The flat form: little-endian 64-bit words that begin with a mark and the version and end with a checksum.

@@ -33,7 +33,7 @@ void check_options(const update_options& options) {
 
 template <class Scalar>
 double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options,
-                   const row_source<Scalar>* weights, const control& control) {
+                   const row_source<Scalar>* weights, const control& control, batches_seen* seen) {
   check_options(options);
   validate_model(model);
   if (rows.columns() != model.columns) {
@@ -41,23 +41,31 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
+  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  const double weight = on->summary().total_weight;
+  const double step_size = seen == nullptr ? options.step_size : seen->next_step(options.step_size, weight);
+  const statistics batch = on->expectation(model);
   const std::vector<double> centres =
       prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
-  mix(model, batch, centres, options.step_size, options.regularization, workers.get());
+  statistics closer;
+  const auto again = [&](const parameters<Scalar>& about) -> const statistics& {
+    return closer = on->expectation_about(model, about);
+  };
+  mix<Scalar>(model, batch, centres, step_size, options.regularization, workers.get(), again);
+  if (seen != nullptr) seen->take(weight);
   return batch.log_likelihood() / batch.total_weight();
 }
 
 }  // namespace
 
 double update(model& model, const row_source<float>& rows, const update_options& options,
-              const row_source<float>* weights, const control& control) {
-  return update_rows(model, rows, options, weights, control);
+              const row_source<float>* weights, const control& control, batches_seen* seen) {
+  return update_rows(model, rows, options, weights, control, seen);
 }
 
 double update(model& model, const row_source<double>& rows, const update_options& options,
-              const row_source<double>* weights, const control& control) {
-  return update_rows(model, rows, options, weights, control);
+              const row_source<double>* weights, const control& control, batches_seen* seen) {
+  return update_rows(model, rows, options, weights, control, seen);
 }
 
 }  // namespace shoal::gmm

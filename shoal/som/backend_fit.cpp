@@ -89,11 +89,18 @@ template fit_result fit(backend<float>&, const options&, const control&);
 template fit_result fit(backend<double>&, const options&, const control&);
 
 template <class Scalar>
-double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units) {
+double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units,
+              batches_seen* seen) {
   check_span<double>(on.summary(), model.codebook);
-  return on.update(model, options, units);
+  if (seen == nullptr) return on.update(model, options, units);
+  const double weight = on.summary().total_weight;
+  update_options scaled = options;
+  scaled.rate = seen->next_step(options.rate, weight);
+  const double error = on.update(model, scaled, units);
+  seen->take(weight);
+  return error;
 }
-template double update(backend<float>&, model&, const update_options&, std::int32_t*);
-template double update(backend<double>&, model&, const update_options&, std::int32_t*);
+template double update(backend<float>&, model&, const update_options&, std::int32_t*, batches_seen*);
+template double update(backend<double>&, model&, const update_options&, std::int32_t*, batches_seen*);
 
 }  // namespace shoal::som

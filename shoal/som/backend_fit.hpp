@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <shoal/core/progress.hpp>
+#include <shoal/estimation/batches_seen.hpp>
 #include <shoal/som/backend.hpp>
 #include <shoal/som/options.hpp>
 #include <shoal/som/result.hpp>
@@ -19,8 +20,9 @@ extern template fit_result fit(backend<double>&, const options&, const control&)
 
 /// update() of som.hpp by a backend that has the rows. The model and the options have been checked.
 template <class Scalar>
-double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units);
-extern template double update(backend<float>&, model&, const update_options&, std::int32_t*);
-extern template double update(backend<double>&, model&, const update_options&, std::int32_t*);
+double update(backend<Scalar>& on, model& model, const update_options& options, std::int32_t* units,
+              batches_seen* seen = nullptr);
+extern template double update(backend<float>&, model&, const update_options&, std::int32_t*, batches_seen*);
+extern template double update(backend<double>&, model&, const update_options&, std::int32_t*, batches_seen*);
 
 }  // namespace shoal::som

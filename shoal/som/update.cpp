@@ -14,24 +14,24 @@ namespace {
 
 template <class Scalar>
 double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options, std::int32_t* units,
-                   const row_source<Scalar>* weights, const control& control) {
+                   const row_source<Scalar>* weights, const control& control, batches_seen* seen) {
   check_model(model, rows.columns());
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  return update(*make_backend<Scalar>(options.device, {context, &rows, weights}), model, options, units);
+  return update(*make_backend<Scalar>(options.device, {context, &rows, weights}), model, options, units, seen);
 }
 
 }  // namespace
 
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units,
-              const row_source<float>* weights, const control& control) {
-  return update_rows(model, rows, options, units, weights, control);
+              const row_source<float>* weights, const control& control, batches_seen* seen) {
+  return update_rows(model, rows, options, units, weights, control, seen);
 }
 
 double update(model& model, const row_source<double>& rows, const update_options& options, std::int32_t* units,
-              const row_source<double>* weights, const control& control) {
-  return update_rows(model, rows, options, units, weights, control);
+              const row_source<double>* weights, const control& control, batches_seen* seen) {
+  return update_rows(model, rows, options, units, weights, control, seen);
 }
 
 }  // namespace shoal::som

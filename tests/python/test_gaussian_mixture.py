@@ -181,6 +181,29 @@ def test_a_step_mixes_sufficient_statistics(rows, kind):
     assert_allclose(mixture.covariances_, expected, rtol=1e-6, atol=1e-8)
 
 
+@pytest.mark.parametrize("last", [1, 7])
+def test_a_last_short_batch_hurts_no_mixture(last):
+    X = make_mixture(1000 + last, 2, 3, random_state=3)[0]
+    whole = GaussianMixture(3, random_state=0).fit(X).score(X)
+    for first in (GaussianMixture(3, random_state=0).fit(X[:1000]), GaussianMixture(3, random_state=0)):
+        if not hasattr(first, "weights_"):
+            for _ in range(30):
+                first.partial_fit(X[:1000])
+        assert first.partial_fit(X[1000:]).score(X) > whole - 0.01
+
+
+def test_with_a_step_decay_of_one_all_rows_weigh_alike():
+    generator = np.random.default_rng(8)
+    X, weights = generator.normal(size=(500, 3)) + 5, generator.uniform(0.1, 9, 500)
+    mixture = GaussianMixture(step_decay=1, reg_covar=0)
+    for batch in np.split(np.arange(500), [40, 41, 300, 310]):
+        mixture.partial_fit(X[batch], sample_weight=weights[batch])
+    assert_allclose(mixture.means_[0], np.average(X, axis=0, weights=weights), rtol=1e-12)
+    assert_allclose(mixture.covariances_[0], np.cov(X.T, aweights=weights, ddof=0), rtol=1e-10, atol=1e-12)
+    assert_allclose(mixture.weight_seen_, weights.sum())
+    assert mixture.n_steps_ == 5
+
+
 def test_batches_do_not_follow_another_shape(rows):
     mixture = GaussianMixture(2, random_state=0).partial_fit(rows)
     means = mixture.means_

@@ -117,9 +117,22 @@ def test_later_batches_weigh_less(rows):
     before = som.codebook_
     whole = SelfOrganizingMap(4, 3, epochs=1, radius=(1, 1), init=before).fit(rows[:50]).codebook_
     som.partial_fit(rows[:50])
-    assert_allclose(som.codebook_ - before, (whole - before) / 3, rtol=1e-9, atol=1e-12)
+    seen = 2 * len(rows) + 50
+    assert_allclose(som.codebook_ - before, (whole - before) * 50 / seen, rtol=1e-9, atol=1e-12)
+    assert som.weight_seen_ == seen
     assert som.hits_.sum() == 50 and len(som.labels_) == 50
     assert som.n_steps_ == 3
+
+
+@pytest.mark.parametrize("decay", [0, 0.6, 1])
+def test_a_last_short_batch_hurts_no_map(rows, decay):
+    som = SelfOrganizingMap(4, 3, epochs=3, step_decay=decay)
+    for _ in range(3):
+        som.partial_fit(rows)
+    error, before = som.quantization_error_, som.codebook_
+    som.partial_fit(rows[:1])
+    assert np.abs(som.codebook_ - before).max() < 0.01 * np.ptp(rows)
+    assert som.score(rows) >= -1.01 * error
 
 
 def test_a_weight_of_two_is_the_row_twice(rows):

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/maximise.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -43,18 +42,18 @@ void asynchronous_fit<Scalar>::publish(std::shared_ptr<const published> model) {
 
 template <class Scalar>
 bool asynchronous_fit<Scalar>::visit(chunk_reader<Scalar>& reader, std::size_t chunk,
-                                     const parameters<Scalar>& components, bool every, worker_memory& memory,
-                                     statistics& into) {
-  if (!memberships_.empty()) return visit_memberships(reader, chunk, components, every, memory, into);
+                                     const parameters<Scalar>& components, const parameters<Scalar>& about, bool every,
+                                     worker_memory& memory, statistics& into) {
+  if (!memberships_.empty()) return visit_memberships(reader, chunk, components, about, every, memory, into);
   const double threshold = this->rows_.options.chunks.threshold;
-  reader.sum(this->plan_, chunk, {&components}, into);
+  reader.sum(this->plan_, chunk, {&components, nullptr, &about}, into);
   return every || threshold == 0 || movement(this->kept_.chunk(chunk), into) > threshold;
 }
 
 template <class Scalar>
 bool asynchronous_fit<Scalar>::visit_memberships(chunk_reader<Scalar>& reader, std::size_t chunk,
-                                                 const parameters<Scalar>& components, bool every,
-                                                 worker_memory& memory, statistics& into) {
+                                                 const parameters<Scalar>& components, const parameters<Scalar>& about,
+                                                 bool every, worker_memory& memory, statistics& into) {
   const std::size_t K = this->layout_.components();
   const double threshold = this->rows_.options.chunks.threshold;
   gmm::score sums;
@@ -81,7 +80,7 @@ bool asynchronous_fit<Scalar>::visit_memberships(chunk_reader<Scalar>& reader, s
         for (std::size_t k = 0; k < K; ++k) responsibilities[k * stride + i] = kept[k];
       }
     };
-    reader.sum(this->plan_, chunk, {&components, &kept_ones}, into);
+    reader.sum(this->plan_, chunk, {&components, &kept_ones, &about}, into);
   }
   into.values()[statistics_layout::log_likelihood()] = sums.log_likelihood;
   return any;
@@ -93,7 +92,7 @@ void asynchronous_fit<Scalar>::advance_local(std::size_t chunk, const statistics
   const statistics_group group(this->layout_);
   group.subtract_from(local.total, this->kept_.chunk(chunk));
   group.combine_into(local.total, fresh);
-  maximise(without_residue(local.total), this->kept_.centres(), this->rows_.options.regularization, local.model);
+  if (!this->maximise_once(local.total, local.model, nullptr)) return;
   local.prepared = prepare_about<Scalar>(local.model, this->kept_.centres());
 }
 
@@ -114,8 +113,10 @@ void asynchronous_fit<Scalar>::consolidate(std::span<const std::size_t> chunks, 
     if (folded == 0) return;
     folded_ += folded;
     next->model = this->model_;
-    maximise(without_residue(this->kept_.total()), this->kept_.centres(), this->rows_.options.regularization,
-             next->model);
+    if (!this->maximise_once(this->kept_.total(), next->model, nullptr)) {
+      jumped_ = true;
+      return;
+    }
     this->model_ = next->model;
     next->version = ++consolidations_;
     if (this->rows_.options.chunks.local_models) next->total = this->kept_.total();
@@ -134,7 +135,7 @@ void asynchronous_fit<Scalar>::visit_superchunk(std::size_t superchunk, bool eve
   bool own = false;
   for (std::size_t i = 0; i < chunks.size(); ++i) {
     const parameters<Scalar>& components = own ? local.prepared : seen->prepared;
-    memory.moved[i] = visit(reader, chunks[i], components, every, memory, memory.fresh[i]);
+    memory.moved[i] = visit(reader, chunks[i], components, components, every, memory, memory.fresh[i]);
     if (!local_models || !memory.moved[i] || i + 1 == chunks.size()) continue;
     if (!own) {
       local.model = seen->model;
@@ -156,12 +157,13 @@ void asynchronous_fit<Scalar>::free_pass(bool every) {
   newest_ = std::move(first);
   consolidations_ = 0;
   folded_ = 0;
+  jumped_ = false;
   this->chunks_of(0);  // draws the order of the pass, which the threads then only read
   std::atomic<std::size_t> next = 0;
   std::atomic<bool> failed = false;
   workers.run(workers.threads(), 1, [&](std::size_t, const team_member& member) {
     try {
-      while (!failed) {
+      while (!failed && !jumped_) {
         const std::size_t superchunk = next.fetch_add(1);
         if (superchunk >= this->plan_.superchunks()) return;
         visit_superchunk(superchunk, every, this->readers_[member.team()], memory_[member.team()]);
@@ -174,22 +176,23 @@ void asynchronous_fit<Scalar>::free_pass(bool every) {
 }
 
 template <class Scalar>
+void asynchronous_fit<Scalar>::step_on_all() {
+  this->full_pass([this](chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
+                         const parameters<Scalar>& about, statistics& into) {
+    const auto thread = static_cast<std::size_t>(&reader - this->readers_.data());
+    visit(reader, chunk, components, about, true, memory_[thread], into);
+  });
+}
+
+template <class Scalar>
 std::vector<step_record> asynchronous_fit<Scalar>::advance(std::size_t) {
-  const bool full = !this->kept_valid();
+  bool full = !this->kept_valid();
   const bool every = quiet_ || this->pass_ % this->rows_.options.chunks.rebuild_passes == 0;
-  if (full) {
-    this->full_pass([this](chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
-                           statistics& into) {
-      const auto thread = static_cast<std::size_t>(&reader - this->readers_.data());
-      visit(reader, chunk, components, true, memory_[thread], into);
-    });
-    model next = this->model_;
-    maximise(without_residue(this->kept_.total()), this->kept_.centres(), this->rows_.options.regularization, next,
-             this->rows_.context.workers);
-    this->model_ = std::move(next);
-  } else {
+  if (!full) {
     free_pass(every);
+    full = jumped_;
   }
+  if (full) step_on_all();
   const bool nothing = !full && !every && folded_ == 0;
   const bool settled = nothing && renewed_;
   quiet_ = nothing && !renewed_;

@@ -45,10 +45,11 @@ class asynchronous_fit final : public keeping_fit<Scalar> {
   void free_pass(bool every);
   void visit_superchunk(std::size_t superchunk, bool every, chunk_reader<Scalar>& reader, worker_memory& memory);
   // Fills `into`, of which only the log-likelihood is good when the chunk did not move enough to be folded in.
-  bool visit(chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components, bool every,
-             worker_memory& memory, statistics& into);
+  bool visit(chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
+             const parameters<Scalar>& about, bool every, worker_memory& memory, statistics& into);
   bool visit_memberships(chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
-                         bool every, worker_memory& memory, statistics& into);
+                         const parameters<Scalar>& about, bool every, worker_memory& memory, statistics& into);
+  void step_on_all();
   void advance_local(std::size_t chunk, const statistics& fresh, published& local) const;
   void consolidate(std::span<const std::size_t> chunks, worker_memory& memory);
   std::shared_ptr<const published> newest() const;
@@ -60,7 +61,8 @@ class asynchronous_fit final : public keeping_fit<Scalar> {
   bool quiet_ = false;                 // the last pass folded nothing in, and old statistics may be what held it back
   bool renewed_ = false;               // the last pass made all statistics anew
   std::size_t consolidations_ = 0;
-  std::mutex sums_;  // guards kept_, model_, folded_ and consolidations_ during a pass
+  std::atomic<bool> jumped_ = false;  // a mean has, so the pass ends with one of batch
+  std::mutex sums_;                   // guards kept_, model_, folded_ and consolidations_ during a pass
   mutable std::mutex newest_lock_;
   std::shared_ptr<const published> newest_;
 };

@@ -1,23 +1,17 @@
 #include <shoal/gmm/chunked/chunked_fit.hpp>
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/first_model.hpp>
+#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
 #include <shoal/gmm/worst_rows.hpp>
 
 namespace shoal::gmm {
-namespace {
-
-// What maximise() takes for no rows.
-constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
-
-}  // namespace
 
 void append_model(const model& model, std::vector<double>& state) {
   for (const auto* part : {&model.weights, &model.means, &model.covariances})

@@ -1,9 +1,6 @@
 #include <shoal/gmm/chunked/incremental.hpp>
 
-#include <utility>
-
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -17,23 +14,27 @@ void incremental_fit<Scalar>::seed(std::size_t restart) {
 template <class Scalar>
 bool incremental_fit<Scalar>::step() {
   if (position_ == this->plan_.superchunks()) return false;
-  executor* const workers = this->rows_.context.workers;
-  model next = this->model_;
   if (!this->kept_valid()) {
-    this->full_pass([this](chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
-                           statistics& into) { reader.sum(this->plan_, chunk, {&components}, into); });
-    position_ = this->plan_.superchunks();
-  } else {
-    const parameters<Scalar> prepared = prepare_about<Scalar>(this->model_, this->kept_.centres(), workers);
-    const std::span<const std::size_t> chunks = this->chunks_of(position_);
-    const std::span<statistics> fresh = this->sum_chunks(chunks, {&prepared});
-    for (std::size_t i = 0; i < chunks.size(); ++i) this->kept_.replace(chunks[i], fresh[i]);
-    ++position_;
+    step_on_all();
+    return true;
   }
-  maximise(without_residue(this->kept_.total()), this->kept_.centres(), this->rows_.options.regularization, next,
-           workers);
-  this->model_ = std::move(next);
+  executor* const workers = this->rows_.context.workers;
+  const parameters<Scalar> prepared = prepare_about<Scalar>(this->model_, this->kept_.centres(), workers);
+  const std::span<const std::size_t> chunks = this->chunks_of(position_);
+  const std::span<statistics> fresh = this->sum_chunks(chunks, {&prepared});
+  for (std::size_t i = 0; i < chunks.size(); ++i) this->kept_.replace(chunks[i], fresh[i]);
+  ++position_;
+  if (!this->maximise_once(this->kept_.total(), this->model_, workers)) step_on_all();
   return true;
+}
+
+template <class Scalar>
+void incremental_fit<Scalar>::step_on_all() {
+  this->full_pass([this](chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
+                         const parameters<Scalar>& about, statistics& into) {
+    reader.sum(this->plan_, chunk, {&components, nullptr, &about}, into);
+  });
+  position_ = this->plan_.superchunks();
 }
 
 template <class Scalar>

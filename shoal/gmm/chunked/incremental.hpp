@@ -22,13 +22,15 @@ class incremental_fit final : public keeping_fit<Scalar> {
   std::vector<double> save() const override;
   void restore(std::span<const double> state) override;
 
-  /// Visits the next superchunk of the pass and maximises; the first time, and after a reseeding, all chunks. False
-  /// when the pass is at its end.
+  /// Visits the next superchunk of the pass and maximises; the first time, after a reseeding, and where a mean jumps
+  /// (jump.hpp), all chunks, which ends the pass. False when the pass is at its end.
   bool step();
   /// Ends the pass, and returns the objective of its step_record.
   double finish();
 
  private:
+  void step_on_all();
+
   std::size_t position_ = 0;  // superchunks of this pass that have been visited
 };
 extern template class incremental_fit<float>;

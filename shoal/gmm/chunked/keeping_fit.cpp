@@ -1,5 +1,9 @@
 #include <shoal/gmm/chunked/keeping_fit.hpp>
 
+#include <utility>
+
+#include <shoal/gmm/jump.hpp>
+#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -19,12 +23,31 @@ void keeping_fit<Scalar>::full_pass(const visit_function& visit) {
   executor& workers = *this->rows_.context.workers;
   const parameters<Scalar> prepared = prepare<Scalar>(this->model_, &workers);
   valid_ = false;
-  kept_.begin(prepared.centres);
-  workers.run(this->plan_.chunks, 1, [&](std::size_t chunk, const team_member& member) {
-    visit(this->readers_[member.team()], chunk, prepared, kept_.filled(chunk));
-  });
-  kept_.rebuild(prepared.centres, workers);
+  statistics total;
+  const auto sums_about = [&](const parameters<Scalar>& about) -> const statistics& {
+    kept_.begin(about.centres);
+    workers.run(this->plan_.chunks, 1, [&](std::size_t chunk, const team_member& member) {
+      visit(this->readers_[member.team()], chunk, prepared, about, kept_.filled(chunk));
+    });
+    kept_.rebuild(about.centres, workers);
+    return total = without_residue(kept_.total());
+  };
+  model next = this->model_;
+  maximise_closely<Scalar>(sums_about(prepared), prepared.centres, this->rows_.options.regularization, next, &workers,
+                           sums_about);
+  this->model_ = std::move(next);
   valid_ = true;
+}
+
+template <class Scalar>
+bool keeping_fit<Scalar>::maximise_once(const statistics& total, model& into, executor* workers) const {
+  const double regularization = this->rows_.options.regularization;
+  const statistics sums = without_residue(total);
+  model next = into;
+  maximise(sums, kept_.centres(), regularization, next, workers);
+  if (find_jump(sums, kept_.centres(), regularization, next, jump_limit_of(sizeof(Scalar)))) return false;
+  into = std::move(next);
+  return true;
 }
 
 template <class Scalar>

@@ -25,11 +25,15 @@ class keeping_fit : public chunked_fit<Scalar> {
   bool kept_valid() const { return valid_; }
 
   /// How the statistics of a chunk are made: by one thread, with its reader.
-  using visit_function = std::function<void(chunk_reader<Scalar>& reader, std::size_t chunk,
-                                            const parameters<Scalar>& components, statistics& into)>;
+  using visit_function =
+      std::function<void(chunk_reader<Scalar>& reader, std::size_t chunk, const parameters<Scalar>& components,
+                         const parameters<Scalar>& about, statistics& into)>;
 
-  /// The expectation step of batch, which leaves every chunk's statistics behind.
+  /// An iteration of batch, which leaves every chunk's statistics behind.
   void full_pass(const visit_function& visit);
+  /// Maximises over sums of what is kept. False, and the model stays, where a mean has jumped from the centres of the
+  /// pass (jump.hpp): statistics of several models cannot be made again about its new place, and a full pass is due.
+  bool maximise_once(const statistics& total, model& into, executor* workers) const;
   /// Reseeds empty components, after which nothing kept is good, or else moves the kept statistics to the present
   /// means. Returns Σ w ln p(x) / Σ w of the rows under the models that they met.
   double finish_pass();

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/estimation/step_for.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -52,16 +52,35 @@ statistics stood_for(const model& model, std::span<const double> centres, double
 
 }  // namespace
 
-void mix(model& into, const statistics& rows, std::span<const double> centres, double step_size, double regularization,
-         executor* workers) {
-  statistics mixed = stood_for(into, centres, regularization);
+statistics mixture_of(const model& model, const statistics& rows, std::span<const double> centres, double step_size,
+                      double regularization) {
+  statistics mixed = stood_for(model, centres, regularization);
   const double share = step_size / rows.total_weight();
   for (std::size_t i = 0; i < mixed.values().size(); ++i) {
     mixed.values()[i] = (1 - step_size) * mixed.values()[i] + share * rows.values()[i];
   }
+  return mixed;
+}
+
+template <class Scalar>
+void mix(model& into, const statistics& rows, std::span<const double> centres, double step_size, double regularization,
+         executor* workers, const sums_about<Scalar>& again) {
+  statistics mixed = mixture_of(into, rows, centres, step_size, regularization);
+  const auto mixed_again = [&](const parameters<Scalar>& about) -> const statistics& {
+    return mixed = mixture_of(into, again(about), about.centres, step_size, regularization);
+  };
   model next = into;
-  maximise(mixed, centres, regularization, next, workers);
+  maximise_closely<Scalar>(mixed, centres, regularization, next, workers, mixed_again);
   into = std::move(next);
+}
+template void mix(model&, const statistics&, std::span<const double>, double, double, executor*,
+                  const sums_about<float>&);
+template void mix(model&, const statistics&, std::span<const double>, double, double, executor*,
+                  const sums_about<double>&);
+
+double superchunk_weight(const data_summary& summary, std::size_t superchunk_rows) {
+  return summary.total_weight / weight_scale(summary.largest_weight) * static_cast<double>(superchunk_rows) /
+         static_cast<double>(summary.rows);
 }
 
 template <class Scalar>
@@ -73,20 +92,32 @@ void stepwise_fit<Scalar>::seed(std::size_t restart) {
 }
 
 template <class Scalar>
+const statistics& stepwise_fit<Scalar>::sum_superchunk(const accumulation<Scalar>& body) {
+  const std::span<statistics> sums = this->sum_chunks(this->chunks_of(position_), body);
+  const statistics_group group(this->layout_);
+  for (std::size_t i = 1; i < sums.size(); ++i) group.combine_into(sums[0], sums[i]);
+  return sums[0];
+}
+
+template <class Scalar>
 void stepwise_fit<Scalar>::step() {
   executor* const workers = this->rows_.context.workers;
   const options& options = this->rows_.options;
   const parameters<Scalar> prepared = prepare<Scalar>(this->model_, workers);
-  const std::span<const std::size_t> chunks = this->chunks_of(position_);
-  const std::span<statistics> sums = this->sum_chunks(chunks, {&prepared});
-  const statistics_group group(this->layout_);
-  for (std::size_t i = 1; i < chunks.size(); ++i) group.combine_into(sums[0], sums[i]);
-  if (sums[0].total_weight() > 0) {
+  const statistics& sums = sum_superchunk({&prepared});
+  const double weight = sums.total_weight();
+  if (weight > 0) {
+    log_likelihood_ += sums.log_likelihood();
+    weight_ += weight;
     const double done = static_cast<double>(this->pass_ * this->plan_.superchunks() + position_);
-    mix(this->model_, sums[0], prepared.centres, std::pow(done + options.step_delay, -options.step_exponent),
-        options.regularization, workers);
-    log_likelihood_ += sums[0].log_likelihood();
-    weight_ += sums[0].total_weight();
+    const double whole = std::pow(done + options.step_delay, -options.step_exponent);
+    const std::size_t rows = std::min(this->plan_.rows, this->plan_.superchunk * this->plan_.chunk_rows);
+    const auto again = [&](const parameters<Scalar>& about) -> const statistics& {
+      return sum_superchunk({&prepared, nullptr, &about});
+    };
+    mix<Scalar>(this->model_, sums, prepared.centres,
+                step_for(whole, weight, superchunk_weight(this->rows_.summary, rows)), options.regularization, workers,
+                again);
   }
   ++position_;
 }

@@ -7,6 +7,7 @@
 #include <shoal/gmm/cuda/choose_fit.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
 #include <shoal/gmm/cuda/first_model/given_moments.hpp>
+#include <shoal/gmm/cuda/moments_about.hpp>
 #include <shoal/gmm/cuda/predict.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
@@ -36,6 +37,13 @@ class cuda_backend final : public backend<Scalar> {
   }
 
   statistics expectation(const model& model) override { return expectation_on_device(data_->rows(), model); }
+
+  statistics expectation_about(const model& model, const parameters<Scalar>& centres) override {
+    const statistics_layout layout(model.covariance_type, model.components, model.columns);
+    device_parts<Scalar> parts(data_->rows().group(), layout, 0);
+    parts.prepare(model);
+    return moments_about(data_->rows(), parts, centres.centres);
+  }
 
   std::string hardware() const override { return data_->hardware(); }
 

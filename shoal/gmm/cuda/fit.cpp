@@ -2,9 +2,10 @@
 
 #include <utility>
 
+#include <shoal/gmm/cuda/moments_about.hpp>
 #include <shoal/gmm/cuda/worst_rows.hpp>
 #include <shoal/gmm/first_model.hpp>
-#include <shoal/gmm/maximise.hpp>
+#include <shoal/gmm/jump.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
 
@@ -74,17 +75,42 @@ void device_fit<Scalar>::finish(stop_reason reason, refusal::code failure) {
   model_here_ = false;
   if (reason == stop_reason::failed) failure_ = failure;
   if (reason == stop_reason::empty) fill_empty_components();
+  if (reason == stop_reason::jumped) follow_jump();
+}
+
+template <class Scalar>
+statistics device_fit<Scalar>::statistics_about(const model& /*start*/, std::span<const double> centres) {
+  return moments_about(fit_.rows, parts_, centres);
+}
+
+// What the last step makes of the model that it began with, by the host.
+template <class Scalar>
+std::vector<std::size_t> device_fit<Scalar>::maximise_from(const model& start, model& next) {
+  statistics sums = stopped_statistics();
+  const parameters<Scalar> about =
+      prepare_centres<Scalar>(start.covariance_type, start.components, start.columns, start.means.data());
+  const auto again = [&](const parameters<Scalar>& centres) -> const statistics& {
+    return sums = statistics_about(start, centres.centres);
+  };
+  next = start;
+  return maximise_closely<Scalar>(sums, about.centres, fit_.options.regularization, next, fit_.context.workers, again);
+}
+
+// The GPU has replaced the model by one with a covariance that its sums could not tell.
+template <class Scalar>
+void device_fit<Scalar>::follow_jump() {
+  model start = current(), next;
+  parts_.download_model_before(start);
+  parts_.prepare(start);
+  maximise_from(start, next);
+  begin(std::move(next), reseeded_);
 }
 
 // The GPU stopped before it changed anything, so model and statistics are those of the step's start.
 template <class Scalar>
 void device_fit<Scalar>::fill_empty_components() {
-  const model& start = current();
-  const statistics sums = stopped_statistics();
-  const parameters<Scalar> prepared = gmm::prepare<Scalar>(start, fit_.context.workers);
-  model next = start;
-  const std::vector<std::size_t> empty =
-      gmm::maximise(sums, prepared.centres, fit_.options.regularization, next, fit_.context.workers);
+  model next;
+  const std::vector<std::size_t> empty = maximise_from(current(), next);
   reseed(worst_rows_on_devices(fit_.rows, parts_, layout_, empty.size()), fit_.summary, fit_.options.regularization,
          empty, next);
   begin(std::move(next), reseeded_ + empty.size());

@@ -33,6 +33,9 @@ class device_fit : public mixture_stepper {
   virtual void forget() = 0;
   /// What the last step maximised, when the GPU has stopped it because a component has no rows.
   virtual statistics stopped_statistics() = 0;
+  /// The same about other centres, under `start`, which the last step began with and `parts_` has prepared. Sums that
+  /// were of several models are then of this one.
+  virtual statistics statistics_about(const model& start, std::span<const double> centres);
 
   void begin(model first, std::size_t reseeded);
   void begin_restart(std::size_t restart);
@@ -55,6 +58,8 @@ class device_fit : public mixture_stepper {
 
  private:
   void fill_empty_components();
+  void follow_jump();
+  std::vector<std::size_t> maximise_from(const model& start, model& next);
 
   mutable model model_;
   mutable bool model_here_ = true;  // model_ is the present one, not only the GPU's

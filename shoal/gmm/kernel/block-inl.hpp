@@ -200,7 +200,7 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
     panel = own.centred.data();
   }
   double* const values = into.values().data();
-  const T* const centre = mixture.packed->centres.data() + k * mixture.columns;
+  const T* const centre = mixture.moment_centres + k * mixture.columns;
   if (!mixture.has_matrices()) {
     diagonal_moments(panel, rows, mixture.columns, centre, own.responsibility.data(), values + layout.component(k));
     return;

@@ -23,6 +23,7 @@ struct mixture_view {
   std::size_t components;
   std::size_t columns;
   const packed_components<T>* packed;
+  const T* moment_centres;  // [K][d] what moments are about
 
   bool has_matrices() const {
     return covariance_type == gmm::covariance_type::full || covariance_type == gmm::covariance_type::tied;
@@ -33,13 +34,16 @@ struct mixture_view {
   }
 };
 
+// Moments are about the centres of `about`, which are the mixture's own unless they are given.
 template <class Scalar>
-mixture_view<Scalar> view_of(const parameters<Scalar>& components) {
-  return {components.covariance_type, components.components, components.columns, &components.packed};
+mixture_view<Scalar> view_of(const parameters<Scalar>& components, const parameters<Scalar>& about) {
+  return {components.covariance_type, components.components, components.columns, &components.packed,
+          about.packed.centres.data()};
 }
 template <class Scalar>
-mixture_view<double> double_view_of(const parameters<Scalar>& components) {
-  return {components.covariance_type, components.components, components.columns, &components.in_double};
+mixture_view<double> double_view_of(const parameters<Scalar>& components, const parameters<Scalar>& about) {
+  return {components.covariance_type, components.components, components.columns, &components.in_double,
+          about.in_double.centres.data()};
 }
 
 }  // namespace shoal::gmm::HWY_NAMESPACE

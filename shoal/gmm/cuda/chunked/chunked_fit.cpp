@@ -68,6 +68,7 @@ template <class Scalar>
 typename device_chunked_fit<Scalar>::steps_done device_chunked_fit<Scalar>::end_steps() {
   const step_state& state = parts_.end_steps();
   const steps_done done{{state.objectives, state.objectives + state.steps}, state.reason};
+  steps_done_ = done.objectives.size();
   this->finish(done.reason, state.failure);
   return done;
 }
@@ -79,7 +80,7 @@ std::vector<step_record> device_chunked_fit<Scalar>::records_of(const steps_done
   for (std::size_t end = pass_steps; end <= steps; end += pass_steps) {
     records.push_back({done.objectives[end - 1], 0.0, false});
   }
-  if (steps % pass_steps != 0 && done.reason == stop_reason::empty) {
+  if (steps % pass_steps != 0 && (done.reason == stop_reason::empty || done.reason == stop_reason::jumped)) {
     records.push_back({done.objectives.back(), 0.0, false});
   }
   if (records.empty()) this->refuse_present_model();

@@ -19,7 +19,8 @@ namespace shoal::gmm {
 /// model; the first GPU adds them up, maximises, and gives the others the new parameters.
 ///
 /// A component that has lost all rows ends the pass where it is noticed: it is reseeded at once, as after a pass of
-/// batch. On the host the pass goes on without it.
+/// batch. On the host the pass goes on without it. So does a mean that jumps (jump.hpp): the step is made again over
+/// all rows.
 template <class Scalar>
 class device_chunked_fit : public device_fit<Scalar> {
  public:
@@ -54,6 +55,8 @@ class device_chunked_fit : public device_fit<Scalar> {
   std::vector<double> save_model() const;
   void restore_model(std::span<const double>& state);
   std::size_t restart() const { return restart_; }
+  /// Steps between the last begin_steps() and end_steps().
+  std::size_t last_steps() const { return steps_done_; }
 
   using device_fit<Scalar>::fit_;
   using device_fit<Scalar>::layout_;
@@ -66,6 +69,7 @@ class device_chunked_fit : public device_fit<Scalar> {
   std::vector<std::size_t> order_;
   std::size_t ordered_turn_ = static_cast<std::size_t>(-1);
   std::size_t restart_ = 0;
+  std::size_t steps_done_ = 0;
 };
 extern template class device_chunked_fit<float>;
 extern template class device_chunked_fit<double>;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <shoal/estimation/step_for.hpp>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/chunked/kept_kernels.hpp>
@@ -265,8 +266,9 @@ struct shares {
 
   __device__ explicit shares(const mix_arguments& a) {
     const double weight = a.fresh[total_weight_at];
-    rows = weight > 0 ? a.step_size / weight : 0;
-    model = weight > 0 ? 1 - a.step_size : 1;
+    const double step = step_for(a.step_size, weight, a.usual_weight);
+    rows = weight > 0 ? step / weight : 0;
+    model = weight > 0 ? 1 - step : 1;
   }
 };
 

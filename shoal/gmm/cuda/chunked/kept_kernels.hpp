@@ -41,7 +41,8 @@ struct mix_arguments {
   const double* centres = nullptr;  ///< [K][d] of the present parameters
   model_arrays model;
   double regularization = 0;
-  double step_size = 0;          ///< η
+  double step_size = 0;          ///< η of a superchunk that weighs as much as a whole one usually does:
+  double usual_weight = 1;       ///< so much; others go by their share (step_for.hpp)
   double* course = nullptr;      ///< Σ w ln p and Σ w of the rows of this pass
   bool begins_pass = false;      ///< forget what `course` holds
   double* total = nullptr;       ///< [size]; its log-likelihood and weight are those of `course`

@@ -162,15 +162,13 @@ __global__ void uniform_sums_kernel(random_responsibilities draw, std::size_t fi
   sums[i] = static_cast<Scalar>(sum);
 }
 
-// One block sums one component's shares of the rows of one lane.
-template <class Scalar>
-__global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t share_first,
-                              std::size_t count, random_responsibilities draw, const Scalar* uniform_sums,
-                              const double* centres, given_shape shape, double* lanes) {
+// One block sums one component's shares of the rows of one lane; share_of(i) is its responsibility for row i.
+template <class Scalar, class ShareOf>
+__device__ void add_shares(const Scalar* rows, const Scalar* weights, std::size_t share_first, std::size_t count,
+                           const double* centres, const given_shape& shape, double* lanes, const ShareOf& share_of) {
   __shared__ row_tiles tiles;
   __shared__ Scalar shares[drawn_rows];
   const component_sums sums(shape, centres, lanes);
-  const unsigned words = words_of(shape.components);
   const std::size_t units = (count + cuda::piece_unit - 1) / cuda::piece_unit;
 
   for (std::size_t unit = first_unit(share_first, shape.lanes); unit < units; unit += shape.lanes) {
@@ -178,10 +176,7 @@ __global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::si
     for (std::size_t begin = unit * cuda::piece_unit; begin < end; begin += drawn_rows) {
       const unsigned size = static_cast<unsigned>(min(std::size_t{drawn_rows}, end - begin));
       __syncthreads();
-      for (unsigned i = threadIdx.x; i < size; i += threads) {
-        const auto uniform = static_cast<Scalar>(uniform_of(draw, first + begin + i, words, blockIdx.x));
-        shares[i] = uniform / uniform_sums[begin + i];
-      }
+      for (unsigned i = threadIdx.x; i < size; i += threads) shares[i] = share_of(begin + i);
       __syncthreads();
       for (unsigned at = 0; at < size; at += batch) {
         const unsigned some = min(batch, size - at);
@@ -194,6 +189,23 @@ __global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::si
       }
     }
   }
+}
+
+template <class Scalar>
+__global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t share_first,
+                              std::size_t count, random_responsibilities draw, const Scalar* uniform_sums,
+                              const double* centres, given_shape shape, double* lanes) {
+  const unsigned words = words_of(shape.components);
+  add_shares(rows, weights, share_first, count, centres, shape, lanes, [&](std::size_t i) {
+    return static_cast<Scalar>(uniform_of(draw, first + i, words, blockIdx.x)) / uniform_sums[i];
+  });
+}
+
+template <class Scalar>
+__global__ void known_kernel(const Scalar* rows, const Scalar* weights, std::size_t share_first, std::size_t count,
+                             const Scalar* responsibilities, const double* centres, given_shape shape, double* lanes) {
+  add_shares(rows, weights, share_first, count, centres, shape, lanes,
+             [&](std::size_t i) { return responsibilities[i * shape.components + blockIdx.x]; });
 }
 
 dim3 grid_of(const given_shape& shape) {
@@ -221,6 +233,14 @@ void add_random(const cuda::device_piece<Scalar>& piece, const random_responsibi
   cuda::check_launch("add_random");
 }
 
+template <class Scalar>
+void add_known(const cuda::device_piece<Scalar>& piece, const Scalar* responsibilities, const double* centres,
+               const given_shape& shape, double* lanes, cudaStream_t stream) {
+  known_kernel<<<grid_of(shape), threads, 0, stream>>>(piece.rows, piece.weights, piece.share_first, piece.count,
+                                                       responsibilities, centres, shape, lanes);
+  cuda::check_launch("add_known");
+}
+
 template void add_labelled(const cuda::device_piece<float>&, const std::int32_t*, const double*, const given_shape&,
                            double*, cudaStream_t);
 template void add_labelled(const cuda::device_piece<double>&, const std::int32_t*, const double*, const given_shape&,
@@ -229,5 +249,9 @@ template void add_random(const cuda::device_piece<float>&, const random_responsi
                          const given_shape&, float*, double*, cudaStream_t);
 template void add_random(const cuda::device_piece<double>&, const random_responsibilities&, const double*,
                          const given_shape&, double*, double*, cudaStream_t);
+template void add_known(const cuda::device_piece<float>&, const float*, const double*, const given_shape&, double*,
+                        cudaStream_t);
+template void add_known(const cuda::device_piece<double>&, const double*, const double*, const given_shape&, double*,
+                        cudaStream_t);
 
 }  // namespace shoal::gmm

@@ -50,4 +50,13 @@ extern template void add_random(const cuda::device_piece<float>&, const random_r
 extern template void add_random(const cuda::device_piece<double>&, const random_responsibilities&, const double*,
                                 const given_shape&, double*, double*, cudaStream_t);
 
+/// The same with the responsibilities [piece.count][K].
+template <class Scalar>
+void add_known(const cuda::device_piece<Scalar>& piece, const Scalar* responsibilities, const double* centres,
+               const given_shape& shape, double* lanes, cudaStream_t stream);
+extern template void add_known(const cuda::device_piece<float>&, const float*, const double*, const given_shape&,
+                               double*, cudaStream_t);
+extern template void add_known(const cuda::device_piece<double>&, const double*, const double*, const given_shape&,
+                               double*, cudaStream_t);
+
 }  // namespace shoal::gmm

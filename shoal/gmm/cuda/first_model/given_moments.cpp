@@ -66,6 +66,15 @@ void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const r
 }
 
 template <class Scalar>
+void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const Scalar* responsibilities) {
+  rows_->for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
+    const std::size_t g = rows_->gpu_of(s);
+    add_known(part, responsibilities + (part.first - piece.first) * shape_.components, shares_[g].centres.data(),
+              shape_, lanes_[s].data(), rows_->group()[g].compute);
+  });
+}
+
+template <class Scalar>
 statistics given_moments<Scalar>::total() const {
   statistics all(layout_);
   for (std::size_t s = 0; s < lanes_.size(); ++s) {

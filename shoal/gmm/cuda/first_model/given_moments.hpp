@@ -1,5 +1,5 @@
-// The statistics of a mixture whose responsibilities are given, as labels or random numbers: what a first model is made
-// of.
+// The statistics of a mixture whose responsibilities are given, as labels, random numbers or themselves: what a first
+// model is made of, and sums that are made again about other centres.
 #pragma once
 
 #include <cstdint>
@@ -26,6 +26,8 @@ class given_moments {
   void add(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels);
   /// Adds a piece with random responsibilities.
   void add(const cuda::device_piece<Scalar>& piece, const random_responsibilities& draw);
+  /// Adds a piece with `responsibilities` [piece.count][K], memory as that of labels.
+  void add(const cuda::device_piece<Scalar>& piece, const Scalar* responsibilities);
 
   /// All that was added; waits for it. The log-likelihood is zero.
   statistics total() const;

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/step/find_jump.cuh>
 #include <shoal/gmm/cuda/step/maximise.hpp>
 #include <shoal/gmm/cuda/step/prepare_component.cuh>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
@@ -70,8 +71,28 @@ template <class Scalar>
 __device__ double maximise_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
                                 double delta) {
   const double mean = centre + delta;
-  arguments.model.means[std::size_t{k} * arguments.layout.columns + j] = mean;
+  const std::size_t at = std::size_t{k} * arguments.layout.columns + j;
+  arguments.before.means[at] = arguments.model.means[at];
+  arguments.model.means[at] = mean;
   return write_centre(arguments, k, j, mean);
+}
+
+template <class Scalar>
+__device__ void replace_weight(const step_arguments<Scalar>& arguments, unsigned k, double weight) {
+  arguments.before.weights[k] = arguments.model.weights[k];
+  arguments.model.weights[k] = weight;
+}
+
+template <class Scalar>
+__device__ void replace_covariance(const step_arguments<Scalar>& arguments, std::size_t at, double value) {
+  arguments.before.covariances[at] = arguments.model.covariances[at];
+  arguments.model.covariances[at] = value;
+}
+
+// Where a column's mean has moved by more than its deviation, the block that is last looks closer.
+template <class Scalar>
+__device__ void note_move(const step_arguments<Scalar>& arguments, double between, double rest) {
+  if (between > rest) arguments.state->far = 1;
 }
 
 // A component of full; `sums` are its own.
@@ -85,7 +106,7 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
   const double weight = fmax(sums[arguments.layout.weight], 0.0);
   const double share = 1 / weight;
   double* const deltas = work + std::size_t{d} * stride;
-  double* const covariance = arguments.model.covariances + std::size_t{k} * d * d;
+  const std::size_t covariance = std::size_t{k} * d * d;
   for (unsigned j = group.rank; j < d; j += group.size) {
     const double delta = sums[triangle_row(d + 1, j) + d] * share;
     deltas[j] = delta;
@@ -98,13 +119,16 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
     for (unsigned j = grid.column; j < d; j += grid.columns) {
       if (i > j) continue;
       double value = row[j] * share - delta * deltas[j];
-      if (i == j) value = fmax(value, 0.0) + arguments.regularization;
+      if (i == j) {
+        note_move(arguments, delta * delta, value);
+        value = fmax(value, 0.0) + arguments.regularization;
+      }
       work[std::size_t{i} * stride + j] = value;
-      covariance[std::size_t{i} * d + j] = value;
-      covariance[std::size_t{j} * d + i] = value;
+      replace_covariance(arguments, covariance + std::size_t{i} * d + j, value);
+      if (i != j) replace_covariance(arguments, covariance + std::size_t{j} * d + i, value);
     }
   }
-  if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  if (group.rank == 0) replace_weight(arguments, k, weight / total);
   group.sync();
   prepare_matrix(group, arguments, k, weight / total, work, constants);
 }
@@ -126,22 +150,30 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
   for (unsigned j = group.rank; j < d; j += group.size) {
     rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
   }
-  if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  if (group.rank == 0) replace_weight(arguments, k, weight / total);
   if (arguments.layout.type == covariance_type::diag) {
-    double* const variances = arguments.model.covariances + std::size_t{k} * d;
     prepare_diagonal(
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
-          const double value = fmax(variance(j), 0.0) + arguments.regularization;
-          variances[j] = value;
+          const double rest = variance(j), value = fmax(rest, 0.0) + arguments.regularization;
+          note_move(arguments, second[j] * share - rest, rest);
+          replace_covariance(arguments, std::size_t{k} * d + j, value);
           return value;
         },
         constants);
   } else {
-    double sum = 0;
-    for (unsigned j = group.rank; j < d; j += group.size) sum += variance(j);
-    const double mean = fmax(group.sum(sum), 0.0) / d + arguments.regularization;
-    if (group.rank == 0) arguments.model.covariances[k] = mean;
+    double sum = 0, between = 0;
+    for (unsigned j = group.rank; j < d; j += group.size) {
+      sum += variance(j);
+      between += (first[j] * share) * (first[j] * share);
+    }
+    sum = group.sum(sum);
+    between = group.sum(between);
+    const double mean = fmax(sum, 0.0) / d + arguments.regularization;
+    if (group.rank == 0) {
+      note_move(arguments, between, sum);
+      replace_covariance(arguments, k, mean);
+    }
     prepare_diagonal(
         group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);
   }
@@ -159,13 +191,17 @@ __device__ void maximise_component(const Group& group, const step_arguments<Scal
 
 // The record of a step, and whether others may follow. By one thread.
 template <class Scalar>
-__device__ void record_step(const step_arguments<Scalar>& arguments, const step_start& start, bool empty,
+__device__ void record_step(const step_arguments<Scalar>& arguments, const step_start& start, bool empty, bool jumped,
                             refusal::code failure) {
   step_state& state = *arguments.state;
+  state.far = 0;
   stop_reason reason = stop_reason::none;
   const bool ends_pass = (start.steps + 1) % start.pass_steps == 0;
   if (empty) {
     reason = stop_reason::empty;
+  } else if (jumped) {
+    reason = stop_reason::jumped;
+    state.failure = refusal::none;
   } else if (failure != refusal::none) {
     reason = stop_reason::failed;
   } else if (ends_pass && start.has_previous != 0 && start.tolerance != 0 &&
@@ -189,8 +225,11 @@ template <class Scalar>
 __device__ void settle(const cuda::block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
                        bool empty, const double* constants) {
   const refusal::code failure = __ldcg(&arguments.state->failure);
+  const bool far = __ldcg(&arguments.state->far) != 0;
   if (!empty) shift_constants(block, arguments, constants);
-  if (block.rank == 0) record_step(arguments, start, empty, failure);
+  const bool jumped = !empty && far && find_jump(block, arguments, failure != refusal::none);
+  block.sync();
+  if (block.rank == 0) record_step(arguments, start, empty, jumped, failure);
 }
 
 // A warp for each component. What it reads is asked for at once and kept in shared memory, because waiting for the
@@ -285,7 +324,7 @@ __global__ void __launch_bounds__(most_block_threads)
     rests[element] = maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
     if (j == 0) {
       constants[k] = weight;
-      arguments.model.weights[k] = weight / found.total;
+      replace_weight(arguments, k, weight / found.total);
     }
   }
   block.sync();
@@ -296,10 +335,13 @@ __global__ void __launch_bounds__(most_block_threads)
       double between = 0;
       for (unsigned k = 0; k < K; ++k) between += constants[k] * deltas[k * d + i] * deltas[k * d + j];
       double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
-      if (i == j) value = fmax(value, 0.0) + arguments.regularization;
+      if (i == j) {
+        note_move(arguments, between / found.total, value);
+        value = fmax(value, 0.0) + arguments.regularization;
+      }
       matrix[i * stride + j] = value;
-      arguments.model.covariances[i * d + j] = value;
-      arguments.model.covariances[j * d + i] = value;
+      replace_covariance(arguments, i * d + j, value);
+      if (i != j) replace_covariance(arguments, j * d + i, value);
     }
   }
   for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
@@ -336,7 +378,7 @@ __global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scala
   const double delta = sums_of(arguments, k)[j] / weight;
   arguments.work[element] = delta;
   maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
-  if (j == 0) arguments.model.weights[k] = weight / found.total;
+  if (j == 0) replace_weight(arguments, k, weight / found.total);
 }
 
 template <class Scalar>
@@ -355,9 +397,12 @@ __global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<
     between += weight_of(arguments, k) * deltas[i] * deltas[j];
   }
   double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
-  if (i == j) value = fmax(value, 0.0) + arguments.regularization;
-  arguments.model.covariances[std::size_t{i} * d + j] = value;
-  arguments.model.covariances[std::size_t{j} * d + i] = value;
+  if (i == j) {
+    note_move(arguments, between / found.total, value);
+    value = fmax(value, 0.0) + arguments.regularization;
+  }
+  replace_covariance(arguments, std::size_t{i} * d + j, value);
+  if (i != j) replace_covariance(arguments, std::size_t{j} * d + i, value);
 }
 
 template <class Scalar>

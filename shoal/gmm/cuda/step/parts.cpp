@@ -66,6 +66,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   }
   const cuda::device_scope scope(group[0].device);
   model_.grow(model_size(layout));
+  before_.grow(model_size(layout));
   work_.grow(work_size(kernel_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
   state_.fill_with_zeros(group[0].compute);  // the host reads all of it back, whatever the steps wrote
@@ -75,9 +76,14 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
 }
 
 template <class Scalar>
-model_arrays device_parts<Scalar>::model_on_device() {
+model_arrays device_parts<Scalar>::arrays_in(cuda::device_buffer<double>& buffer) const {
   const std::size_t K = layout_.components();
-  return {model_.data(), model_.data() + K, model_.data() + K + K * layout_.columns()};
+  return {buffer.data(), buffer.data() + K, buffer.data() + K + K * layout_.columns()};
+}
+
+template <class Scalar>
+model_arrays device_parts<Scalar>::model_on_device() {
+  return arrays_in(model_);
 }
 
 template <class Scalar>
@@ -86,6 +92,7 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
   made.layout = kernel_layout(layout_);
   made.statistics = statistics;
   made.model = model_on_device();
+  made.before = arrays_in(before_);
   made.prepared = mixtures_[0].arrays();
   made.state = state_.data();
   made.host_reason = host_reason_.data();
@@ -119,6 +126,12 @@ template <class Scalar>
 void device_parts<Scalar>::download_model(model& into) const {
   const cuda::device_scope scope((*group_)[0].device);
   unpack_model(model_.download(model_size(layout_), (*group_)[0].compute), into);
+}
+
+template <class Scalar>
+void device_parts<Scalar>::download_model_before(model& into) const {
+  const cuda::device_scope scope((*group_)[0].device);
+  unpack_model(before_.download(model_size(layout_), (*group_)[0].compute), into);
 }
 
 template <class Scalar>

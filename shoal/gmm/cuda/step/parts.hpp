@@ -42,6 +42,8 @@ class device_parts {
   void prepare(const model& model);
   /// The model as the last maximise() left it. Waits.
   void download_model(model& into) const;
+  /// The model before the last maximise(). Waits.
+  void download_model_before(model& into) const;
 
   /// Starts steps that the host will look at together. `previous` is the objective before the first, not-a-number where
   /// it is not known. Does not wait.
@@ -72,6 +74,7 @@ class device_parts {
 
  private:
   step_arguments<Scalar> arguments(const double* statistics);
+  model_arrays arrays_in(cuda::device_buffer<double>& buffer) const;
 
   cuda::device_group* group_;
   statistics_layout layout_;
@@ -79,6 +82,7 @@ class device_parts {
   unsigned pass_steps_ = 1;
   std::vector<prepared_mixture<Scalar>> mixtures_;
   cuda::device_buffer<double> model_;
+  cuda::device_buffer<double> before_;
   cuda::device_buffer<double> work_;
   cuda::device_buffer<step_state> state_;
   cuda::pinned_buffer<double> host_model_;

@@ -14,6 +14,7 @@ struct step_arguments {
   kernel_layout layout;
   const double* statistics = nullptr;  ///< of all rows, about prepared.in_double.centres
   model_arrays model;
+  model_arrays before;  ///< takes the model that a step begins with
   prepared_arrays<Scalar> prepared;
   step_state* state = nullptr;
   int* replaced = nullptr;     ///< when given, prepare() acts only where it is not zero, and clears it

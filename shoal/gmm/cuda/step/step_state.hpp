@@ -11,6 +11,7 @@ enum class stop_reason : int {
   converged = 1,  ///< the objective changed by less than the tolerance; the last step is whole
   empty = 2,      ///< a component has no rows: model and parameters are still those that the last step started from
   failed = 3,     ///< the last step's model is whole, but cannot be prepared: see step_state::failure
+  jumped = 4,     ///< a mean has jumped (jump_rule.hpp): the model before the step is step_arguments::before
 };
 
 /// What cannot be prepared: kind, component, and what the kind needs beside it; the least of all components' is kept,
@@ -42,6 +43,7 @@ struct step_state {
   unsigned steps = 0;                  ///< steps done since the host wrote this
   unsigned followed = 0;               ///< of which so many have been taken in by squarem_kernels.hpp
   unsigned finished_blocks = 0;        ///< of the launch in progress
+  int far = 0;                         ///< in the step in progress some mean moves by more than its deviation
   int has_previous = 0;                ///< is there an objective before the present pass?
   unsigned pass_steps = 1;             ///< steps of a pass over the rows, at whose end alone it may stop
   double previous = 0;                 ///< the objective of the pass before
