@@ -28,7 +28,7 @@ void rescale(statistics& value, double factor) {
 
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
-                                 const row_source<Scalar>* weights, const control& control) {
+                                 row_weights weights, const control& control) {
   validate_model(model);
   if (rows.columns() != model.columns) {
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
@@ -88,11 +88,11 @@ std::uint64_t model_statistics::fingerprint() const { return contents_->identity
 statistics model_statistics::sums() const { return contents_->total(); }
 
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options,
-                            const row_source<float>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options,
-                            const row_source<double>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options) {

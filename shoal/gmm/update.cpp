@@ -32,8 +32,8 @@ void check_options(const update_options& options) {
 }
 
 template <class Scalar>
-double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options,
-                   const row_source<Scalar>* weights, const control& control) {
+double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options, row_weights weights,
+                   const control& control) {
   check_options(options);
   validate_model(model);
   if (rows.columns() != model.columns) {
@@ -50,13 +50,13 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
 
 }  // namespace
 
-double update(model& model, const row_source<float>& rows, const update_options& options,
-              const row_source<float>* weights, const control& control) {
+double update(model& model, const row_source<float>& rows, const update_options& options, row_weights weights,
+              const control& control) {
   return update_rows(model, rows, options, weights, control);
 }
 
-double update(model& model, const row_source<double>& rows, const update_options& options,
-              const row_source<double>* weights, const control& control) {
+double update(model& model, const row_source<double>& rows, const update_options& options, row_weights weights,
+              const control& control) {
   return update_rows(model, rows, options, weights, control);
 }
 

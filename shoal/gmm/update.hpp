@@ -7,6 +7,7 @@
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/options.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::gmm {
 
@@ -15,9 +16,9 @@ namespace shoal::gmm {
 /// s again. Statistics are complete: with η = 1 this is one iteration of EM on the rows. A component that has neither
 /// weight in the model nor rows keeps its mean and covariance. Returns the mean log-likelihood of the rows under the
 /// model as it was given. Throws what fit() throws, and then leaves the model unchanged.
-double update(model& model, const row_source<float>& rows, const update_options& options,
-              const row_source<float>* weights = nullptr, const control& control = {});
-double update(model& model, const row_source<double>& rows, const update_options& options,
-              const row_source<double>* weights = nullptr, const control& control = {});
+double update(model& model, const row_source<float>& rows, const update_options& options, row_weights weights = {},
+              const control& control = {});
+double update(model& model, const row_source<double>& rows, const update_options& options, row_weights weights = {},
+              const control& control = {});
 
 }  // namespace shoal::gmm

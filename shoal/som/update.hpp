@@ -6,6 +6,7 @@
 
 #include <shoal/core/progress.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/options.hpp>
 
@@ -16,8 +17,8 @@ namespace shoal::som {
 /// predict(). Returns the quantization error of the codebook as given. Throws what predict() throws, and then leaves
 /// the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units = nullptr,
-              const row_source<float>* weights = nullptr, const control& control = {});
+              row_weights weights = {}, const control& control = {});
 double update(model& model, const row_source<double>& rows, const update_options& options,
-              std::int32_t* units = nullptr, const row_source<double>* weights = nullptr, const control& control = {});
+              std::int32_t* units = nullptr, row_weights weights = {}, const control& control = {});
 
 }  // namespace shoal::som
