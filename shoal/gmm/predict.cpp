@@ -6,6 +6,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/prediction.hpp>
 
@@ -22,7 +23,9 @@ double predict_all(const model& model, const row_source<Scalar>& rows, const pre
   }
   const auto workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  return make_backend<Scalar>(device, {context, &rows, weights, false, true})->predict(model, out);
+  const auto on = make_backend<Scalar>(device, {context, &rows, weights, false, true});
+  check_reach<Scalar>(model, on->summary(), true);
+  return on->predict(model, out);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/chunked/stepwise.hpp>
 #include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/model.hpp>
@@ -41,7 +42,10 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const statistics batch = make_backend<Scalar>(options.device, {context, &rows, weights})->expectation(model);
+  const auto on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  check_span<Scalar>(on->summary(), model.means);
+  check_reach<Scalar>(model, on->summary());
+  const statistics batch = on->expectation(model);
   const std::vector<double> centres =
       prepare_centres<Scalar>(model.covariance_type, model.components, model.columns, model.means.data()).centres;
   mix(model, batch, centres, options.step_size, options.regularization, workers.get());
