@@ -60,7 +60,7 @@ const add_family added([](nb::module_& module) {
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         kmeans::fit_result result;
         run_with_python(report, brief, [&](const control& control) {
-          result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             kmeans::check_options(options);
             const std::unique_ptr<executor> workers = make_executor(options.threads);
             const fold_context context{workers.get(), options.memory_limit, control.stop};
@@ -103,7 +103,7 @@ const add_family added([](nb::module_& module) {
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::predict(model, source, labels_at, threads, memory_limit, weights, control, where.choice());
           });
         });
@@ -121,7 +121,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const kmeans::model model = model_from(centroids);
         run_with_python(nb::none(), brief, [&](const control& control) {
-          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>*) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights) {
             kmeans::distances(model, source, pointer_of<Scalar>(distances, source.rows() * model.clusters), threads,
                               memory_limit, control, where.choice());
           });
@@ -142,7 +142,7 @@ const add_family added([](nb::module_& module) {
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::update(model, weights_seen, source, labels_at, threads, memory_limit, weights, control,
                                   where.choice());
           });
@@ -165,7 +165,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         std::vector<std::size_t> chosen;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          chosen = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          chosen = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::choose_rows(source, {clusters, seed, trials, threads, memory_limit, where.choice()}, weights,
                                        control);
           });
@@ -191,7 +191,7 @@ const add_family added([](nb::module_& module) {
         const kmeans::model model = model_from(centroids);
         std::optional<kmeans::model_statistics> made;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             made = kmeans::accumulate(model, source, {threads, memory_limit, where.choice(), {first, total}}, held,
                                       control);
           });

@@ -161,7 +161,7 @@ std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& ar
                                                    int device) {
   const layout at = layout_of(array, dimensions);
   if (at.element != element_named<Scalar>) {
-    throw bad_argument("arrays on CUDA devices must be float32 or float64, and weights of the same type as the rows");
+    throw bad_argument("arrays on CUDA devices must be float32 or float64");
   }
   if (at.row_stride < 0 || at.column_stride < 0) {
     throw bad_argument("arrays on CUDA devices must not have negative strides: copy the array first");
@@ -176,53 +176,48 @@ std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& ar
 
 rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : array_(array) {
   const layout at = layout_of(array_, 2);
-  std::optional<layout> weights_at;
-  if (!weights.is_none()) {
-    weights_ = nb::ndarray<nb::ro>(nb::cast<host_array>(weights));
-    weights_at = layout_of(weights_, 1);
-  }
-  const auto open = [&]<class Scalar>(Scalar) {
-    sources<Scalar> made;
-    made.rows = open_array<Scalar>(at, mapped);
-    if (weights_at) made.weights = open_array<Scalar>(*weights_at, false);
-    sources_ = std::move(made);
-  };
   if (float32) {
-    open(float());
+    sources_ = open_array<float>(at, mapped);
   } else {
-    open(double());
+    sources_ = open_array<double>(at, mapped);
+  }
+  if (weights.is_none()) return;
+  weights_ = nb::ndarray<nb::ro>(nb::cast<host_array>(weights));
+  const layout weights_at = layout_of(weights_, 1);
+  if (weights_at.element == element_type::float32) {
+    narrow_weights_ = open_array<float>(weights_at, false);
+  } else {
+    wide_weights_ = open_array<double>(weights_at, false);
   }
 }
 
 rows::rows(device_array array, nb::object weights) : array_(array), device_(array.device_id()) {
-  if (!weights.is_none()) {
-    const auto given = nb::cast<device_array>(weights);
-    if (given.device_id() != device_) throw bad_argument("sample_weight lies on another CUDA device than the rows");
-    weights_ = nb::ndarray<nb::ro>(given);
-  }
-  const auto open = [&]<class Scalar>(Scalar) {
-    sources<Scalar> made;
-    made.rows = open_on_device<Scalar>(array_, 2, device_);
-    if (weights_.is_valid()) made.weights = open_on_device<Scalar>(weights_, 1, device_);
-    sources_ = std::move(made);
-  };
   if (element_of(array_) == element_type::float32) {
-    open(float());
+    sources_ = open_on_device<float>(array_, 2, device_);
   } else {
-    open(double());
+    sources_ = open_on_device<double>(array_, 2, device_);
+  }
+  if (weights.is_none()) return;
+  const auto given = nb::cast<device_array>(weights);
+  if (given.device_id() != device_) throw bad_argument("sample_weight lies on another CUDA device than the rows");
+  weights_ = nb::ndarray<nb::ro>(given);
+  if (element_of(weights_) == element_type::float32) {
+    narrow_weights_ = open_on_device<float>(weights_, 1, device_);
+  } else {
+    wide_weights_ = open_on_device<double>(weights_, 1, device_);
   }
 }
 
 std::size_t rows::count() const {
-  return visit([](const auto& source, const auto*) { return source.rows(); });
+  return visit([](const auto& source, row_weights) { return source.rows(); });
 }
 
 std::size_t rows::columns() const {
-  return visit([](const auto& source, const auto*) { return source.columns(); });
+  return visit([](const auto& source, row_weights) { return source.columns(); });
 }
 
 bool rows::in_place() const {
-  return visit([](const auto& source, const auto*) { return source.resident(); });
+  return visit([](const auto& source, row_weights) { return source.resident(); });
 }
 
 }  // namespace shoal::python

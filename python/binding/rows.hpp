@@ -10,6 +10,7 @@
 #include <nanobind/ndarray.h>
 
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::python {
 
@@ -29,8 +30,8 @@ class rows {
   /// once, so that no more of the file than that is ever resident.
   rows(host_array array, nb::object weights, bool float32, bool mapped);
 
-  /// Rows, and perhaps weights, that lie on a CUDA device: float32 or float64, both alike, of any strides that are not
-  /// negative. Both must be on the same device.
+  /// Rows, and perhaps weights, that lie on a CUDA device: float32 or float64 of any strides that are not negative.
+  /// Both must be on the same device.
   rows(device_array array, nb::object weights);
 
   std::size_t count() const;
@@ -41,23 +42,23 @@ class rows {
   /// The CUDA device that they lie on; -1 for the host's memory.
   int device() const { return device_; }
 
-  /// Calls work(rows, weights) with the sources; weights may be null.
+  /// Calls work(rows, weights) with the sources.
   template <class Work>
   decltype(auto) visit(Work&& work) const {
-    return std::visit([&](const auto& held) { return work(*held.rows, held.weights.get()); }, sources_);
+    const row_weights weights = wide_weights_ ? row_weights(wide_weights_.get()) : row_weights(narrow_weights_.get());
+    return std::visit([&](const auto& held) { return work(*held, weights); }, sources_);
   }
 
  private:
   template <class Scalar>
-  struct sources {
-    std::unique_ptr<row_source<Scalar>> rows;
-    std::unique_ptr<row_source<Scalar>> weights;
-  };
+  using source = std::unique_ptr<row_source<Scalar>>;
 
   nb::ndarray<nb::ro> array_;
   nb::ndarray<nb::ro> weights_;
   int device_ = -1;
-  std::variant<sources<float>, sources<double>> sources_;
+  std::variant<source<float>, source<double>> sources_;
+  source<float> narrow_weights_;  // float32 arrays; all others are read as float64
+  source<double> wide_weights_;
 };
 
 }  // namespace shoal::python

@@ -95,7 +95,7 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
   std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
   som::fit_result result;
   run_with_python(report, where.brief, [&](const control& control) {
-    result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+    result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       som::check_options(options);
       const std::unique_ptr<executor> workers = make_executor(options.threads);
       const fold_context context{workers.get(), options.memory_limit, control.stop};
@@ -175,7 +175,7 @@ const add_family added([](nb::module_& module) {
         std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
         double error = 0;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          error = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          error = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return som::predict(map, source, units_at, threads, memory_limit, weights, control, where.choice());
           });
         });
@@ -195,7 +195,7 @@ const add_family added([](nb::module_& module) {
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         som::quality quality;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          quality = data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          quality = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return som::score(map, source, threads, memory_limit, weights, control, where.choice());
           });
         });
@@ -216,7 +216,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         run_with_python(nb::none(), brief, [&](const control& control) {
-          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>*) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights) {
             som::distances(map, source, pointer_of<Scalar>(distances, source.rows() * map.units()), threads,
                            memory_limit, control, where.choice());
           });
@@ -243,7 +243,7 @@ const add_family added([](nb::module_& module) {
         batches_seen seen{batches, weight_seen};
         som::quality quality;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* weights) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             som::check_model(map, source.columns());
             som::check_options(options);
             const std::unique_ptr<executor> workers = make_executor(threads);
@@ -314,7 +314,7 @@ const add_family added([](nb::module_& module) {
         if (centre) options.centre = copied(*centre);
         std::optional<som::model_statistics> made;
         run_with_python(nb::none(), brief, [&](const control& control) {
-          data.visit([&]<class Scalar>(const row_source<Scalar>& source, const row_source<Scalar>* held) {
+          data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             made = som::accumulate(map, source, options, held, control);
           });
         });

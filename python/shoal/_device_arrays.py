@@ -86,15 +86,17 @@ def rows_at(X, places: list[int]):
 
 
 def weights_like(X, sample_weight):
-    """Weights in X's type on X's device, copied there when they are not."""
-    library, name = _library(X), dtype_of(X)
-    rows = X.shape[0]
+    """Weights on X's device, copied there when they are not: float32 where they are, else float64."""
+    library, rows = _library(X), X.shape[0]
     if isinstance(sample_weight, numbers.Number):
-        sample_weight = np.full(rows, sample_weight, dtype=name)
+        sample_weight = np.full(rows, sample_weight, dtype=np.float64)
+    elif not hasattr(sample_weight, "dtype"):
+        sample_weight = np.asarray(sample_weight, dtype=np.float64)
+    name = "float32" if dtype_of(sample_weight) == "float32" else "float64"
     if library == "torch":
         import torch
 
-        weights = torch.as_tensor(sample_weight, dtype=X.dtype, device=X.device)
+        weights = torch.as_tensor(sample_weight, dtype=getattr(torch, name), device=X.device)
     else:
         import cupy
 

@@ -3,6 +3,7 @@
 
 #include <shoal/execution/fold.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal {
 
@@ -11,8 +12,9 @@ template <class Scalar>
 struct backend_rows {
   fold_context context;  ///< of the host, which reads rows for every executor; its executor must outlive the backend
   const row_source<Scalar>* rows = nullptr;
-  const row_source<Scalar>* weights = nullptr;
+  row_weights weights = {};
   bool fingerprint = false;
+  bool every_row_as_it_is = false;  ///< see scaled_rows: rows of weight zero are measured, and nothing is fitted
 };
 
 }  // namespace shoal

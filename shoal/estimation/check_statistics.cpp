@@ -95,12 +95,16 @@ void check_body<Scalar>::summarise(matrix_view<const Scalar> rows, const Scalar*
     block.positive_rows += weight > 0;
     const Scalar* row = rows.row(i);
     Scalar finite = 0;  // a value that is not finite makes this not-a-number
-    for (std::size_t j = 0; j < columns; ++j) {
-      const double value = static_cast<double>(row[j]);
-      finite += row[j] * Scalar{0};
-      block.mean[j] += weight * value;
-      block.minimum[j] = std::min(block.minimum[j], value);
-      block.maximum[j] = std::max(block.maximum[j], value);
+    if (weight > 0) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        const double value = static_cast<double>(row[j]);
+        finite += row[j] * Scalar{0};
+        block.mean[j] += weight * value;
+        block.minimum[j] = std::min(block.minimum[j], value);
+        block.maximum[j] = std::max(block.maximum[j], value);
+      }
+    } else {
+      for (std::size_t j = 0; j < columns; ++j) finite += row[j] * Scalar{0};
     }
     if (finite != 0) block.bad_row = std::min(block.bad_row, first + i);
     if (fingerprint) {
@@ -117,6 +121,7 @@ void check_body<Scalar>::summarise(matrix_view<const Scalar> rows, const Scalar*
   for (double& mean : block.mean) mean /= block.weight;
   for (std::size_t i = 0; i < rows.rows(); ++i) {
     const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+    if (!(weight > 0)) continue;  // zero times the square of a huge difference may be no number
     const Scalar* row = rows.row(i);
     for (std::size_t j = 0; j < columns; ++j) {
       const double delta = static_cast<double>(row[j]) - block.mean[j];

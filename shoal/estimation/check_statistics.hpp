@@ -25,8 +25,8 @@ struct check_statistics {
   std::uint64_t fingerprint = 0;      ///< mod 2⁶⁴
   std::vector<double> mean;           ///< [columns]; zero when the weight is zero
   std::vector<double> second_moment;  ///< [columns] Σ w (x − mean)²
-  std::vector<double> minimum;        ///< [columns]
-  std::vector<double> maximum;        ///< [columns]
+  std::vector<double> minimum;        ///< [columns] of the rows of positive weight
+  std::vector<double> maximum;        ///< [columns] of the rows of positive weight
 };
 
 /// The commutative monoid of check_statistics: moments combine by Chan, Golub & LeVeque (1979), up to rounding; all

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/absent_rows.hpp>
 #include <shoal/estimation/check_statistics.hpp>
+#include <shoal/estimation/weights_in.hpp>
 #include <shoal/execution/rank_rows.hpp>
 
 namespace shoal {
@@ -31,32 +34,43 @@ template <class Scalar>
   throw bad_data(fmt::format("row {} changed during the fit; nothing may write to the data", row));
 }
 
+void refuse_sum_of_weights(double sum) {
+  if (!(sum > 0)) throw bad_data("all weights are zero; at least one row needs a positive weight");
+  if (!std::isfinite(sum)) throw bad_data("the sum of the weights is not finite; divide them by a common factor");
+}
+
 }  // namespace
 
 template <class Scalar>
-void check_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
+void check_shapes(const row_source<Scalar>& rows, row_weights weights) {
   if (rows.rows() == 0) throw bad_data("the data have no rows");
   if (rows.columns() == 0) throw bad_data("the data have no columns");
-  if (weights != nullptr && weights->columns() != 1) {
-    throw bad_argument(fmt::format("weights must be one column; got {} columns", weights->columns()));
+  if (!weights.given()) return;
+  weights.visit([&](const auto& source) {
+    if (source.columns() != 1) {
+      throw bad_argument(fmt::format("weights must be one column; got {} columns", source.columns()));
+    }
+    if (source.rows() != rows.rows()) {
+      throw bad_argument(
+          fmt::format("weights must have one value for each of the {} rows; got {}", rows.rows(), source.rows()));
+    }
+  });
+}
+
+template <class Scalar>
+void refuse_weights(const check_statistics& all, const row_source<Scalar>& weights) {
+  if (all.bad_weight != no_bad_row) {
+    aligned_buffer<Scalar> buffer;
+    throw bad_data(fmt::format("the weight of row {} (counting from 0) is {}; weights must be finite and not negative",
+                               all.bad_weight, weights.read(all.bad_weight, 1, buffer)(0, 0)));
   }
-  if (weights != nullptr && weights->rows() != rows.rows()) {
-    throw bad_argument(
-        fmt::format("weights must have one value for each of the {} rows; got {}", rows.rows(), weights->rows()));
-  }
+  refuse_sum_of_weights(all.weight);
 }
 
 template <class Scalar>
 data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
-  if (all.bad_weight != no_bad_row) {
-    aligned_buffer<Scalar> buffer;
-    throw bad_data(fmt::format("the weight of row {} (counting from 0) is {}; weights must be finite and not negative",
-                               all.bad_weight, weights->read(all.bad_weight, 1, buffer)(0, 0)));
-  }
-  if (all.bad_row != no_bad_row) refuse_row(rows, all.bad_row);
-  if (!(all.weight > 0)) throw bad_data("all weights are zero; at least one row needs a positive weight");
-  if (!std::isfinite(all.weight))
-    throw bad_data("the sum of the weights is not finite; divide them by a common factor");
+  if (all.bad_row != no_bad_row && all.bad_weight == no_bad_row) refuse_row(rows, all.bad_row);
+  if (weights != nullptr) refuse_weights(all, *weights);
 
   data_summary summary;
   summary.rows = all.rows;
@@ -74,28 +88,34 @@ data_summary summarise(const check_statistics& all, const row_source<Scalar>& ro
 }
 
 template <class Scalar>
-data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, row_weights weights,
                         bool fingerprint) {
   check_shapes(rows, weights);
-  const check_statistics all = fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1.0},
+  const weights_in<Scalar> held(context, weights);
+  const check_statistics all = fold<Scalar>(context, weighted_rows<Scalar>{&rows, held.get(), 1.0},
                                             check_monoid{rows.columns()}, check_body<Scalar>{fingerprint});
   const fetched_rows<Scalar> bad_row(context, rows);
-  if (weights == nullptr) return summarise<Scalar>(all, bad_row, nullptr);
-  const fetched_rows<Scalar> bad_weight(context, *weights);
-  return summarise<Scalar>(all, bad_row, &bad_weight);
+  std::optional<fetched_rows<Scalar>> bad_weight;
+  if (held.get() != nullptr) bad_weight.emplace(context, *held.get());
+  data_summary summary = summarise<Scalar>(all, bad_row, bad_weight ? &*bad_weight : nullptr);
+  held.bring_back(summary);
+  find_extremes<Scalar>(context, rows, {}, summary);
+  return summary;
 }
 
-template void check_shapes(const row_source<float>&, const row_source<float>*);
-template void check_shapes(const row_source<double>&, const row_source<double>*);
+template void check_shapes(const row_source<float>&, row_weights);
+template void check_shapes(const row_source<double>&, row_weights);
+template void refuse_weights(const check_statistics&, const row_source<float>&);
+template void refuse_weights(const check_statistics&, const row_source<double>&);
 template data_summary summarise(const check_statistics&, const row_source<float>&, const row_source<float>*);
 template data_summary summarise(const check_statistics&, const row_source<double>&, const row_source<double>*);
-template data_summary check_data(const fold_context&, const row_source<float>&, const row_source<float>*, bool);
-template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*, bool);
+template data_summary check_data(const fold_context&, const row_source<float>&, row_weights, bool);
+template data_summary check_data(const fold_context&, const row_source<double>&, row_weights, bool);
 
 template <class Scalar>
 void check_span(const data_summary& summary, std::span<const double> points) {
   constexpr bool narrow = sizeof(Scalar) == 4;
-  constexpr double widest = narrow ? 1e17 : 1e150;
+  constexpr double widest = widest_span<Scalar>;
   for (std::size_t j = 0; j < summary.columns; ++j) {
     double least = summary.minimum[j], greatest = summary.maximum[j];
     for (std::size_t at = j; at < points.size(); at += summary.columns) {
@@ -114,48 +134,25 @@ void check_span(const data_summary& summary, std::span<const double> points) {
 template void check_span<float>(const data_summary&, std::span<const double>);
 template void check_span<double>(const data_summary&, std::span<const double>);
 
-namespace {
+double weight_scale(double largest_weight) { return std::ldexp(1.0, weight_exponent(largest_weight)); }
 
 template <class Scalar>
-class scaled_source final : public row_source<Scalar> {
- public:
-  scaled_source(const row_source<Scalar>& source, int exponent) : source_(&source), exponent_(exponent) {}
-  std::size_t rows() const override { return source_->rows(); }
-  std::size_t columns() const override { return source_->columns(); }
-  matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>& buffer) const override {
-    thread_local aligned_buffer<Scalar> inner;
-    const auto values = source_->read(first, count, inner);
-    buffer.grow(count);
-    for (std::size_t i = 0; i < count; ++i) buffer[i] = std::ldexp(values(i, 0), exponent_);
-    return {buffer.data(), count, 1};
+scaled_rows<Scalar>::scaled_rows(const row_source<Scalar>& rows, row_weights weights, const data_summary& summary,
+                                 bool every_row_as_it_is)
+    : data_{&rows, weights.in<Scalar>(), 1.0} {
+  if (!weights.given()) return;
+  const int exponent = weight_exponent(summary.largest_weight);
+  if (exponent != 0 || data_.weights == nullptr) {
+    wrapper_ =
+        weights.visit([exponent]<class From>(const row_source<From>& source) -> std::unique_ptr<row_source<Scalar>> {
+          return std::make_unique<scaled_column<Scalar, From>>(source, -exponent);
+        });
+    data_.weights = wrapper_.get();
+    data_.weight_scale = std::ldexp(1.0, exponent);
   }
-  bool resident() const override { return source_->resident(); }
-
- private:
-  const row_source<Scalar>* source_;
-  int exponent_;
-};
-
-// Within this range products of a weight, a responsibility and squares cannot leave float32's range on sane data.
-constexpr int harmless_exponent = 20;
-
-}  // namespace
-
-double weight_scale(double largest_weight) {
-  const int exponent = std::ilogb(largest_weight);
-  return std::abs(exponent) <= harmless_exponent ? 1.0 : std::ldexp(1.0, exponent);
-}
-
-template <class Scalar>
-scaled_rows<Scalar>::scaled_rows(const row_source<Scalar>& rows, const row_source<Scalar>* weights,
-                                 const data_summary& summary)
-    : data_{&rows, weights, 1.0} {
-  if (weights == nullptr) return;
-  const double scale = weight_scale(summary.largest_weight);
-  if (scale == 1) return;
-  wrapper_ = std::make_unique<scaled_source<Scalar>>(*weights, -std::ilogb(scale));
-  data_.weights = wrapper_.get();
-  data_.weight_scale = scale;
+  if (every_row_as_it_is || !absent_rows_lie_too_far<Scalar>(summary)) return;
+  nearer_ = std::make_unique<nearer_absent_rows<Scalar>>(rows, *data_.weights, summary);
+  data_.rows = nearer_.get();
 }
 
 template class scaled_rows<float>;

@@ -9,6 +9,7 @@
 
 #include <shoal/execution/fold.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal {
 
@@ -21,8 +22,10 @@ struct data_summary {
   double largest_weight = 1;      ///< max w
   std::vector<double> mean;       ///< [columns]
   std::vector<double> variance;   ///< [columns], population variance
-  std::vector<double> minimum;    ///< [columns]
-  std::vector<double> maximum;    ///< [columns]
+  std::vector<double> minimum;    ///< [columns] of the rows of positive weight
+  std::vector<double> maximum;    ///< [columns] of the rows of positive weight
+  std::vector<double> lowest;     ///< [columns] of all rows
+  std::vector<double> highest;    ///< [columns] of all rows
   std::uint64_t fingerprint = 0;  ///< of every value and weight, when asked for; else 0
 };
 
@@ -30,23 +33,29 @@ struct data_summary {
 /// negative, not finite, or all zero; bad_argument when there are not as many weights as rows or not one column of
 /// them. Throws bad_data when there is no row or no column. Moments combine by Chan, Golub & LeVeque (1979).
 template <class Scalar>
-data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+data_summary check_data(const fold_context& context, const row_source<Scalar>& rows, row_weights weights,
                         bool fingerprint = false);
-extern template data_summary check_data(const fold_context&, const row_source<float>&, const row_source<float>*, bool);
-extern template data_summary check_data(const fold_context&, const row_source<double>&, const row_source<double>*,
-                                        bool);
+extern template data_summary check_data(const fold_context&, const row_source<float>&, row_weights, bool);
+extern template data_summary check_data(const fold_context&, const row_source<double>&, row_weights, bool);
 
 /// The two halves of check_data, around whichever executor folds the rows into check_statistics: what can be refused
 /// before a row is read, and what the statistics say.
 struct check_statistics;
 template <class Scalar>
-void check_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights);
+void check_shapes(const row_source<Scalar>& rows, row_weights weights);
+/// Throws bad_data when what was found among `weights` says that they cannot be used.
+template <class Scalar>
+void refuse_weights(const check_statistics& all, const row_source<Scalar>& weights);
 template <class Scalar>
 data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights);
 
+/// The widest column whose differences can be squared, and a block of these summed, in Scalar.
+template <class Scalar>
+inline constexpr double widest_span = sizeof(Scalar) == 4 ? 1e17 : 1e150;
+
 /// Throws bad_data naming the first column whose values lie so far apart that squares of their differences, or sums of
-/// a block of these, leave the range of Scalar, the type that a family computes them in. `points` are what the
-/// rows are measured from, [points][columns].
+/// a block of these, leave the range of Scalar, the type that a family computes them in. Rows of weight zero do not
+/// count. `points` are what the rows are measured from, [points][columns].
 template <class Scalar>
 void check_span(const data_summary& summary, std::span<const double> points = {});
 extern template void check_span<float>(const data_summary&, std::span<const double>);
@@ -56,15 +65,18 @@ extern template void check_span<double>(const data_summary&, std::span<const dou
 double weight_scale(double largest_weight);
 
 /// Rows with their weights brought near one by a power of two, so that products of a tiny or a huge weight stay in the
-/// range of the scalar. Owns the wrapper that scales; the sources stay the caller's.
+/// range of the scalar, and rounded to it only then. Rows of weight zero that lie too far away are brought nearer,
+/// unless they are wanted as they are. Owns the wrappers; the sources stay the caller's.
 template <class Scalar>
 class scaled_rows {
  public:
-  scaled_rows(const row_source<Scalar>& rows, const row_source<Scalar>* weights, const data_summary& summary);
+  scaled_rows(const row_source<Scalar>& rows, row_weights weights, const data_summary& summary,
+              bool every_row_as_it_is = false);
   const weighted_rows<Scalar>& data() const { return data_; }
 
  private:
   std::unique_ptr<row_source<Scalar>> wrapper_;
+  std::unique_ptr<row_source<Scalar>> nearer_;
   weighted_rows<Scalar> data_;
 };
 extern template class scaled_rows<float>;

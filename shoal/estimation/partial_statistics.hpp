@@ -14,9 +14,11 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/core/progress.hpp>
+#include <shoal/estimation/absent_rows.hpp>
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/statistics_words.hpp>
+#include <shoal/estimation/weights_in.hpp>
 #include <shoal/execution/accumulate_options.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/partial_fold.hpp>
@@ -44,18 +46,25 @@ struct partial_statistics {
 template <class Scalar>
 class checked_part {
  public:
-  checked_part(const row_source<Scalar>& rows, const row_source<Scalar>* weights, const row_part& part,
-               std::size_t threads, std::size_t memory_limit, const control& control)
+  checked_part(const row_source<Scalar>& rows, row_weights weights, const row_part& part, std::size_t threads,
+               std::size_t memory_limit, const control& control)
       : workers_(make_executor(threads)), context_{workers_.get(), memory_limit, control.stop, nullptr}, part_(part) {
     check_shapes(rows, weights);
     check_part(part, rows.rows());
     rows_ = std::make_unique<part_source<Scalar>>(rows, part);
-    if (weights != nullptr) weights_ = std::make_unique<part_source<Scalar>>(*weights, part);
+    if (weights.in<float>() != nullptr) narrow_ = std::make_unique<part_source<float>>(*weights.in<float>(), part);
+    if (weights.in<double>() != nullptr) wide_ = std::make_unique<part_source<double>>(*weights.in<double>(), part);
+    const row_weights mine = narrow_ ? row_weights(narrow_.get()) : row_weights(wide_.get());
     range_ = {part.first, part.first + rows.rows()};
+    const weights_in<Scalar> held(context_, mine, range_);
     const check_monoid monoid{rows.columns()};
-    checks_ = fold_part<Scalar>(context_, {rows_.get(), weights_.get(), 1.0}, range_, monoid, check_body<Scalar>{});
-    summary_ = summarise<Scalar>(total_of(monoid, checks_), *rows_, weights_.get());
-    scaled_ = std::make_unique<scaled_rows<Scalar>>(*rows_, weights_.get(), summary_);
+    checks_ = fold_part<Scalar>(context_, {rows_.get(), held.get(), 1.0}, range_, monoid, check_body<Scalar>{});
+    summary_ = summarise<Scalar>(total_of(monoid, checks_), *rows_, held.get());
+    held.bring_back(summary_);
+    find_extremes<Scalar>(context_, *rows_, range_, summary_);
+    for (auto& each : checks_.subtrees) held.bring_back(each.value);
+    if (checks_.loose) held.bring_back(*checks_.loose);
+    scaled_ = std::make_unique<scaled_rows<Scalar>>(*rows_, mine, summary_);
   }
 
   const data_summary& summary() const { return summary_; }
@@ -83,7 +92,8 @@ class checked_part {
   row_part part_;
   row_range range_;
   std::unique_ptr<part_source<Scalar>> rows_;
-  std::unique_ptr<part_source<Scalar>> weights_;
+  std::unique_ptr<part_source<float>> narrow_;
+  std::unique_ptr<part_source<double>> wide_;
   partial_fold<check_monoid> checks_;
   data_summary summary_;
   std::unique_ptr<scaled_rows<Scalar>> scaled_;

@@ -101,7 +101,7 @@ bool squares_need_float64(const data_summary& summary) {
   double largest = 0;
   double variance = 0;
   for (std::size_t j = 0; j < summary.columns; ++j) {
-    const double range = summary.maximum[j] - summary.minimum[j];
+    const double range = summary.highest[j] - summary.lowest[j];  // rows of weight zero are measured too
     largest += range * range;
     variance += summary.variance[j];
   }

@@ -13,7 +13,7 @@ class host_backend final : public backend<Scalar> {
   explicit host_backend(const backend_rows<Scalar>& rows)
       : context_(rows.context),
         summary_(check_data<Scalar>(rows.context, *rows.rows, rows.weights, rows.fingerprint)),
-        scaled_(*rows.rows, rows.weights, summary_) {}
+        scaled_(*rows.rows, rows.weights, summary_, rows.every_row_as_it_is) {}
 
   const data_summary& summary() const override { return summary_; }
 

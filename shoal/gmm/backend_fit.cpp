@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cmath>
 #include <memory>
+#include <span>
 
 #include <fmt/format.h>
 
@@ -12,6 +13,7 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_options.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/fingerprint.hpp>
 
 namespace shoal::gmm {
@@ -82,7 +84,9 @@ template <class Scalar>
 fit_result fit(backend<Scalar>& on, const options& options, const control& control) {
   const clock::time_point start = clock::now();
   const data_summary& summary = on.summary();
-  check_span<Scalar>(summary);
+  const bool started = options.init == initialization::model;
+  check_span<Scalar>(summary, started ? std::span<const double>(options.start.means) : std::span<const double>());
+  if (started) check_reach<Scalar>(options.start, summary);
   check_row_count(summary, options.components);
 
   const std::unique_ptr<mixture_stepper> steps = on.fit(options);

@@ -17,7 +17,7 @@ using clock = std::chrono::steady_clock;
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
 template <class Scalar>
-fit_result fit_rows(const row_source<Scalar>& rows, const options& options, const row_source<Scalar>* weights,
+fit_result fit_rows(const row_source<Scalar>& rows, const options& options, row_weights weights,
                     const control& control) {
   const clock::time_point start = clock::now();
   validate_options(options, rows.columns());
@@ -32,13 +32,11 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
 
 }  // namespace
 
-fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
-               const control& control) {
+fit_result fit(const row_source<float>& rows, const options& options, row_weights weights, const control& control) {
   return fit_rows(rows, options, weights, control);
 }
 
-fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights,
-               const control& control) {
+fit_result fit(const row_source<double>& rows, const options& options, row_weights weights, const control& control) {
   return fit_rows(rows, options, weights, control);
 }
 

@@ -9,6 +9,7 @@
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/fingerprint.hpp>
 #include <shoal/gmm/jump.hpp>
 #include <shoal/gmm/maximise.hpp>
@@ -29,7 +30,7 @@ void rescale(statistics& value, double factor) {
 
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
-                                 const row_source<Scalar>* weights, const control& control) {
+                                 row_weights weights, const control& control) {
   validate_model(model);
   if (rows.columns() != model.columns) {
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
@@ -45,7 +46,8 @@ model_statistics accumulate_rows(const model& model, const row_source<Scalar>& r
   check_precision(options.device, sizeof(Scalar) == 8);
   if (options.device.on_host()) {
     checked_part<Scalar> part(rows, weights, options.part, options.threads, options.memory_limit, control);
-    check_span<Scalar>(part.summary());
+    check_span<Scalar>(part.summary(), model.means);
+    check_reach<Scalar>(model, part.summary());
     const parameters<Scalar> components = prepare<Scalar>(model, part.context().workers);
     part.fold_into(made, accumulation<Scalar>{&components}, rescale);
   } else {
@@ -53,7 +55,8 @@ model_statistics accumulate_rows(const model& model, const row_source<Scalar>& r
     const std::unique_ptr<executor> workers = make_executor(options.threads);
     const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr};
     const auto on = make_backend<Scalar>(options.device, {context, &rows, weights});
-    check_span<Scalar>(on->summary());
+    check_span<Scalar>(on->summary(), model.means);
+    check_reach<Scalar>(model, on->summary());
     statistics value = on->expectation(model);
     rescale(value, weight_scale(on->summary().largest_weight));
     fill_from_device(made, std::move(value), on->summary());
@@ -89,11 +92,11 @@ std::uint64_t model_statistics::fingerprint() const { return contents_->identity
 statistics model_statistics::sums() const { return contents_->total(); }
 
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options,
-                            const row_source<float>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options,
-                            const row_source<double>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options) {

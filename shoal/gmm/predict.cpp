@@ -6,6 +6,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/prediction.hpp>
 
@@ -14,28 +15,28 @@ namespace {
 
 template <class Scalar>
 double predict_all(const model& model, const row_source<Scalar>& rows, const prediction<Scalar>& out,
-                   std::size_t threads, std::size_t memory_limit, const row_source<Scalar>* weights,
-                   const control& control, const device_choice& device) {
+                   std::size_t threads, std::size_t memory_limit, row_weights weights, const control& control,
+                   const device_choice& device) {
   validate_model(model);
   if (rows.columns() != model.columns) {
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
   }
   const auto workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  return make_backend<Scalar>(device, {context, &rows, weights})->predict(model, out);
+  const auto on = make_backend<Scalar>(device, {context, &rows, weights, false, true});
+  check_reach<Scalar>(model, on->summary(), true);
+  return on->predict(model, out);
 }
 
 }  // namespace
 
 double predict(const model& model, const row_source<float>& rows, const prediction<float>& out, std::size_t threads,
-               std::size_t memory_limit, const row_source<float>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_all(model, rows, out, threads, memory_limit, weights, control, device);
 }
 
 double predict(const model& model, const row_source<double>& rows, const prediction<double>& out, std::size_t threads,
-               std::size_t memory_limit, const row_source<double>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_all(model, rows, out, threads, memory_limit, weights, control, device);
 }
 

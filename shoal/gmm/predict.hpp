@@ -8,16 +8,17 @@
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/prediction.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::gmm {
 
 /// Labels, responsibilities and log-density of rows under the model. Returns the mean log-likelihood, Σ w ln p(x) / Σ
 /// w.
 double predict(const model& model, const row_source<float>& rows, const prediction<float>& out, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               std::size_t memory_limit = 0, row_weights weights = {}, const control& control = {},
                const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, const prediction<double>& out,
-               std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
+               std::size_t threads = 0, std::size_t memory_limit = 0, row_weights weights = {},
                const control& control = {}, const device_choice& device = {});
 
 }  // namespace shoal::gmm

@@ -18,6 +18,7 @@
 #include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::gmm {
 
@@ -157,9 +158,9 @@ class model_statistics {
 /// to take rows as they come. Throws bad_argument, bad_data, numerical_error as fit() does, and bad_argument for a part
 /// on a GPU.
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options = {},
-                            const row_source<float>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options = {},
-                            const row_source<double>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options = {});
 model_statistics accumulate(const model& model, matrix_view<const double> rows, const accumulate_options& options = {});
 

@@ -11,6 +11,7 @@
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
+#include <shoal/gmm/check_reach.hpp>
 #include <shoal/gmm/chunked/stepwise.hpp>
 #include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/model.hpp>
@@ -32,8 +33,8 @@ void check_options(const update_options& options) {
 }
 
 template <class Scalar>
-double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options,
-                   const row_source<Scalar>* weights, const control& control, batches_seen* seen) {
+double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options, row_weights weights,
+                   const control& control, batches_seen* seen) {
   check_options(options);
   validate_model(model);
   if (rows.columns() != model.columns) {
@@ -41,7 +42,9 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
   const fold_context context{workers.get(), options.memory_limit, control.stop};
-  const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  const auto on = make_backend<Scalar>(options.device, {context, &rows, weights});
+  check_span<Scalar>(on->summary(), model.means);
+  check_reach<Scalar>(model, on->summary());
   const double weight = on->summary().total_weight;
   const double step_size = seen == nullptr ? options.step_size : seen->next_step(options.step_size, weight);
   const statistics batch = on->expectation(model);
@@ -58,13 +61,13 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
 
 }  // namespace
 
-double update(model& model, const row_source<float>& rows, const update_options& options,
-              const row_source<float>* weights, const control& control, batches_seen* seen) {
+double update(model& model, const row_source<float>& rows, const update_options& options, row_weights weights,
+              const control& control, batches_seen* seen) {
   return update_rows(model, rows, options, weights, control, seen);
 }
 
-double update(model& model, const row_source<double>& rows, const update_options& options,
-              const row_source<double>* weights, const control& control, batches_seen* seen) {
+double update(model& model, const row_source<double>& rows, const update_options& options, row_weights weights,
+              const control& control, batches_seen* seen) {
   return update_rows(model, rows, options, weights, control, seen);
 }
 

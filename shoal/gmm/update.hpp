@@ -8,6 +8,7 @@
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/options.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::gmm {
 
@@ -18,9 +19,9 @@ namespace shoal::gmm {
 /// of all so far, in proportion for these rows (batches_seen.hpp), which are then added to it. Returns the mean
 /// log-likelihood of the rows under the model as it was given. Throws what fit() throws, and then leaves the model
 /// unchanged.
-double update(model& model, const row_source<float>& rows, const update_options& options,
-              const row_source<float>* weights = nullptr, const control& control = {}, batches_seen* seen = nullptr);
-double update(model& model, const row_source<double>& rows, const update_options& options,
-              const row_source<double>* weights = nullptr, const control& control = {}, batches_seen* seen = nullptr);
+double update(model& model, const row_source<float>& rows, const update_options& options, row_weights weights = {},
+              const control& control = {}, batches_seen* seen = nullptr);
+double update(model& model, const row_source<double>& rows, const update_options& options, row_weights weights = {},
+              const control& control = {}, batches_seen* seen = nullptr);
 
 }  // namespace shoal::gmm

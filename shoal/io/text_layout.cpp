@@ -4,7 +4,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
+#include <cstdint>
 #include <cstring>
 
 #include <fmt/format.h>
@@ -77,22 +77,37 @@ bool is_numeric(const text_field& field) {
   return status != number_status::malformed && stop == end;
 }
 
-// The first line is a header when it has words where the second has numbers, or nothing but words. Words in the same
-// columns of both, next to columns of numbers, are labels. A number in quotes is a word when the one below it has none.
+// The first line is a header when none of its fields is a number or stands for a missing value. In quotes these are
+// names when there is a number without quotes below. An empty field tells nothing: row numbers often have no name.
 bool detect_header(const std::vector<text_field>& first, const std::vector<text_field>* second) {
   const bool alike = second != nullptr && second->size() == first.size();
   bool any_word = false;
-  bool any_number = false;
-  bool word_above_number = false;
   for (std::size_t i = 0; i < first.size(); ++i) {
     if (first[i].text.empty()) continue;
-    const bool unquoted_below = alike && !(*second)[i].quoted && is_numeric((*second)[i]);
-    const bool word = !is_numeric(first[i]) || (first[i].quoted && unquoted_below);
-    any_word |= word;
-    any_number |= !word;
-    word_above_number |= word && alike && is_numeric((*second)[i]);
+    const bool named = first[i].quoted && alike && !(*second)[i].quoted && is_numeric((*second)[i]);
+    if (!named && (is_numeric(first[i]) || means_missing(first[i].text))) return false;
+    any_word = true;
   }
-  return any_word && (!any_number || !alike || word_above_number);
+  return any_word;
+}
+
+// Whether a decimal number that no float64 holds is too large, and not too small: by the place of its first digit that
+// is not zero. It is outside of 10^±300, so digits far behind cannot decide.
+bool beyond_largest(std::string_view digits) {
+  const std::size_t exponent_mark = std::min(digits.find_first_of("eE"), digits.size());
+  const std::string_view mantissa = digits.substr(0, exponent_mark);
+  const std::size_t leading = mantissa.find_first_of("123456789");
+  if (leading == mantissa.npos) return false;
+  const std::size_t point = std::min(mantissa.find('.'), mantissa.size());
+  const auto place = static_cast<std::int64_t>(point) - static_cast<std::int64_t>(leading);
+  if (exponent_mark == digits.size()) return place > 0;
+  std::string_view exponent = digits.substr(exponent_mark + 1);
+  const bool negative = exponent.starts_with('-');
+  if (negative || exponent.starts_with('+')) exponent.remove_prefix(1);
+  std::int64_t power = 0;
+  const auto read = std::from_chars(exponent.data(), exponent.data() + exponent.size(), power);
+  if (read.ec == std::errc::result_out_of_range) return !negative;
+  return place + (negative ? -power : power) > 0;
 }
 
 }  // namespace
@@ -101,6 +116,16 @@ std::string_view trimmed(std::string_view text) {
   while (!text.empty() && is_space(text.front())) text.remove_prefix(1);
   while (!text.empty() && is_space(text.back())) text.remove_suffix(1);
   return text;
+}
+
+bool means_missing(std::string_view field) {
+  static constexpr std::array<std::string_view, 13> words = {"na",  "n/a",     "#n/a", "<na>", "nan", "null", "none",
+                                                             "nil", "missing", "?",    "-",    ".",   "*"};
+  const auto same = [&](std::string_view word) {
+    return std::equal(word.begin(), word.end(), field.begin(), field.end(),
+                      [](char a, char b) { return a == (b >= 'A' && b <= 'Z' ? b - 'A' + 'a' : b); });
+  };
+  return std::any_of(words.begin(), words.end(), same);
 }
 
 bool is_blank(std::string_view line) { return trimmed(line).empty(); }
@@ -153,9 +178,10 @@ number_status parse_number(const char* begin, const char* end, double& value, co
   stop = behind;
   if (problem == std::errc::invalid_argument) return number_status::malformed;
   if (problem == std::errc::result_out_of_range) {
-    // Too large or too small; which of them, only strtod tells.
-    value = std::strtod(std::string(begin, behind).c_str(), nullptr);
-    return std::isinf(value) ? number_status::too_large : number_status::ok;
+    // from_chars says not which. strtod would, but reads a point or a comma as the program's locale has it.
+    if (beyond_largest({begin, behind})) return number_status::too_large;
+    value = *begin == '-' ? -0.0 : 0.0;
+    return number_status::ok;
   }
   return std::isfinite(value) ? number_status::ok : number_status::not_finite;
 }

@@ -72,6 +72,9 @@ number_status parse_number(const char* begin, const char* end, double& value, co
 /// `text` without the spaces and tabs around it.
 std::string_view trimmed(std::string_view text);
 
+/// True for a word that stands for a missing value, such as NA, null or ?.
+bool means_missing(std::string_view field);
+
 /// True for a line of nothing but white space.
 bool is_blank(std::string_view line);
 

@@ -132,7 +132,12 @@ class row_parser {
     const char* end = field.data() + field.size();
     const number_status status = parse_number(field.data(), end, value, stop);
     if (status == number_status::malformed || stop != end) {
-      fail(number, column, fmt::format("\"{}\" is not a number", printable(field)));
+      const bool first = !layout_.header && number == layout_.first_line;
+      fail(number, column,
+           fmt::format("\"{}\" is not a number{}", printable(field),
+                       means_missing(field) ? ": rows with missing values are not read"
+                       : first ? "; if this line names the columns, put numbers and words for missing values in quotes"
+                               : ""));
     }
     if (status == number_status::not_finite) {
       fail(number, column, fmt::format("\"{}\" is not a finite number", printable(field)));

@@ -14,8 +14,8 @@ namespace shoal::kmeans {
 namespace {
 
 template <class Scalar>
-std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_options& options,
-                                const row_source<Scalar>* weights, const control& control) {
+std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_options& options, row_weights weights,
+                                const control& control) {
   if (options.clusters == 0 || options.clusters > rows.rows()) {
     throw bad_argument(fmt::format("the number of rows to choose must be from 1 to {}, the rows there are; got {}",
                                    rows.rows(), options.clusters));
@@ -28,13 +28,13 @@ std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_opt
 
 }  // namespace
 
-std::vector<std::size_t> choose_rows(const row_source<float>& rows, const choice_options& options,
-                                     const row_source<float>* weights, const control& control) {
+std::vector<std::size_t> choose_rows(const row_source<float>& rows, const choice_options& options, row_weights weights,
+                                     const control& control) {
   return choose(rows, options, weights, control);
 }
 
-std::vector<std::size_t> choose_rows(const row_source<double>& rows, const choice_options& options,
-                                     const row_source<double>* weights, const control& control) {
+std::vector<std::size_t> choose_rows(const row_source<double>& rows, const choice_options& options, row_weights weights,
+                                     const control& control) {
   return choose(rows, options, weights, control);
 }
 

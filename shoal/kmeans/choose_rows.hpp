@@ -8,6 +8,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 namespace shoal::kmeans {
 
@@ -24,8 +25,8 @@ struct choice_options {
 /// in which they were chosen; rows of weight zero are never among them. Throws bad_argument when `clusters` is 0 or
 /// more than there are rows, and bad_data, interrupted, io_error.
 std::vector<std::size_t> choose_rows(const row_source<float>& rows, const choice_options& options,
-                                     const row_source<float>* weights = nullptr, const control& control = {});
+                                     row_weights weights = {}, const control& control = {});
 std::vector<std::size_t> choose_rows(const row_source<double>& rows, const choice_options& options,
-                                     const row_source<double>* weights = nullptr, const control& control = {});
+                                     row_weights weights = {}, const control& control = {});
 
 }  // namespace shoal::kmeans

@@ -16,7 +16,9 @@ void measure(const model& model, const row_source<Scalar>& rows, Scalar* out, st
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_executor(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
-  make_backend<Scalar>(device, {context, &rows})->distances(model, out);
+  const auto on = make_backend<Scalar>(device, {context, &rows});
+  check_span<double>(on->summary(), model.centroids);
+  on->distances(model, out);
 }
 
 }  // namespace

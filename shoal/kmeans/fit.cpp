@@ -13,7 +13,7 @@ namespace shoal::kmeans {
 namespace {
 
 template <class Scalar>
-fit_result fit_rows(const row_source<Scalar>& rows, const options& options, const row_source<Scalar>* weights,
+fit_result fit_rows(const row_source<Scalar>& rows, const options& options, row_weights weights,
                     const control& control) {
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
@@ -28,12 +28,10 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, cons
 
 }  // namespace
 
-fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights,
-               const control& control) {
+fit_result fit(const row_source<float>& rows, const options& options, row_weights weights, const control& control) {
   return fit_rows(rows, options, weights, control);
 }
-fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights,
-               const control& control) {
+fit_result fit(const row_source<double>& rows, const options& options, row_weights weights, const control& control) {
   return fit_rows(rows, options, weights, control);
 }
 fit_result fit(matrix_view<const float> rows, const options& options) {

@@ -4,6 +4,7 @@
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/progress.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/kmeans/result.hpp>
 
@@ -11,9 +12,9 @@ namespace shoal::kmeans {
 
 /// Fits rows (optionally weighted: one column of weights ≥ 0, as many rows). Throws bad_argument, bad_data (not finite,
 /// fewer rows than clusters, a column that spans more than squares in float64 can hold), interrupted, io_error.
-fit_result fit(const row_source<float>& rows, const options& options, const row_source<float>* weights = nullptr,
+fit_result fit(const row_source<float>& rows, const options& options, row_weights weights = {},
                const control& control = {});
-fit_result fit(const row_source<double>& rows, const options& options, const row_source<double>* weights = nullptr,
+fit_result fit(const row_source<double>& rows, const options& options, row_weights weights = {},
                const control& control = {});
 fit_result fit(matrix_view<const float> rows, const options& options);
 fit_result fit(matrix_view<const double> rows, const options& options);

@@ -20,7 +20,7 @@ namespace {
 
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
-                                 const row_source<Scalar>* weights, const control& control) {
+                                 row_weights weights, const control& control) {
   check_model(model, rows.columns());
   model_statistics::contents made{{{}, model.columns, {}, statistics_monoid{model.clusters, model.columns}, {}, {}}};
   made.identity = {
@@ -68,11 +68,11 @@ std::uint64_t model_statistics::fingerprint() const { return contents_->identity
 statistics model_statistics::sums() const { return contents_->total(); }
 
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options,
-                            const row_source<float>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options,
-                            const row_source<double>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options) {

@@ -12,7 +12,7 @@ namespace {
 
 template <class Scalar>
 double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* labels, std::size_t threads,
-                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control,
+                    std::size_t memory_limit, row_weights weights, const control& control,
                     const device_choice& device) {
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_threads(threads);
@@ -25,13 +25,11 @@ double predict_rows(const model& model, const row_source<Scalar>& rows, std::int
 }  // namespace
 
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<float>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads,
-               std::size_t memory_limit, const row_source<double>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 

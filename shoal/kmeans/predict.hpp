@@ -7,6 +7,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
@@ -16,10 +17,10 @@ namespace shoal::kmeans {
 /// Throws bad_argument, bad_data (not finite, no rows, a column of rows and centroids that spans more than squares in
 /// float64 can hold), interrupted.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* labels, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               std::size_t memory_limit = 0, row_weights weights = {}, const control& control = {},
                const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, std::int32_t* labels, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {},
+               std::size_t memory_limit = 0, row_weights weights = {}, const control& control = {},
                const device_choice& device = {});
 
 }  // namespace shoal::kmeans

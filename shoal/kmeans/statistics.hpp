@@ -17,6 +17,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/execution/accumulate_options.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
@@ -96,9 +97,9 @@ class model_statistics {
 /// One pass over rows, optionally weighted: what an iteration of fit() sums. Throws bad_argument and bad_data as
 /// predict() does, and bad_argument for a part on a GPU.
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options = {},
-                            const row_source<float>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options = {},
-                            const row_source<double>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options = {});
 model_statistics accumulate(const model& model, matrix_view<const double> rows, const accumulate_options& options = {});
 

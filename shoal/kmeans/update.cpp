@@ -30,8 +30,8 @@ void check_seen(const std::vector<double>& seen, std::size_t clusters) {
 
 template <class Scalar>
 double update_rows(model& model, std::vector<double>& seen, const row_source<Scalar>& rows, std::int32_t* labels,
-                   std::size_t threads, std::size_t memory_limit, const row_source<Scalar>* weights,
-                   const control& control, const device_choice& device) {
+                   std::size_t threads, std::size_t memory_limit, row_weights weights, const control& control,
+                   const device_choice& device) {
   check_model(model, rows.columns());
   check_seen(seen, model.clusters);
   const std::unique_ptr<executor> workers = make_executor(threads);
@@ -52,13 +52,13 @@ double update_rows(model& model, std::vector<double>& seen, const row_source<Sca
 }  // namespace
 
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
-              std::size_t threads, std::size_t memory_limit, const row_source<float>* weights, const control& control,
+              std::size_t threads, std::size_t memory_limit, row_weights weights, const control& control,
               const device_choice& device) {
   return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control, device);
 }
 
 double update(model& model, std::vector<double>& seen, const row_source<double>& rows, std::int32_t* labels,
-              std::size_t threads, std::size_t memory_limit, const row_source<double>* weights, const control& control,
+              std::size_t threads, std::size_t memory_limit, row_weights weights, const control& control,
               const device_choice& device) {
   return update_rows(model, seen, rows, labels, threads, memory_limit, weights, control, device);
 }

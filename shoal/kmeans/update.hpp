@@ -8,6 +8,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/kmeans/model.hpp>
 
 namespace shoal::kmeans {
@@ -18,10 +19,10 @@ namespace shoal::kmeans {
 /// inertia about the centroids as given. `labels` is as for predict(). Throws what predict() throws, and
 /// then leaves the model and `seen` unchanged.
 double update(model& model, std::vector<double>& seen, const row_source<float>& rows, std::int32_t* labels,
-              std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<float>* weights = nullptr,
+              std::size_t threads = 0, std::size_t memory_limit = 0, row_weights weights = {},
               const control& control = {}, const device_choice& device = {});
 double update(model& model, std::vector<double>& seen, const row_source<double>& rows, std::int32_t* labels,
-              std::size_t threads = 0, std::size_t memory_limit = 0, const row_source<double>* weights = nullptr,
+              std::size_t threads = 0, std::size_t memory_limit = 0, row_weights weights = {},
               const control& control = {}, const device_choice& device = {});
 
 }  // namespace shoal::kmeans

@@ -58,7 +58,7 @@ void check_centre(const std::vector<double>& centre, std::size_t columns) {
 
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
-                                 const row_source<Scalar>* weights, const control& control) {
+                                 row_weights weights, const control& control) {
   check_model(model, rows.columns());
   if (!options.centre.empty()) check_centre(options.centre, model.columns);
   if (!options.device.on_host()) {
@@ -108,11 +108,11 @@ std::uint64_t model_statistics::fingerprint() const { return contents_->identity
 statistics model_statistics::sums() const { return contents_->total(); }
 
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options,
-                            const row_source<float>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options,
-                            const row_source<double>* weights, const control& control) {
+                            row_weights weights, const control& control) {
   return accumulate_rows(model, rows, options, weights, control);
 }
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options) {

@@ -13,8 +13,7 @@ namespace {
 // Calls what(backend) for a model and the rows that it is asked about.
 template <class Scalar, class What>
 auto with_backend(const model& model, const row_source<Scalar>& rows, std::size_t threads, std::size_t memory_limit,
-                  const row_source<Scalar>* weights, const control& control, const device_choice& device,
-                  const What& what) {
+                  row_weights weights, const control& control, const device_choice& device, const What& what) {
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_threads(threads);
   const fold_context context{workers.get(), memory_limit, control.stop};
@@ -25,7 +24,7 @@ auto with_backend(const model& model, const row_source<Scalar>& rows, std::size_
 
 template <class Scalar>
 double predict_rows(const model& model, const row_source<Scalar>& rows, std::int32_t* units, std::size_t threads,
-                    std::size_t memory_limit, const row_source<Scalar>* weights, const control& control,
+                    std::size_t memory_limit, row_weights weights, const control& control,
                     const device_choice& device) {
   return with_backend(model, rows, threads, memory_limit, weights, control, device,
                       [&](backend<Scalar>& on) { return on.predict(model, units); });
@@ -33,7 +32,7 @@ double predict_rows(const model& model, const row_source<Scalar>& rows, std::int
 
 template <class Scalar>
 quality score_rows(const model& model, const row_source<Scalar>& rows, std::size_t threads, std::size_t memory_limit,
-                   const row_source<Scalar>* weights, const control& control, const device_choice& device) {
+                   row_weights weights, const control& control, const device_choice& device) {
   return with_backend(model, rows, threads, memory_limit, weights, control, device,
                       [&](backend<Scalar>& on) { return on.score(model); });
 }
@@ -41,22 +40,20 @@ quality score_rows(const model& model, const row_source<Scalar>& rows, std::size
 }  // namespace
 
 double predict(const model& model, const row_source<float>& rows, std::int32_t* units, std::size_t threads,
-               std::size_t memory_limit, const row_source<float>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_rows(model, rows, units, threads, memory_limit, weights, control, device);
 }
 double predict(const model& model, const row_source<double>& rows, std::int32_t* units, std::size_t threads,
-               std::size_t memory_limit, const row_source<double>* weights, const control& control,
-               const device_choice& device) {
+               std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_rows(model, rows, units, threads, memory_limit, weights, control, device);
 }
 
 quality score(const model& model, const row_source<float>& rows, std::size_t threads, std::size_t memory_limit,
-              const row_source<float>* weights, const control& control, const device_choice& device) {
+              row_weights weights, const control& control, const device_choice& device) {
   return score_rows(model, rows, threads, memory_limit, weights, control, device);
 }
 quality score(const model& model, const row_source<double>& rows, std::size_t threads, std::size_t memory_limit,
-              const row_source<double>* weights, const control& control, const device_choice& device) {
+              row_weights weights, const control& control, const device_choice& device) {
   return score_rows(model, rows, threads, memory_limit, weights, control, device);
 }
 

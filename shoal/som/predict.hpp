@@ -7,6 +7,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/quality.hpp>
 
@@ -17,18 +18,16 @@ namespace shoal::som {
 /// Throws bad_argument, bad_data (not finite, no rows, a column of rows and units that spans more than 1e150),
 /// interrupted.
 double predict(const model& model, const row_source<float>& rows, std::int32_t* units, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<float>* weights = nullptr, const control& control = {},
+               std::size_t memory_limit = 0, row_weights weights = {}, const control& control = {},
                const device_choice& device = {});
 double predict(const model& model, const row_source<double>& rows, std::int32_t* units, std::size_t threads = 0,
-               std::size_t memory_limit = 0, const row_source<double>* weights = nullptr, const control& control = {},
+               std::size_t memory_limit = 0, row_weights weights = {}, const control& control = {},
                const device_choice& device = {});
 
 /// How well the map stands for the rows.
 quality score(const model& model, const row_source<float>& rows, std::size_t threads = 0, std::size_t memory_limit = 0,
-              const row_source<float>* weights = nullptr, const control& control = {},
-              const device_choice& device = {});
+              row_weights weights = {}, const control& control = {}, const device_choice& device = {});
 quality score(const model& model, const row_source<double>& rows, std::size_t threads = 0, std::size_t memory_limit = 0,
-              const row_source<double>* weights = nullptr, const control& control = {},
-              const device_choice& device = {});
+              row_weights weights = {}, const control& control = {}, const device_choice& device = {});
 
 }  // namespace shoal::som

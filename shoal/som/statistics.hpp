@@ -17,6 +17,7 @@
 #include <shoal/execution/accumulate_options.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/options.hpp>
 
@@ -93,9 +94,9 @@ struct accumulate_options {
 /// row and is no sum over rows. Throws bad_argument and bad_data as predict() does, and bad_argument for a device other
 /// than the host.
 model_statistics accumulate(const model& model, const row_source<float>& rows, const accumulate_options& options = {},
-                            const row_source<float>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, const row_source<double>& rows, const accumulate_options& options = {},
-                            const row_source<double>* weights = nullptr, const control& control = {});
+                            row_weights weights = {}, const control& control = {});
 model_statistics accumulate(const model& model, matrix_view<const float> rows, const accumulate_options& options = {});
 model_statistics accumulate(const model& model, matrix_view<const double> rows, const accumulate_options& options = {});
 

@@ -14,7 +14,7 @@ namespace {
 
 template <class Scalar>
 double update_rows(model& model, const row_source<Scalar>& rows, const update_options& options, std::int32_t* units,
-                   const row_source<Scalar>* weights, const control& control, batches_seen* seen) {
+                   row_weights weights, const control& control, batches_seen* seen) {
   check_model(model, rows.columns());
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
@@ -25,12 +25,12 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
 }  // namespace
 
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units,
-              const row_source<float>* weights, const control& control, batches_seen* seen) {
+              row_weights weights, const control& control, batches_seen* seen) {
   return update_rows(model, rows, options, units, weights, control, seen);
 }
 
 double update(model& model, const row_source<double>& rows, const update_options& options, std::int32_t* units,
-              const row_source<double>* weights, const control& control, batches_seen* seen) {
+              row_weights weights, const control& control, batches_seen* seen) {
   return update_rows(model, rows, options, units, weights, control, seen);
 }
 

@@ -7,6 +7,7 @@
 #include <shoal/core/progress.hpp>
 #include <shoal/estimation/batches_seen.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 #include <shoal/som/model.hpp>
 #include <shoal/som/options.hpp>
 
@@ -18,9 +19,9 @@ namespace shoal::som {
 /// (batches_seen.hpp), which are then added to it. Returns the quantization error of the codebook as given. Throws what
 /// predict() throws, and then leaves the model unchanged.
 double update(model& model, const row_source<float>& rows, const update_options& options, std::int32_t* units = nullptr,
-              const row_source<float>* weights = nullptr, const control& control = {}, batches_seen* seen = nullptr);
+              row_weights weights = {}, const control& control = {}, batches_seen* seen = nullptr);
 double update(model& model, const row_source<double>& rows, const update_options& options,
-              std::int32_t* units = nullptr, const row_source<double>* weights = nullptr, const control& control = {},
+              std::int32_t* units = nullptr, row_weights weights = {}, const control& control = {},
               batches_seen* seen = nullptr);
 
 }  // namespace shoal::som

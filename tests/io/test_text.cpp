@@ -62,12 +62,27 @@ TEST(Text, ReadsHeadersWithAndWithoutQuotes) {
   EXPECT_EQ(names_of(" \"a, \"\"b\"\"\" , c \n3.6,79\n"), (strings{"a, \"b\"", "c"}));
   EXPECT_EQ(names_of("\xEF\xBB\xBFx,y\r\n1,2\r\n"), (strings{"x", "y"}));
   EXPECT_EQ(names_of("x y\n1 2\n"), (strings{"x", "y"}));
-  EXPECT_EQ(names_of("id,2019,2020\n1,5,6\n"), (strings{"id", "2019", "2020"}));
+  EXPECT_EQ(names_of("id,\"2019\",\"2020\"\n1,5,6\n"), (strings{"id", "2019", "2020"}));
+  EXPECT_EQ(names_of("\"NA\",b\n1,5\n"), (strings{"NA", "b"}));
   EXPECT_EQ(names_of("\"2019\",\"2020\"\n5,6\n"), (strings{"2019", "2020"}));
   EXPECT_EQ(names_of(",a,b\n0,5,6\n"), (strings{"", "a", "b"}));
   EXPECT_TRUE(names_of("1,2\n3,4\n").empty());
   EXPECT_EQ(values_of("\"1\",\"2\"\n\"3\",\"4\"\n", 2), (numbers{1, 2, 3, 4}));
   EXPECT_EQ(values_of("a,b\n\"1\",2\n3,\" 4 \"\n", 2), (numbers{1, 2, 3, 4}));
+}
+
+// A row that went wrong must not vanish as a header.
+TEST(Text, RefusesAFirstRowThatMixesWordsWithNumbersOrMissingValues) {
+  refuse("NA,1.0,2.0\n1,2,3\n4,5,6\n", {"line 1, column 0", "\"NA\" is not a number", "missing values are not read"});
+  refuse("1.0,NA,2.0\n1,2,3\n", {"line 1, column 1", "\"NA\"", "missing values"});
+  refuse("\n# made\n1.0 x 2.0\n1 2 3\n", {"line 3, column 1", "\"x\" is not a number", "names", "quotes"});
+  refuse("id,2019,2020\n1,5,6\n", {"line 1, column 0", "\"id\" is not a number", "quotes"});
+  for (const std::string word : {"NA", "n/a", "NaN", "null", "None", "<NA>", "missing", "?", "-", "."}) {
+    refuse(word + ",b,c\n1,2,3\n", {"line 1, column 0", "\"" + word + "\" is not a "});
+    refuse("a,b," + word + "\n1,2,3\n", {"line 1, column 0", "\"a\" is not a number", "missing values in quotes"});
+  }
+  refuse("\"NA\",\"x\"\n\"1\",\"2\"\n", {"line 1, column 0", "\"NA\" is not a number"});
+  refuse(",1.0,2.0\n1,2,3\n", {"line 1, column 0", "empty"});
 }
 
 TEST(Text, SkipsCommentsAndEmptyLinesAtTheTopAndEmptyLinesAtTheEnd) {
@@ -79,6 +94,9 @@ TEST(Text, ReadsNumbersExactly) {
   EXPECT_EQ(values_of("+1e5,+.5,-0,1E-3,5.,0.1\n", 6), (numbers{1e5, 0.5, -0.0, 1e-3, 5, 0.1}));
   EXPECT_EQ(values_of("123456789012345678901234567890 1e-400 -1e-500 4.9406564584124654e-324\n", 4),
             (numbers{123456789012345678901234567890.0, 0, -0.0, 4.9406564584124654e-324}));
+  const std::string zeros(400, '0');
+  EXPECT_EQ(values_of("3e-324 2e-324 0." + zeros + "12 12" + zeros + "e-401 0e999 1e-99999999999999999999\n", 6),
+            (numbers{4.9406564584124654e-324, 0, 0, 1.2, 0, 0}));
   std::string text;
   numbers expected;
   std::uint64_t state = 1;
@@ -197,7 +215,7 @@ TEST(Text, SplitsOffALabelColumn) {
 
 TEST(Text, ChoosesColumns) {
   const folder place;
-  const std::string text = "a,b,c,d,7\n0,1,2,3,4\n10,11,12,13,14\n";
+  const std::string text = "a,b,c,d,\"7\"\n0,1,2,3,4\n10,11,12,13,14\n";
   const auto chosen = [&](const strings& columns, const std::string& label = "") {
     shoal::read_options options;
     options.columns = columns;

@@ -20,7 +20,7 @@ class fit_rows {
   const data_set<Scalar>& data() const { return data_; }
   /// The rows to fit.
   const row_source<Scalar>& rows() const { return standardized_ ? *standardized_ : data_.rows(); }
-  const row_source<Scalar>* weights() const { return data_.weights(); }
+  row_weights weights() const { return data_.weights(); }
   /// Nothing when rows are fitted as they are.
   const standardization* units() const { return units_.get(); }
 

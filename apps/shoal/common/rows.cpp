@@ -22,15 +22,14 @@ opened_rows<Scalar> open_features(const data_options& data, const std::vector<st
   return open_rows<Scalar>(data.path, options);
 }
 
-template <class Scalar>
-opened_rows<Scalar> open_weights(const data_options& data, const run_options& run, std::size_t rows) {
+opened_rows<double> open_weights(const data_options& data, const run_options& run, std::size_t rows) {
   if (data.weights.empty()) return {};
   if (data.weights == "-" && data.path == "-") {
     throw bad_argument("DATA and --weights cannot both come from standard input");
   }
   read_options options;
   options.memory_limit = run.memory_limit;
-  opened_rows<Scalar> weights = open_rows<Scalar>(data.weights, options);
+  opened_rows<double> weights = open_rows<double>(data.weights, options);
   if (weights.rows->columns() != 1) {
     throw bad_data(fmt::format("{}: weights must be one column; got {}", shown(data.weights), weights.rows->columns()));
   }
@@ -53,7 +52,7 @@ template <class Scalar>
 data_set<Scalar> open_data(const data_options& data, const run_options& run) {
   data_set<Scalar> set;
   set.features = open_features<Scalar>(data, data.columns, run);
-  set.weight_rows = open_weights<Scalar>(data, run, set.rows().rows());
+  set.weight_rows = open_weights(data, run, set.rows().rows());
   return set;
 }
 template data_set<float> open_data<float>(const data_options&, const run_options&);
@@ -81,7 +80,7 @@ data_set<Scalar> open_data_for(const expected_columns& expected, const data_opti
     throw bad_data(fmt::format("{}: {} columns, but the model {} has {}; choose them with --columns", shown(data.path),
                                set.rows().columns(), expected.model, expected.count));
   }
-  set.weight_rows = open_weights<Scalar>(data, run, set.rows().rows());
+  set.weight_rows = open_weights(data, run, set.rows().rows());
   return set;
 }
 template data_set<float> open_data_for<float>(const expected_columns&, const data_options&, const run_options&);
@@ -109,11 +108,11 @@ template <class Scalar>
 double total_weight(const data_set<Scalar>& data) {
   if (data.weights() == nullptr) return static_cast<double>(data.rows().rows());
   constexpr std::size_t piece = 65536;
-  aligned_buffer<Scalar> buffer;
+  aligned_buffer<double> buffer;
   double sum = 0;
   for (std::size_t first = 0; first < data.rows().rows(); first += piece) {
     const std::size_t count = std::min(piece, data.rows().rows() - first);
-    const matrix_view<const Scalar> weights = data.weights()->read(first, count, buffer);
+    const matrix_view<const double> weights = data.weights()->read(first, count, buffer);
     for (std::size_t i = 0; i < count; ++i) sum += weights(i, 0);
   }
   return sum;

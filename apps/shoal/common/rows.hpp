@@ -16,10 +16,10 @@ namespace shoal::app {
 template <class Scalar>
 struct data_set {
   opened_rows<Scalar> features;
-  opened_rows<Scalar> weight_rows;
+  opened_rows<double> weight_rows;  ///< in float64 whatever the rows are: rounding comes after scaling
 
   const row_source<Scalar>& rows() const { return *features.rows; }
-  const row_source<Scalar>* weights() const { return weight_rows.rows.get(); }
+  const row_source<double>* weights() const { return weight_rows.rows.get(); }
 };
 
 /// What a model expects of its rows.

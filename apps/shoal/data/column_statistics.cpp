@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include <shoal/estimation/weights_in.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/fold.hpp>
 
@@ -64,17 +65,17 @@ void column_statistics::add(const column_statistics& other) {
 double column_statistics::deviation() const { return std::sqrt(squares / weight); }
 
 template <class Scalar>
-std::vector<column_statistics> column_statistics_of(const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+std::vector<column_statistics> column_statistics_of(const row_source<Scalar>& rows, row_weights weights,
                                                     const run_options& run, std::stop_token stop) {
   const std::unique_ptr<executor> workers = make_threads(run.threads);
   const fold_context context{workers.get(), run.memory_limit, std::move(stop)};
-  return fold<Scalar>(context, weighted_rows<Scalar>{&rows, weights, 1}, columns_monoid{rows.columns()},
+  const weights_in<Scalar> held(context, weights);
+  return fold<Scalar>(context, weighted_rows<Scalar>{&rows, held.get(), 1}, columns_monoid{rows.columns()},
                       columns_body<Scalar>{});
 }
-template std::vector<column_statistics> column_statistics_of<float>(const row_source<float>&, const row_source<float>*,
+template std::vector<column_statistics> column_statistics_of<float>(const row_source<float>&, row_weights,
                                                                     const run_options&, std::stop_token);
-template std::vector<column_statistics> column_statistics_of<double>(const row_source<double>&,
-                                                                     const row_source<double>*, const run_options&,
-                                                                     std::stop_token);
+template std::vector<column_statistics> column_statistics_of<double>(const row_source<double>&, row_weights,
+                                                                     const run_options&, std::stop_token);
 
 }  // namespace shoal::app

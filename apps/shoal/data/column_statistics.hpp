@@ -8,6 +8,7 @@
 
 #include <shoal/algebra/group.hpp>
 #include <shoal/io/row_source.hpp>
+#include <shoal/io/row_weights.hpp>
 
 #include "common/options.hpp"
 
@@ -45,13 +46,11 @@ struct columns_monoid {
 
 /// One entry for each column; the same for any number of threads and any memory limit.
 template <class Scalar>
-std::vector<column_statistics> column_statistics_of(const row_source<Scalar>& rows, const row_source<Scalar>* weights,
+std::vector<column_statistics> column_statistics_of(const row_source<Scalar>& rows, row_weights weights,
                                                     const run_options& run, std::stop_token stop);
-extern template std::vector<column_statistics> column_statistics_of<float>(const row_source<float>&,
-                                                                           const row_source<float>*, const run_options&,
-                                                                           std::stop_token);
-extern template std::vector<column_statistics> column_statistics_of<double>(const row_source<double>&,
-                                                                            const row_source<double>*,
+extern template std::vector<column_statistics> column_statistics_of<float>(const row_source<float>&, row_weights,
+                                                                           const run_options&, std::stop_token);
+extern template std::vector<column_statistics> column_statistics_of<double>(const row_source<double>&, row_weights,
                                                                             const run_options&, std::stop_token);
 
 }  // namespace shoal::app

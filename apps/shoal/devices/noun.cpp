@@ -1,4 +1,6 @@
 // shoal devices
+#include <charconv>
+#include <cstdint>
 #include <fstream>
 #include <memory>
 #include <string>
@@ -45,7 +47,9 @@ std::string processor_name() {
 // "16384 kB" in bytes.
 double memory_bytes(std::string_view key) {
   const std::string text = system_value("/proc/meminfo", key);
-  return text.empty() ? 0 : std::stod(text) * 1024;
+  std::uint64_t kilobytes = 0;
+  std::from_chars(text.data(), text.data() + text.size(), kilobytes);
+  return static_cast<double>(kilobytes) * 1024;
 }
 
 // What this build knows of CUDA devices; `message` says why there are none.

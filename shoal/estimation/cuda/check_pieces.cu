@@ -37,6 +37,8 @@ __device__ void combine(column_moments& into, const column_moments& from) {
   }
   into.minimum = fmin(into.minimum, from.minimum);
   into.maximum = fmax(into.maximum, from.maximum);
+  into.lowest = fmin(into.lowest, from.lowest);
+  into.highest = fmax(into.highest, from.highest);
   into.weight = weight;
 }
 
@@ -51,7 +53,7 @@ __device__ void combine(row_findings& into, const row_findings& from) {
 
 __global__ void clear_kernel(column_moments* moments, row_findings* findings, std::size_t columns) {
   const std::size_t j = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
-  if (j < columns) moments[j] = {0, 0, 0, infinity, -infinity};
+  if (j < columns) moments[j] = {0, 0, 0, infinity, -infinity, infinity, -infinity};
   if (j == 0) *findings = {0, 0, 0, no_position, no_position, 0};
 }
 
@@ -63,6 +65,15 @@ __device__ double sum_over_groups(double* shared, double value, unsigned column,
   double sum = 0;
   for (unsigned group = 0; group < groups; ++group) sum += shared[group * wide + column];
   return sum;
+}
+
+__device__ double least_over_groups(double* shared, double value, unsigned column, unsigned wide, unsigned groups) {
+  __syncthreads();
+  shared[threadIdx.x] = value;
+  __syncthreads();
+  double least = value;
+  for (unsigned group = 0; group < groups; ++group) least = fmin(least, shared[group * wide + column]);
+  return least;
 }
 
 // One block checks one unit of rows: thread t has column t mod wide of the rows of group t / wide, and as many columns
@@ -111,13 +122,17 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
   for (std::size_t from = 0; from < columns; from += wide) {
     const std::size_t j = from + column;
     const bool mine = group < groups && j < columns;
-    column_moments own{unit_weight, 0, 0, infinity, -infinity};
+    column_moments own{unit_weight, 0, 0, infinity, -infinity, infinity, -infinity};
     double sum = 0;
     if (mine) {
       for (std::size_t i = group; i < size; i += groups) {
         const double value = static_cast<double>(rows[i * columns + j]);
         if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
-        sum += (weights == nullptr ? 1.0 : static_cast<double>(weights[i])) * value;
+        own.lowest = fmin(own.lowest, value);
+        own.highest = fmax(own.highest, value);
+        const double row_weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+        if (!(row_weight > 0)) continue;
+        sum += row_weight * value;
         own.minimum = fmin(own.minimum, value);
         own.maximum = fmax(own.maximum, value);
       }
@@ -127,19 +142,17 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
     double square = 0;
     if (mine) {
       for (std::size_t i = group; i < size; i += groups) {
+        const double row_weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+        if (!(row_weight > 0)) continue;  // zero times the square of a huge difference may be no number
         const double delta = static_cast<double>(rows[i * columns + j]) - own.mean;
-        square += (weights == nullptr ? 1.0 : static_cast<double>(weights[i])) * delta * delta;
+        square += row_weight * delta * delta;
       }
     }
     own.second_moment = sum_over_groups(shared, square, column, wide, groups);
-    __syncthreads();
-    shared[threadIdx.x] = own.minimum;
-    __syncthreads();
-    for (unsigned other = 0; other < groups; ++other) own.minimum = fmin(own.minimum, shared[other * wide + column]);
-    __syncthreads();
-    shared[threadIdx.x] = own.maximum;
-    __syncthreads();
-    for (unsigned other = 0; other < groups; ++other) own.maximum = fmax(own.maximum, shared[other * wide + column]);
+    own.minimum = least_over_groups(shared, own.minimum, column, wide, groups);
+    own.maximum = -least_over_groups(shared, -own.maximum, column, wide, groups);
+    own.lowest = least_over_groups(shared, own.lowest, column, wide, groups);
+    own.highest = -least_over_groups(shared, -own.highest, column, wide, groups);
     if (group == 0 && j < columns) moments[std::size_t{blockIdx.x} * columns + j] = own;
   }
   __syncthreads();

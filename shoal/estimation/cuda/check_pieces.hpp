@@ -15,8 +15,10 @@ struct column_moments {
   double weight;         ///< Σ w
   double mean;           ///< zero when the weight is zero
   double second_moment;  ///< Σ w (x − mean)²
-  double minimum;
+  double minimum;        ///< of the rows of positive weight
   double maximum;
+  double lowest;  ///< of all rows
+  double highest;
 };
 
 /// What some rows have in common apart from their columns. Positions count from the first row of the whole data.

@@ -1,6 +1,9 @@
 #include <shoal/estimation/cuda/device_data.hpp>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
 
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/cuda/check_pieces.hpp>
@@ -69,15 +72,23 @@ data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint)
   });
   const check_monoid monoid{columns};
   check_statistics all = monoid.identity();
+  std::vector<double> lowest(columns, std::numeric_limits<double>::infinity()), highest(columns, -lowest[0]);
   for (std::size_t s = 0; s < shards.size(); ++s) {
     const cuda::gpu& owner = group[rows.gpu_of(s)];
     const cuda::device_scope scope(owner.device);
     const auto moments = shards[s].moments.download(columns, owner.compute);
     const auto findings = shards[s].findings.download(1, owner.compute);
     monoid.combine_into(all, as_statistics(rows.shards().rows_of(s), moments, findings[0]));
+    for (std::size_t j = 0; j < columns; ++j) {
+      lowest[j] = std::min(lowest[j], moments[j].lowest);
+      highest[j] = std::max(highest[j], moments[j].highest);
+    }
   }
   const weighted_rows<Scalar>& data = rows.data();
-  return summarise(all, *data.rows, data.weights);
+  data_summary summary = summarise(all, *data.rows, data.weights);
+  summary.lowest = std::move(lowest);
+  summary.highest = std::move(highest);
+  return summary;
 }
 
 // The devices that have shards to own.
@@ -92,32 +103,42 @@ std::vector<int> owners(const device_choice& device, const row_source<Scalar>& r
 }
 
 template <class Scalar>
-weighted_rows<Scalar> checked_shapes(const row_source<Scalar>& rows, const row_source<Scalar>* weights) {
+const row_source<Scalar>* checked_shapes(const row_source<Scalar>& rows, row_weights weights) {
   check_shapes(rows, weights);
-  return {&rows, weights, 1.0};
+  return &rows;
 }
 
 }  // namespace
 
 template <class Scalar>
 device_data<Scalar>::device_data(const fold_context& context, const device_choice& device,
-                                 const row_source<Scalar>& rows, const row_source<Scalar>* weights, bool fingerprint,
-                                 const cuda::shard_rule* tested)
+                                 const row_source<Scalar>& rows, row_weights weights, bool fingerprint,
+                                 const cuda::shard_rule* tested, bool every_row_as_it_is)
     : context_(context),
       group_(owners(device, rows, tested), device.precision),
-      readable_(&rows),
-      readable_weights_(weights),
-      rows_(group_, context, checked_shapes(*readable_.get(), readable_weights_.get()), device.memory,
+      readable_(checked_shapes(rows, weights)),
+      narrow_weights_(weights.in<float>()),
+      wide_weights_(weights.in<double>()),
+      readable_weights_(weights.in<float>() != nullptr ? row_weights(narrow_weights_.get())
+                                                       : row_weights(wide_weights_.get())),
+      weights_(context, readable_weights_),
+      rows_(std::in_place, group_, context, weighted_rows<Scalar>{readable_.get(), weights_.get(), 1.0}, device.memory,
             tested == nullptr ? cuda::shard_rule{} : *tested),
-      summary_(check_on_devices(rows_, fingerprint)),
-      scaled_(*readable_.get(), readable_weights_.get(), summary_) {
-  const double scale = scaled_.data().weight_scale;
-  if (scale != 1) rows_.scale_weights(scaled_.data(), static_cast<Scalar>(1 / scale));
+      summary_(check_on_devices(*rows_, fingerprint)),
+      scaled_(*readable_.get(), readable_weights_, (weights_.bring_back(summary_), summary_), every_row_as_it_is) {
+  if (scaled_.data().rows != readable_.get()) {  // rows of weight zero have been brought nearer
+    rows_.reset();
+    rows_.emplace(group_, context, scaled_.data(), device.memory, tested == nullptr ? cuda::shard_rule{} : *tested);
+    return;
+  }
+  // Weights of another scalar were scaled before they came here.
+  const int exponent = weights_.converted() ? 0 : -std::ilogb(scaled_.data().weight_scale);
+  rows_->scale_weights(scaled_.data(), exponent);
 }
 
 template <class Scalar>
 make_passes device_data<Scalar>::seeding() {
-  return [this] { return make_device_passes(rows_, context_, summary_); };
+  return [this] { return make_device_passes(*rows_, context_, summary_); };
 }
 
 template class device_data<float>;

@@ -1,5 +1,6 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 
@@ -142,12 +143,15 @@ void device_rows<Scalar>::copy_from_host(slot& through, std::size_t first, std::
 }
 
 template <class Scalar>
-void device_rows<Scalar>::scale_weights(const weighted_rows<Scalar>& scaled, Scalar factor) {
+void device_rows<Scalar>::scale_weights(const weighted_rows<Scalar>& scaled, int exponent) {
   data_ = scaled;
-  if (!resident_) return;
+  if (!resident_ || exponent == 0) return;
+  // In two steps: the scalar may hold the weights and not the factor between them and one.
   for (std::size_t g = 0; g < shares_.size(); ++g) {
     const device_scope scope((*group_)[g].device);
-    scale(shares_[g].slots[0].weights.data(), shares_[g].count, factor, (*group_)[g].compute);
+    for (const int part : {exponent / 2, exponent - exponent / 2}) {
+      scale(shares_[g].slots[0].weights.data(), shares_[g].count, std::ldexp(Scalar{1}, part), (*group_)[g].compute);
+    }
   }
 }
 

@@ -78,8 +78,8 @@ class device_rows {
   /// Most rows of a piece on any GPU.
   std::size_t most_piece_rows() const { return std::max<std::size_t>(1, resident_ ? largest_share() : piece_rows_); }
 
-  /// Goes on with other weights: those of `scaled`, which are the present ones times `factor`.
-  void scale_weights(const weighted_rows<Scalar>& scaled, Scalar factor);
+  /// Goes on with other weights: those of `scaled`, which are the present ones times 2^exponent.
+  void scale_weights(const weighted_rows<Scalar>& scaled, int exponent);
 
   /// Calls visit(gpu index, piece) for every piece, a GPU's in order, with that GPU current; what visit enqueues in
   /// the GPU's compute stream finds the piece there. A share without rows has no piece. Returns before the work is

@@ -85,8 +85,8 @@ std::unique_ptr<backend<Scalar>> make_cuda_backend(std::shared_ptr<device_data<S
 
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
-  return make_cuda_backend(
-      std::make_shared<device_data<Scalar>>(rows.context, device, *rows.rows, rows.weights, rows.fingerprint));
+  return make_cuda_backend(std::make_shared<device_data<Scalar>>(rows.context, device, *rows.rows, rows.weights,
+                                                                 rows.fingerprint, nullptr, rows.every_row_as_it_is));
 }
 
 template std::unique_ptr<backend<float>> make_cuda_backend(std::shared_ptr<device_data<float>>);

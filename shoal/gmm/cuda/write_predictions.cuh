@@ -39,7 +39,7 @@ __global__ void __launch_bounds__(prediction_threads)
     const double log_density = found.log_densities[row];
     if (out.log_density != nullptr) out.log_density[row] = static_cast<float>(log_density);
     weight = weights == nullptr ? 1.0 : static_cast<double>(weights[row]);
-    log_likelihood = weight * log_density;
+    if (weight > 0) log_likelihood = weight * log_density;  // a row that weighs nothing may have a density of zero
   }
   log_likelihood = block.sum(log_likelihood);
   weight = block.sum(weight);

@@ -150,7 +150,9 @@ double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, co
     const auto log_density =
         hn::Add(load_double(d, memory.greatest.data() + r), load_double(d, memory.log_sum.data() + r));
     weight = hn::Add(weight, row_weight);
-    log_likelihood = hn::MulAdd(row_weight, log_density, log_likelihood);
+    // A row that weighs nothing may have a density of zero.
+    const auto counted = hn::IfThenElseZero(hn::Gt(row_weight, hn::Zero(d)), log_density);
+    log_likelihood = hn::MulAdd(row_weight, counted, log_likelihood);
   }
   return hn::GetLane(hn::SumOfLanes(d, log_likelihood)) +
          hn::GetLane(hn::SumOfLanes(d, weight)) * mixture.packed->log_shift;

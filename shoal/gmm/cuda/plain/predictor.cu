@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(tile_rows)
                                             prediction_cut<double>, terms, tile_rows);
       write_row(out, found, terms, layout.components, r);
       weight = piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[r]);
-      log_likelihood = weight * found.log_density;
+      if (weight > 0) log_likelihood = weight * found.log_density;
     }
     log_likelihood = block.sum(log_likelihood);
     weight = block.sum(weight);
