@@ -5,7 +5,7 @@
 set(vector_definitions)
 set(vector_options)
 if(SHOAL_SANITIZE)
-  set(vector_definitions HWY_DISABLED_TARGETS=6608)
+  set(vector_definitions HWY_DISABLED_TARGETS=0xF0019D0)
 endif()
 if(SHOAL_SANITIZE MATCHES "address")
   set(vector_options -fno-sanitize-address-use-after-scope)
@@ -13,6 +13,8 @@ endif()
 
 # shoal_vector_sources(SOURCES…): these sources of the library, which a room names itself, hold vector kernels.
 function(shoal_vector_sources)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_VECTOR_SOURCES ${files})
   set_source_files_properties(${ARGN} TARGET_DIRECTORY shoal
     PROPERTIES COMPILE_DEFINITIONS "${vector_definitions}" COMPILE_OPTIONS "${vector_options}")
 endfunction()
