@@ -1,10 +1,10 @@
-# How vector kernels are compiled with sanitizers. Of all sources they take longest, so these builds leave AVX-512 out; the bits
-# are those of shoal/core/simd_targets.hpp and Highway's AVX3. Nor is the use of locals after their scope checked there: it
-# would poison every temporary of every inlined vector function, two thirds of the time to compile them. Everything else that the
-# sanitizers find is checked there too, and all other sources are checked for this as well.
+# How vector kernels are compiled with sanitizers and for coverage. Of all sources they take longest, so these builds leave AVX-512
+# out; the bits are those of shoal/core/simd_targets.hpp and Highway's AVX3. With sanitizers the use of locals after their scope is
+# not checked there either: it would poison every temporary of every inlined vector function, two thirds of the time to compile
+# them. Everything else that the sanitizers find is checked there too, and all other sources are checked for this as well.
 set(vector_definitions)
 set(vector_options)
-if(SHOAL_SANITIZE)
+if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
   set(vector_definitions HWY_DISABLED_TARGETS=0xF0019D0)
 endif()
 if(SHOAL_SANITIZE MATCHES "address")
