@@ -1,11 +1,11 @@
-# How vector kernels are compiled with sanitizers. Of all sources they take longest, so these builds leave AVX-512 out; the bits
-# are those of shoal/core/simd_targets.hpp and Highway's AVX3. Nor is the use of locals after their scope checked there: it
-# would poison every temporary of every inlined vector function, two thirds of the time to compile them. Everything else that the
-# sanitizers find is checked there too, and all other sources are checked for this as well.
+# How vector kernels are compiled with sanitizers and for coverage. Of all sources they take longest, so these builds leave AVX-512
+# out; the bits are those of shoal/core/simd_targets.hpp and Highway's AVX3. With sanitizers the use of locals after their scope is
+# not checked there either: it would poison every temporary of every inlined vector function, two thirds of the time to compile
+# them. Everything else that the sanitizers find is checked there too, and all other sources are checked for this as well.
 set(vector_definitions)
 set(vector_options)
-if(SHOAL_SANITIZE)
-  set(vector_definitions HWY_DISABLED_TARGETS=6608)
+if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
+  set(vector_definitions HWY_DISABLED_TARGETS=0xF0019D0)
 endif()
 if(SHOAL_SANITIZE MATCHES "address")
   set(vector_options -fno-sanitize-address-use-after-scope)
@@ -13,6 +13,8 @@ endif()
 
 # shoal_vector_sources(SOURCES…): these sources of the library, which a room names itself, hold vector kernels.
 function(shoal_vector_sources)
+  list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
+  set_property(GLOBAL APPEND PROPERTY SHOAL_VECTOR_SOURCES ${files})
   set_source_files_properties(${ARGN} TARGET_DIRECTORY shoal
     PROPERTIES COMPILE_DEFINITIONS "${vector_definitions}" COMPILE_OPTIONS "${vector_options}")
 endfunction()

@@ -136,7 +136,7 @@ int main(int argc, char** argv) {
   app.add_option("--output", options.output, "The page")->capture_default_str();
   app.add_option("--picture", options.picture, "Write only the picture of Old Faithful, as SVG, to this file");
   app.add_option("--rows", options.rows, "Rows to generate")->capture_default_str()->check(CLI::Range(1000, 100000000));
-  app.add_option("--threads", options.threads, "0: one for each hardware thread")->capture_default_str();
+  app.add_option("--threads", options.threads, "0: all that the process may use")->capture_default_str();
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& problem) {

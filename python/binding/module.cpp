@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/default_threads.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/execution/devices.hpp>
 #include <shoal/gmm/accumulate.hpp>
@@ -82,6 +83,8 @@ NB_MODULE(_shoal, module) {
   nb::register_exception_translator(translate);
   module.def("cuda_devices", devices, "The CUDA devices of this machine; NotImplementedError without CUDA.");
   module.def("instruction_set", [] { return std::string(shoal::gmm::instruction_set()); });
+  module.def("default_threads", shoal::default_threads, "The threads of a computation that does not say so itself.");
+  module.def("set_default_threads", shoal::set_default_threads, nb::arg("threads"), "Sets it; 0 takes that back.");
   module.def(
       "choose_device", [](const std::string& name) { return shoal::device_name(shoal::choose_device(name)); },
       nb::arg("name"), "The full name of the device that a name stands for.");

@@ -1,6 +1,6 @@
 """Gaussian mixtures, k-means and self-organizing maps on data of any size, with scikit-learn's interface."""
 
-from . import statistics
+from . import _threads, statistics
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus

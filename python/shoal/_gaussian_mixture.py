@@ -113,7 +113,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         'bf16' allow CUDA devices to round the factors of products of float32 rows to 11 and 8 bits. Sums of many
         rows and all parameters are float64 in any case.
     threads : int or None, default=None
-        Threads to use; None takes all, and one where more would not pay.
+        Threads to use. None: as many as threadpoolctl, the variables ``SHOAL_THREADS`` or ``OMP_NUM_THREADS``, or the
+        processors that the process may use allow, and one where more would not pay.
     memory_limit : int or None, default=None
         Bytes for the buffers of rows that cannot be read in place. A mapped file larger than this (256 MiB for None) is
         read piece by piece and never resident as a whole.

@@ -167,12 +167,14 @@ def show_config() -> dict[str, Any]:
     Returns
     -------
     dict
-        ``version``, ``instruction_set`` of the kernels on this processor, ``cuda`` (whether the package was built with
-        it) and ``devices``: the names that ``device=`` takes here, each with a description.
+        ``version``, ``instruction_set`` of the kernels on this processor, ``threads`` (what ``threads=None`` means here),
+        ``cuda`` (whether the package was built with it) and ``devices``: the names that ``device=`` takes here, each with
+        a description.
     """
     found: dict[str, Any] = {
         "version": _shoal.version,
         "instruction_set": _shoal.instruction_set(),
+        "threads": _shoal.default_threads(),
         "cuda": _shoal.built_with_cuda,
         "devices": {"cpu": "the host's processor"},
     }
@@ -185,6 +187,7 @@ def show_config() -> dict[str, Any]:
             found["cuda_error"] = str(error)
     print(f"shoal {found['version']}")
     print(f"  instruction set  {found['instruction_set']}")
+    print(f"  threads          {found['threads']}")
     print(f"  CUDA             {'built' if found['cuda'] else 'not built (configure with SHOAL_CUDA=ON)'}")
     for name, description in found["devices"].items():
         print(f"  {name:<16} {description}")

@@ -15,7 +15,7 @@ struct row_part {
 };
 
 struct accumulate_options {
-  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t threads = 0;       ///< 0: default_threads()
   std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
   device_choice device = {};     ///< where the rows are summed; a part of more rows is summed on the host alone
   row_part part = {};

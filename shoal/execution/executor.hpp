@@ -50,8 +50,8 @@ class executor {
 /// Everything on the calling thread.
 std::unique_ptr<executor> make_sequential();
 
-/// `threads` workers, the calling thread among them; 0 means one for each hardware thread that the process may use.
-/// Throws bad_argument above 4096.
+/// `threads` workers, the calling thread among them; 0 means default_threads().
+/// Throws bad_argument above most_threads (default_threads.hpp).
 std::unique_ptr<executor> make_threads(std::size_t threads);
 
 /// sequential for one thread, else threads; 0 as for make_threads.

@@ -1,7 +1,5 @@
 #include <shoal/execution/executor.hpp>
 
-#include <sched.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -18,33 +16,41 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/default_threads.hpp>
 
 namespace shoal {
 namespace {
-
-constexpr std::size_t most_threads = 4096;
 
 // How long a thread waits for work, or for the others, before it sleeps. To sleep and be woken costs 50 to 80 µs on a
 // virtual machine; an iteration wakes its workers several times, with some ten to a hundred microseconds between.
 constexpr std::chrono::microseconds awake{200};
 
-// Whether `ready` comes true while a thread stays awake for it. Giving way at each look lets others run where there are
-// more threads than processors.
-template <class Ready>
-bool comes_soon(const Ready& ready) {
-  const auto end = std::chrono::steady_clock::now() + awake;
-  while (!ready()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
-  }
-  return true;
-}
+// A look that takes this long gave the processor to another process or thread that needs it.
+constexpr std::chrono::microseconds given_away{50};
+// So many waits do without looks after that: the next thread to need the processor would else wait for their ends too.
+constexpr int crowded_waits = 100;
 
-std::size_t usable_hardware_threads() {
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  if (sched_getaffinity(0, sizeof set, &set) == 0) return static_cast<std::size_t>(std::max(1, CPU_COUNT(&set)));
-  return std::max(1u, std::thread::hardware_concurrency());
+// Whether `ready` comes true while a thread stays awake for it. It gives way at each look, and sleeps at once where
+// others need the processors: `crowded` is how many waits go by until it is tried again.
+template <class Ready>
+bool comes_soon(const Ready& ready, std::atomic<int>& crowded) {
+  if (ready()) return true;
+  if (crowded.load(std::memory_order_relaxed) > 0) {
+    crowded.fetch_sub(1, std::memory_order_relaxed);
+    return false;
+  }
+  auto now = std::chrono::steady_clock::now();
+  const auto end = now + awake;
+  while (now < end) {
+    std::this_thread::yield();
+    if (ready()) return true;
+    const auto before = std::exchange(now, std::chrono::steady_clock::now());
+    if (now - before > given_away) {
+      crowded.store(crowded_waits, std::memory_order_relaxed);
+      return false;
+    }
+  }
+  return false;
 }
 
 // What the members of one team share during a run.
@@ -96,7 +102,7 @@ class thread_pool final : public executor {
       }
       for (std::size_t i = 0; i < wanted; ++i) workers_[i].wake.notify_one();
       take_part(work, 0);
-      comes_soon([&] { return busy_ == 0; });
+      comes_soon([&] { return busy_ == 0; }, crowded_);
       std::unique_lock lock(mutex_);
       done_.wait(lock, [&] { return busy_ == 0; });
       work_ = nullptr;
@@ -121,7 +127,7 @@ class thread_pool final : public executor {
   void serve(const std::stop_token& stop, worker& own, std::size_t index) {
     for (;;) {
       assignment* work;
-      comes_soon([&] { return own.called.load(); });
+      comes_soon([&] { return own.called.load(); }, crowded_);
       {
         std::unique_lock lock(mutex_);
         if (!own.wake.wait(lock, stop, [&] { return own.called.load(); })) return;
@@ -159,6 +165,7 @@ class thread_pool final : public executor {
   std::condition_variable done_;
   assignment* work_ = nullptr;
   std::atomic<std::size_t> busy_{0};
+  std::atomic<int> crowded_{0};
   std::exception_ptr failure_;
   std::deque<worker> workers_;  // last, so that threads are joined before what they use is destroyed
 };
@@ -167,10 +174,10 @@ class thread_pool final : public executor {
 
 std::unique_ptr<executor> make_threads(std::size_t threads) {
   if (threads > most_threads) {
-    throw bad_argument(fmt::format("threads must be between 1 and {}, or 0 for one for each hardware thread; got {}",
-                                   most_threads, threads));
+    throw bad_argument(
+        fmt::format("threads must be between 1 and {}, or 0 for the default; got {}", most_threads, threads));
   }
-  return std::make_unique<thread_pool>(threads == 0 ? usable_hardware_threads() : threads);
+  return std::make_unique<thread_pool>(threads == 0 ? default_threads() : threads);
 }
 
 std::unique_ptr<executor> make_executor(std::size_t threads) {

@@ -86,7 +86,7 @@ struct options {
   double regularization = 1e-6;  ///< added to the diagonal of every covariance, in the data's units squared
   std::size_t restarts = 1;      ///< the fit with the greatest log-likelihood is kept
   std::uint64_t seed = 0;
-  std::size_t threads = 0;        ///< 0: one for each hardware thread
+  std::size_t threads = 0;        ///< 0: default_threads()
   std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
   std::string checkpoint;         ///< file; empty: none
   double checkpoint_seconds = 1;  ///< least time between two checkpoints
@@ -103,7 +103,7 @@ void set_async_em_2013(options& options);
 struct update_options {
   double step_size = 1;          ///< η of (0, 1]: the share of these rows in what the model rests on afterwards
   double regularization = 1e-6;  ///< the one that the model was made with; as options::regularization
-  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t threads = 0;       ///< 0: default_threads()
   std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
   device_choice device;          ///< where the rows are summed; the model is maximised on the host
 };

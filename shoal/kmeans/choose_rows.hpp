@@ -16,7 +16,7 @@ struct choice_options {
   std::size_t clusters = 8;
   std::uint64_t seed = 0;
   std::size_t trials = 0;        ///< rows drawn in each step, of which the best is kept; 0: 2 + floor(ln K)
-  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t threads = 0;       ///< 0: default_threads()
   std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
   device_choice device;          ///< where the rows are measured
 };

@@ -34,7 +34,7 @@ struct options {
   stop_rule stop = stop_rule::scikit_learn;
   std::size_t restarts = 1;  ///< the fit with the least inertia is kept
   std::uint64_t seed = 0;
-  std::size_t threads = 0;        ///< 0: one for each hardware thread
+  std::size_t threads = 0;        ///< 0: default_threads()
   std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
   std::string checkpoint;         ///< file; empty: none
   double checkpoint_seconds = 1;  ///< least time between two checkpoints

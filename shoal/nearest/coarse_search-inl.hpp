@@ -55,7 +55,9 @@ struct coarse_least {
   V number;
 };
 
-// Sums of products of pairs; Highway leaves them in two parts until they are rearranged.
+// Sums of products of pairs; Highway leaves them in two parts until they are rearranged. On x86 `a` has all of a lane's
+// sum, so that it can start from a number of its own. On NEON a lane's sum comes from two lanes of `a` or of `b`.
+inline constexpr bool whole_sums = HWY_ARCH_X86;
 template <class V>
 struct pair_sum {
   V a;
@@ -75,9 +77,20 @@ HWY_INLINE void add_pairs(DI di, V x, V c, pair_sum<V>& sum) {
 #endif
 }
 
+template <class DI, class V = hn::Vec<DI>>
+HWY_INLINE pair_sum<V> start_sum(DI di, std::int32_t from) {
+  return {whole_sums ? hn::Set(di, from) : hn::Zero(di), hn::Zero(di)};
+}
+
+template <class DI, class V = hn::Vec<DI>>
+HWY_INLINE V end_sum(DI di, const pair_sum<V>& sum, std::int32_t from) {
+  const V products = hn::RearrangeToOddPlusEven(sum.a, sum.b);
+  return whole_sums ? products : hn::Add(products, hn::Set(di, from));
+}
+
 template <class V>
-HWY_INLINE void consider_coarse(const pair_sum<V>& sum, V keep, V number, coarse_least<V>& least) {
-  const V key = hn::OrAnd(number, hn::RearrangeToOddPlusEven(sum.a, sum.b), keep);
+HWY_INLINE void consider_coarse(V score, V keep, V number, coarse_least<V>& least) {
+  const V key = hn::OrAnd(number, score, keep);
   least.second = hn::Min(least.second, hn::Max(least.best, key));
   least.best = hn::Min(least.best, key);
 }
@@ -89,11 +102,10 @@ HWY_INLINE void coarse_scores(DI di, const std::int32_t* HWY_RESTRICT rows, cons
                               const std::int32_t* HWY_RESTRICT numbers, coarse_least<V>& least0,
                               coarse_least<V>& least1, coarse_least<V>& least2) {
   const std::size_t lanes = hn::Lanes(di);
-  const V zero = hn::Zero(di);
-  pair_sum<V> a00{hn::Set(di, half_norms[0]), zero}, a01 = a00, a02 = a00;
-  pair_sum<V> a10{hn::Set(di, half_norms[1]), zero}, a11 = a10, a12 = a10;
-  pair_sum<V> a20{hn::Set(di, half_norms[2]), zero}, a21 = a20, a22 = a20;
-  pair_sum<V> a30{hn::Set(di, half_norms[3]), zero}, a31 = a30, a32 = a30;
+  pair_sum<V> a00 = start_sum(di, half_norms[0]), a01 = a00, a02 = a00;
+  pair_sum<V> a10 = start_sum(di, half_norms[1]), a11 = a10, a12 = a10;
+  pair_sum<V> a20 = start_sum(di, half_norms[2]), a21 = a20, a22 = a20;
+  pair_sum<V> a30 = start_sum(di, half_norms[3]), a31 = a30, a32 = a30;
 #pragma GCC unroll 4
   for (std::size_t p = 0; p < pairs; ++p) {
     const V x0 = hn::Load(di, rows);
@@ -112,21 +124,21 @@ HWY_INLINE void coarse_scores(DI di, const std::int32_t* HWY_RESTRICT rows, cons
   }
   const V keep = hn::Set(di, coarse_keep);
   V number = hn::Set(di, numbers[0]);
-  consider_coarse(a00, keep, number, least0);
-  consider_coarse(a01, keep, number, least1);
-  consider_coarse(a02, keep, number, least2);
+  consider_coarse(end_sum(di, a00, half_norms[0]), keep, number, least0);
+  consider_coarse(end_sum(di, a01, half_norms[0]), keep, number, least1);
+  consider_coarse(end_sum(di, a02, half_norms[0]), keep, number, least2);
   number = hn::Set(di, numbers[1]);
-  consider_coarse(a10, keep, number, least0);
-  consider_coarse(a11, keep, number, least1);
-  consider_coarse(a12, keep, number, least2);
+  consider_coarse(end_sum(di, a10, half_norms[1]), keep, number, least0);
+  consider_coarse(end_sum(di, a11, half_norms[1]), keep, number, least1);
+  consider_coarse(end_sum(di, a12, half_norms[1]), keep, number, least2);
   number = hn::Set(di, numbers[2]);
-  consider_coarse(a20, keep, number, least0);
-  consider_coarse(a21, keep, number, least1);
-  consider_coarse(a22, keep, number, least2);
+  consider_coarse(end_sum(di, a20, half_norms[2]), keep, number, least0);
+  consider_coarse(end_sum(di, a21, half_norms[2]), keep, number, least1);
+  consider_coarse(end_sum(di, a22, half_norms[2]), keep, number, least2);
   number = hn::Set(di, numbers[3]);
-  consider_coarse(a30, keep, number, least0);
-  consider_coarse(a31, keep, number, least1);
-  consider_coarse(a32, keep, number, least2);
+  consider_coarse(end_sum(di, a30, half_norms[3]), keep, number, least0);
+  consider_coarse(end_sum(di, a31, half_norms[3]), keep, number, least1);
+  consider_coarse(end_sum(di, a32, half_norms[3]), keep, number, least2);
 }
 
 template <class DI, class V = hn::Vec<DI>>

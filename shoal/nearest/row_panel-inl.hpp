@@ -53,7 +53,7 @@ HWY_INLINE void store_whole(D, hn::Vec<D> numbers, std::int32_t* to) {
 #if HWY_TARGET != HWY_SCALAR
 // The four lanes of the sum of a vector's 16-byte blocks.
 template <class D>
-HWY_INLINE auto sum_blocks(D d, hn::Vec<D> v) {
+HWY_INLINE auto sum_blocks(D, hn::Vec<D> v) {
   if constexpr (hn::MaxLanes(D()) == 4) {
     return v;
   } else {

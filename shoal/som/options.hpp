@@ -66,7 +66,7 @@ struct options {
   initialization init = initialization::principal_plane;
   std::vector<double> codebook;  ///< [height·width][columns], for initialization::codebook
   std::uint64_t seed = 0;
-  std::size_t threads = 0;        ///< 0: one for each hardware thread
+  std::size_t threads = 0;        ///< 0: default_threads()
   std::size_t memory_limit = 0;   ///< bytes for row buffers of sources that are not resident; 0: no limit
   std::string checkpoint;         ///< file; empty: none
   double checkpoint_seconds = 1;  ///< least time between two checkpoints

@@ -81,7 +81,7 @@ class model_statistics {
 };
 
 struct accumulate_options {
-  std::size_t threads = 0;       ///< 0: one for each hardware thread
+  std::size_t threads = 0;       ///< 0: default_threads()
   std::size_t memory_limit = 0;  ///< bytes for row buffers of sources that are not resident; 0: no limit
   device_choice device = {};     ///< the host: maps are summed there alone
   row_part part = {};            ///< which of all rows these are

@@ -1,5 +1,6 @@
 // Wrong words end with status 2, failed runs with 1; both with a few lines of clean text, and nothing is printed.
 #include <algorithm>
+#include <cstdlib>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,19 @@ TEST_F(wrong_use, words_that_are_not_there) {
   refuse({"data", "generate", "--rows", "5"}, 2, "required");
   refuse({"devices", "--jsn"}, 2, "did you mean '--json'?");
   refuse({"--nonsense"}, 2, "--nonsense");
+}
+
+TEST_F(wrong_use, threads_of_the_environment) {
+  const words fit = {"gmm", "fit", folder / "rows.csv", "--components", "1", "--output", folder / "n.json"};
+  for (const char* name : {"SHOAL_THREADS", "OMP_NUM_THREADS"}) {
+    setenv(name, "many", 1);
+    refuse(fit, 2, std::string(name) + " must be a number of threads");
+    EXPECT_EQ(run(fit + words{"--threads", "2"}).status, 0);
+    setenv(name, "3", 1);
+    const outcome devices = run({"devices", "--json"});
+    EXPECT_NE(devices.out.find(R"("threads":3)"), std::string::npos) << devices.out;
+    unsetenv(name);
+  }
 }
 
 TEST_F(wrong_use, values_that_cannot_be) {

@@ -1,4 +1,6 @@
 // Threads that share tasks: each task once, and no thread before a run has work for it.
+#include <time.h>
+
 #include <atomic>
 #include <chrono>
 #include <filesystem>
@@ -52,6 +54,21 @@ TEST(Threads, TakeWorkAwakeAndAsleep) {
       std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
     }
   }
+}
+
+double processor_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+// They may be awake for a fifth of a millisecond each after a run, and sleep from then on.
+TEST(Threads, TakeNoProcessorTimeWhenTheyHaveNothingToDo) {
+  const std::unique_ptr<shoal::executor> workers = shoal::make_threads(8);
+  expect_each_task_once(*workers, 100, 1);
+  const double before = processor_seconds();
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));
+  EXPECT_LT(processor_seconds() - before, 0.05);
 }
 
 }  // namespace

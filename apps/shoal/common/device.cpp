@@ -5,15 +5,13 @@
 
 #include <fmt/format.h>
 
-#include <shoal/execution/executor.hpp>
+#include <shoal/execution/default_threads.hpp>
 
 #include "common/output.hpp"
 
 namespace shoal::app {
 
-std::size_t resolved_threads(const run_options& run) {
-  return run.threads != 0 ? run.threads : make_threads(0)->threads();
-}
+std::size_t resolved_threads(const run_options& run) { return run.threads != 0 ? run.threads : default_threads(); }
 
 void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
   if (run.device_word != "auto") return;

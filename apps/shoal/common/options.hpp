@@ -37,7 +37,7 @@ struct data_options {
 
 /// Where and how a verb runs, and how it answers.
 struct run_options {
-  std::size_t threads = 0;  ///< 0: all that the process may use
+  std::size_t threads = 0;  ///< 0: default_threads()
   std::size_t memory_limit = std::size_t{2} << 30;
   std::string device_word = "cpu";  ///< as it was asked for
   device_choice device;             ///< what that means here; of "auto", after settle_device()

@@ -10,8 +10,8 @@
 #include <sys/utsname.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/default_threads.hpp>
 #include <shoal/execution/devices.hpp>
-#include <shoal/execution/executor.hpp>
 #include <shoal/nearest/nearest.hpp>
 
 #include "common/answer.hpp"
@@ -75,7 +75,7 @@ cuda_report ask_cuda() {
 
 struct host_report {
   std::string name = processor_name();
-  std::size_t threads = make_threads(0)->threads();
+  std::size_t threads = default_threads();
   std::string target = simd_target();
   double memory = memory_bytes("MemTotal");
   double available = memory_bytes("MemAvailable");
