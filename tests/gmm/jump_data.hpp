@@ -2,8 +2,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
+#include <numeric>
 #include <vector>
+
+#include <gtest/gtest.h>
 
 #include <shoal/gmm/options.hpp>
 
@@ -131,6 +135,34 @@ inline gmm::options from_random_rows(const std::vector<double>& values, std::siz
     options.start.covariances.insert(options.start.covariances.end(), {regularization, 0, 0, regularization});
   }
   return options;
+}
+
+/// Fits of two clusters and an outlier of 10² to 10⁹ deviations, of 2, 3 and 4 components from 20 starts each, against
+/// scikit-learn 1.9.1 on the same rows from the same starts: how many of 60 end in "ill-defined empirical covariance".
+/// Where covariances have the condition of the scalar the last bit decides, and counts are uncertain by their roots.
+template <class Scalar>
+void expect_no_more_refusals_than_scikit_learn(const shoal::device_choice& device) {
+  const std::vector<std::size_t> peer = sizeof(Scalar) == 4 ? std::vector<std::size_t>{2, 3, 21, 36, 58, 57, 60, 60}
+                                                            : std::vector<std::size_t>{0, 0, 0, 0, 0, 0, 7, 18};
+  const auto most = [](std::size_t count) {
+    const auto expected = static_cast<double>(count);
+    return static_cast<std::size_t>(expected + 2 * std::sqrt(expected));
+  };
+  std::size_t all = 0;
+  for (std::size_t i = 0; i < peer.size(); ++i) {
+    const auto values = two_clusters_and_an_outlier(std::pow(10.0, static_cast<double>(i + 2)));
+    std::size_t refused = 0;
+    for (const std::size_t components : {2, 3, 4}) {
+      for (std::uint64_t seed = 0; seed < 20; ++seed) {
+        auto options = from_random_rows(values, components, seed);
+        options.device = device;
+        if (fit_data::message_of([&] { fit_data::fit<Scalar>(values, 2, options); }) != "nothing was thrown") ++refused;
+      }
+    }
+    EXPECT_LE(refused, most(peer[i])) << "1e" << i + 2;
+    all += refused;
+  }
+  EXPECT_LE(all, most(std::accumulate(peer.begin(), peer.end(), std::size_t{0})));
 }
 
 }  // namespace jump_data

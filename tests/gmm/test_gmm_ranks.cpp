@@ -10,6 +10,7 @@
 
 #include "../kmeans/kmeans_reference.hpp"
 #include "../ranks.hpp"
+#include "jump_data.hpp"
 
 namespace {
 
@@ -66,6 +67,16 @@ TYPED_TEST(MixturesOnRanks, FitToTheSameBits) {
     gmm::options options = this->three();
     options.covariance_type = type;
     this->expect_same_fits(options, type == gmm::covariance_type::diag);
+  }
+}
+
+TYPED_TEST(MixturesOnRanks, MakeMomentsAgainInTheSameStep) {
+  const double offset = sizeof(TypeParam) == 4 ? 1e4 : 1e8;
+  const auto far = fit_data::as<TypeParam>(fit_data::clusters(many, 2, 1, 0, offset));
+  for (const auto type : fit_data::all_types()) {
+    gmm::options options = jump_data::one_step_from_the_origin(type, 2, offset);
+    options.max_iterations = 2;
+    this->expect_same_fits_of(shoal::view_source<TypeParam>({far.data(), many, 2}), options);
   }
 }
 

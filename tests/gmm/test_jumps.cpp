@@ -1,7 +1,6 @@
 // Means that jump in one step: the covariance is that of two passes over the rows, whoever sums them.
 #include <atomic>
 #include <cmath>
-#include <numeric>
 
 #include <gtest/gtest.h>
 
@@ -189,32 +188,9 @@ TEST(Jumps, WithinAPassEndsItWithOneOfBatch) {
   EXPECT_EQ(refused, 0u);
 }
 
-// scikit-learn 1.9.1 on the same rows from the same starts: fits of 60 that end in "ill-defined empirical covariance".
-// Where covariances have the condition of the scalar the last bit decides, and counts are uncertain by their roots.
 TEST(Jumps, OutliersAreRefusedNoMoreOftenThanByScikitLearn) {
-  const std::vector<std::size_t> peer_float{2, 3, 21, 36, 58, 57, 60, 60}, peer_double{0, 0, 0, 0, 0, 0, 7, 18};
-  const auto most = [](std::size_t count) {
-    const auto expected = static_cast<double>(count);
-    return static_cast<std::size_t>(expected + 2 * std::sqrt(expected));
-  };
-  const auto check = [&]<class Scalar>(Scalar, const std::vector<std::size_t>& peer) {
-    std::size_t all = 0;
-    for (std::size_t power = 2; power < 10; ++power) {
-      const auto values = two_clusters_and_an_outlier(std::pow(10.0, static_cast<double>(power)));
-      std::size_t refused = 0;
-      for (const std::size_t components : {2, 3, 4}) {
-        for (std::uint64_t seed = 0; seed < 20; ++seed) {
-          const auto options = from_random_rows(values, components, seed);
-          if (message_of([&] { fit<Scalar>(values, 2, options); }) != "nothing was thrown") ++refused;
-        }
-      }
-      EXPECT_LE(refused, most(peer[power - 2])) << "1e" << power;
-      all += refused;
-    }
-    EXPECT_LE(all, most(std::accumulate(peer.begin(), peer.end(), std::size_t{0})));
-  };
-  check(0.0F, peer_float);
-  check(0.0, peer_double);
+  expect_no_more_refusals_than_scikit_learn<float>({});
+  expect_no_more_refusals_than_scikit_learn<double>({});
 }
 
 // Whoever has the sums alone cannot make them again.

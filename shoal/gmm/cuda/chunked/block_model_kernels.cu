@@ -6,6 +6,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/chunked/block_model_kernels.hpp>
 #include <shoal/gmm/cuda/step/prepare_component.cuh>
+#include <shoal/gmm/jump_rule.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -295,6 +296,12 @@ __device__ void maximise_full(const cuda::warp_group& warp, const block_models_a
   warp.sync();
   if (!eliminate(warp, work, d, roots + d)) return;
   const double logarithms = take_roots(warp, work, d, roots);
+  bool jumped = false;
+  for (unsigned j = warp.rank; j < d; j += cuda::warp_size) {
+    const double whitened = work[j * stride + d] * roots[j];
+    jumped = jumped || outweighs(__dmul_rn(whitened, whitened), 1, jump_limit_of(sizeof(Scalar)));
+  }
+  if (warp.any(jumped)) return;
   double* const factor = own.factors + std::size_t{k} * d * d;
   for (unsigned e = warp.rank; e < d * d; e += cuda::warp_size) {
     const unsigned i = e / d, j = e % d;
@@ -317,7 +324,8 @@ __device__ void maximise_diagonal(const cuda::warp_group& warp, const block_mode
   bool good = true;
   for (unsigned j = warp.rank; j < d; j += cuda::warp_size) {
     const double variance = moments_of(j, delta);
-    good = good && variance > 0 && !isinf(variance);
+    good = good && variance > 0 && !isinf(variance) &&
+           !outweighs(__dmul_rn(delta, delta), variance, jump_limit_of(sizeof(Scalar)));
     logarithms -= 0.5 * log(variance);
   }
   logarithms = warp.sum(logarithms);

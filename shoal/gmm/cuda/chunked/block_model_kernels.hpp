@@ -52,8 +52,8 @@ block_models_tile choose_block_models_tile(const kernel_layout& layout, std::siz
 
 /// One block for each superchunk. A block visits its chunks in order: rows whose responsibilities under its model moved
 /// by more than the threshold, Σₖ |Δrₖ|, take the new ones as their memberships, and with local models the block
-/// maximises a model over `total` with all that it has changed so far; a component that has no rows there, or a
-/// covariance that is not positive definite, keeps what it had.
+/// maximises a model over `total` with all that it has changed so far; a component that has no rows there, whose mean
+/// jumps (jump_rule.hpp), or whose covariance is not positive definite keeps what it had.
 template <class Scalar>
 void visit_by_block_models(const block_models_arguments<Scalar>& arguments, cudaStream_t stream);
 extern template void visit_by_block_models(const block_models_arguments<float>&, cudaStream_t);

@@ -89,6 +89,9 @@ __device__ void replace_covariance(const step_arguments<Scalar>& arguments, std:
   arguments.model.covariances[at] = value;
 }
 
+// δ², by a product that no other is contracted with: the step's own bits stay as they are without it.
+__device__ double squared(double delta) { return __dmul_rn(delta, delta); }
+
 // Where a column's mean has moved by more than its deviation, the block that is last looks closer.
 template <class Scalar>
 __device__ void note_move(const step_arguments<Scalar>& arguments, double between, double rest) {
@@ -120,7 +123,7 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
       if (i > j) continue;
       double value = row[j] * share - delta * deltas[j];
       if (i == j) {
-        note_move(arguments, delta * delta, value);
+        note_move(arguments, squared(delta), value);
         value = fmax(value, 0.0) + arguments.regularization;
       }
       work[std::size_t{i} * stride + j] = value;
@@ -156,7 +159,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
           const double rest = variance(j), value = fmax(rest, 0.0) + arguments.regularization;
-          note_move(arguments, second[j] * share - rest, rest);
+          note_move(arguments, squared(first[j] * share), rest);
           replace_covariance(arguments, std::size_t{k} * d + j, value);
           return value;
         },
@@ -165,7 +168,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
     double sum = 0, between = 0;
     for (unsigned j = group.rank; j < d; j += group.size) {
       sum += variance(j);
-      between += (first[j] * share) * (first[j] * share);
+      between = __dadd_rn(between, squared(first[j] * share));
     }
     sum = group.sum(sum);
     between = group.sum(between);
