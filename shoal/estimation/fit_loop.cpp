@@ -1,7 +1,11 @@
 #include <shoal/estimation/fit_loop.hpp>
 
 #include <chrono>
+#include <cmath>
 #include <optional>
+#include <string_view>
+
+#include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 
@@ -15,7 +19,9 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 class loop {
  public:
   loop(stepper& fit, const loop_options& options, const control& control)
-      : fit_(fit), options_(options), control_(control) {}
+      : fit_(fit), options_(options), control_(control) {
+    if (!options.checkpoint.empty()) file_.emplace(options.checkpoint, options.identity);
+  }
 
   loop_result run() {
     resume();
@@ -31,15 +37,49 @@ class loop {
 
  private:
   void resume() {
-    if (options_.checkpoint.empty()) return;
-    std::optional<checkpoint> found = read_checkpoint(options_.checkpoint, options_.identity);
+    if (!file_) return;
+    std::optional<checkpoint> found = file_->read();
     if (!found) return;
     place_ = *std::move(found);
+    check_place();
     for (std::size_t i = 0; i < place_.objectives.size(); ++i) {
       steps_.push_back({place_.objectives[i], place_.changes[i], false});
     }
-    seeded_ = !place_.state.empty();
-    if (seeded_) fit_.restore(place_.state);
+    try {
+      // The best restart is looked at now, and not when all others have been done.
+      if (place_.best) fit_.restore(place_.best->state);
+      seeded_ = !place_.state.empty();
+      if (seeded_) fit_.restore(place_.state);
+    } catch (const bad_data& failure) {
+      file_->refuse(failure.what());
+    }
+  }
+
+  // What the loop itself has saved; the stepper looks at its own words.
+  void check_place() const {
+    if (place_.finished ? place_.restart != options_.restarts : place_.restart >= options_.restarts) {
+      file_->refuse(fmt::format("it is {} restart {} of {}", place_.finished ? "finished with" : "in", place_.restart,
+                                options_.restarts));
+    }
+    if (place_.restart > 0 && !place_.best) file_->refuse("it holds no result of its finished restarts");
+    if (place_.restart == 0 && place_.best) file_->refuse("it holds a result before a restart was finished");
+    if (place_.state.empty() && !place_.objectives.empty()) file_->refuse("it holds steps of a restart, but no state");
+    if (place_.finished && !place_.state.empty()) file_->refuse("it is finished, but holds a restart that is not");
+    check_steps(place_.objectives, "the objective");
+    check_steps(place_.changes, "the change");
+    if (!place_.best) return;
+    check_steps(place_.best->history, "the best objective");
+    if (std::isnan(place_.best->score)) file_->refuse("the score of its best restart is nan");
+  }
+
+  void check_steps(const std::vector<double>& values, std::string_view what) const {
+    if (values.size() > options_.max_iterations) {
+      file_->refuse(
+          fmt::format("it holds {} steps of a restart, more than {}", values.size(), options_.max_iterations));
+    }
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      if (std::isnan(values[i])) file_->refuse(fmt::format("{} of its step {} is nan", what, i));
+    }
   }
 
   void begin_restart() {
@@ -95,7 +135,7 @@ class loop {
   }
 
   void remember() {
-    if (options_.checkpoint.empty()) return;
+    if (!file_) return;
     place_.state = fit_.save();
     place_.objectives.clear();
     place_.changes.clear();
@@ -107,14 +147,15 @@ class loop {
   }
 
   void write() {
-    if (options_.checkpoint.empty()) return;
-    write_checkpoint(options_.checkpoint, options_.identity, place_);
+    if (!file_) return;
+    file_->write(place_);
     last_written_ = clock::now();
   }
 
   stepper& fit_;
   const loop_options& options_;
   const control& control_;
+  std::optional<checkpoint_file> file_;
   checkpoint place_;
   std::vector<step_record> steps_;
   bool seeded_ = false;     // the stepper holds parameters of this restart

@@ -38,6 +38,7 @@ class stepper {
 
   /// Everything that the next step depends on, and the family's counters, as 64-bit words of exact meaning.
   virtual std::vector<double> save() const = 0;
+  /// Throws bad_data for words that save() cannot have given; the stepper is then good for seed() and restore() alone.
   virtual void restore(std::span<const double> state) = 0;
 };
 
@@ -65,8 +66,8 @@ struct loop_result {
 };
 
 /// Runs every restart and keeps the one with the greatest score (the first of equals). With a checkpoint file it first
-/// resumes from it. Throws bad_argument when the file belongs to another fit, interrupted on request (after writing
-/// the last whole state), and what the stepper throws.
+/// resumes from it; no other fit may have the file at the same time. Throws what checkpoint_file throws, interrupted on
+/// request (after writing the last whole state), and what the stepper throws.
 loop_result run_fit(stepper& fit, const loop_options& options, const control& control);
 
 }  // namespace shoal

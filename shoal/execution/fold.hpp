@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <exception>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -102,7 +101,6 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
   struct place {
     row_reader<Scalar> reader;
     row_block<Scalar> block = {};
-    std::exception_ptr failure = {};
   };
   std::vector<padded<place>> places;
   for (std::size_t team = 0; team < teams; ++team) places.push_back({{row_reader<Scalar>(data)}});
@@ -113,16 +111,10 @@ void for_each_piece(const fold_context& context, const weighted_rows<Scalar>& da
     place& mine = places[member.team()].value;
     for (std::size_t first = plan.first_row(lane); first < end; first += piece) {
       if (member.rank() == 0) {
-        mine.failure = nullptr;
-        try {
-          if (context.stop.stop_requested()) throw interrupted("stopped on request");
-          mine.block = mine.reader.read(first, std::min(piece, end - first));
-        } catch (...) {
-          mine.failure = std::current_exception();
-        }
+        if (context.stop.stop_requested()) throw interrupted("stopped on request");
+        mine.block = mine.reader.read(first, std::min(piece, end - first));
       }
       member.wait();
-      if (mine.failure) std::rethrow_exception(mine.failure);
       visit(lane, mine.block, member, scratch[member.team()].value);
       member.wait();
     }
@@ -185,7 +177,6 @@ class folder {
   // What the members of one team are folding.
   struct lane_in_progress {
     typename Monoid::value_type* value = nullptr;
-    std::exception_ptr failure;
   };
 
   void fold_lanes(const fold_context& context, const Body& body, const lane_range& own, lane_merger<Monoid>& merger) {
@@ -198,7 +189,6 @@ class folder {
                              if (block.first == plan_.first_row(lane)) {
                                if (member.rank() == 0) begin(mine);
                                member.wait();
-                               if (mine.failure) std::rethrow_exception(mine.failure);
                              }
                              body(block, member, scratch, *mine.value);
                              if (block.first + block.rows.rows() == plan_.end_row(lane)) {
@@ -210,13 +200,8 @@ class folder {
 
   // By the team rather than before all lanes, so that the threads share the work.
   void begin(lane_in_progress& mine) {
-    mine.failure = nullptr;
-    try {
-      mine.value = pool_.take(monoid_);
-      monoid_.reset(*mine.value);
-    } catch (...) {
-      mine.failure = std::current_exception();  // for all members, who wait for each other
-    }
+    mine.value = pool_.take(monoid_);
+    monoid_.reset(*mine.value);
   }
 
   weighted_rows<Scalar> data_;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <stop_token>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -55,8 +56,8 @@ bool comes_soon(const Ready& ready, std::atomic<int>& crowded) {
 
 // What the members of one team share during a run.
 struct team {
-  explicit team(std::size_t size) : barrier(static_cast<std::ptrdiff_t>(size)) {}
-  std::barrier<> barrier;
+  explicit team(std::size_t size) : barrier(size) {}
+  team_barrier barrier;
   std::size_t claimed = 0;  // written by rank 0 between two waits
 };
 
@@ -118,8 +119,12 @@ class thread_pool final : public executor {
     worker& added = workers_.emplace_back();
     try {
       added.thread = std::jthread([this, &added, index](const std::stop_token& stop) { serve(stop, added, index); });
-    } catch (...) {
+    } catch (const std::system_error& refusal) {
       workers_.pop_back();  // nobody may wait for a worker without a thread
+      throw error(fmt::format("cannot start thread {} of {}: {}; use fewer threads", index + 1, count_,
+                              refusal.code().message()));
+    } catch (...) {
+      workers_.pop_back();
       throw;
     }
   }
@@ -140,23 +145,31 @@ class thread_pool final : public executor {
     }
   }
 
-  void take_part(assignment& work, std::size_t index) {
+  // Nothing leaves it: a worker has nobody to tell, and the calling thread must wait for the others first.
+  void take_part(assignment& work, std::size_t index) noexcept {
     const std::size_t team_index = index / work.team_size;
     team& mine = *work.teams[team_index];
     const team_member member(team_index, index % work.team_size, work.team_size, &mine.barrier);
+    try {
+      work_on_tasks(work, mine, member);
+      return;
+    } catch (const team_failed&) {
+    } catch (...) {
+      const std::scoped_lock lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+    work.next.store(work.tasks, std::memory_order_relaxed);
+    mine.barrier.leave();
+  }
+
+  void work_on_tasks(assignment& work, team& mine, const team_member& member) {
     for (;;) {
       if (member.rank() == 0) mine.claimed = work.next.fetch_add(1, std::memory_order_relaxed);
       member.wait();
       const std::size_t task = mine.claimed;
       member.wait();
       if (task >= work.tasks) return;
-      try {
-        (*work.task)(task, member);
-      } catch (...) {
-        const std::scoped_lock lock(mutex_);
-        if (!failure_) failure_ = std::current_exception();
-        work.next.store(work.tasks, std::memory_order_relaxed);
-      }
+      (*work.task)(task, member);
     }
   }
 

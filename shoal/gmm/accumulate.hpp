@@ -16,7 +16,7 @@ namespace shoal::gmm {
 
 /// Fills responsibilities of a block of at most block_rows rows that somebody else knows (labels of k-means, random
 /// numbers): `responsibilities` is [K][stride], zero on entry. May be called from several threads at once, for
-/// different blocks; must depend on block.first and the rows alone. Must not throw when teams have several members.
+/// different blocks; must depend on block.first and the rows alone.
 template <class Scalar>
 using responsibilities_function =
     std::function<void(const row_block<Scalar>& block, Scalar* responsibilities, std::size_t stride)>;

@@ -1,14 +1,13 @@
 #include <shoal/gmm/expectation_maximization.hpp>
 
-#include <algorithm>
 #include <utility>
 
-#include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/jump.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
+#include <shoal/gmm/saved_model.hpp>
 #include <shoal/gmm/worst_rows.hpp>
 
 namespace shoal::gmm {
@@ -66,27 +65,18 @@ double expectation_maximization<Scalar>::score() {
 template <class Scalar>
 std::vector<double> expectation_maximization<Scalar>::save() const {
   std::vector<double> state{static_cast<double>(reseeded_)};
-  for (const auto* part : {&model_.weights, &model_.means, &model_.covariances})
-    state.insert(state.end(), part->begin(), part->end());
+  append_model(model_, state);
   return state;
 }
 
 template <class Scalar>
 void expectation_maximization<Scalar>::restore(std::span<const double> state) {
-  const std::size_t components = options_.components, columns = data_.rows->columns();
-  model_.covariance_type = options_.covariance_type;
-  model_.components = components;
-  model_.columns = columns;
-  const std::size_t covariances = covariance_size(options_.covariance_type, components, columns);
-  if (state.size() != 1 + components + components * columns + covariances)
-    throw bad_data("the checkpoint holds a state of the wrong size");
-  reseeded_ = static_cast<std::size_t>(state[0]);
-  auto at = state.begin() + 1;
-  for (auto [part, size] : {std::pair{&model_.weights, components}, std::pair{&model_.means, components * columns},
-                            std::pair{&model_.covariances, covariances}}) {
-    part->assign(at, at + static_cast<std::ptrdiff_t>(size));
-    at += static_cast<std::ptrdiff_t>(size);
-  }
+  state_reader words(state);
+  const std::size_t reseeded = words.take_count("the count of reseeded components");
+  model restored = take_model(words, {options_.covariance_type, options_.components, data_.rows->columns()});
+  words.end();
+  model_ = std::move(restored);
+  reseeded_ = reseeded;
 }
 
 template class expectation_maximization<float>;

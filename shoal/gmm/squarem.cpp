@@ -5,9 +5,11 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <shoal/core/error.hpp>
-#include <shoal/gmm/chunked/chunked_fit.hpp>
 #include <shoal/gmm/coordinates.hpp>
+#include <shoal/gmm/saved_model.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -18,6 +20,13 @@ bool all_weighted(const model& model) {
   return std::all_of(model.weights.begin(), model.weights.end(), [](double weight) { return weight > 0; });
 }
 
+// Infinite where it is not known.
+double take_gain(state_reader& state) {
+  const double gain = state.take(1, "a gain")[0];
+  if (std::isnan(gain)) throw bad_data("a gain of its state is nan");
+  return gain;
+}
+
 }  // namespace
 
 void append_course(const squarem_course& course, std::vector<double>& state) {
@@ -25,16 +34,18 @@ void append_course(const squarem_course& course, std::vector<double>& state) {
                              course.trusted ? 1.0 : 0.0, course.gain, course.gain_before});
 }
 
-squarem_course take_course(std::span<const double>& state) {
-  if (state.size() < course_size) throw bad_data("the checkpoint holds a state of the wrong size");
+squarem_course take_course(state_reader& state) {
   squarem_course course;
-  course.phase = static_cast<squarem_phase>(static_cast<int>(state[0]));
-  course.objective = state[1];
-  course.longest = state[2];
-  course.trusted = state[3] != 0;
-  course.gain = state[4];
-  course.gain_before = state[5];
-  state = state.subspan(course_size);
+  course.phase = static_cast<squarem_phase>(state.take_count("the phase", static_cast<int>(squarem_phase::leap)));
+  course.objective = state.take(1, "the last objective")[0];  // may be unknown
+  course.longest = state.take_finite("the longest step");
+  if (!(course.longest >= squarem_course::first_longest)) {
+    throw bad_data(fmt::format("the longest step of its state is {} and should be at least {}", course.longest,
+                               squarem_course::first_longest));
+  }
+  course.trusted = state.take_flag("whether a leap was kept");
+  course.gain = take_gain(state);
+  course.gain_before = take_gain(state);
   return course;
 }
 
@@ -128,15 +139,13 @@ std::vector<double> squarem_fit::save() const {
 }
 
 void squarem_fit::restore(std::span<const double> state) {
-  course_ = take_course(state);
-  for (model* kept : {&first_, &second_}) {
-    kept->covariance_type = options_.covariance_type;
-    kept->components = options_.components;
-    kept->columns = summary_.columns;
-  }
-  if (course_.phase != squarem_phase::base) take_model(state, first_);
-  if (course_.phase == squarem_phase::leap) take_model(state, second_);
-  batch_->restore(state);
+  state_reader words(state);
+  const statistics_layout layout(options_.covariance_type, options_.components, summary_.columns);
+  const squarem_course course = take_course(words);
+  if (course.phase != squarem_phase::base) first_ = take_model(words, layout);
+  if (course.phase == squarem_phase::leap) second_ = take_model(words, layout);
+  batch_->restore(words.take_rest());
+  course_ = course;
 }
 
 }  // namespace shoal::gmm

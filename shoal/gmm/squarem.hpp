@@ -8,6 +8,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/options.hpp>
@@ -55,10 +56,9 @@ class squarem_fit final : public mixture_stepper {
   model first_, second_;  // θ₀ and θ₁, as far as the phase has them
 };
 
-/// A course as numbers of a saved state. take_course() takes them off its front, and throws bad_data when they are
-/// fewer.
+/// A course as numbers of a saved state. take_course() throws bad_data for what is no course.
 inline constexpr std::size_t course_size = 6;
 void append_course(const squarem_course& course, std::vector<double>& state);
-squarem_course take_course(std::span<const double>& state);
+squarem_course take_course(state_reader& state);
 
 }  // namespace shoal::gmm

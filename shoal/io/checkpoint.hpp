@@ -4,8 +4,11 @@
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
+
+#include <shoal/io/file.hpp>
 
 namespace shoal {
 
@@ -30,11 +33,31 @@ struct checkpoint {
   std::optional<finished_restart> best;
 };
 
-/// Replaces the file, whole or not at all. Throws io_error.
-void write_checkpoint(const std::string& path, const fit_identity& identity, const checkpoint& checkpoint);
+/// The checkpoint of one fit, which has it to itself as long as this lives: another fit with the same file, of this
+/// process or of another one, would go on from the wrong place. The lock is on the file itself and dies with the
+/// process; a file that was made for it alone, and holds nothing yet, vanishes with it.
+class checkpoint_file {
+ public:
+  /// Throws io_error when another fit has the file or it cannot be locked, and bad_argument when it is no file.
+  checkpoint_file(std::string path, fit_identity identity);
+  ~checkpoint_file();
+  checkpoint_file(const checkpoint_file&) = delete;
+  checkpoint_file& operator=(const checkpoint_file&) = delete;
 
-/// Nothing when there is no such file. Throws bad_data when it is damaged and bad_argument, naming each difference,
-/// when it belongs to another fit.
-std::optional<checkpoint> read_checkpoint(const std::string& path, const fit_identity& identity);
+  /// Nothing when no fit has written to it yet. Throws bad_data when it is damaged or of another version of the
+  /// program, and bad_argument, naming each difference, when it belongs to another fit.
+  std::optional<checkpoint> read() const;
+
+  /// Replaces the contents, whole or not at all. Throws io_error, also when somebody has put another file there.
+  void write(const checkpoint& checkpoint);
+
+  /// Throws bad_data: the file cannot be gone on from, and why.
+  [[noreturn]] void refuse(std::string_view why) const;
+
+ private:
+  std::string path_;
+  fit_identity identity_;
+  file_handle locked_;
+};
 
 }  // namespace shoal

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <utility>
 
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/maximise.hpp>
 
@@ -125,10 +126,13 @@ std::vector<double> lloyd<Scalar>::save() const {
 
 template <class Scalar>
 void lloyd<Scalar>::restore(std::span<const double> state) {
-  centroids_.assign(state.begin(), state.end() - 3);
-  fingerprint_ = std::bit_cast<std::uint64_t>(state[state.size() - 3]);
-  labelled_ = state[state.size() - 2] != 0;
-  relocated_ = static_cast<std::size_t>(state[state.size() - 1]);
+  state_reader words(state);
+  const std::span<const double> centroids = words.take_finite(clusters_ * columns_, "the centroids");
+  fingerprint_ = std::bit_cast<std::uint64_t>(words.take(1, "the fingerprint of the labels")[0]);
+  labelled_ = words.take_flag("whether rows are labelled");
+  relocated_ = words.take_count("the count of relocated centroids");
+  words.end();
+  centroids_.assign(centroids.begin(), centroids.end());
 }
 
 template class lloyd<float>;

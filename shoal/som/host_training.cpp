@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include <shoal/estimation/saved_state.hpp>
+
 namespace shoal::som {
 
 template <class Scalar>
@@ -42,8 +44,11 @@ std::vector<double> host_training<Scalar>::save() const {
 
 template <class Scalar>
 void host_training<Scalar>::restore(std::span<const double> state) {
-  codebook_.assign(state.begin(), state.end() - 1);
-  epoch_ = static_cast<std::size_t>(state.back());
+  state_reader words(state);
+  const std::span<const double> codebook = words.take_finite(shape_.units() * data_.rows->columns(), "the codebook");
+  epoch_ = words.take_count("the epochs done", options_.epochs);
+  words.end();
+  codebook_.assign(codebook.begin(), codebook.end());
 }
 
 template class host_training<float>;

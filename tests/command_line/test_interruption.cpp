@@ -35,7 +35,7 @@ bool interruption::wait_for_checkpoints(process& fit, int checkpoints) {
   while (fit.running()) {
     std::error_code code;
     const fs::file_time_type time = fs::last_write_time(folder / "fit.checkpoint", code);
-    if (!code && time != last) {
+    if (!code && time != last && fs::file_size(folder / "fit.checkpoint", code) > 0) {  // empty until the first
       last = time;
       if (++seen >= checkpoints) return true;
     }
@@ -115,6 +115,21 @@ TEST_P(interruption, a_checkpoint_of_something_else_is_refused) {
   const outcome damaged = run(checkpointed);
   EXPECT_EQ(damaged.status, 1) << damaged.err;
   EXPECT_NE(damaged.err.find("fit.checkpoint"), std::string::npos) << damaged.err;
+}
+
+// The lock ends with the process, however that ends.
+TEST_P(interruption, two_fits_do_not_share_a_checkpoint) {
+  process fit(checkpointed);
+  ASSERT_TRUE(wait_for_checkpoints(fit, 1)) << fit.wait().err;
+  const outcome second = run(checkpointed);
+  ASSERT_TRUE(fit.running());
+  EXPECT_EQ(second.status, 1) << second.err;
+  EXPECT_NE(second.err.find("fit.checkpoint: another fit is using this checkpoint; wait for its end"), std::string::npos)
+      << second.err;
+  fit.send(SIGKILL);
+  fit.wait();
+  process third(checkpointed);
+  ASSERT_TRUE(wait_for_checkpoints(third, 1)) << third.wait().err;
 }
 
 // However many signals arrive, and however close to each other, the status is the same.

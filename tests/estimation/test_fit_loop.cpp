@@ -194,7 +194,7 @@ TEST_F(FitLoop, RefusesADamagedCheckpoint) {
   square_root fit(2);
   shoal::run_fit(fit, checkpointed(50, 1e-9, 3), {});
   const std::string whole = shoal::read_whole_file(path_.string(), 1 << 20);
-  for (const std::size_t size : {std::size_t{0}, std::size_t{10}, whole.size() / 2, whole.size() - 4}) {
+  for (const std::size_t size : {std::size_t{1}, std::size_t{10}, whole.size() / 2, whole.size() - 4}) {
     std::ofstream(path_, std::ios::binary | std::ios::trunc).write(whole.data(), static_cast<std::streamsize>(size));
     EXPECT_NE(thrown_by_resuming().find("not a usable checkpoint"), std::string::npos) << size;
   }
@@ -203,9 +203,93 @@ TEST_F(FitLoop, RefusesADamagedCheckpoint) {
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << flipped;
   EXPECT_NE(thrown_by_resuming().find("checksum"), std::string::npos) << thrown_by_resuming();
   std::string newer = whole;
-  newer.replace(newer.find("\"version\":1"), 11, "\"version\":2");
+  newer.replace(newer.find("\"version\":2"), 11, "\"version\":3");
   std::ofstream(path_, std::ios::binary | std::ios::trunc) << newer;
-  EXPECT_NE(thrown_by_resuming().find("version is 2"), std::string::npos) << thrown_by_resuming();
+  EXPECT_NE(thrown_by_resuming().find("version is 3"), std::string::npos) << thrown_by_resuming();
+}
+
+// The words of one version of the program may mean something else in the next.
+TEST_F(FitLoop, RefusesTheCheckpointOfAnotherVersionOfTheProgram) {
+  square_root fit(2);
+  shoal::run_fit(fit, checkpointed(50, 1e-9, 3), {});
+  std::string other = shoal::read_whole_file(path_.string(), 1 << 20);
+  const std::size_t at = other.find("\"program\":\"shoal ") + 17;
+  other.replace(at, other.find('"', at) - at, "0.0.1");
+  std::ofstream(path_, std::ios::binary | std::ios::trunc) << other;
+  EXPECT_NE(thrown_by_resuming().find("shoal 0.0.1 wrote it, and this is shoal "), std::string::npos)
+      << thrown_by_resuming();
+}
+
+TEST_F(FitLoop, TwoFitsDoNotShareACheckpoint) {
+  std::size_t reports = 0;
+  shoal::control control;
+  control.report = [&](const shoal::progress&) {
+    ++reports;
+    EXPECT_EQ(thrown_by_resuming(),
+              path_.string() + ": another fit is using this checkpoint; wait for its end, or choose another file");
+  };
+  square_root first(2);
+  const auto result = shoal::run_fit(first, checkpointed(50, 1e-9, 3), control);
+  EXPECT_GT(reports, 3u);
+  square_root second(2);
+  EXPECT_EQ(shoal::run_fit(second, checkpointed(50, 1e-9, 3), {}).history, result.history);
+}
+
+// Not even when it was removed, so that the second began with a file of its own.
+TEST_F(FitLoop, NoticesThatItsCheckpointWasReplaced) {
+  shoal::control control;
+  control.report = [&](const shoal::progress& now) {
+    if (now.step != 2) return;
+    std::filesystem::remove(path_);
+    std::ofstream(path_) << "another fit's";
+  };
+  square_root fit(2);
+  try {
+    shoal::run_fit(fit, checkpointed(50, 1e-9, 3), control);
+    FAIL();
+  } catch (const shoal::io_error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("something else has replaced this checkpoint"), std::string::npos)
+        << failure.what();
+  }
+  EXPECT_EQ(shoal::read_whole_file(path_.string(), 100), "another fit's");
+}
+
+TEST_F(FitLoop, MakesItsCheckpointAnewWhenItWasRemoved) {
+  shoal::control control;
+  control.report = [&](const shoal::progress& now) {
+    if (now.step == 2) std::filesystem::remove(path_);
+  };
+  square_root fit(2);
+  const auto result = shoal::run_fit(fit, checkpointed(50, 1e-9, 3), control);
+  square_root again(2);
+  EXPECT_EQ(shoal::run_fit(again, checkpointed(50, 1e-9, 3), {}).history, result.history);
+  EXPECT_EQ(again.seeds, 0);
+}
+
+// An empty file is one that a fit had made to lock it when it was killed.
+TEST_F(FitLoop, BeginsFromAnEmptyCheckpointAndLeavesNone) {
+  std::ofstream(path_).close();
+  square_root fit(2);
+  EXPECT_GT(shoal::run_fit(fit, checkpointed(50, 1e-9, 3), {}).iterations, 0u);
+  std::filesystem::remove(path_);
+  class fails final : public shoal::stepper {
+    void seed(std::size_t) override { throw shoal::bad_data("no start"); }
+    std::vector<shoal::step_record> advance(std::size_t) override { return {}; }
+    double score() override { return 0; }
+    std::vector<double> save() const override { return {}; }
+    void restore(std::span<const double>) override {}
+  } failing;
+  EXPECT_THROW(shoal::run_fit(failing, checkpointed(50, 1e-9, 3), {}), shoal::bad_data);
+  EXPECT_FALSE(std::filesystem::exists(path_));
+}
+
+TEST_F(FitLoop, RefusesACheckpointThatIsNoFile) {
+  auto options = checkpointed(50, 1e-9, 3);
+  options.checkpoint = "/dev/null";
+  square_root fit(2);
+  EXPECT_THROW(shoal::run_fit(fit, options, {}), shoal::bad_argument);
+  options.checkpoint = path_.string() + "/there is no such folder";
+  EXPECT_THROW(shoal::run_fit(fit, options, {}), shoal::io_error);
 }
 
 TEST_F(FitLoop, ReportsProgressAndStopsOnRequest) {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <algorithm>
-#include <barrier>
 #include <cmath>
 #include <string>
 #include <thread>
@@ -45,7 +44,7 @@ shoal::gmm::statistics accumulate(const shoal::gmm::parameters<Scalar>& componen
       shoal::gmm::statistics_layout(components.covariance_type, components.components, components.columns));
   const shoal::gmm::accumulation<Scalar> body{&components, given};
   shoal::gmm::workspace<Scalar> memory;
-  std::barrier<> barrier(static_cast<std::ptrdiff_t>(team));
+  shoal::team_barrier barrier(team);
   const auto member = [&](std::size_t rank) {
     for (std::size_t first = 0; first < rows.rows(); first += piece) {
       const shoal::row_block<Scalar> block{rows.middle_rows(first, std::min(piece, rows.rows() - first)),

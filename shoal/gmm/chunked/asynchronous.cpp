@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/maximise.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -207,8 +208,9 @@ std::vector<double> asynchronous_fit<Scalar>::save() const {
 
 template <class Scalar>
 void asynchronous_fit<Scalar>::restore(std::span<const double> state) {
-  this->restore_model(state);
-  if (!state.empty()) throw bad_data("the checkpoint holds a state of the wrong size");
+  state_reader words(state);
+  this->restore_model(words);
+  words.end();
   this->valid_ = false;
   quiet_ = false;
 }

@@ -3,31 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include <shoal/core/error.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/first_model.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/reseed.hpp>
+#include <shoal/gmm/saved_model.hpp>
 #include <shoal/gmm/worst_rows.hpp>
 
 namespace shoal::gmm {
-
-void append_model(const model& model, std::vector<double>& state) {
-  for (const auto* part : {&model.weights, &model.means, &model.covariances})
-    state.insert(state.end(), part->begin(), part->end());
-}
-
-void take_model(std::span<const double>& state, model& into) {
-  const std::size_t covariances = covariance_size(into.covariance_type, into.components, into.columns);
-  for (auto [part, size] :
-       {std::pair{&into.weights, into.components}, std::pair{&into.means, into.components * into.columns},
-        std::pair{&into.covariances, covariances}}) {
-    if (state.size() < size) throw bad_data("the checkpoint holds a state of the wrong size");
-    part->assign(state.begin(), state.begin() + static_cast<std::ptrdiff_t>(size));
-    state = state.subspan(size);
-  }
-}
 
 template <class Scalar>
 chunked_fit<Scalar>::chunked_fit(const host_rows<Scalar>& rows)
@@ -96,17 +80,12 @@ std::vector<double> chunked_fit<Scalar>::save_model() const {
 }
 
 template <class Scalar>
-void chunked_fit<Scalar>::restore_model(std::span<const double>& state) {
-  if (state.size() < 3) throw bad_data("the checkpoint holds a state of the wrong size");
-  restart_ = static_cast<std::size_t>(state[0]);
-  pass_ = static_cast<std::size_t>(state[1]);
-  reseeded_ = static_cast<std::size_t>(state[2]);
+void chunked_fit<Scalar>::restore_model(state_reader& state) {
+  restart_ = state.take_count("the restart");
+  pass_ = state.take_count("the pass");
+  reseeded_ = state.take_count("the count of reseeded components");
   ordered_turn_ = static_cast<std::size_t>(-1);
-  state = state.subspan(3);
-  model_.covariance_type = rows_.options.covariance_type;
-  model_.components = rows_.options.components;
-  model_.columns = layout_.columns();
-  take_model(state, model_);
+  model_ = take_model(state, layout_);
 }
 
 template <class Scalar>

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/chunked/chunk_reader.hpp>
@@ -53,8 +54,7 @@ class chunked_fit : public mixture_stepper {
 
   /// Restart, pass, reseeded components and the model.
   std::vector<double> save_model() const;
-  /// Takes them off the front of `state`. Throws bad_data when it is too short.
-  void restore_model(std::span<const double>& state);
+  void restore_model(state_reader& state);
   /// The model's means rounded to the data's scalar.
   std::vector<double> rounded_means() const;
 
@@ -74,10 +74,5 @@ class chunked_fit : public mixture_stepper {
 };
 extern template class chunked_fit<float>;
 extern template class chunked_fit<double>;
-
-/// Appends a model's numbers to a state; takes them off the front of one, into a model that has their type and sizes.
-/// Throws bad_data when the state is too short.
-void append_model(const model& model, std::vector<double>& state);
-void take_model(std::span<const double>& state, model& into);
 
 }  // namespace shoal::gmm

@@ -1,6 +1,9 @@
 #include <shoal/gmm/chunked/incremental.hpp>
 
 #include <shoal/core/error.hpp>
+#include <utility>
+
+#include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 namespace shoal::gmm {
@@ -61,14 +64,12 @@ std::vector<double> incremental_fit<Scalar>::save() const {
 
 template <class Scalar>
 void incremental_fit<Scalar>::restore(std::span<const double> state) {
-  this->restore_model(state);
-  if (state.empty()) throw bad_data("the checkpoint holds a state of the wrong size");
-  position_ = static_cast<std::size_t>(state[0]);
-  state = state.subspan(1);
-  this->valid_ = !state.empty();
-  if (state.empty()) return;
-  if (state.size() != this->kept_.state_size()) throw bad_data("the checkpoint holds a state of the wrong size");
-  this->kept_.restore(state);
+  state_reader words(state);
+  this->restore_model(words);
+  position_ = words.take_count("the superchunks done", this->plan_.superchunks());
+  this->valid_ = words.left() > 0;
+  if (this->valid_) this->kept_.restore(words);
+  words.end();
 }
 
 template class incremental_fit<float>;

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+
 namespace shoal::gmm {
 namespace {
 
@@ -53,26 +57,20 @@ void kept_statistics::append_to(std::vector<double>& state) const {
   for (const statistics& chunk : chunks_) state.insert(state.end(), chunk.values().begin(), chunk.values().end());
 }
 
-std::size_t kept_statistics::state_size() const {
+void kept_statistics::restore(state_reader& state) {
   const statistics_layout& layout = group_.layout();
-  return layout.components() * layout.columns() + (chunks_.size() + 1) * layout.size();
-}
-
-void kept_statistics::restore(std::span<const double> state) {
-  const statistics_layout& layout = group_.layout();
-  const auto take = [&](std::size_t count) {
-    const std::span<const double> taken = state.first(count);
-    state = state.subspan(count);
-    return taken;
-  };
-  const std::span<const double> centres = take(layout.components() * layout.columns());
+  const std::span<const double> centres =
+      state.take_finite(layout.components() * layout.columns(), "the centres of kept statistics");
   centres_.assign(centres.begin(), centres.end());
   const auto read = [&](statistics& into) {
-    const std::span<const double> from = take(layout.size());
+    const std::span<const double> from = state.take_finite(layout.size(), "kept statistics");
     std::copy(from.begin(), from.end(), into.values().begin());
   };
   read(total_);
   for (statistics& chunk : chunks_) read(chunk);
+  if (!(total_.total_weight() > 0)) {
+    throw bad_data(fmt::format("the total weight of its kept statistics is {}", total_.total_weight()));
+  }
 }
 
 statistics without_residue(statistics sums) {

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/gmm/statistics.hpp>
 
@@ -35,8 +36,7 @@ class kept_statistics {
 
   /// All of it in order, and back.
   void append_to(std::vector<double>& state) const;
-  std::size_t state_size() const;
-  void restore(std::span<const double> state);
+  void restore(state_reader& state);
 
  private:
   statistics_group group_;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <fmt/format.h>
+
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/step_for.hpp>
 #include <shoal/gmm/parameters.hpp>
@@ -143,11 +145,15 @@ std::vector<double> stepwise_fit<Scalar>::save() const {
 
 template <class Scalar>
 void stepwise_fit<Scalar>::restore(std::span<const double> state) {
-  this->restore_model(state);
-  if (state.size() != 3) throw bad_data("the checkpoint holds a state of the wrong size");
-  position_ = static_cast<std::size_t>(state[0]);
-  log_likelihood_ = state[1];
-  weight_ = state[2];
+  state_reader words(state);
+  this->restore_model(words);
+  position_ = words.take_count("the superchunks done", this->plan_.superchunks());
+  log_likelihood_ = words.take_finite("the log-likelihood");
+  weight_ = words.take_finite("the weight of the rows visited");
+  words.end();
+  if (weight_ < 0 || (weight_ == 0 && position_ == this->plan_.superchunks())) {
+    throw bad_data(fmt::format("the weight of the rows visited is {} in its state", weight_));
+  }
 }
 
 template class stepwise_fit<float>;

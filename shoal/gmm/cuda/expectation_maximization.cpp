@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/saved_model.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -43,14 +45,17 @@ std::vector<step_record> device_expectation_maximization<Scalar>::advance(std::s
 template <class Scalar>
 std::vector<double> device_expectation_maximization<Scalar>::save() const {
   std::vector<double> state{static_cast<double>(this->reseeded())};
-  this->append_model(state);
+  append_model(this->current(), state);
   return state;
 }
 
 template <class Scalar>
 void device_expectation_maximization<Scalar>::restore(std::span<const double> state) {
-  if (state.size() != 1 + model_size(layout_)) throw bad_data("the state is of another size");
-  this->begin(this->model_of(state.subspan(1)), static_cast<std::size_t>(state[0]));
+  state_reader words(state);
+  const std::size_t reseeded = words.take_count("the count of reseeded components");
+  model restored = take_model(words, layout_);
+  words.end();
+  this->begin(std::move(restored), reseeded);
   // The loop may know an objective from before, and compare with it: only it can tell whether the next step is the
   // last.
   previous_ = previous_step::unknown;

@@ -116,22 +116,6 @@ void device_fit<Scalar>::fill_empty_components() {
   begin(std::move(next), reseeded_ + empty.size());
 }
 
-template <class Scalar>
-void device_fit<Scalar>::append_model(std::vector<double>& state) const {
-  const std::vector<double> values = pack_model(current());
-  state.insert(state.end(), values.begin(), values.end());
-}
-
-template <class Scalar>
-model device_fit<Scalar>::model_of(std::span<const double> values) const {
-  model made;
-  made.covariance_type = fit_.options.covariance_type;
-  made.components = fit_.options.components;
-  made.columns = layout_.columns();
-  unpack_model(values, made);
-  return made;
-}
-
 template class device_fit<float>;
 template class device_fit<double>;
 

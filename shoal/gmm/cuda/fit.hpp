@@ -47,10 +47,6 @@ class device_fit : public mixture_stepper {
   /// Whether the GPUs have been told to do nothing.
   bool stopped() const { return stopped_; }
 
-  /// Appends the model's numbers to a state; makes a model of those.
-  void append_model(std::vector<double>& state) const;
-  model model_of(std::span<const double> values) const;
-
   device_fit_rows<Scalar> fit_;
   statistics_layout layout_;
   device_parts<Scalar> parts_;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/batch.hpp>
 #include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
 constexpr std::size_t graph_steps = 8;    // of one graph
-constexpr std::size_t saved_words = 4;    // of save(), after the centroids
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -26,6 +26,7 @@ class device_lloyd final : public clustering_stepper {
   device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
                first_centroids_function seed, const stop_limits& limits)
       : context_(context),
+        clusters_(clusters),
         seed_(std::move(seed)),
         limits_(limits),
         fold_(rows, clusters),
@@ -91,12 +92,14 @@ class device_lloyd final : public clustering_stepper {
     return state;
   }
   void restore(std::span<const double> state) override {
-    const std::size_t words = state.size() - saved_words;
-    set_centroids({state.begin(), state.begin() + static_cast<std::ptrdiff_t>(words)});
-    fingerprint_ = std::bit_cast<std::uint64_t>(state[words]);
-    labelled_ = state[words + 1] != 0;
-    relocated_ = static_cast<std::size_t>(state[words + 2]);
-    change_ = state[words + 3];
+    state_reader words(state);
+    const std::span<const double> saved = words.take_finite(clusters_ * fold_.rows().columns(), "the centroids");
+    fingerprint_ = std::bit_cast<std::uint64_t>(words.take(1, "the fingerprint of the labels")[0]);
+    labelled_ = words.take_flag("whether rows are labelled");
+    relocated_ = words.take_count("the count of relocated centroids");
+    change_ = words.take(1, "the last change")[0];  // may be none
+    words.end();
+    set_centroids({saved.begin(), saved.end()});
   }
 
   const std::vector<double>& centroids() const override {
@@ -159,6 +162,7 @@ class device_lloyd final : public clustering_stepper {
   }
 
   fold_context context_;
+  std::size_t clusters_;
   first_centroids_function seed_;
   stop_limits limits_;
   device_fold<Scalar> fold_;

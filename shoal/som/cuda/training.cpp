@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/batch.hpp>
 #include <shoal/som/cuda/map.hpp>
 #include <shoal/som/cuda/smoother.hpp>
@@ -92,9 +93,13 @@ class device_training final : public map_stepper {
     return state;
   }
   void restore(std::span<const double> state) override {
-    const std::vector<double> saved(state.begin(), state.end() - 1);
+    state_reader words(state);
+    const std::span<const double> codebook =
+        words.take_finite(map_.shape().units() * map_.rows().columns(), "the codebook");
+    epoch_ = words.take_count("the epochs done", options_.epochs);
+    words.end();
+    const std::vector<double> saved(codebook.begin(), codebook.end());
     if (!known_ || saved != codebook_) set_codebook(saved);
-    epoch_ = static_cast<std::size_t>(state.back());
   }
 
   const std::vector<double>& codebook() const override {

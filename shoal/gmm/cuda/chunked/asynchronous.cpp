@@ -95,8 +95,9 @@ class asynchronous final : public device_chunked_fit<Scalar> {
   std::vector<double> save() const override { return this->save_model(); }
 
   void restore(std::span<const double> state) override {
-    this->restore_model(state);
-    if (!state.empty()) throw bad_data("the state is of another size");
+    state_reader words(state);
+    this->restore_model(words);
+    words.end();
     forget_graphs();
     pass_ = 0;
   }

@@ -44,8 +44,9 @@ class block_models final : public device_chunked_fit<Scalar> {
   std::vector<double> save() const override { return this->save_model(); }
 
   void restore(std::span<const double> state) override {
-    this->restore_model(state);
-    if (!state.empty()) throw bad_data("the state is of another size");
+    state_reader words(state);
+    this->restore_model(words);
+    words.end();
     ordered_ = false;
     pass_ = 0;
   }

@@ -5,15 +5,9 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/chunked/chunk_plan.hpp>
+#include <shoal/gmm/saved_model.hpp>
 
 namespace shoal::gmm {
-
-std::span<const double> take(std::span<const double>& state, std::size_t count) {
-  if (state.size() < count) throw bad_data("the state is of another size");
-  const std::span<const double> taken = state.first(count);
-  state = state.subspan(count);
-  return taken;
-}
 
 namespace {
 
@@ -103,17 +97,16 @@ statistics device_chunked_fit<Scalar>::stopped_statistics() {
 template <class Scalar>
 std::vector<double> device_chunked_fit<Scalar>::save_model() const {
   std::vector<double> state{static_cast<double>(restart_), static_cast<double>(this->reseeded())};
-  this->append_model(state);
+  append_model(this->current(), state);
   return state;
 }
 
 template <class Scalar>
-void device_chunked_fit<Scalar>::restore_model(std::span<const double>& state) {
-  const std::span<const double> counters = take(state, 2);
-  model restored = this->model_of(take(state, model_size(layout_)));
-  restart_ = static_cast<std::size_t>(counters[0]);
+void device_chunked_fit<Scalar>::restore_model(state_reader& state) {
+  restart_ = state.take_count("the restart");
+  const std::size_t reseeded = state.take_count("the count of reseeded components");
   ordered_turn_ = static_cast<std::size_t>(-1);
-  this->begin(std::move(restored), static_cast<std::size_t>(counters[1]));
+  this->begin(take_model(state, layout_), reseeded);
 }
 
 template class device_chunked_fit<float>;

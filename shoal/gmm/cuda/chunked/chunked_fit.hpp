@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/cuda/fit.hpp>
@@ -51,9 +52,9 @@ class device_chunked_fit : public device_fit<Scalar> {
   /// numerical_error when there is none because the model cannot be prepared.
   std::vector<step_record> records_of(const steps_done& done, std::size_t pass_steps);
 
-  /// Restart, reseeded components and the model; takes them off the front of `state`.
+  /// Restart, reseeded components and the model.
   std::vector<double> save_model() const;
-  void restore_model(std::span<const double>& state);
+  void restore_model(state_reader& state);
   std::size_t restart() const { return restart_; }
   /// Steps between the last begin_steps() and end_steps().
   std::size_t last_steps() const { return steps_done_; }
@@ -73,8 +74,5 @@ class device_chunked_fit : public device_fit<Scalar> {
 };
 extern template class device_chunked_fit<float>;
 extern template class device_chunked_fit<double>;
-
-/// Takes the first `count` numbers off the front of a state. Throws bad_data when there are fewer.
-std::span<const double> take(std::span<const double>& state, std::size_t count);
 
 }  // namespace shoal::gmm

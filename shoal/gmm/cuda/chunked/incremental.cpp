@@ -35,15 +35,16 @@ class incremental final : public device_chunked_fit<Scalar> {
   }
 
   void restore(std::span<const double> state) override {
-    this->restore_model(state);
-    const auto position = static_cast<std::size_t>(take(state, 1)[0]);
-    if (!state.empty() && state.size() != kept_.state_size()) throw bad_data("the state is of another size");
+    state_reader words(state);
+    this->restore_model(words);
+    const std::size_t position = words.take_count("the superchunks done", this->plan_.superchunks());
     pass_graph_ = {};
     // The loop may know an objective from before, and compare with it: only it can tell whether the next pass is the
     // last.
     previous_ = previous_pass::unknown;
-    if (state.empty()) return;
-    kept_.restore(state);
+    if (words.left() == 0) return;
+    kept_.restore(words);
+    words.end();
     kept_valid_ = true;
     position_ = position;
   }

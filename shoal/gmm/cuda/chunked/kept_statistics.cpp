@@ -77,11 +77,13 @@ void device_kept_statistics::append_to(std::vector<double>& state) const {
   }
 }
 
-void device_kept_statistics::restore(std::span<const double> state) {
+void device_kept_statistics::restore(state_reader& state) {
+  const std::span<const double> kept = state.take_finite(kept_.size(), "kept statistics");
+  const std::span<const double> centres = state.take_finite(centres_.size(), "the centres of kept statistics");
   const cuda::gpu& first = (*group_)[0];
   const cuda::device_scope scope(first.device);
-  kept_.upload(state.first(kept_.size()), first.compute);
-  centres_.upload(state.subspan(kept_.size()), first.compute);
+  kept_.upload(kept, first.compute);
+  centres_.upload(centres, first.compute);
   first.compute.synchronize();
 }
 

@@ -5,6 +5,7 @@
 #include <span>
 #include <vector>
 
+#include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/gmm/cuda/chunked/kept_kernels.hpp>
@@ -44,8 +45,7 @@ class device_kept_statistics {
 
   /// All that is kept, in order, and back; both wait.
   void append_to(std::vector<double>& state) const;
-  std::size_t state_size() const { return kept_.size() + centres_.size(); }
-  void restore(std::span<const double> state);
+  void restore(state_reader& state);
 
  private:
   kept_arguments arguments(std::size_t superchunk, const fresh_statistics& fresh, const double* centres,

@@ -41,14 +41,15 @@ class stepwise final : public device_chunked_fit<Scalar> {
   }
 
   void restore(std::span<const double> state) override {
-    this->restore_model(state);
-    const std::span<const double> place = take(state, 4);
-    if (!state.empty()) throw bad_data("the state is of another size");
-    pass_ = static_cast<std::size_t>(place[0]);
-    position_ = static_cast<std::size_t>(place[1]);
+    state_reader words(state);
+    this->restore_model(words);
+    pass_ = words.take_count("the pass");
+    position_ = words.take_count("the superchunks done", this->plan_.superchunks());
+    const std::span<const double> course = words.take_finite(2, "the sums of the rows visited");
+    words.end();
     const cuda::gpu& first = this->fit_.rows.group()[0];
     const cuda::device_scope scope(first.device);
-    course_.upload(place.subspan(2), first.compute);
+    course_.upload(course, first.compute);
     first.compute.synchronize();
   }
 

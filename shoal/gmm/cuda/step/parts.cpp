@@ -35,13 +35,6 @@ std::size_t model_size(const statistics_layout& layout) {
   return K + K * d + covariance_size(layout.type(), K, d);
 }
 
-std::vector<double> pack_model(const model& model) {
-  std::vector<double> values;
-  for (const auto* part : {&model.weights, &model.means, &model.covariances})
-    values.insert(values.end(), part->begin(), part->end());
-  return values;
-}
-
 void unpack_model(std::span<const double> values, model& model) {
   const std::size_t K = model.components, d = model.columns;
   auto at = values.begin();

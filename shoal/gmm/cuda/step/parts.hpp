@@ -20,7 +20,6 @@ namespace shoal::gmm {
 
 /// A model's numbers one after another: weights, means, covariances.
 std::size_t model_size(const statistics_layout& layout);
-std::vector<double> pack_model(const model& model);
 /// `model` has its type, sizes and names already.
 void unpack_model(std::span<const double> values, model& model);
 

@@ -1,5 +1,6 @@
 #include <shoal/gmm/cuda/step/squarem.hpp>
 
+#include <algorithm>
 #include <utility>
 
 #include <shoal/core/error.hpp>
@@ -113,16 +114,22 @@ std::vector<double> device_squarem_fit<Scalar>::save() const {
 
 template <class Scalar>
 void device_squarem_fit<Scalar>::restore(std::span<const double> state) {
-  const std::size_t own = cycle_size() + 1;
-  if (state.size() < own) throw bad_data("the state is of another size");
-  batch_->restore(state.first(state.size() - own));
-  std::span<const double> cycle = state.last(own);
+  state_reader words(state);
+  const std::size_t own = course_size + points_.size() + norms_.size() + 1;
+  const std::span<const double> batch = words.take(std::max(state.size(), own) - own, "the model");
+  const squarem_course course = take_course(words);
+  // Models that were tried and refused may have left anything in them.
+  const std::span<const double> points = words.take(points_.size(), "the points of a cycle");
+  const std::span<const double> norms = words.take(norms_.size(), "the norms of a cycle");
+  const bool in_cycle = words.take_flag("whether a cycle has begun");
+  words.end();
+  batch_->restore(batch);
   const cuda::device_scope scope(first().device);
-  upload_course(take_course(cycle));
-  points_.upload(cycle.first(points_.size()), first().compute);
-  norms_.upload(cycle.subspan(points_.size(), norms_.size()), first().compute);
+  upload_course(course);
+  points_.upload(points, first().compute);
+  norms_.upload(norms, first().compute);
   first().compute.synchronize();
-  in_cycle_ = cycle.back() != 0;
+  in_cycle_ = in_cycle;
 }
 
 template class device_squarem_fit<float>;

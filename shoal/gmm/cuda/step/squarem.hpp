@@ -47,7 +47,6 @@ class device_squarem_fit final : public mixture_stepper, private between_steps {
   squarem_arguments<Scalar> arguments();
   void upload_course(squarem_course course);
   void extrapolate(squarem_work work);
-  std::size_t cycle_size() const { return course_size + points_.size() + norms_.size(); }
 
   std::unique_ptr<device_expectation_maximization<Scalar>> batch_;
   const options& options_;
