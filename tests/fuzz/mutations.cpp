@@ -2,7 +2,8 @@
 // input reaches, so that it finds less in the same number of runs.
 //   fuzz_READER [-seed=N] [-runs=N] [-max_total_time=SECONDS] [-max_len=BYTES] FOLDER…
 // Prints "stat::number_of_executed_units: N" at the end, as libFuzzer does with -print_final_stats=1. Other options of
-// libFuzzer are passed over. Each input is written to fuzz_READER.input before it is run, and stays there when it fails.
+// libFuzzer are passed over. Each input is written to fuzz_READER.input before it is run, and stays there when it
+// fails.
 #include <algorithm>
 #include <chrono>
 #include <cstdint>

@@ -1,8 +1,8 @@
 #include <shoal/gmm/chunked/incremental.hpp>
 
-#include <shoal/core/error.hpp>
 #include <utility>
 
+#include <shoal/core/error.hpp>
 #include <shoal/gmm/maximise.hpp>
 #include <shoal/gmm/parameters.hpp>
 
