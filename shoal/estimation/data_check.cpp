@@ -141,6 +141,14 @@ constexpr int harmless_exponent = 20;
 
 }  // namespace
 
+std::vector<double> column_variances(const data_summary& summary) {
+  std::vector<double> variances = summary.variance;
+  for (std::size_t j = 0; j < variances.size(); ++j) {
+    if (summary.minimum[j] == summary.maximum[j]) variances[j] = 0;
+  }
+  return variances;
+}
+
 double weight_scale(double largest_weight) {
   const int exponent = std::ilogb(largest_weight);
   return std::abs(exponent) <= harmless_exponent ? 1.0 : std::ldexp(1.0, exponent);
