@@ -3,11 +3,17 @@
 
     build/python/bin/python bench/compare_python.py [--quick]
 
-Prints a table of medians: what a user waits for, validation and results included. Run it on a quiet machine after
-script/python. --quick takes fewer repetitions.
+Prints a table of medians: what a user waits for, validation and results included, and writes
+bench/results/python-CPU-DATE.json. Run it on a quiet machine after script/python. --quick takes fewer repetitions, and writes
+nothing.
 """
 
 import argparse
+import datetime
+import json
+import os
+import pathlib
+import re
 import statistics
 import time
 import warnings
@@ -63,6 +69,7 @@ def main():
     parser.add_argument("--quick", action="store_true", help="fewer repetitions")
     quick = parser.parse_args().quick
     warnings.simplefilter("ignore")
+    calls = []
     print(f"| whole call | scikit-learn {sklearn.__version__} | shoal {shoal.__version__} | faster | goal |")
     print("|---|---|---|---|---|")
     for title, make, goal in cases():
@@ -72,7 +79,18 @@ def main():
         repetitions = max(3, min(200, int((5e3 if quick else 2e4) / sum(pairs[0]))))
         pairs = [(milliseconds(theirs), milliseconds(ours)) for _ in range(repetitions)]
         peer, mine = (statistics.median(column) for column in zip(*pairs))
+        calls.append({"call": title, "scikit_learn_ms": peer, "shoal_ms": mine, "goal": goal, "repetitions": repetitions})
         print(f"| {title} | {peer:.4g} ms | {mine:.4g} ms | {peer / mine:.1f} × | {goal} |", flush=True)
+    if quick:
+        return
+    cpu = re.findall(r"model name\s*:\s*(.*)", pathlib.Path("/proc/cpuinfo").read_text())
+    result = {"date": datetime.date.today().isoformat(), "processor": cpu[0].strip() if cpu else "unknown",
+              "threads": len(os.sched_getaffinity(0)), "scikit_learn": sklearn.__version__, "shoal": shoal.__version__,
+              "calls": calls}  # fmt: skip
+    name = re.sub(r"[^a-z0-9]+", "-", result["processor"].lower()).strip("-")
+    path = pathlib.Path(__file__).resolve().parent / "results" / f"python-{name}-{result['date']}.json"
+    path.write_text(json.dumps(result, indent=1) + "\n")
+    print(path)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,8 @@
-"""The tables of docs/performance.md and README.md, from what compare_scikit_learn.py and compare_gpu.py measured.
+"""The tables of docs/performance.md and README.md, from what the scripts here measured; pages.py writes them."""
 
-Run with a file that compare_gpu.py wrote, this writes the tables of GPUs.
-"""
-
-import json
-import pathlib
-import sys
+import statistics
 
 HOST = "script/bench"
-GPU = "bench/compare_gpu.py"
 
 
 def table(titles, rows):
@@ -36,7 +30,7 @@ def speed_table(cases):
             milliseconds(case["scikit_learn"]),
             milliseconds(two),
             f"**{case['scikit_learn'] / two:.1f}** (≥ {case['goal']})",
-            f"{case['two_threads_gain']:.2f}",
+            f"{case.get('two_threads_gain', case['shoal_one_thread'] / two):.2f}",
             f"{100 * case['of_multiply_add_peak']:.0f} %",
             f"{100 * case['of_read_bandwidth']:.0f} %",
         ])  # fmt: skip
@@ -154,6 +148,63 @@ def gpu_text(result):
     )
 
 
+def maps_text(result):
+    rows = []
+    for one, other in zip(result["results"][::2], result["results"][1::2]):
+        rows.append([f"{one['rows']:,} × {one['columns']} on {one['width']} × {one['height']}", f"{1e3 * one['shoal_seconds']:.3g}",
+                     *(text for each in (one, other)
+                       for text in (f"{1e3 * each['peer_seconds']:,.0f}", f"**{each['faster']:.0f}** (≥ {each['goal']})"))])  # fmt: skip
+    peers = {"minisom": "MiniSom", "somoclu": "Somoclu"}
+    titles = ["an epoch", "shoal, ms"]
+    for each in result["results"][:2]:
+        titles += [f"{peers[each['peer']]} {each['peer_version']}, ms", "times faster (goal)"]
+    return f"({result['processor']}, {result['threads']} threads, {result['date']}.)\n\n" + table(titles, rows)
+
+
+def seeding_text(result):
+    rows = []
+    for shape in result["shapes"]:
+        seconds = [statistics.median(shape["seconds"][way]) for way in ("k-means++", "k-means-parallel")]
+        rows.append([f"{shape['rows']:,}, {shape['columns']}, {shape['clusters']}", *(f"{1e3 * each:,.0f}" for each in seconds),
+                     f"{shape['times_cheaper']:.1f}", f"{shape['inertia_quotient']:.4f}"])  # fmt: skip
+    titles = ["N, d, K", "greedy k-means++, ms", "k-means‖, ms", "times cheaper", "inertia after the fit, k-means‖ / k-means++"]
+    return f"({result['processor']}, {result['threads']} threads, {result['date']}; medians.)\n\n" + table(titles, rows)
+
+
+def python_text(result):
+    rows = [[case["call"], f"{case['scikit_learn_ms']:.4g}", f"{case['shoal_ms']:.4g}",
+             f"{case['scikit_learn_ms'] / case['shoal_ms']:.1f} ({case['goal']})"] for case in result["calls"]]  # fmt: skip
+    titles = ["whole call", f"scikit-learn {result['scikit_learn']}, ms", f"shoal {result['shoal']}, ms", "times faster (goal)"]
+    return f"({result['processor']}, {result['threads']} threads, {result['date']}.)\n\n" + table(titles, rows)
+
+
+def two_gpus_text(result):
+    rows = []
+    for kind in ("full", "diag"):
+        one, two = (result[kind][which]["milliseconds"] for which in ("one", "two"))
+        rows.append([f"mixture, {kind}, K = 10", f"{one:.3g}", f"{two:.3g}", f"{one / two:.2f}"])
+    return table(["2²⁷ × 16", "one GPU, ms", "two GPUs, ms", "times"], rows)
+
+
+def gpu_parts_text(result):
+    parts = [f"({result['device']}, {result['date']}.)"]
+    for part in result["parts"]:
+        parts += [f"{part['title']} (`{part['command']}`):", table(part["columns"], part["rows"])]
+    return "\n\n".join(parts)
+
+
+def iterations_text(result):
+    noises = sorted({fit["noise"] for fit in result["fits"]})
+    rows = []
+    for clusters in sorted({fit["clusters"] for fit in result["fits"]}):
+        row = [str(clusters)]
+        for noise in noises:
+            fit = next(each for each in result["fits"] if (each["noise"], each["clusters"]) == (noise, clusters))
+            row.append(f"{fit['median']} ({min(fit['iterations'])} to {max(fit['iterations'])})")
+        rows.append(row)
+    return table(["K", *(f"iterations, noise {noise:g}" for noise in noises)], rows)
+
+
 def replace_between_marks(path, text, writer=HOST):
     begin, end = (f"<!-- written by {writer}: {which} -->" for which in ("begin", "end"))
     before, rest = path.read_text().split(begin)
@@ -167,9 +218,3 @@ def write_pages(result, root):
     replace_between_marks(root / "docs" / "performance.md", text)
     replace_between_marks(root / "README.md", short_text(result))
     return text
-
-
-if __name__ == "__main__":
-    ROOT = pathlib.Path(__file__).resolve().parent.parent
-    measured = json.loads(pathlib.Path(sys.argv[1]).read_text())
-    replace_between_marks(ROOT / "docs" / "performance.md", gpu_text(measured), GPU)

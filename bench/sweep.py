@@ -42,11 +42,16 @@ SWEEPS = {
 }
 
 
-def rows_and_start(family, rows, columns, components):
+# About the two centres of k-means' rows: the source's clusters stand apart. With a noise of 1 they would be one.
+NOISE = 0.05
+
+
+def rows_and_start(family, rows, columns, components, noise=NOISE, seed=11):
     """Rows about overlapping centres, and the start; for k-means the source's two clusters at 0.25 and -0.25."""
-    random = np.random.default_rng(11)
+    random = np.random.default_rng(seed)
     data = random.standard_normal((rows, columns), dtype=np.float32)
     if family == "kmeans":
+        data *= np.float32(noise)
         data[: rows // 2] += 0.25
         data[rows // 2 :] -= 0.25
         return data, data[random.choice(rows, components, replace=False)]
@@ -139,6 +144,25 @@ def sweep(family, quantity, arms, longest, repeats, folder):
     return points
 
 
+def iterations(program, folder, starts):
+    """How many iterations k-means takes until no label changes, on the source's two clusters apart and run together."""
+    fits = []
+    for noise in (NOISE, 1.0):
+        for clusters in SWEEPS["kmeans"]["components"]:
+            counts = []
+            for seed in range(11, 11 + starts):
+                data, start = rows_and_start("kmeans", 10**5, 2, clusters, noise, seed)
+                np.save(folder / "rows.npy", data)
+                write_start(folder / "start.json", "kmeans", start)
+                command = [program, "kmeans", "fit", folder / "rows.npy", "--init", folder / "start.json", "--max-iterations", 5000,
+                           "--tolerance", 0, "--scalar", "float32", "--device", "cpu", "--json"]  # fmt: skip
+                done = subprocess.run([str(word) for word in command], capture_output=True, text=True, check=True)
+                counts.append(json.loads(done.stdout)["iterations"])
+            fits.append({"noise": noise, "clusters": clusters, "median": int(statistics.median(counts)), "iterations": counts})
+            print(noise, clusters, counts, flush=True)
+    return {"rows": 10**5, "columns": 2, "fits": fits}
+
+
 def processor():
     try:
         lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
@@ -155,10 +179,16 @@ def main():
     parser.add_argument("--longest", type=float, default=1, help="seconds an iteration beyond which an arm stops growing")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--output", type=pathlib.Path, default=ROOT / "bench" / "results")
+    parser.add_argument("--iterations", action="store_true", help="count k-means' iterations instead, on the host")
     chosen = parser.parse_args()
 
     with tempfile.TemporaryDirectory() as scratch:
         folder = pathlib.Path(scratch)
+        if chosen.iterations:
+            counted = {"date": datetime.date.today().isoformat()} | iterations(chosen.program, folder, 9)
+            path = chosen.output / f"kmeans-iterations-{counted['date']}.json"
+            path.write_text(json.dumps(counted, indent=1) + "\n")
+            return print(path)
         known = {
             "one_thread": Shoal(chosen.program, folder, ["--device", "cpu", "--threads", "1"]),
             "all_threads": Shoal(chosen.program, folder, ["--device", "cpu"]),

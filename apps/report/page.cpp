@@ -28,8 +28,8 @@ h1,h2,h3,p,td,th,dd,figcaption{overflow-wrap:anywhere}
 p{max-width:70ch;margin:.5em 0}
 .subtitle,.note,figcaption span,.lead{color:var(--muted)}
 .subtitle{font-size:1.05rem;margin:0 0 1em}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(138px,1fr));gap:8px;margin:1.2em 0;padding:0}
-.tiles div{background:var(--panel);border-radius:8px;padding:9px 12px}
+.tiles{display:flex;flex-wrap:wrap;gap:8px;margin:1.2em 0;padding:0}
+.tiles div{background:var(--panel);border-radius:8px;padding:9px 12px;flex:0 1 auto;min-width:min(100%,122px);max-width:100%}
 .tiles dt,.facts dt{color:var(--muted);font-size:.85rem}
 .tiles dd{margin:0;font-size:1.12rem;font-weight:600;font-variant-numeric:tabular-nums}
 .facts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,330px),1fr));gap:0 36px;margin:.6em 0}
@@ -69,6 +69,24 @@ std::string definition_list(std::string_view kind, const std::vector<fact>& fact
 std::string cell_text(const table::cell& cell) {
   if (cell.colour < 0) return escape(cell.text);
   return fmt::format("<span class=\"swatch b{}\"></span>{}", cell.colour % group_colours, escape(cell.text));
+}
+
+// What brings the decimal points of each column below each other: blanks as wide as a digit, and one as a point where
+// the whole fraction is missing.
+std::vector<std::vector<std::string>> behind_cells(const table& numbers) {
+  std::vector<std::vector<std::string>> blanks;
+  for (const auto& row : numbers.rows) blanks.emplace_back(row.size());
+  for (std::size_t j = 1; j < numbers.headings.size(); ++j) {
+    std::vector<std::string> column;
+    for (const auto& row : numbers.rows) column.push_back(j < row.size() ? row[j].text : std::string());
+    const std::vector<std::size_t> widths = behind_points(column);
+    for (std::size_t i = 0; i < column.size(); ++i) {
+      if (widths[i] == 0) continue;
+      const bool whole = column[i].find('.') == std::string::npos;
+      for (std::size_t k = 0; k < widths[i]; ++k) blanks[i][j] += whole && k == 0 ? "\u2008" : "\u2007";
+    }
+  }
+  return blanks;
 }
 
 }  // namespace
@@ -115,7 +133,9 @@ void page::add(const table& numbers) {
   for (const std::string& heading : numbers.headings)
     body_ += fmt::format("<th scope=\"col\">{}</th>", escape(heading));
   body_ += "</tr></thead>\n<tbody>\n";
-  for (const auto& row : numbers.rows) {
+  const std::vector<std::vector<std::string>> blanks = behind_cells(numbers);
+  for (std::size_t i = 0; i < numbers.rows.size(); ++i) {
+    const auto& row = numbers.rows[i];
     body_ += "<tr>";
     for (std::size_t j = 0; j < row.size(); ++j) {
       if (j == 0) {
@@ -126,7 +146,7 @@ void page::add(const table& numbers) {
       const double shade = std::isfinite(row[j].shade) ? 0.5 * std::clamp(row[j].shade, 0.0, 1.0) : 0;
       const std::string background =
           shade > 0.005 ? fmt::format(" style=\"background:rgba(0,114,178,{:.2f})\"", shade) : "";
-      body_ += fmt::format("<td{}>{}</td>", background, cell_text(row[j]));
+      body_ += fmt::format("<td{}>{}{}</td>", background, cell_text(row[j]), blanks[i][j]);
     }
     body_ += "</tr>\n";
   }

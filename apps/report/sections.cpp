@@ -11,6 +11,7 @@
 
 #include <shoal/core/error.hpp>
 
+#include "report/column_scales.hpp"
 #include "report/text.hpp"
 
 namespace shoal::report {
@@ -269,6 +270,11 @@ picture choice_picture(const std::vector<choice>& choices, const std::string& gr
   chart.series = {std::move(aic), std::move(bic)};
   chart.description = fmt::format("BIC and AIC for {} values of K, the least of each marked.", choices.size());
   return draw(chart);
+}
+
+void add_scale_note(page& out, const std::vector<double>& variances, const std::vector<std::string>& names) {
+  const std::string words = scale_words(variances, names);
+  if (!words.empty()) out.paragraph("Note: " + words + ". Standardized columns count alike.");
 }
 
 std::string title_name(const std::string& name) {

@@ -44,6 +44,9 @@ table choice_table(const std::vector<choice>& choices, std::string group_heading
 /// BIC and AIC against K, the least of each marked.
 picture choice_picture(const std::vector<choice>& choices, const std::string& group_word);
 
+/// A paragraph on columns whose variances lie far apart, where they do.
+void add_scale_note(page& out, const std::vector<double>& variances, const std::vector<std::string>& names);
+
 /// The data's name without its folders.
 std::string title_name(const std::string& name);
 

@@ -1,6 +1,7 @@
 // Text in a report: UTF-8 repair, escapes, and numbers as people read them.
 #include "report/text.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
@@ -120,10 +121,31 @@ std::string grouped(double value) {
   return fmt::format("{}{}", value < 0 ? minus : "", count(static_cast<std::size_t>(std::llround(std::abs(value)))));
 }
 
+std::string brief(double value) { return std::abs(value) < 1e9 ? grouped(value) : number(value, 7); }
+
 std::string percent(double share) {
   if (!std::isfinite(share)) return number(share);
   if (share > 0 && share < 0.0005) return number(100 * share, 2) + "\u00A0%";
   return fmt::format("{:.1f}\u00A0%", 100 * share);
+}
+
+std::vector<std::size_t> behind_points(const std::vector<std::string>& column) {
+  // From the point on, of each text that is a number: a sign, digits in groups, a point, a power.
+  constexpr std::size_t no_number = static_cast<std::size_t>(-1);
+  std::vector<std::size_t> fractions;
+  std::size_t longest = 0;
+  for (const std::string& text : column) {
+    const std::size_t first = text.starts_with(minus) ? minus.size() : text.starts_with('-') ? 1 : 0;
+    const std::size_t after = text.find_first_not_of("0123456789,", first);
+    const bool whole = after == std::string::npos;
+    const bool numeric = text.size() > first && text[first] >= '0' && text[first] <= '9' &&
+                         (whole || text[after] == '.' || text[after] == 'e') &&
+                         text.find_first_not_of("0123456789,.e+-", first) == std::string::npos;
+    fractions.push_back(!numeric ? no_number : whole ? 0 : text.size() - after);
+    if (numeric) longest = std::max(longest, fractions.back());
+  }
+  for (std::size_t& fraction : fractions) fraction = fraction == no_number ? 0 : longest - fraction;
+  return fractions;
 }
 
 std::string duration(double seconds) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace shoal::report {
 
@@ -32,8 +33,15 @@ std::string number(double value, int digits = 5);
 /// A number of at most seven significant digits; from 10,000 on a whole number in groups of three digits.
 std::string grouped(double value);
 
+/// grouped(), but seven significant digits and a power where groups would be more than three: for where room is short.
+std::string brief(double value);
+
 /// 0.24 becomes "24.0 %"; a share too small for one decimal keeps two digits.
 std::string percent(double share);
+
+/// Blanks that bring the decimal points of right-aligned numbers below each other: for each text what goes behind it,
+/// in code points of the longest fraction with its point. Texts that are not numbers get none.
+std::vector<std::size_t> behind_points(const std::vector<std::string>& column);
 
 /// A duration in the unit that suits it: 12 ms, 3.4 s, 2 min 05 s.
 std::string duration(double seconds);

@@ -63,7 +63,9 @@ void end_without_memory() {
 }
 
 void build(CLI::App& program, verb& selected) {
-  program.set_version_flag("--version", "shoal " SHOAL_VERSION);
+  program.set_version_flag("-V,--version", "shoal " SHOAL_VERSION, "Print the version and exit");
+  program.get_help_ptr()->group("Options");
+  program.get_option("--version")->group("Options");
   program.get_formatter()->column_width(34);
   program.footer(fmt::format("Example:\n  {}\n", program_example));
   declare_nouns(program, selected);

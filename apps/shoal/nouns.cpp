@@ -3,10 +3,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include "completion/noun.hpp"
 #include "data/noun.hpp"
 #include "devices/noun.hpp"
 #include "gmm/noun.hpp"
+#include "help/noun.hpp"
 #include "kmeans/noun.hpp"
+#include "manual/noun.hpp"
 #include "som/noun.hpp"
 
 namespace shoal::app {
@@ -18,8 +21,9 @@ const char* const program_description =
 const char* const program_example = "shoal gmm fit rows.csv --components 3 --output model.json --report report.html";
 
 const std::vector<noun>& nouns() {
-  static const std::vector<noun> known = {gmm_noun(), kmeans_noun(), som_noun(), data_noun({add_gmm_generate}),
-                                          devices_noun()};
+  static const std::vector<noun> known = {
+      gmm_noun(),     kmeans_noun(), som_noun(),        data_noun({add_gmm_generate}),
+      devices_noun(), help_noun(),   completion_noun(), manual_noun()};
   return known;
 }
 

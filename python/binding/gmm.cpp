@@ -125,7 +125,7 @@ nb::dict fit(const rows& data, const gmm::options& options, const resources& whe
     result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       gmm::validate_options(options, source.columns());
       const std::unique_ptr<executor> workers = make_executor(options.threads);
-      const fold_context context{workers.get(), options.memory_limit, control.stop};
+      const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
       const auto on =
           gmm::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
       gmm::fit_result fitted = gmm::fit(*on, options, control);
@@ -147,6 +147,7 @@ nb::dict fit(const rows& data, const gmm::options& options, const resources& whe
   made["aic"] = result.aic;
   made["hardware"] = result.hardware;
   made["seconds"] = result.seconds;
+  made["seeding_seconds"] = result.seeding_seconds;
   return made;
 }
 

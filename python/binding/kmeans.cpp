@@ -25,8 +25,9 @@ kmeans::seeding seeding_named(const std::string& name) {
   if (name == "k-means++") return kmeans::seeding::plus_plus;
   if (name == "k-means||") return kmeans::seeding::parallel;
   if (name == "random") return kmeans::seeding::random_rows;
+  if (name == "auto") return kmeans::seeding::automatic;
   if (name == "centroids") return kmeans::seeding::centroids;
-  throw bad_argument("init must be k-means++, k-means||, random or centroids");
+  throw bad_argument("init must be auto, k-means++, k-means||, random or centroids");
 }
 
 kmeans::model model_from(const numbers& centroids) {
@@ -63,7 +64,7 @@ const add_family added([](nb::module_& module) {
           result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             kmeans::check_options(options);
             const std::unique_ptr<executor> workers = make_executor(options.threads);
-            const fold_context context{workers.get(), options.memory_limit, control.stop};
+            const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
             const auto on =
                 kmeans::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
             kmeans::fit_result fitted = kmeans::fit(*on, options, control);
@@ -85,6 +86,8 @@ const add_family added([](nb::module_& module) {
         made["aic"] = result.aic;
         made["hardware"] = result.hardware;
         made["seconds"] = result.seconds;
+        made["seeding_seconds"] = result.seeding_seconds;
+        made["column_variances"] = array_of(std::move(result.column_variances), {result.model.columns});
         return made;
       },
       nb::arg("rows"), nb::kw_only(), nb::arg("clusters"), nb::arg("init"), nb::arg("centroids").none(),

@@ -8,6 +8,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/column_scales.hpp>
 #include <shoal/execution/default_threads.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/execution/devices.hpp>
@@ -80,6 +81,7 @@ NB_MODULE(_shoal, module) {
   using namespace shoal::python;
   module.attr("version") = SHOAL_VERSION;
   module.attr("built_with_cuda") = static_cast<bool>(SHOAL_BUILT_WITH_CUDA);
+  module.attr("most_alike_scales") = shoal::most_alike_scales;
   nb::register_exception_translator(translate);
   module.def("cuda_devices", devices, "The CUDA devices of this machine; NotImplementedError without CUDA.");
   module.def("instruction_set", [] { return std::string(shoal::gmm::instruction_set()); });

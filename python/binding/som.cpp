@@ -98,7 +98,7 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
     result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       som::check_options(options);
       const std::unique_ptr<executor> workers = make_executor(options.threads);
-      const fold_context context{workers.get(), options.memory_limit, control.stop};
+      const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
       const auto on =
           som::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
       som::fit_result fitted = som::fit(*on, options, control);
@@ -116,6 +116,8 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
   made["weight_seen"] = result.total_weight * static_cast<double>(result.epochs);
   made["hardware"] = result.hardware;
   made["seconds"] = result.seconds;
+  made["seeding_seconds"] = result.seeding_seconds;
+  made["column_variances"] = array_of(std::move(result.column_variances), {result.model.columns});
   return made;
 }
 

@@ -4,12 +4,13 @@ from . import _threads, statistics
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
-from ._running import Progress, progress_bar, show_config
+from ._running import ColumnScaleWarning, Progress, progress_bar, show_config
 from ._selection import Selection, select_components
 from ._self_organizing_map import SelfOrganizingMap
 from ._shoal import version as __version__
 
 __all__ = [
+    "ColumnScaleWarning",
     "GaussianMixture",
     "KMeans",
     "Progress",

@@ -138,6 +138,8 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         Whether the stop rule was met before ``max_iter``.
     n_iter_ : int
         Iterations of the fit that was kept.
+    seeding_seconds_ : float
+        Time to choose where the fit starts, of all initializations; :meth:`fit` sets it.
     lower_bound_ : float
         Mean log-likelihood of the model that the last iteration started from, per unit of weight.
     lower_bounds_ : list of float
@@ -445,6 +447,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         history = fitted["history"].tolist()
         self.converged_ = bool(fitted["converged"])
         self.n_iter_ = int(fitted["iterations"])
+        self.seeding_seconds_ = float(fitted["seeding_seconds"])
         self.lower_bounds_ = history
         self.lower_bound_ = history[-1] if history else -np.inf
         self.n_reseeded_ = int(fitted["reseeded"])

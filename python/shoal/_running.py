@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import numbers
 import os
+import warnings
 from typing import Any, Callable, NamedTuple
 
 import numpy as np
@@ -39,19 +40,37 @@ RUNNING_CONSTRAINTS: dict[str, list] = {
 }
 
 
+class ColumnScaleWarning(UserWarning):
+    """Columns vary so differently that distances between rows hardly see some of them.
+
+    Said where the variances of two columns differ more than 100-fold. ``sklearn.preprocessing.StandardScaler`` lets all
+    columns count alike; where the scales are meant,
+    ``warnings.filterwarnings("ignore", category=shoal.ColumnScaleWarning)`` silences this.
+
+    Parameters
+    ----------
+    message : str
+        Which columns, and by how much.
+    """
+
+    def __init__(self, message: str):
+        super().__init__(message)
+
+
 class Progress(NamedTuple):
-    """What a callback is told after each iteration.
+    """What a callback is told after each iteration, and of choosing the start where that takes a while.
 
     Attributes
     ----------
     phase : str
-        The family that is fitted, by its noun on the command line.
+        The family that is fitted, by its noun on the command line; "seeding" while its start is chosen.
     step : int
         Iterations done; restart r begins at r * max_iter.
     steps : int
         The most iterations that there can be, of all restarts together.
     objective : float
-        Mean log-likelihood, inertia or quantization error of the parameters that the iteration started from.
+        Mean log-likelihood, inertia or quantization error of the parameters that the iteration started from; NaN while
+        seeding.
     """
 
     phase: str
@@ -100,12 +119,33 @@ def reporter(callback: Callable[[Progress], Any] | None, verbose: int, every: in
         return None
 
     def report(phase: str, step: int, steps: int, value: float) -> None:
-        if verbose and (step % every == 0 or step == 1):
+        if verbose and phase == "seeding":
+            if step in (1, steps) or step % max(1, steps // 10) == 0:
+                print(f"Seeding: step {step} of {steps}")
+        elif verbose and (step % every == 0 or step == 1):
             print(f"Iteration {step} of at most {steps}: {objective} {value:.6g}")
         if callback is not None:
             callback(Progress(phase, step, steps, value))
 
     return report
+
+
+def warn_of_scales(estimator, variances, *, stacklevel: int) -> None:
+    """Warns when the columns of a fit vary so differently that distances hardly see some of them."""
+    varying = np.flatnonzero(variances)
+    if not len(varying):
+        return
+    most, least = (int(varying[pick(variances[varying])]) for pick in (np.argmax, np.argmin))
+    ratio = variances[most] / variances[least]
+    if ratio <= _shoal.most_alike_scales:
+        return
+    names = getattr(estimator, "feature_names_in_", [f"column {j}" for j in range(len(variances))])
+    warnings.warn(
+        f"the variance of {names[most]} is {ratio:,.0f} times that of {names[least]}, which distances hardly see; "
+        "sklearn.preprocessing.StandardScaler lets all columns count alike",
+        ColumnScaleWarning,
+        stacklevel=stacklevel,
+    )
 
 
 class progress_bar:
@@ -120,14 +160,17 @@ class progress_bar:
     def __init__(self, **options):
         self.options = options
         self._bar = None
+        self._phase = ""
 
     def __call__(self, progress: Progress) -> None:
         from tqdm.auto import tqdm
 
-        if self._bar is None or progress.step <= self._bar.n:
+        if self._bar is None or progress.step <= self._bar.n or progress.phase != self._phase:
             self.close()
             self._bar = tqdm(total=progress.steps, desc=progress.phase, **self.options)
-        self._bar.set_postfix(objective=f"{progress.objective:.6g}", refresh=False)
+            self._phase = progress.phase
+        if not np.isnan(progress.objective):
+            self._bar.set_postfix(objective=f"{progress.objective:.6g}", refresh=False)
         self._bar.update(progress.step - self._bar.n)
 
     def close(self) -> None:
@@ -137,7 +180,7 @@ class progress_bar:
             self._bar = None
 
     def __getstate__(self):
-        return {"options": self.options, "_bar": None}
+        return {"options": self.options, "_bar": None, "_phase": ""}
 
     def __deepcopy__(self, memo):
         return progress_bar(**self.options)

@@ -13,7 +13,15 @@ from sklearn.utils.validation import check_is_fitted
 from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import Data, read
-from ._running import RUNNING_CONSTRAINTS, checkpoint_of, named_errors, reporter, resources, seed_of
+from ._running import (
+    RUNNING_CONSTRAINTS,
+    checkpoint_of,
+    named_errors,
+    reporter,
+    resources,
+    seed_of,
+    warn_of_scales,
+)
 
 DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
 
@@ -104,6 +112,8 @@ default='principal-plane'
         Mean distance of each unit to its neighbours on the lattice, in ``metric`` (Ultsch & Siemon 1990).
     quantization_errors_ : list of float
         Quantization error of the map that each epoch, or batch of :meth:`partial_fit`, started from.
+    seeding_seconds_ : float
+        Time to choose where the fit starts, of all initializations; :meth:`fit` sets it.
     n_iter_ : int
         Epochs, or batches of :meth:`partial_fit`.
     n_steps_ : int
@@ -247,6 +257,8 @@ default='principal-plane'
         self.quantization_errors_ = made["history"].tolist()
         self.n_iter_ = self.n_steps_ = int(made["epochs"])
         self.weight_seen_ = float(made["weight_seen"])
+        self.seeding_seconds_ = float(made["seeding_seconds"])
+        warn_of_scales(self, made["column_variances"], stacklevel=4)
         return self
 
     def _train(self, data: Data, labels, *, training: str, **options) -> dict:

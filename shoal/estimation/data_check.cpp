@@ -134,6 +134,14 @@ void check_span(const data_summary& summary, std::span<const double> points) {
 template void check_span<float>(const data_summary&, std::span<const double>);
 template void check_span<double>(const data_summary&, std::span<const double>);
 
+std::vector<double> column_variances(const data_summary& summary) {
+  std::vector<double> variances = summary.variance;
+  for (std::size_t j = 0; j < variances.size(); ++j) {
+    if (summary.minimum[j] == summary.maximum[j]) variances[j] = 0;
+  }
+  return variances;
+}
+
 double weight_scale(double largest_weight) { return std::ldexp(1.0, weight_exponent(largest_weight)); }
 
 template <class Scalar>

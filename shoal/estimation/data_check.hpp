@@ -38,6 +38,9 @@ data_summary check_data(const fold_context& context, const row_source<Scalar>& r
 extern template data_summary check_data(const fold_context&, const row_source<float>&, row_weights, bool);
 extern template data_summary check_data(const fold_context&, const row_source<double>&, row_weights, bool);
 
+/// The variance of each column, zero where all values are the same: what rounding leaves there is none.
+std::vector<double> column_variances(const data_summary& summary);
+
 /// The two halves of check_data, around whichever executor folds the rows into check_statistics: what can be refused
 /// before a row is read, and what the statistics say.
 struct check_statistics;

@@ -32,7 +32,8 @@ class loop {
     }
     const finished_restart& best = *place_.best;
     fit_.restore(best.state);
-    return {best.history, best.history.size(), best.converged, best.score, loop_seconds_, loop_iterations_};
+    return {best.history,  best.history.size(), best.converged,  best.score,
+            loop_seconds_, loop_iterations_,    seeding_seconds_};
   }
 
  private:
@@ -87,7 +88,9 @@ class loop {
     place_.objectives.clear();
     place_.changes.clear();
     converged_ = false;
+    const clock::time_point start = clock::now();
     fit_.seed(place_.restart);
+    seeding_seconds_ += seconds_since(start);
     seeded_ = true;
     remember();
   }
@@ -162,6 +165,7 @@ class loop {
   bool converged_ = false;  // this restart has met its stop rule
   double loop_seconds_ = 0;
   std::size_t loop_iterations_ = 0;
+  double seeding_seconds_ = 0;
   clock::time_point last_written_ = clock::now();
 };
 

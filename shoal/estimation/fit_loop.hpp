@@ -63,6 +63,7 @@ struct loop_result {
   /// is what one iteration takes; `iterations` counts the best restart, also what was done before it was resumed.
   double loop_seconds = 0;
   std::size_t loop_iterations = 0;
+  double seeding_seconds = 0;  ///< spent in seed(), of all restarts, in this process alone
 };
 
 /// Runs every restart and keeps the one with the greatest score (the first of equals). With a checkpoint file it first

@@ -11,7 +11,8 @@ constexpr std::size_t parallel_elements = std::size_t{1} << 17;  // of candidate
 constexpr double oversampling = 2;                               // rows kept a round, as a multiple of K
 
 // Rows that were kept because they are far from all kept before.
-std::vector<double> choose_candidates(seeding_passes& passes, const seeding_request& request) {
+std::vector<double> choose_candidates(seeding_passes& passes, const seeding_request& request,
+                                      const seeding_report& report) {
   std::vector<double> points, kept;
   const auto add = [&] {
     passes.add(kept);
@@ -28,6 +29,7 @@ std::vector<double> choose_candidates(seeding_passes& passes, const seeding_requ
     const double rate = oversampling * static_cast<double>(request.clusters) / total;
     const std::uint64_t stream = seeding_stream(request, seeding_use::oversample, round);
     passes.append_rows(passes.sample(request.seed, stream, rate), kept);
+    report(round + 1, rounds + 1);
   }
   add();
   return points;
@@ -39,9 +41,10 @@ template <class Scalar>
 std::vector<double> seed_parallel(const fold_context& context, const weighted_rows<Scalar>& data,
                                   const data_summary& summary, const seeding_request& request,
                                   const make_passes& make) {
+  const seeding_report report = seeding_report_of(context, data.rows->rows(), data.rows->columns(), request.clusters);
   {
     const std::unique_ptr<seeding_passes> passes = make ? make() : make_host_passes(context, data, summary);
-    const std::vector<double> candidates = choose_candidates(*passes, request);
+    const std::vector<double> candidates = choose_candidates(*passes, request, report);
     const std::size_t count = candidates.size() / passes->columns();
     if (count >= request.clusters) {
       const std::vector<double> weights = passes->weights_by_point();
@@ -55,7 +58,9 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
       fold_context small = context;
       if (candidates.size() < parallel_elements) small.workers = alone.get();
       small.ranks = nullptr;  // all ranks have all candidates
-      plus_plus_result chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among);
+      plus_plus_result chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among,
+                                              seeding_report_of(context, count, passes->columns(), request.clusters));
+      report(rounds + 1, rounds + 1);
       if (!chosen.ran_out) return std::move(chosen.points);
     }
   }

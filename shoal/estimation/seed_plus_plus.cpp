@@ -18,7 +18,8 @@ std::size_t usual_trials(std::size_t clusters) {
 // winner's sums are also what the next draw needs, so that each step reads the rows once.
 class plus_plus {
  public:
-  plus_plus(seeding_passes& passes, const seeding_request& request) : passes_(passes), request_(request) {}
+  plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report)
+      : passes_(passes), request_(request), report_(report) {}
 
   plus_plus_result run() {
     keep_best({passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0))});
@@ -34,6 +35,7 @@ class plus_plus {
       } else {
         keep_best(trials);
       }
+      report_(step + 1, request_.clusters);
     }
     return std::move(chosen_);
   }
@@ -91,28 +93,40 @@ class plus_plus {
 
   seeding_passes& passes_;
   const seeding_request& request_;
+  const seeding_report& report_;
   plus_plus_result chosen_;
   std::vector<double> sums_;  // by unit, Σ mass with regard to all chosen rows
 };
 
 }  // namespace
 
-plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request) {
-  return plus_plus(passes, request).run();
+plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report) {
+  return plus_plus(passes, request, report).run();
 }
+
+namespace {
+
+template <class Scalar>
+plus_plus_result run_on(const fold_context& context, const weighted_rows<Scalar>& data, const data_summary& summary,
+                        const seeding_request& request, const make_passes& passes) {
+  return run_plus_plus(passes ? *passes() : *make_host_passes(context, data, summary), request,
+                       seeding_report_of(context, data.rows->rows(), data.rows->columns(), request.clusters));
+}
+
+}  // namespace
 
 template <class Scalar>
 std::vector<double> seed_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
                                    const data_summary& summary, const seeding_request& request,
                                    const make_passes& passes) {
-  return run_plus_plus(passes ? *passes() : *make_host_passes(context, data, summary), request).points;
+  return run_on(context, data, summary, request, passes).points;
 }
 
 template <class Scalar>
 std::vector<std::size_t> choose_plus_plus(const fold_context& context, const weighted_rows<Scalar>& data,
                                           const data_summary& summary, const seeding_request& request,
                                           const make_passes& passes) {
-  return run_plus_plus(passes ? *passes() : *make_host_passes(context, data, summary), request).rows;
+  return run_on(context, data, summary, request, passes).rows;
 }
 
 template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<float>&, const data_summary&,

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <shoal/estimation/seed_draw.hpp>
+#include <shoal/estimation/seeding_report.hpp>
 
 namespace shoal {
 
@@ -50,6 +51,6 @@ struct plus_plus_result {
   std::vector<std::size_t> rows;  ///< [clusters] which they are
   bool ran_out = false;
 };
-plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request);
+plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report);
 
 }  // namespace shoal

@@ -63,10 +63,13 @@ automatic_device choose_automatically(const estimated_work& work, std::size_t th
         device_memory != 0 ? static_cast<double>(device_memory) : usual_share * static_cast<double>(first.memory_bytes);
     const double there = estimated_device_seconds(work, memory);
     const std::string both = fmt::format("{}, {} on {}", host, duration(there), first.name);
-    if (there < on_host) return {{{first.index}, device_memory}, both};
-    return {{{}, device_memory}, both};
-  } catch (const error& failure) {
+    if (there < on_host) return {{{first.index}, device_memory}, both, true};
+    return {{{}, device_memory}, both, true};
+  } catch (const not_built& failure) {
     return {{{}, device_memory}, failure.what()};
+  } catch (const error& failure) {
+    // A driver is there, and cannot serve.
+    return {{{}, device_memory}, failure.what(), true};
   }
 }
 

@@ -30,7 +30,8 @@ double estimated_device_seconds(const estimated_work& work, double memory);
 
 struct automatic_device {
   device_choice choice;
-  std::string reason;  ///< a phrase, such as "about 0.02 s with 2 threads; a GPU takes 0.12 s to start"
+  std::string reason;       ///< a phrase, such as "about 0.02 s with 2 threads; a GPU takes 0.12 s to start"
+  bool had_choice = false;  ///< a GPU was there, or should have been: the reason is worth telling
 };
 
 /// The first CUDA device when it is expected to be done before `threads` threads of the host are, else the host. Work

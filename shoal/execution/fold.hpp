@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <stop_token>
 #include <utility>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/core/matrix_view.hpp>
 #include <shoal/core/padded.hpp>
+#include <shoal/core/progress.hpp>
 #include <shoal/execution/communicator.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/lane_merger.hpp>
@@ -45,6 +47,7 @@ struct fold_context {
   std::size_t memory_limit = 0;  ///< bytes for row buffers; 0: no limit
   std::stop_token stop;
   communicator* ranks = nullptr;  ///< of several ranks that share the rows; null: this process folds them all
+  std::function<void(const progress&)> report = {};  ///< what takes many folds says where it is; may be empty
 };
 
 /// The lanes that this rank folds.

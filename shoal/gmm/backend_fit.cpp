@@ -116,6 +116,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.total_weight = summary.total_weight;
   result.loop_seconds = ended.loop_seconds;
   result.loop_iterations = ended.loop_iterations;
+  result.seeding_seconds = ended.seeding_seconds;
   result.hardware = on.hardware();
   const double parameters = free_parameters(options.covariance_type, options.components, summary.columns);
   const double deviance = -2 * result.mean_log_likelihood * result.total_weight;

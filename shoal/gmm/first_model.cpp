@@ -5,6 +5,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/seeding.hpp>
+#include <shoal/estimation/seeding_report.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/jump.hpp>
 #include <shoal/kmeans/backend.hpp>
@@ -54,7 +55,7 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   clustering.memory_limit = context.memory_limit;
   const auto cluster_here = [&] {
     const auto backend = kmeans::make_backend<Scalar>({}, {context, data.rows, data.weights});
-    return kmeans::fit(*backend, clustering, control{{}, context.stop}).model.centroids;
+    return kmeans::fit(*backend, clustering, while_seeding(context, summary, clustering.clusters)).model.centroids;
   };
   const std::vector<double> centroids = on.cluster ? on.cluster(clustering) : cluster_here();
   const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());
@@ -161,6 +162,11 @@ model pooled_model(covariance_type type, std::vector<double> means, const data_s
       break;
   }
   return made;
+}
+
+control while_seeding(const fold_context& context, const data_summary& summary, std::size_t clusters) {
+  const seeding_report report = seeding_report_of(context, summary.rows, summary.columns, clusters);
+  return {[report](const progress& now) { report(now.step, now.steps); }, context.stop};
 }
 
 template <class Scalar>

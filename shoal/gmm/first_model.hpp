@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include <shoal/core/progress.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/execution/fold.hpp>
@@ -36,6 +37,9 @@ struct first_model_steps {
                            std::uint64_t id)>
       random;
 };
+
+/// How a fit of k-means that a first model begins with reports and stops: its steps are those of a seeding.
+control while_seeding(const fold_context& context, const data_summary& summary, std::size_t clusters);
 
 /// The first model of restart `restart` by `options.init`. Draws depend on options.seed and restart alone.
 /// Throws numerical_error when the first covariances of `kmeans` or `random_responsibilities` cannot be factorised.

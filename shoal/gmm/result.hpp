@@ -25,9 +25,10 @@ struct fit_result {
   /// was resumed. One iteration takes their quotient.
   double loop_seconds = 0;
   std::size_t loop_iterations = 0;
-  double bic = 0;        ///< −2ℓ·Σw + p·ln Σw
-  double aic = 0;        ///< −2ℓ·Σw + 2p
-  std::string hardware;  ///< the instruction set or the GPUs that computed it; same bits hold per kind
+  double seeding_seconds = 0;  ///< choosing where to start, of all restarts; part of `seconds`
+  double bic = 0;              ///< −2ℓ·Σw + p·ln Σw
+  double aic = 0;              ///< −2ℓ·Σw + 2p
+  std::string hardware;        ///< the instruction set or the GPUs that computed it; same bits hold per kind
 };
 
 }  // namespace shoal::gmm

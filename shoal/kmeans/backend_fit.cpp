@@ -42,7 +42,7 @@ fit_identity identity_of(const options& options, const data_summary& summary, st
           {"data fingerprint", fmt::format("{:016x}", summary.fingerprint)},
           {"scalar", std::string(scalar)},
           {"clusters", fmt::format("{}", options.clusters)},
-          {"init", fmt::format("{}", static_cast<int>(options.init))},
+          {"init", fmt::format("{}", static_cast<int>(chosen_seeding(options, summary.rows)))},
           {"first centroids", first_centroids},
           {"max iterations", fmt::format("{}", options.max_iterations)},
           {"tolerance", fmt::format("{:a}", options.tolerance)},
@@ -104,6 +104,9 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.hardware = on.hardware();
   result.loop_seconds = best.loop_seconds;
   result.loop_iterations = best.loop_iterations;
+  result.column_variances = column_variances(summary);
+  result.seeding_seconds = best.seeding_seconds;
+  result.init = chosen_seeding(options, summary.rows);
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

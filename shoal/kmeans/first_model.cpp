@@ -1,13 +1,22 @@
 #include <shoal/kmeans/first_model.hpp>
 
+#include <shoal/kmeans/tuning.hpp>
+
 namespace shoal::kmeans {
+
+seeding chosen_seeding(const options& options, std::size_t rows) {
+  if (options.init != seeding::automatic) return options.init;
+  const bool many = options.clusters >= least_parallel_clusters && rows >= rows_a_parallel_cluster * options.clusters;
+  return many && rows * options.clusters >= least_parallel_pairs ? seeding::parallel : seeding::plus_plus;
+}
 
 template <class Scalar>
 std::vector<double> first_centroids(const fold_context& context, const weighted_rows<Scalar>& data,
                                     const data_summary& summary, const options& options, std::size_t restart,
                                     const make_passes& passes) {
   const seeding_request request{options.clusters, options.seed, restart};
-  switch (options.init) {
+  switch (chosen_seeding(options, summary.rows)) {
+    case seeding::automatic:
     case seeding::plus_plus:
       return seed_plus_plus(context, data, summary, request, passes);
     case seeding::parallel:

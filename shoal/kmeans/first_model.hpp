@@ -9,6 +9,10 @@
 
 namespace shoal::kmeans {
 
+/// What seeding::automatic means for rows of this shape; what was asked for otherwise. A matter of shapes alone, so the
+/// same on every rank and device.
+seeding chosen_seeding(const options& options, std::size_t rows);
+
 /// The first centroids [clusters][columns] of a restart, by options.init; passes over the rows are those of `passes`.
 template <class Scalar>
 std::vector<double> first_centroids(const fold_context& context, const weighted_rows<Scalar>& data,

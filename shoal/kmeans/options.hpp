@@ -16,6 +16,7 @@ enum class seeding {
   parallel,     ///< k-means‖ (Bahmani et al. 2012)
   random_rows,  ///< distinct rows, drawn in proportion to their weights
   centroids,    ///< exactly options::centroids
+  automatic,    ///< parallel for many clusters of many rows, where it is much cheaper at equal quality; else plus_plus
 };
 
 /// When the iteration stops. Each rule also stops when no label changed and at max_iterations.
@@ -27,7 +28,7 @@ enum class stop_rule {
 
 struct options {
   std::size_t clusters = 8;
-  seeding init = seeding::plus_plus;
+  seeding init = seeding::automatic;
   std::vector<double> centroids;  ///< [clusters][columns], for seeding::centroids
   std::size_t max_iterations = 300;
   double tolerance = 1e-4;  ///< 0: until no label changes, or max_iterations

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/options.hpp>
 
 namespace shoal::kmeans {
 
@@ -24,9 +25,12 @@ struct fit_result {
   /// was resumed. One iteration takes their quotient.
   double loop_seconds = 0;
   std::size_t loop_iterations = 0;
-  double bic = 0;  ///< spherical model of docs/choosing-k.md
+  seeding init = seeding::plus_plus;  ///< how the first centroids were chosen; never automatic
+  double seeding_seconds = 0;         ///< choosing where to start, of all restarts; part of `seconds`
+  double bic = 0;                     ///< spherical model of docs/choosing-k.md
   double aic = 0;
-  std::string hardware;  ///< the instruction set or the GPUs that computed it; same bits hold per kind
+  std::vector<double> column_variances;  ///< [columns] of the rows as they were fitted; zero where none differ
+  std::string hardware;                  ///< the instruction set or the GPUs that computed it; same bits hold per kind
 };
 
 }  // namespace shoal::kmeans

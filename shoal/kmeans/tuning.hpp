@@ -32,4 +32,10 @@ inline constexpr double most_worthwhile_share = 0.8;
 /// After a slab where the share was not reached so many slabs are not tried.
 inline constexpr std::size_t hopeless_slabs = 15;
 
+/// Where k-means‖ starts a fit unless another start is asked for: so many clusters, so many rows for each of them, and
+/// so many pairs of both. Up to there greedy k-means++ takes little time (bench/seeding.py).
+inline constexpr std::size_t least_parallel_clusters = 64;
+inline constexpr std::size_t rows_a_parallel_cluster = 128;
+inline constexpr std::size_t least_parallel_pairs = std::size_t{1} << 24;
+
 }  // namespace shoal::kmeans

@@ -82,6 +82,8 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.hardware = on.hardware();
   result.loop_seconds = done.loop_seconds;
   result.loop_epochs = done.loop_iterations;
+  result.column_variances = column_variances(summary);
+  result.seeding_seconds = done.seeding_seconds;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }

@@ -24,7 +24,9 @@ struct fit_result {
   /// their quotient.
   double loop_seconds = 0;
   std::size_t loop_epochs = 0;
-  std::string hardware;  ///< the instruction set or the GPUs that computed it; same bits hold per kind
+  double seeding_seconds = 0;            ///< choosing where to start, of all restarts; part of `seconds`
+  std::vector<double> column_variances;  ///< [columns] of the rows as they were fitted; zero where none differ
+  std::string hardware;                  ///< the instruction set or the GPUs that computed it; same bits hold per kind
 };
 
 }  // namespace shoal::som

@@ -25,6 +25,13 @@ TEST(answers, texts_that_are_empty_are_left_out) {
   EXPECT_EQ(json_text(object_of({})), "{}");
 }
 
+TEST(answers, numbers_of_a_table_stand_by_their_points) {
+  EXPECT_EQ(table({{"cluster", "eruptions", "waiting"}, {"0", "4.29793", "80.2849"}, {"1", "2", "154.75"}}),
+            "cluster  eruptions   waiting\n"
+            "0          4.29793   80.2849\n"
+            "1          2        154.75\n");
+}
+
 TEST(answers, paragraphs_have_a_blank_line_between_them) {
   const answer said{.values = {{"rows", 3}}, .paragraphs = {"", "one\n", "", "two\n"}};
   run_options run;

@@ -49,7 +49,7 @@ TEST_F(fits, time_an_iteration_over_all_restarts) {
 TEST_F(fits, json_has_every_key_with_its_type) {
   const json object = run_json({"gmm", "fit", folder / "rows.npy", "--components", "4", "--threads", "2"});
   for (const char* key : {"mean_log_likelihood", "lower_bound", "bic", "aic", "seconds", "seconds_per_iteration",
-                          "loop_seconds", "total_weight", "tolerance", "regularization"}) {
+                          "loop_seconds", "seeding_seconds", "total_weight", "tolerance", "regularization"}) {
     EXPECT_TRUE(object.at(key).is_number()) << key;
   }
   for (const char* key : {"iterations", "loop_iterations", "rows", "columns", "threads", "components", "restarts",
@@ -273,6 +273,54 @@ TEST_F(fits, every_start_by_name) {
     EXPECT_EQ(first["restarts"], 2);
     EXPECT_EQ(first["seed"], 7);
   }
+}
+
+// Of text that tells a family's user something, one line that begins so.
+std::size_t lines_that_begin(const std::string& text, const std::string& word) {
+  std::size_t count = 0;
+  for (std::size_t at = text.find(word); at != std::string::npos; at = text.find(word, at + 1)) {
+    count += at == 0 || text[at - 1] == '\n';
+  }
+  return count;
+}
+
+TEST_F(fits, columns_of_other_scales_are_told_of) {
+  std::string rows = "long,short\n";
+  for (int i = 0; i < 60; ++i) rows += std::to_string(i * 31 % 60) + "," + std::to_string(0.01 * (i * 7 % 60)) + "\n";
+  write_file(folder / "scales.csv", rows);
+  const words fit = {"kmeans", "fit", folder / "scales.csv", "--clusters", "2", "--report", folder / "r.html"};
+  const outcome told = run(fit);
+  EXPECT_EQ(lines_that_begin(told.out, "note "), 1u) << told.out;
+  EXPECT_NE(told.out.find("the variance of long is 10,000 times that of short"), std::string::npos) << told.out;
+  EXPECT_NE(read_file(folder / "r.html").find("Note: the variance of long"), std::string::npos);
+  EXPECT_TRUE(run_json(fit)["note"].is_string());
+  const json standardized = run_json(fit + words{"--standardize"});
+  EXPECT_FALSE(standardized.contains("note"));
+  EXPECT_EQ(read_file(folder / "r.html").find("Note:"), std::string::npos);
+}
+
+TEST_F(fits, an_automatic_device_is_told_of_only_where_there_was_a_choice) {
+  const outcome small = run({"kmeans", "fit", folder / "rows.npy", "--clusters", "2"});
+  EXPECT_EQ(small.err, "");
+  if (SHOAL_BUILT_WITH_CUDA) return;  // much work may then have one
+  const outcome made = run({"data", "generate", "--rows", "2e6", "--columns", "8", "--components", "2", "--scalar",
+                            "float32", "--output", folder / "much.npy"});
+  ASSERT_EQ(made.status, 0) << made.err;
+  const outcome much = run({"kmeans", "fit", folder / "much.npy", "--clusters", "16", "--max-iterations", "20"});
+  EXPECT_EQ(much.err, "");
+}
+
+TEST_F(fits, say_how_long_their_start_took) {
+  const outcome text = run({"kmeans", "fit", folder / "rows.npy", "--clusters", "4"});
+  EXPECT_NE(text.out.find(" to choose the start, "), std::string::npos) << text.out;
+  const json object =
+      run_json({"kmeans", "fit", folder / "rows.npy", "--clusters", "4", "--report", folder / "r.html"});
+  EXPECT_EQ(object["init"], "auto");
+  EXPECT_EQ(object["seeding"], "k-means++");
+  EXPECT_GT(object["seeding_seconds"].get<double>(), 0);
+  const std::string page = read_file(folder / "r.html");
+  EXPECT_NE(page.find("time to choose the start"), std::string::npos);
+  EXPECT_EQ(page.find("<dt>seconds"), std::string::npos) << "a time in microseconds is not called seconds";
 }
 
 }  // namespace

@@ -148,6 +148,7 @@ TEST_F(FitLoop, CountsTheIterationsOfAllRestartsThatItsSecondsWereSpentIn) {
   EXPECT_NE(fit.steps, 7 * result.iterations) << "the restarts are of one length, so that this shows nothing";
   EXPECT_EQ(result.loop_iterations, fit.steps);
   EXPECT_GT(result.loop_seconds, 0);
+  EXPECT_GT(result.seeding_seconds, 0);
 }
 
 TEST_F(FitLoop, CountsOfAResumedFitOnlyWhatThisProcessDid) {

@@ -285,4 +285,33 @@ TEST(Seeding, WorksAtTheEndsOfFloat32) {
   }
 }
 
+// Rows × columns × clusters decide alone whether a seeding tells of its steps.
+TEST(Seeding, SaysHowFarItIsWhereItTakesAWhile) {
+  const auto reports = [](method how, std::size_t rows, std::size_t clusters) {
+    const auto data = clouds<float>(rows, 2, 9, 5);
+    const shoal::view_source<float> source(data.view());
+    const auto workers = shoal::make_threads(2);
+    std::vector<shoal::progress> seen;
+    const shoal::fold_context context{
+        workers.get(), 0, {}, nullptr, [&](const shoal::progress& now) { seen.push_back(now); }};
+    const shoal::data_summary summary = shoal::check_data<float>(context, source, nullptr);
+    const shoal::weighted_rows<float> all{&source, nullptr, 1};
+    if (how == method::plus_plus) shoal::seed_plus_plus(context, all, summary, {clusters, 3, 0, 1});
+    if (how == method::parallel) shoal::seed_parallel(context, all, summary, {clusters, 3, 0, 1});
+    return seen;
+  };
+  const std::vector<shoal::progress> steps = reports(method::plus_plus, 1 << 19, 129);
+  ASSERT_EQ(steps.size(), 128u);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    EXPECT_EQ(steps[i].phase, "seeding");
+    EXPECT_EQ(steps[i].step, i + 2);
+    EXPECT_EQ(steps[i].steps, 129u);
+    EXPECT_TRUE(std::isnan(steps[i].objective));
+  }
+  const std::vector<shoal::progress> rounds = reports(method::parallel, 1 << 19, 129);
+  ASSERT_EQ(rounds.size(), 6u);
+  EXPECT_EQ(rounds.back().step, rounds.back().steps);
+  EXPECT_TRUE(reports(method::plus_plus, 1 << 12, 129).empty());
+}
+
 }  // namespace

@@ -13,6 +13,14 @@ endfunction()
 
 run("installing" ${CMAKE_COMMAND} --install ${BUILD_FOLDER} --config ${CONFIGURATION} --prefix ${prefix})
 
+if(EXISTS ${prefix}/bin/shoal)
+  foreach(file man/man1/shoal.1 bash-completion/completions/shoal zsh/site-functions/_shoal fish/vendor_completions.d/shoal.fish)
+    if(NOT EXISTS ${prefix}/share/${file})
+      message(FATAL_ERROR "share/${file} was not installed with the program")
+    endif()
+  endforeach()
+endif()
+
 file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*.hpp)
 list(LENGTH headers count)
 if(count LESS 8)

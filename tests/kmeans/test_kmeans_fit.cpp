@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/kmeans/first_model.hpp>
 #include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/predict.hpp>
 
@@ -371,6 +372,40 @@ TEST(KmeansFitBadArguments, AreNamed) {
   const kmeans::model model{1, 3, {1, 2, 3}, {}};
   std::int32_t label[10];
   EXPECT_THROW(kmeans::predict(model, shoal::view_source<double>(data.view()), label), shoal::bad_argument);
+}
+
+TEST(KMeansFit, StartsByKMeansParallelFromManyPairsOn) {
+  using kmeans::seeding;
+  const auto chosen = [](std::size_t clusters, std::size_t rows, seeding asked = seeding::automatic) {
+    kmeans::options options;
+    options.clusters = clusters;
+    options.init = asked;
+    return kmeans::chosen_seeding(options, rows);
+  };
+  EXPECT_EQ(chosen(256, 1 << 20), seeding::parallel);
+  EXPECT_EQ(chosen(64, 1 << 18), seeding::parallel);
+  EXPECT_EQ(chosen(63, 1 << 24), seeding::plus_plus) << "few clusters are soon chosen";
+  EXPECT_EQ(chosen(64, (1 << 18) - 1), seeding::plus_plus) << "and so are those of few rows";
+  EXPECT_EQ(chosen(1 << 13, 1 << 19), seeding::plus_plus) << "the candidates would be a good part of the rows";
+  EXPECT_EQ(chosen(256, 1 << 20, seeding::plus_plus), seeding::plus_plus) << "whoever asks gets it";
+
+  const auto data = clouds<float>(1 << 18, 1, 64, 40);
+  kmeans::options options;
+  options.clusters = 64;
+  options.max_iterations = 2;
+  const kmeans::fit_result automatic = kmeans::fit(data.view(), options);
+  EXPECT_EQ(automatic.init, seeding::parallel);
+  EXPECT_GT(automatic.seeding_seconds, 0);
+  EXPECT_LT(automatic.seeding_seconds, automatic.seconds);
+  options.init = seeding::parallel;
+  EXPECT_EQ(kmeans::fit(data.view(), options).model.centroids, automatic.model.centroids);
+}
+
+TEST(KMeansFit, KnowsTheVariancesOfItsColumns) {
+  const table<double> data{4, 3, {0, 5, 0.1, 2, 5, 0.1, 0, 5, 0.1, 2, 5, 0.1}};
+  kmeans::options options;
+  options.clusters = 1;
+  EXPECT_EQ(kmeans::fit(data.view(), options).column_variances, (std::vector<double>{1, 0, 0}));
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "report/axis.hpp"
+#include "report/column_scales.hpp"
 #include "report/ellipse.hpp"
 #include "report/picture.hpp"
 #include "report/subsample.hpp"
@@ -52,6 +53,31 @@ RC_GTEST_PROP(text, any_bytes_become_well_formed, (const std::string& bytes)) {
   RC_ASSERT(tests::well_formed("<p a=\"" + safe + "\">" + safe + "</p>") == "" ||
             bytes.find('\r') != std::string::npos);
   RC_ASSERT(clean(clean(bytes)) == clean(bytes));
+}
+
+TEST(text, decimal_points_stand_below_each_other) {
+  EXPECT_EQ(behind_points({"cluster", "1.5", "12", "-3.25", "1e-05", "1,234.5"}),
+            (std::vector<std::size_t>{0, 2, 4, 1, 0, 2}));
+  EXPECT_EQ(behind_points({"3.49 ± 1", "2.5", "not a number", "cpu"}), (std::vector<std::size_t>{0, 0, 0, 0}));
+  EXPECT_EQ(behind_points({"7", "\u221212.25"}), (std::vector<std::size_t>{3, 0}));
+  EXPECT_EQ(behind_points({}), std::vector<std::size_t>{});
+}
+
+TEST(text, is_brief_where_room_is_short) {
+  EXPECT_EQ(brief(113780660430434), "1.137807×10¹⁴");
+  EXPECT_EQ(brief(-987654321), "−987,654,321");
+  EXPECT_EQ(brief(2.5), "2.5");
+  EXPECT_EQ(brief(-1.2345678e300), "−1.234568×10³⁰⁰");
+}
+
+TEST(text, tells_of_columns_whose_variances_lie_far_apart) {
+  EXPECT_EQ(scale_words({1, 100}, {}), "");
+  EXPECT_EQ(scale_words({2, 0, 300}, {}),
+            "the variance of column 2 is 150 times that of column 0, which distances hardly see");
+  EXPECT_EQ(scale_words({2e6, 1}, {"waiting", "eruptions"}),
+            "the variance of waiting is 2,000,000 times that of eruptions, which distances hardly see");
+  EXPECT_EQ(scale_words({0, 0}, {}), "");
+  EXPECT_EQ(scale_words({5}, {}), "");
 }
 
 TEST(text, shortens_by_code_points) {

@@ -105,9 +105,9 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
                             {"columns", count(model.columns)},
                             {"components", count(model.components)},
                             {"mean log-likelihood", number(fit.mean_log_likelihood, 7)},
-                            {"BIC", grouped(fit.bic)},
-                            {"seconds in all", duration(fit.seconds)}};
-  if (row_rate > 0) figures.push_back({"rows per second", grouped(std::round(row_rate))});
+                            {"BIC", brief(fit.bic)},
+                            {"time in all", duration(fit.seconds)}};
+  if (row_rate > 0) figures.push_back({"rows per second", brief(std::round(row_rate))});
   out.tiles(figures);
 
   std::string caption = "Crosses are the means; contours hold 39 % (1σ) and 86 % (2σ) of a component's rows.";
@@ -145,9 +145,10 @@ void add_fit(page& out, const gmm::fit_result& fit, const fit_data& data) {
       {"total weight of the rows", grouped(fit.total_weight)},
       {"converged", fit.converged ? "yes" : "no"},
       {"components reseeded", count(fit.reseeded)},
-      {"seconds in the loop", duration(fit.loop_seconds)}};
+      {"time to choose the start", duration(fit.seeding_seconds)},
+      {"time in the loop", duration(fit.loop_seconds)}};
   if (fit.loop_iterations > 0)
-    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
+    facts.push_back({"time an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
   if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   add_options(out, data);

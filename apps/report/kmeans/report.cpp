@@ -38,8 +38,9 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
   out.tiles({{"rows", count(fit.rows)},
              {"columns", count(model.columns)},
              {"clusters", count(model.clusters)},
-             {"inertia", grouped(fit.inertia)},
-             {"seconds in all", duration(fit.seconds)}});
+             {"inertia", brief(fit.inertia)},
+             {"time in all", duration(fit.seconds)}});
+  add_scale_note(out, fit.column_variances, model.column_names);
   const std::string sampled = drawn_words(data);
   out.figure(draw_cloud(fitted, "The data and the centroids"),
              "Crosses are the centroids." + (sampled.empty() ? "" : " " + sampled));
@@ -77,9 +78,10 @@ void add_fit(page& out, const kmeans::fit_result& fit, const fit_data& data) {
                           {"total weight of the rows", grouped(fit.total_weight)},
                           {"converged", fit.converged ? "yes" : "no"},
                           {"clusters relocated", count(fit.relocated)},
-                          {"seconds in the loop", duration(fit.loop_seconds)}};
+                          {"time to choose the start", duration(fit.seeding_seconds)},
+                          {"time in the loop", duration(fit.loop_seconds)}};
   if (fit.loop_iterations > 0)
-    facts.push_back({"seconds an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
+    facts.push_back({"time an iteration", duration(fit.loop_seconds / static_cast<double>(fit.loop_iterations))});
   if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   add_options(out, data);

@@ -65,7 +65,7 @@ void add_figures(page& out, const som::fit_result& fit, const map_fit_data& data
                             {"quantization error", number(fit.quality.quantization_error, 6)},
                             {"topographic error", percent(fit.quality.topographic_error)}};
   if (data.unit_labels) figures.push_back({"purity", percent(data.unit_labels->overall_purity)});
-  figures.push_back({"seconds in all", duration(fit.seconds)});
+  figures.push_back({"time in all", duration(fit.seconds)});
   out.tiles(figures);
 }
 
@@ -168,6 +168,7 @@ page fit_page(const som::fit_result& fit, const map_fit_data& data) {
   const som::model& map = fit.model;
   page out("Self-organizing map of " + title_name(data.name), subtitle(fit));
   add_figures(out, fit, data);
+  add_scale_note(out, fit.column_variances, map.column_names);
   const std::string around = map.toroidal ? " The map goes on from each edge at the opposite one." : "";
   out.figure(
       u_matrix_picture(fit, data),
@@ -189,9 +190,10 @@ page fit_page(const som::fit_result& fit, const map_fit_data& data) {
                           {"distances are in", data.standardized ? "standardized units" : "the data's units"},
                           {"total weight of the rows", grouped(fit.total_weight)},
                           {"epochs", count(fit.epochs)},
-                          {"seconds in the epochs", duration(fit.loop_seconds)}};
+                          {"time to choose the start", duration(fit.seeding_seconds)},
+                          {"time in the epochs", duration(fit.loop_seconds)}};
   if (fit.loop_epochs > 0)
-    facts.push_back({"seconds an epoch", duration(fit.loop_seconds / static_cast<double>(fit.loop_epochs))});
+    facts.push_back({"time an epoch", duration(fit.loop_seconds / static_cast<double>(fit.loop_epochs))});
   if (!fit.hardware.empty()) facts.push_back({"hardware", fit.hardware});
   out.facts(facts);
   if (!data.options.empty()) {

@@ -82,7 +82,18 @@ std::string lines(std::initializer_list<std::pair<std::string_view, std::string>
   return all;
 }
 
-std::string table(const std::vector<std::vector<std::string>>& rows) {
+std::string table(const std::vector<std::vector<std::string>>& given) {
+  std::vector<std::vector<std::string>> rows = given;
+  std::size_t columns = 0;
+  for (const auto& row : rows) columns = std::max(columns, row.size());
+  for (std::size_t j = 1; j < columns; ++j) {
+    std::vector<std::string> column;
+    for (const auto& row : rows) column.push_back(j < row.size() ? row[j] : std::string());
+    const std::vector<std::size_t> blanks = report::behind_points(column);
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      if (j < rows[i].size()) rows[i][j].append(blanks[i], ' ');
+    }
+  }
   std::vector<std::size_t> widths;
   for (const auto& row : rows) {
     if (widths.size() < row.size()) widths.resize(row.size());

@@ -44,7 +44,8 @@ void give(const answer& answer, const run_options& run);
 /// Lines of a name and its text; those without a text are left out.
 std::string lines(std::initializer_list<std::pair<std::string_view, std::string>> facts);
 
-/// Rows of cells with their columns aligned: the first to the left, the others to the right.
+/// Rows of cells with their columns aligned: the first to the left, the others to the right, numbers by their decimal
+/// points.
 std::string table(const std::vector<std::vector<std::string>>& rows);
 
 /// "a, b, c and 4 more".

@@ -17,6 +17,7 @@ void settle_device(run_options& run, const estimated_work& work, std::size_t thr
   if (run.device_word != "auto") return;
   automatic_device chosen = choose_automatically(work, threads, run.device.memory);
   run.device.cuda = std::move(chosen.choice.cuda);
+  if (!chosen.had_choice) return;
   say(run, fmt::format("device auto: {} ({})", device_name(run.device), chosen.reason));
 }
 

@@ -12,7 +12,8 @@ namespace shoal::app {
 /// The number of threads that the options mean.
 std::size_t resolved_threads(const run_options& run);
 
-/// Decides where to run when that was left to us (`--device auto`), and says so on standard error.
+/// Decides where to run when that was left to us (`--device auto`), and says so on standard error where a GPU
+/// could have been chosen.
 void settle_device(run_options& run, const estimated_work& work, std::size_t threads);
 
 }  // namespace shoal::app

@@ -35,6 +35,7 @@ struct fitted {
 /// How long a fit took.
 struct fit_time {
   double seconds = 0;
+  double seeding_seconds = 0;  ///< choosing where to start
   double loop_seconds = 0;
   std::size_t loop_steps = 0;
   const char* step = "an iteration";  ///< what the family calls a step, with its article
@@ -45,6 +46,10 @@ named_values time_values(const std::vector<double>& history, const fit_time& tim
 /// The line that says how long it took, and on what.
 std::string time_text(const fit_time& time, const run_options& run, std::size_t threads, shoal::scalar scalar,
                       const std::string& hardware);
+
+/// The line that warns of columns whose variances lie far apart, which a distance hardly sees the small ones of; empty
+/// where they do not.
+std::string scale_note(const std::vector<double>& variances, const std::vector<std::string>& names);
 
 /// The line that says how many iterations there were, and whether they were enough.
 std::string iterations_text(std::size_t iterations, bool converged);

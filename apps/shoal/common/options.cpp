@@ -7,6 +7,8 @@
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <unordered_map>
+#include <utility>
 
 #include <unistd.h>
 #include <CLI/CLI.hpp>
@@ -30,22 +32,54 @@ bool same_file(const std::string& one, const std::string& other) {
   return !code && first == fs::weakly_canonical(other, code) && !code;
 }
 
+// What help lists first, and what belongs together; the rest is of the method. Every option has one name in all verbs.
+std::string group_of(const std::string& name) {
+  using names = std::vector<std::string_view>;
+  static const std::vector<std::pair<std::string, names>> groups = {
+      {"Essentials",
+       {"--help", "--components", "--clusters", "--width", "--height", "--rows", "--output", "--labels", "--report",
+        "--standardize", "--json"}},
+      {"Rows and columns", {"--columns", "--label-column", "--weights", "--scalar"}},
+      {"Where and how it runs",
+       {"--device", "--device-memory", "--precision", "--threads", "--memory-limit", "--checkpoint",
+        "--checkpoint-seconds", "--quiet"}}};
+  for (const auto& [group, members] : groups) {
+    if (std::find(members.begin(), members.end(), name) != members.end()) return group;
+  }
+  return "Method";
+}
+
+// Of the options of this process, which live as long as it does.
+std::unordered_map<const CLI::Option*, std::vector<std::string>>& words_by_option() {
+  static std::unordered_map<const CLI::Option*, std::vector<std::string>> words;
+  return words;
+}
+
 }  // namespace
 
 CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
                    verb& selected, verb run) {
   CLI::App* const app = noun.add_subcommand(name, description);
   app->footer(examples);
+  app->get_help_ptr()->group(group_of("--help"));
   app->callback([&selected, run = std::move(run)] { selected = run; });
   return app;
 }
 
 void add_option(CLI::App& app, const std::string& name, const std::string& metavariable, const std::string& help,
-                const std::string& shown_default, std::function<void(const std::string&)> read, presence need) {
+                const std::string& shown_default, std::function<void(const std::string&)> read, presence need,
+                std::vector<std::string> words) {
   CLI::Option* const option = app.add_option_function<std::string>(name, std::move(read), help);
   option->type_name(metavariable);
   option->default_str(shown_default);
   option->required(need == presence::required);
+  if (name.starts_with("-")) option->group(group_of(name));  // places have a part of the help to themselves
+  words_by_option()[option] = std::move(words);
+}
+
+std::vector<std::string> known_words(const CLI::Option& option) {
+  const auto found = words_by_option().find(&option);
+  return found == words_by_option().end() ? std::vector<std::string>() : found->second;
 }
 
 void add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
@@ -62,14 +96,14 @@ void add_number(CLI::App& app, const std::string& name, double& value, const std
 }
 
 void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
-              const std::string& help, presence need) {
+              const std::string& help, presence need, std::vector<std::string> words) {
   add_option(
       app, name, metavariable, help, value,
       [&value, name](const std::string& text) {
         if (text.empty()) throw bad_argument(name + ": the name of the file is empty");
         value = text;
       },
-      need);
+      need, std::move(words));
 }
 
 void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
@@ -92,12 +126,12 @@ void add_output(CLI::App& app, const std::string& name, std::string& value, cons
 }
 
 void add_flag(CLI::App& app, const std::string& name, bool& value, const std::string& help) {
-  app.add_flag(name, value, help);
+  app.add_flag(name, value, help)->group(group_of(name));
 }
 
 void add_init_option(CLI::App& app, fit_options& options, const std::vector<std::string>& known) {
   add_file(app, "--init", options.init, "NAME|MODEL.json",
-           fmt::format("Start: {}, or exactly the model in a file", fmt::join(known, ", ")));
+           fmt::format("Start: {}, or exactly the model in a file", fmt::join(known, ", ")), presence::optional, known);
 }
 
 const choices<shoal::scalar>& scalar_choices() {
@@ -146,7 +180,8 @@ void add_device_options(CLI::App& app, run_options& options, bool products) {
   add_option(app, "--device", "NAME",
              "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU "
              "and the work is worth it",
-             "auto", [&options](const std::string& text) {
+             "auto",
+             [&options](const std::string& text) {
                try {
                  options.device.cuda = text == "auto" ? std::vector<int>() : choose_device(text).cuda;
                } catch (const bad_argument& failure) {
@@ -155,7 +190,8 @@ void add_device_options(CLI::App& app, run_options& options, bool products) {
                  throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
                }
                options.device_word = text;
-             });
+             },
+             presence::optional, {"auto", "cpu", "cuda"});
   add_option(app, "--device-memory", "BYTES",
              "Most memory of each GPU for rows (64MiB, 2GiB); more rows are streamed, with the same result",
              "four fifths of what is free",

@@ -19,7 +19,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace shoal::app {
 
@@ -72,10 +73,14 @@ CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& d
 enum class presence { optional, required };
 
 /// An option, or a place for a word when the name has no dashes. `read` gets its text. All other add_… functions end
-/// here, so that the library that reads command lines, which takes long to compile, stays in two sources.
+/// here, so that the library that reads command lines, which takes long to compile, stays in few sources. `words` are
+/// the values that are known, for completion.
 void add_option(CLI::App& app, const std::string& name, const std::string& metavariable, const std::string& help,
                 const std::string& shown_default, std::function<void(const std::string&)> read,
-                presence need = presence::optional);
+                presence need = presence::optional, std::vector<std::string> words = {});
+
+/// The values that are known of an option that add_option made.
+std::vector<std::string> known_words(const CLI::Option& option);
 
 /// The present value is shown as the default, unless the option is required.
 void add_count(CLI::App& app, const std::string& name, std::uint64_t& value, const std::string& metavariable,
@@ -83,7 +88,7 @@ void add_count(CLI::App& app, const std::string& name, std::uint64_t& value, con
 void add_number(CLI::App& app, const std::string& name, double& value, const std::string& help, double least,
                 bool open = false, const std::string& shown_default = {});
 void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
-              const std::string& help, presence need = presence::optional);
+              const std::string& help, presence need = presence::optional, std::vector<std::string> words = {});
 /// A file that is written. What the metavariable ends in is its format: names that end in another one are refused.
 void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
                 const std::string& help, presence need = presence::optional);
@@ -124,8 +129,10 @@ std::string word_for(const choices<Value>& known, Value value) {
 template <class Value, class Target>
 void add_choice(CLI::App& app, const std::string& name, Target& target, const choices<Value>& known,
                 const std::string& help, const std::string& shown_default) {
-  add_option(app, name, "NAME", fmt::format("{}: {}", help, fmt::join(words_of(known), ", ")), shown_default,
-             [&target, name, known](const std::string& text) { target = choose(name, text, known); });
+  add_option(
+      app, name, "NAME", fmt::format("{}: {}", help, fmt::join(words_of(known), ", ")), shown_default,
+      [&target, name, known](const std::string& text) { target = choose(name, text, known); }, presence::optional,
+      words_of(known));
 }
 
 const choices<shoal::scalar>& scalar_choices();

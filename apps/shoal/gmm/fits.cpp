@@ -145,7 +145,7 @@ class gmm_family final : public select_family<gmm_types> {
   named_values agreement_values(const agreement_type& agreement) const override { return rand_index_values(agreement); }
 
   fit_time time(const gmm::fit_result& result, double seconds) const override {
-    return {seconds, result.loop_seconds, result.loop_iterations};
+    return {seconds, result.seeding_seconds, result.loop_seconds, result.loop_iterations};
   }
 
   std::string facts(const fitted<gmm_types>& fit, const std::string& data, const std::string& time) const override {
@@ -181,11 +181,8 @@ class gmm_family final : public select_family<gmm_types> {
   }
 
   void settle(run_options& run, const estimated_work& work, const gmm::options& library) const override {
-    if (run.device_word == "auto" && library.chunks.local_models) {
-      say(run,
-          fmt::format("device auto: {} (a GPU fits models of blocks for some shapes only)", device_name(run.device)));
-      return;
-    }
+    // A GPU fits models of blocks for some shapes only: there the host is no choice.
+    if (run.device_word == "auto" && library.chunks.local_models) return;
     settle_device(run, work, library.threads);
   }
 

@@ -116,18 +116,21 @@ class kmeans_family final : public select_family<kmeans_types> {
   }
 
   named_values result_values(const kmeans::fit_result& result, const kmeans::options&) const override {
-    return {{"inertia", result.inertia},
-            {"bic", result.bic},
-            {"aic", result.aic},
-            {"iterations", result.iterations},
-            {"converged", result.converged},
-            {"relocated", result.relocated}};
+    const bool from_file = result.init == kmeans::seeding::centroids;
+    return joined({{{"seeding", from_file ? "model" : word_for(seeding_choices(), result.init)},
+                    {"inertia", result.inertia},
+                    {"bic", result.bic},
+                    {"aic", result.aic},
+                    {"iterations", result.iterations},
+                    {"converged", result.converged},
+                    {"relocated", result.relocated}},
+                   given_values({{"note", scale_note(result.column_variances, result.model.column_names)}})});
   }
 
   named_values agreement_values(const agreement_type& agreement) const override { return rand_index_values(agreement); }
 
   fit_time time(const kmeans::fit_result& result, double seconds) const override {
-    return {seconds, result.loop_seconds, result.loop_iterations};
+    return {seconds, result.seeding_seconds, result.loop_seconds, result.loop_iterations};
   }
 
   std::string facts(const fitted<kmeans_types>& fit, const std::string& data, const std::string& time) const override {
@@ -137,6 +140,7 @@ class kmeans_family final : public select_family<kmeans_types> {
          {"data", data},
          {"inertia", fmt::format("{:.10g}{}; {}", result.inertia,
                                  fit.words->fit.standardize ? " in standardized units" : "", criteria_text(result))},
+         {"note", scale_note(result.column_variances, result.model.column_names)},
          {"iterations", iterations_text(result.iterations, result.converged)},
          {"relocated", result.relocated > 0 ? counted(result.relocated, "empty cluster") : ""},
          {"agreement", rand_index_text(fit.agreement, fit.words->data.label_column)},

@@ -11,7 +11,8 @@ namespace shoal::app {
 
 const choices<kmeans::seeding>& seeding_choices() {
   using seeding = kmeans::seeding;
-  static const choices<seeding> known = {{"k-means++", seeding::plus_plus},
+  static const choices<seeding> known = {{"auto", seeding::automatic},
+                                         {"k-means++", seeding::plus_plus},
                                          {"k-means-parallel", seeding::parallel},
                                          {"random-rows", seeding::random_rows}};
   return known;
@@ -24,7 +25,7 @@ const choices<kmeans::stop_rule>& stop_rule_choices() {
 }
 
 void add_kmeans_options(CLI::App& app, kmeans_options& options) {
-  options.fit.init = "k-means++";
+  options.fit.init = "auto";
   options.fit.max_iterations = 300;
   options.fit.tolerance = 1e-4;
   add_data_options(app, options.data);

@@ -115,16 +115,17 @@ class som_family final : public fit_family<som_types> {
   }
 
   named_values result_values(const som::fit_result& result, const som::options&) const override {
-    return {{"quantization_error", result.quality.quantization_error},
-            {"topographic_error", result.quality.topographic_error},
-            {"units_hit", units_hit(result.quality)},
-            {"iterations", result.epochs}};
+    return joined({{{"quantization_error", result.quality.quantization_error},
+                    {"topographic_error", result.quality.topographic_error},
+                    {"units_hit", units_hit(result.quality)},
+                    {"iterations", result.epochs}},
+                   given_values({{"note", scale_note(result.column_variances, result.model.column_names)}})});
   }
 
   named_values agreement_values(const agreement_type& labels) const override { return purity_values(labels); }
 
   fit_time time(const som::fit_result& result, double seconds) const override {
-    return {seconds, result.loop_seconds, result.loop_epochs, "an epoch"};
+    return {seconds, result.seeding_seconds, result.loop_seconds, result.loop_epochs, "an epoch"};
   }
 
   std::string facts(const fitted<som_types>& fit, const std::string& data, const std::string& time) const override {
@@ -138,15 +139,14 @@ class som_family final : public fit_family<som_types> {
                   {"units", fmt::format("{} of {} match some row best", grouped(units_hit(result.quality)),
                                         grouped(result.model.units()))},
                   {"purity", purity_text(fit.agreement, fit.words->data.label_column)},
+                  {"note", scale_note(result.column_variances, result.model.column_names)},
                   {"epochs", std::to_string(result.epochs)},
                   {"time", time}});
   }
 
   void settle(run_options& run, const estimated_work& work, const som::options& library) const override {
-    if (library.training == som::training::online && run.device_word == "auto") {
-      say(run, "device auto: cpu (online training runs on one thread of the host)");
-      return;
-    }
+    // Online training runs on one thread of the host: there is no choice.
+    if (library.training == som::training::online && run.device_word == "auto") return;
     settle_device(run, work, library.threads);
   }
 

@@ -46,7 +46,7 @@ def convergence(estimator, *, label=None, ax=None):
     (line,) = ax.plot(steps, values, color=colour, linewidth=1.8, marker=marker, markersize=4, gid="convergence")
     if label is not None:
         line.set_label(str(label))
-        ax.legend(frameon=False, fontsize="small", labelcolor=_style.INK)
+        ax.legend(frameon=False, fontsize="small", labelcolor=_style.ink())
     converged = getattr(estimator, "converged_", None)
     ended = "" if converged is None else "converged" if converged else "not converged"
     ax.plot(
@@ -54,7 +54,7 @@ def convergence(estimator, *, label=None, ax=None):
         values[-1],
         marker="o",
         markersize=9,
-        markerfacecolor=colour if converged else "white",
+        markerfacecolor=colour if converged else _style.paper(),
         markeredgecolor=colour,
         markeredgewidth=1.8,
         linestyle="",
@@ -70,7 +70,7 @@ def convergence(estimator, *, label=None, ax=None):
             ha="right",
             va="bottom" if above else "top",
             fontsize="small",
-            color=_style.MUTED,
+            color=_style.muted(),
         )
     ax.set_xlabel("iteration")
     ax.set_ylabel(word)

@@ -98,11 +98,11 @@ def _draw_pair(ax, estimator, sample, labels, columns, sigmas):
     handles = []
     if _fits.is_mixture(estimator):
         handles = [
-            Line2D([], [], color=_style.INK, linestyle=line, linewidth=1.6, label=f"{sigma:g}σ")
+            Line2D([], [], color=_style.ink(), linestyle=line, linewidth=1.6, label=f"{sigma:g}σ")
             for sigma, line in zip(sigmas, _LINES)
         ]
     word = "mean" if _fits.is_mixture(estimator) else "centroid"
-    handles.append(Line2D([], [], color=_style.INK, marker="P", linestyle="", markersize=7, label=word))
+    handles.append(Line2D([], [], color=_style.ink(), marker="P", linestyle="", markersize=7, label=word))
     _style.legend(ax, handles)
     name_axes(ax, estimator, sample, columns)
     _style.finish(ax)
@@ -120,7 +120,7 @@ def draw_centres(ax, centres):
     """A cross for each group, and its number."""
     for group, (x, y) in enumerate(centres):
         ax.plot(
-            x, y, marker="P", markersize=10, color=_style.colour(group), markeredgecolor="white", markeredgewidth=1.2
+            x, y, marker="P", markersize=10, color=_style.colour(group), markeredgecolor=_style.paper(), markeredgewidth=1.2
         )
         if 1 < len(centres) <= _NUMBERED:
             ax.annotate(
@@ -130,7 +130,7 @@ def draw_centres(ax, centres):
                 textcoords="offset points",
                 fontsize="small",
                 fontweight="bold",
-                color=_style.INK,
+                color=_style.ink(),
                 path_effects=_style.halo(),
             )
 
@@ -170,7 +170,7 @@ def _draw_column(ax, estimator, sample, column):
     centres = _fits.centres(estimator)[:, column]
     if sample is not None:
         values = sample.values[:, column]
-        ax.hist(values, bins="fd" if np.ptp(values) > 0 else 1, density=True, color=_style.AXIS, alpha=0.55)
+        ax.hist(values, bins="fd" if np.ptp(values) > 0 else 1, density=True, color=_style.axis(), alpha=0.55)
     if _fits.is_mixture(estimator):
         deviations = np.sqrt(_fits.marginal_covariances(estimator, (column,))[:, 0, 0])
         low, high = np.min(centres - 4 * deviations), np.max(centres + 4 * deviations)
@@ -185,7 +185,7 @@ def _draw_column(ax, estimator, sample, column):
         for group, density in enumerate(densities.T):
             ax.fill_between(places, density, color=_style.colour(group), alpha=0.25, linewidth=0)
             ax.plot(places, density, color=_style.colour(group), linewidth=1.6)
-        ax.plot(places, densities.sum(axis=1), color=_style.INK, linewidth=1.6, label="mixture")
+        ax.plot(places, densities.sum(axis=1), color=_style.ink(), linewidth=1.6, label="mixture")
         ax.set_ylim(bottom=0)
         _style.legend(ax, ax.get_lines()[-1:])
     else:

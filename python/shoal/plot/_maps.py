@@ -118,7 +118,7 @@ def component_planes(estimator, *, columns=None, ax=None):
     axes = _axes_for(len(chosen), ax, estimator.height / estimator.width)
     for axis, column in zip(axes, chosen):
         _draw_values(estimator, codebook[:, column], "", axis)
-        axis.set_title(_fits.column_name(estimator, None, column), loc="left", fontsize="medium", color=_style.INK)
+        axis.set_title(_fits.column_name(estimator, None, column), loc="left", fontsize="medium", color=_style.ink())
     return axes[0] if single else axes
 
 
@@ -226,8 +226,8 @@ def _draw_values(estimator, values, word, ax):
     # Within the axes' own frame, so that it is as high as the map.
     bar = ax.figure.colorbar(cells, cax=ax.inset_axes((1.03, 0, 0.035, 1)), label=word)
     bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=_style.MUTED, labelcolor=_style.MUTED, labelsize="small")
-    bar.ax.yaxis.label.set_color(_style.INK)
+    bar.ax.tick_params(colors=_style.muted(), labelcolor=_style.muted(), labelsize="small")
+    bar.ax.yaxis.label.set_color(_style.ink())
     return ax
 
 

@@ -69,7 +69,7 @@ def selection(table, *, criteria=_CRITERIA, ax=None):
             ax, counts[best], values[name][best], _style.colour(names.index(kinds[best]) if by_kind else number), number
         )
     handles = [
-        Line2D([], [], color=_style.INK if by_kind else _style.colour(number), linestyle=line, label=name.upper())
+        Line2D([], [], color=_style.ink() if by_kind else _style.colour(number), linestyle=line, label=name.upper())
         for number, (name, line) in enumerate(zip(criteria, _LINES))
     ]
     if by_kind:

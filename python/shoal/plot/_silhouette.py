@@ -67,17 +67,17 @@ def silhouette(estimator, X, *, max_points=DEFAULT_MAX_POINTS, ax=None):
             transform=ax.get_yaxis_transform(),
             va="center",
             fontsize="small",
-            color=_style.MUTED,
+            color=_style.muted(),
         )
         places += len(bars) + gap
-    ax.axvline(values.mean(), color=_style.INK, linestyle=(0, (4, 2.5)), linewidth=1.3)
+    ax.axvline(values.mean(), color=_style.ink(), linestyle=(0, (4, 2.5)), linewidth=1.3)
     ax.set_yticks([place for place, _ in ticks], [name for _, name in ticks])
     ax.set_ylim(places, -gap)
     ax.set_xlim(0, 1)
     ax.set_xlabel("responsibility of the chosen component" if mixture else "simplified silhouette")
     ax.set_ylabel("component" if mixture else "cluster")
     _style.note(ax, sample.note)
-    _style.finish(ax, grid="x")
+    _style.finish(ax, lines="x")
     ax.spines["left"].set_visible(False)
     ax.tick_params(axis="y", length=0)
     return ax

@@ -52,7 +52,9 @@ class cuda_backend final : public backend<Scalar> {
     first_model_steps steps;
     steps.seeding = data_->seeding();
     steps.cluster = [this](const kmeans::options& options) {
-      return kmeans::fit(*kmeans::make_cuda_backend(data_), options, {{}, data_->context().stop}).model.centroids;
+      return kmeans::fit(*kmeans::make_cuda_backend(data_), options,
+                         while_seeding(data_->context(), summary(), options.clusters))
+          .model.centroids;
     };
     steps.labelled = [this](const statistics_layout& layout, std::span<const double> centres,
                             const std::vector<double>& centroids) {

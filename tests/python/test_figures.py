@@ -1,0 +1,57 @@
+"""Every measured figure of README.md and docs/ comes from a file of bench/results."""
+
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(ROOT / "bench"))
+
+import pages  # noqa: E402
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_figures_are_those_of_the_files(page):
+    assert page.read_text() == pages.written(page), "run python3 bench/pages.py"
+
+
+@pytest.mark.parametrize("page", pages.pages(), ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_no_figure_stands_without_a_file(page):
+    assert pages.bare_figures(page) == []
+
+
+def test_a_figure_without_a_file_is_found(tmp_path, monkeypatch):
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    page = tmp_path / "page.md"
+    page.write_text("It took <!-- =large full -->1.9 ms<!-- / --> and `2 ms`, for 3,000 rows, with `--seconds 7`.\n")
+    assert pages.bare_figures(page) == []
+    for figure in ("4.2 ms", "17 µs", "2.5 times as fast", "39 %", "55.3 GB/s", "3 seconds"):
+        page.write_text(f"It took {figure}.\n")
+        assert len(pages.bare_figures(page)) == 1, figure
+
+
+def test_a_figure_that_was_changed_by_hand_is_found(tmp_path, monkeypatch):
+    readme = ROOT / "README.md"
+    changed = readme.read_text().replace(pages.FIGURES["large full"](), "0.1 ms")
+    monkeypatch.setattr(pages, "ROOT", tmp_path)
+    (tmp_path / "README.md").write_text(changed)
+    assert pages.written(tmp_path / "README.md") == readme.read_text() != changed
+
+
+def test_what_is_stated_is_still_said():
+    for page, phrases in pages.STATED.items():
+        text = (ROOT / page).read_text()
+        assert [phrase for phrase in phrases if phrase not in text] == []
+
+
+def test_the_page_admits_what_the_asynchronous_algorithm_needs_on_a_gpu():
+    passes = {name: pages.study.reach(pages.SPEED, name)["passes"] for name in ("batch", "asynchronous")}
+    text = (ROOT / "docs/em-study.md").read_text()
+    assert (passes["asynchronous"] > passes["batch"]) == ("**The asynchronous algorithm needs more passes here than batch**" in text)
+
+
+def test_the_check_runs_from_the_command_line():
+    done = subprocess.run([sys.executable, ROOT / "bench/pages.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
