@@ -7,6 +7,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/io/printable.hpp>
+
 namespace shoal::report {
 namespace {
 
@@ -47,6 +49,11 @@ std::string clean(std::string_view text) {
   std::string out;
   out.reserve(text.size());
   for (std::size_t at = 0; at < text.size();) {
+    if (const std::size_t misleading = misleading_bytes(text.substr(at)); misleading != 0) {
+      out += printable(text.substr(at, misleading));
+      at += misleading;
+      continue;
+    }
     const std::size_t bytes = sequence(text, at);
     out += bytes == 0 ? replacement : text.substr(at, bytes);
     at += bytes == 0 ? 1 : bytes;

@@ -9,7 +9,8 @@
 namespace shoal::report {
 
 /// Valid UTF-8 that XML allows: each byte that is not part of a valid sequence, and each control or non-character,
-/// becomes U+FFFD; tab, line feed and carriage return stay.
+/// becomes U+FFFD; what turns the direction of the text around it becomes \uNNNN; tab, line feed and carriage return
+/// stay.
 std::string clean(std::string_view text);
 
 /// clean(), with & < > " ' replaced by references, for element content and quoted attributes alike.

@@ -268,8 +268,8 @@ const add_family added([](nb::module_& module) {
         const gmm::model model = model_from(type, weights, means, covariances);
         if (labels.shape(0) != out.shape(0)) throw bad_argument("labels must have one element for each row");
         const matrix_view<double> rows(out.data(), out.shape(0), out.shape(1));
-        const nb::gil_scoped_release unlocked;
-        gmm::sample(model, seed, first, rows, labels.data());
+        run_with_python(nb::none(), true,
+                        [&](const control&) { gmm::sample(model, seed, first, rows, labels.data()); });
       },
       nb::arg("covariance_type"), nb::arg("weights"), nb::arg("means"), nb::arg("covariances"), nb::kw_only(),
       nb::arg("seed"), nb::arg("first"), nb::arg("out"), nb::arg("labels"),

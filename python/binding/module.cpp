@@ -15,6 +15,7 @@
 #include <shoal/gmm/accumulate.hpp>
 
 #include "rows.hpp"
+#include "running.hpp"
 
 namespace shoal::python {
 namespace {
@@ -83,6 +84,7 @@ NB_MODULE(_shoal, module) {
   module.attr("built_with_cuda") = static_cast<bool>(SHOAL_BUILT_WITH_CUDA);
   module.attr("most_alike_scales") = shoal::most_alike_scales;
   nb::register_exception_translator(translate);
+  stop_at_exit(module);
   module.def("cuda_devices", devices, "The CUDA devices of this machine; NotImplementedError without CUDA.");
   module.def("instruction_set", [] { return std::string(shoal::gmm::instruction_set()); });
   module.def("default_threads", shoal::default_threads, "The threads of a computation that does not say so itself.");
@@ -91,9 +93,14 @@ NB_MODULE(_shoal, module) {
       "choose_device", [](const std::string& name) { return shoal::device_name(shoal::choose_device(name)); },
       nb::arg("name"), "The full name of the device that a name stands for.");
 
+  nb::enum_<residence>(module, "Residence")
+      .value("in_place", residence::in_place)
+      .value("copied", residence::copied)
+      .value("in_pieces", residence::in_pieces)
+      .value("in_pieces_given_back", residence::in_pieces_given_back);
   nb::class_<rows>(module, "Rows")
-      .def(nb::init<host_array, nb::object, bool, bool>(), nb::arg("array").noconvert(), nb::arg("weights").none(),
-           nb::arg("float32"), nb::arg("mapped"))
+      .def(nb::init<host_array, nb::object, bool, residence, residence>(), nb::arg("array").noconvert(),
+           nb::arg("weights").none(), nb::arg("float32"), nb::arg("residence"), nb::arg("weights_residence"))
       .def(nb::init<device_array, nb::object>(), nb::arg("array").noconvert(), nb::arg("weights").none())
       .def("__len__", &rows::count)
       .def_prop_ro("device", &rows::device)

@@ -3,11 +3,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <optional>
+#include <utility>
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/element_type.hpp>
+#include <shoal/io/memory_source.hpp>
+
+#include "mapped_memory.hpp"
 
 namespace shoal::python {
 namespace {
@@ -70,6 +76,8 @@ layout layout_of(const nb::ndarray<nb::ro>& array, std::size_t dimensions) {
   return made;
 }
 
+constexpr std::size_t copied_bytes = std::size_t{1} << 20;  // of a mapped file at a time
+
 template <class Scalar>
 constexpr element_type element_named = sizeof(Scalar) == 4 ? element_type::float32 : element_type::float64;
 
@@ -90,7 +98,7 @@ std::optional<matrix_view<const Scalar>> view_of(const layout& at) {
 template <class Scalar>
 class converted_source final : public row_source<Scalar> {
  public:
-  converted_source(const layout& at, bool mapped) : at_(at), mapped_(mapped) {}
+  converted_source(const layout& at, residence where) : at_(at), where_(where) {}
   std::size_t rows() const override { return at_.rows; }
   std::size_t columns() const override { return at_.columns; }
   bool resident() const override { return false; }
@@ -106,19 +114,36 @@ class converted_source final : public row_source<Scalar> {
     } else {
       convert(start, static_cast<std::size_t>(at_.row_stride), count, buffer.data());
     }
-    if (mapped_ && count > 0) give_back(start, count);
+    if (where_ == residence::in_pieces_given_back && count > 0) give_back(start, count);
     return {buffer.data(), count, at_.columns};
   }
 
  private:
   void convert(const std::byte* from, std::size_t record_bytes, std::size_t records, Scalar* out) const {
     if (at_.column_stride == at_.element_bytes()) {
-      convert_records<Scalar>(at_.element, {from, record_bytes, records}, {0, at_.columns, {}}, out, at_.columns);
+      convert_run({from, record_bytes, records}, at_.columns, out);
       return;
     }
     for (std::size_t j = 0; j < at_.columns; ++j) {
       const std::byte* const column = from + static_cast<std::ptrdiff_t>(j) * at_.column_stride;
-      convert_records<Scalar>(at_.element, {column, record_bytes, records}, {0, 1, {}}, out + j, at_.columns);
+      convert_run({column, record_bytes, records}, 1, out + j);
+    }
+  }
+
+  // `width` elements of each record, one next to the other.
+  void convert_run(const record_batch& run, std::size_t width, Scalar* out) const {
+    if (where_ == residence::in_place) {
+      convert_records<Scalar>(at_.element, run, {0, width, {}}, out, at_.columns);
+      return;
+    }
+    const std::size_t width_bytes = width * element_size(at_.element);
+    const std::size_t batch = std::max<std::size_t>(1, copied_bytes / std::max(run.record_bytes, width_bytes));
+    for (std::size_t done = 0; done < run.records; done += batch) {
+      const std::size_t some = std::min(batch, run.records - done);
+      const std::byte* const copy =
+          copy_of_mapped(run.data + done * run.record_bytes, (some - 1) * run.record_bytes + width_bytes);
+      convert_records<Scalar>(at_.element, {copy, run.record_bytes, some}, {0, width, {}}, out + done * at_.columns,
+                              at_.columns);
     }
   }
 
@@ -145,15 +170,26 @@ class converted_source final : public row_source<Scalar> {
   }
 
   layout at_;
-  bool mapped_;
+  residence where_;
 };
 
 template <class Scalar>
-std::unique_ptr<row_source<Scalar>> open_array(const layout& at, bool mapped) {
-  if (const auto view = mapped ? std::nullopt : view_of<Scalar>(at)) {
+std::unique_ptr<row_source<Scalar>> open_array(const layout& at, residence where) {
+  if (const auto view = where == residence::in_place ? view_of<Scalar>(at) : std::nullopt) {
     return std::make_unique<view_source<Scalar>>(*view);
   }
-  return std::make_unique<converted_source<Scalar>>(at, mapped);
+  auto source = std::make_unique<converted_source<Scalar>>(at, where);
+  if (where != residence::copied) return source;
+  aligned_buffer<Scalar> buffer;
+  growing_memory memory;
+  const std::size_t row_bytes = at.columns * sizeof(Scalar);
+  memory.reserve(std::max<std::size_t>(1, at.rows * row_bytes));
+  const std::size_t piece = std::max<std::size_t>(1, copied_bytes / std::max<std::size_t>(1, row_bytes));
+  for (std::size_t first = 0; first < at.rows; first += piece) {
+    const auto some = source->read(first, std::min(piece, at.rows - first), buffer);
+    std::memcpy(memory.data() + first * row_bytes, some.data(), some.rows() * row_bytes);
+  }
+  return std::make_unique<memory_source<Scalar>>(std::move(memory), at.rows, at.columns);
 }
 
 template <class Scalar>
@@ -174,20 +210,21 @@ std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& ar
 
 }  // namespace
 
-rows::rows(host_array array, nb::object weights, bool float32, bool mapped) : array_(array) {
+rows::rows(host_array array, nb::object weights, bool float32, residence array_residence, residence weights_residence)
+    : array_(array) {
   const layout at = layout_of(array_, 2);
   if (float32) {
-    sources_ = open_array<float>(at, mapped);
+    sources_ = open_array<float>(at, array_residence);
   } else {
-    sources_ = open_array<double>(at, mapped);
+    sources_ = open_array<double>(at, array_residence);
   }
   if (weights.is_none()) return;
   weights_ = nb::ndarray<nb::ro>(nb::cast<host_array>(weights));
   const layout weights_at = layout_of(weights_, 1);
   if (weights_at.element == element_type::float32) {
-    narrow_weights_ = open_array<float>(weights_at, false);
+    narrow_weights_ = open_array<float>(weights_at, weights_residence);
   } else {
-    wide_weights_ = open_array<double>(weights_at, false);
+    wide_weights_ = open_array<double>(weights_at, weights_residence);
   }
 }
 

@@ -22,13 +22,20 @@ using host_array = nb::ndarray<nb::ro, nb::device::cpu>;
 /// The same in the memory of a CUDA device.
 using device_array = nb::ndarray<nb::ro, nb::device::cuda>;
 
+/// How the memory of an array on the host is read. What lies in a mapped file is copied by the system, never touched
+/// here: when another process has shortened the file, that is an error, where a touch would end this one by a signal.
+enum class residence {
+  in_place,             ///< of no mapped file
+  copied,               ///< once, as a whole
+  in_pieces,            ///< copied piece by piece in every pass
+  in_pieces_given_back  ///< and of a shared map: pages go as soon as they are copied, so that few are ever resident
+};
+
 /// Rows and, perhaps, their weights, in the scalar that a computation runs in. Keeps the arrays alive.
 class rows {
  public:
-  /// `array` is [rows][columns] of any real type and any strides; `weights`, when valid, is [rows]. With `mapped`, the
-  /// array lies in a file that is mapped shared: its rows are then copied piece by piece and their pages given back at
-  /// once, so that no more of the file than that is ever resident.
-  rows(host_array array, nb::object weights, bool float32, bool mapped);
+  /// `array` is [rows][columns] of any real type and any strides; `weights`, when valid, is [rows].
+  rows(host_array array, nb::object weights, bool float32, residence array_residence, residence weights_residence);
 
   /// Rows, and perhaps weights, that lie on a CUDA device: float32 or float64 of any strides that are not negative.
   /// Both must be on the same device.

@@ -1,4 +1,5 @@
-// Long computations under Python: without its lock, with its signals, and with its callbacks on its thread.
+// Long computations under Python: without its lock, with its signals, with its callbacks on its thread, and over before
+// the interpreter is.
 #pragma once
 
 #include <functional>
@@ -17,6 +18,13 @@ namespace nb = nanobind;
 /// A computation that is not `brief` runs on a thread of its own, while this one looks after signals twenty times a
 /// second, so that Ctrl-C stops it within one piece of rows; a brief one runs here, and is over before anybody could
 /// press a key. Python delivers signals to its main thread alone: elsewhere nothing is looked after.
+///
+/// A daemon thread may be in here when the interpreter ends, and to take its lock then would end the process by an
+/// abort. So the interpreter's end stops every computation, waits until they are over, and leaves their threads asleep,
+/// as later versions of Python do with all daemon threads.
 void run_with_python(const nb::object& report, bool brief, const std::function<void(const control&)>& work);
+
+/// Has `module` stop all computations when the interpreter ends.
+void stop_at_exit(nb::module_& module);
 
 }  // namespace shoal::python

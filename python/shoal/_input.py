@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import mmap
 import numbers
 from dataclasses import dataclass
 from typing import Any
@@ -12,9 +13,8 @@ from sklearn.utils.validation import validate_data
 from . import _device_arrays as device_arrays
 from . import _shoal
 
-# Mapped files up to this size are read where they lie; larger ones piece by piece, so that they are never resident
-# as a whole.
-MAPPED_IN_PLACE_BYTES = 256 << 20
+# Mapped files up to this size are copied once; larger ones piece by piece, so that they are never in memory as a whole.
+MAPPED_COPIED_BYTES = 256 << 20
 
 
 @dataclass(slots=True)
@@ -67,8 +67,7 @@ def as_data(array: np.ndarray, sample_weight, precision: str, memory_limit: int 
     else:
         float32 = precision != "float64"
     weights = weights_for(sample_weight, array.shape[0])
-    mapped = _is_mapped(array) and array.nbytes > (memory_limit or MAPPED_IN_PLACE_BYTES)
-    rows = _shoal.Rows(array, weights, float32, mapped)
+    rows = _shoal.Rows(array, weights, float32, _residence(array, memory_limit), _residence(weights, None))
     return Data(rows, array.shape[0], array.shape[1], np.float32 if float32 else np.float64, array)
 
 
@@ -146,10 +145,19 @@ def weights_for(sample_weight, rows: int) -> np.ndarray | None:
     return readable(weights)
 
 
-def _is_mapped(array: np.ndarray | None) -> bool:
-    """Whether the array's memory is that of a file mapped shared: then its pages can be given back and come again."""
+def _residence(array: np.ndarray | None, memory_limit: int | None):
+    """How the library reads the array: what lies in a mapped file is copied, so that a file that another process shortens
+    is an error and no signal. Pages of a file that is mapped shared can be given back, and come again."""
+    small = array is not None and array.nbytes <= (memory_limit or MAPPED_COPIED_BYTES)
     while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap):
-            return getattr(array, "_mmap", None) is not None and array.mode != "c"
+        if isinstance(array, np.memmap) and getattr(array, "_mmap", None) is not None:
+            if small:
+                return _shoal.Residence.copied
+            shared = array.mode != "c"
+            return _shoal.Residence.in_pieces_given_back if shared else _shoal.Residence.in_pieces
         array = array.base
-    return False
+    if isinstance(array, memoryview):
+        array = array.obj
+    if isinstance(array, mmap.mmap):
+        return _shoal.Residence.copied if small else _shoal.Residence.in_pieces
+    return _shoal.Residence.in_place

@@ -38,26 +38,6 @@ kept_elements to_kept(const column_choice& choice, std::size_t columns) {
   return {0, choice.kept.size(), choice.kept};
 }
 
-// The map is of the file as it is: when another process shortens the file meanwhile, the kernel ends this one.
-template <class Scalar>
-class mapped_source final : public row_source<Scalar> {
- public:
-  mapped_source(const input_file& file, const binary_layout& layout, const kept_elements& kept)
-      : map_(file),
-        view_(reinterpret_cast<const Scalar*>(map_.data() + layout.offset) + kept.first, layout.rows, kept.count,
-              layout.columns) {}
-  std::size_t rows() const override { return view_.rows(); }
-  std::size_t columns() const override { return view_.columns(); }
-  matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>&) const override {
-    return view_.middle_rows(first, count);
-  }
-  bool resident() const override { return true; }
-
- private:
-  file_map map_;
-  matrix_view<const Scalar> view_;
-};
-
 template <class Scalar>
 class streamed_source final : public row_source<Scalar> {
  public:
@@ -91,6 +71,7 @@ class streamed_source final : public row_source<Scalar> {
     } else {
       read_records(first, count, out);
     }
+    require_unchanged(file_);
   }
 
  private:
@@ -167,9 +148,6 @@ std::unique_ptr<row_source<Scalar>> open_binary(input_file file, const binary_la
   if (memory_limit != 0 && (!countable || bytes > memory_limit)) {
     return stream_binary<Scalar>(std::move(file), layout, choice);
   }
-  const bool as_it_lies = layout.element == element_of<Scalar> && !layout.fortran_order && layout.record_header == 0 &&
-                          kept.chosen.empty() && layout.offset % alignof(Scalar) == 0;
-  if (as_it_lies) return std::make_unique<mapped_source<Scalar>>(file, layout, kept);
   growing_memory memory;
   if (!countable) throw std::bad_alloc();
   memory.reserve(bytes);

@@ -1,4 +1,4 @@
-// Rows of binary files: mapped where nothing has to be converted, else read piece by piece.
+// Rows of binary files: held in memory, or read piece by piece.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,9 @@ struct binary_layout {
   std::size_t record_header = 0;  ///< bytes before a row's elements: 4 for the dimension of .fvecs, else 0
 };
 
-/// The rows of a file, in memory (mapped or converted once) when they take at most `memory_limit` bytes in Scalar (0:
-/// no limit), else read piece by piece. Takes the file over.
+/// The rows of a file, in memory when they take at most `memory_limit` bytes in Scalar (0: no limit), else read piece
+/// by piece. They are read, never mapped: a map of a file that another process shortens ends this one by a signal, and
+/// rows that are held cannot change during a fit. Takes the file over.
 template <class Scalar>
 std::unique_ptr<row_source<Scalar>> open_binary(input_file file, const binary_layout& layout,
                                                 const column_choice& choice, std::size_t memory_limit);

@@ -10,7 +10,12 @@ namespace {
 class file_bytes final : public byte_source {
  public:
   explicit file_bytes(input_file file) : file_(std::move(file)) {}
-  std::size_t read(std::byte* out, std::size_t size) override { return read_some(file_, out, size); }
+  std::size_t read(std::byte* out, std::size_t size) override {
+    const std::size_t got = read_some(file_, out, size);
+    // A table that grew meanwhile may end in half a number.
+    if (got == 0) require_unchanged(file_);
+    return got;
+  }
 
  private:
   input_file file_;

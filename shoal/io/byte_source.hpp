@@ -8,6 +8,7 @@
 #include <string>
 
 #include <shoal/io/file.hpp>
+#include <shoal/io/rows_file.hpp>
 
 namespace shoal {
 
@@ -42,11 +43,11 @@ class peeked_bytes final : public byte_source {
   std::string ahead_;
 };
 
-/// Compressed data may grow to `free_bytes` whatever their ratio, and beyond only by `largest_ratio`: a small file that
-/// unpacks to more fills a disk on purpose. Tables of numbers shrink about tenfold.
+/// Compressed data may unpack to `free_bytes` whatever their ratio, and beyond only to `largest_ratio` times their own
+/// size: a small file that unpacks to more fills a disk on purpose. Tables of numbers shrink about tenfold.
 struct gzip_bounds {
-  std::uint64_t free_bytes = std::uint64_t{4} << 30;
-  std::uint64_t largest_ratio = 200;
+  std::uint64_t free_bytes = default_unpacked_limit;
+  std::uint64_t largest_ratio = 100;
 };
 
 /// Unpacks gzip data (RFC 1952), any number of members one after another. `name` stands in messages. Throws bad_data

@@ -36,10 +36,11 @@ class gzip_bytes final : public byte_source {
     const std::size_t got = size - stream_.avail_out;
     unpacked_ += got;
     if (unpacked_ > bounds_.free_bytes && unpacked_ / bounds_.largest_ratio > position()) {
-      throw bad_data(fmt::format(
-          "{}: byte {} of the gzip data: unpacked to {} bytes already, more than {} times its size; unpack it yourself "
-          "(gunzip) if that is intended",
-          name_, position(), unpacked_, bounds_.largest_ratio));
+      throw bad_data(
+          fmt::format("{}: byte {} of the gzip data: unpacked to {} bytes already, more than {} times their size and "
+                      "the {} that any "
+                      "file may unpack to; raise that limit (--unpacked-limit; 0: none) if this is intended",
+                      name_, position(), unpacked_, bounds_.largest_ratio, bounds_.free_bytes));
     }
     return got;
   }

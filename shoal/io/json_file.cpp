@@ -14,47 +14,6 @@
 namespace shoal {
 namespace {
 
-// Deep nesting is refused before parsing: a file of a million brackets is no model.
-void check_depth(const std::string& name, std::string_view text) {
-  std::size_t depth = 0;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (quoted) {
-      if (c == '\\') {
-        ++i;
-      } else if (c == '"') {
-        quoted = false;
-      }
-    } else if (c == '"') {
-      quoted = true;
-    } else if (c == '[' || c == '{') {
-      if (++depth > json_depth_limit) {
-        throw bad_data(fmt::format("{}: byte {}: nested more than {} deep", name, i, json_depth_limit));
-      }
-    } else if (c == ']' || c == '}') {
-      depth -= depth > 0;
-    }
-  }
-}
-
-// The part of nlohmann's text that says what was expected: after the position, which the caller states itself.
-std::string parser_reason(std::string_view what) {
-  const std::size_t syntax = what.find("syntax error ");
-  if (syntax != std::string_view::npos) {
-    what.remove_prefix(syntax);
-  } else if (const std::size_t bracket = what.find("] "); bracket != std::string_view::npos) {
-    what.remove_prefix(bracket + 2);
-  }
-  return printable(what, 240);
-}
-
-std::string describe(const nlohmann::json& value) {
-  if (value.is_object()) return "an object";
-  if (value.is_array()) return fmt::format("an array of {}", value.size());
-  return printable(value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
-}
-
 std::string json_string(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -64,6 +23,26 @@ void append_number(std::string& out, double value) {
   const auto end = std::to_chars(digits, digits + sizeof digits, value).ptr;
   // JSON readers take "-0" for the integer zero and lose its sign.
   out += value == 0 && std::signbit(value) ? std::string_view("-0.0") : std::string_view(digits, end - digits);
+}
+
+std::string describe(const json_value& value) {
+  if (value.as<json_object>() != nullptr) return "an object";
+  if (const auto* const array = value.as<json_array>()) return fmt::format("an array of {}", array->size());
+  if (const auto* const list = value.as<json_numbers>()) return fmt::format("an array of {}", list->size());
+  if (const auto* const text = value.as<std::string>()) return printable(json_string(*text));
+  if (const auto* const truth = value.as<bool>()) return *truth ? "true" : "false";
+  if (const auto* const negative = value.as<std::int64_t>()) return fmt::format("{}", *negative);
+  if (const auto* const whole = value.as<std::uint64_t>()) return fmt::format("{}", *whole);
+  std::string number = "null";
+  if (const auto* const real = value.as<double>()) append_number(number = {}, *real);
+  return number;
+}
+
+std::optional<double> number_in(const json_value& value) {
+  if (const auto* const negative = value.as<std::int64_t>()) return static_cast<double>(*negative);
+  if (const auto* const whole = value.as<std::uint64_t>()) return static_cast<double>(*whole);
+  if (const auto* const real = value.as<double>()) return *real;
+  return std::nullopt;
 }
 
 std::size_t shape_size(std::span<const std::size_t> shape) {
@@ -80,10 +59,12 @@ void json_element::fail(std::string_view message) const {
 }
 
 std::optional<json_element> json_element::optional_member(std::string_view name) const {
-  if (!value_->is_object()) fail(fmt::format("expected an object, got {}", describe(*value_)));
-  const auto found = value_->find(name);
-  if (found == value_->end()) return std::nullopt;
-  return json_element(&*found, file_, path_.empty() ? std::string(name) : fmt::format("{}.{}", path_, name));
+  const auto* const members = value().as<json_object>();
+  if (members == nullptr) fail(fmt::format("expected an object, got {}", describe(value())));
+  for (const auto& [known, value] : *members) {
+    if (known == name) return json_element(&value, file_, path_.empty() ? known : fmt::format("{}.{}", path_, name));
+  }
+  return std::nullopt;
 }
 
 json_element json_element::member(std::string_view name) const {
@@ -93,43 +74,46 @@ json_element json_element::member(std::string_view name) const {
 }
 
 std::size_t json_element::array_size() const {
-  if (!value_->is_array()) fail(fmt::format("expected an array, got {}", describe(*value_)));
-  return value_->size();
+  if (const auto* const array = value().as<json_array>()) return array->size();
+  if (const auto* const list = value().as<json_numbers>()) return list->size();
+  fail(fmt::format("expected an array, got {}", describe(value())));
 }
 
 json_element json_element::at(std::size_t index) const {
-  const std::size_t size = array_size();
-  if (index >= size) fail(fmt::format("expected an element {}, got {}", index, describe(*value_)));
-  return {&(*value_)[index], file_, fmt::format("{}[{}]", path_, index)};
+  if (index >= array_size()) fail(fmt::format("expected an element {}, got {}", index, describe(value())));
+  std::string path = fmt::format("{}[{}]", path_, index);
+  if (const auto* const list = value().as<json_numbers>()) return {(*list)[index], file_, std::move(path)};
+  return {&(*value().as<json_array>())[index], file_, std::move(path)};
 }
 
 double json_element::finite_number() const {
-  const double number = value_->is_number() ? value_->get<double>() : std::numeric_limits<double>::quiet_NaN();
-  if (!std::isfinite(number)) fail(fmt::format("expected a finite number, got {}", describe(*value_)));
-  return number;
+  const std::optional<double> number = number_in(value());
+  if (!number) fail(fmt::format("expected a finite number, got {}", describe(value())));
+  return *number;
 }
 
 std::uint64_t json_element::integer(std::uint64_t minimum, std::uint64_t maximum) const {
-  const bool whole = value_->is_number_unsigned() || (value_->is_number_integer() && value_->get<std::int64_t>() >= 0);
-  const std::uint64_t number = whole ? value_->get<std::uint64_t>() : 0;
-  if (!whole || number < minimum || number > maximum) {
-    fail(fmt::format("expected an integer from {} to {}, got {}", minimum, maximum, describe(*value_)));
+  const auto* const whole = value().as<std::uint64_t>();
+  if (whole == nullptr || *whole < minimum || *whole > maximum) {
+    fail(fmt::format("expected an integer from {} to {}, got {}", minimum, maximum, describe(value())));
   }
-  return number;
+  return *whole;
 }
 
 bool json_element::boolean() const {
-  if (!value_->is_boolean()) fail(fmt::format("expected true or false, got {}", describe(*value_)));
-  return value_->get<bool>();
+  const auto* const truth = value().as<bool>();
+  if (truth == nullptr) fail(fmt::format("expected true or false, got {}", describe(value())));
+  return *truth;
 }
 
 std::string json_element::text() const {
-  if (!value_->is_string()) fail(fmt::format("expected a string, got {}", describe(*value_)));
-  return value_->get<std::string>();
+  const auto* const text = value().as<std::string>();
+  if (text == nullptr) fail(fmt::format("expected a string, got {}", describe(value())));
+  return *text;
 }
 
 std::vector<std::string> json_element::texts(std::size_t count) const {
-  if (array_size() != count) fail(fmt::format("expected an array of {} strings, got {}", count, describe(*value_)));
+  if (array_size() != count) fail(fmt::format("expected an array of {} strings, got {}", count, describe(value())));
   std::vector<std::string> out;
   for (std::size_t i = 0; i < count; ++i) out.push_back(at(i).text());
   return out;
@@ -146,18 +130,17 @@ std::vector<double> json_element::numbers(std::span<const std::size_t> shape) co
 }
 
 void json_element::append_numbers(std::span<const std::size_t> shape, std::vector<double>& out) const {
-  if (!value_->is_array() || value_->size() != shape.front()) {
-    fail(fmt::format("expected an array of {}, got {}", shape.front(), describe(*value_)));
+  const auto* const list = value().as<json_numbers>();
+  const auto* const array = value().as<json_array>();
+  if ((list == nullptr && array == nullptr) || array_size() != shape.front()) {
+    fail(fmt::format("expected an array of {}, got {}", shape.front(), describe(value())));
   }
   if (shape.size() > 1) {
     for (std::size_t i = 0; i < shape.front(); ++i) at(i).append_numbers(shape.subspan(1), out);
-    return;
-  }
-  for (std::size_t i = 0; i < shape.front(); ++i) {
-    const nlohmann::json& element = (*value_)[i];
-    // An element's path costs an allocation, so it is built only for the one that is refused.
-    if (!element.is_number() || !std::isfinite(element.get<double>())) at(i).finite_number();
-    out.push_back(element.get<double>());
+  } else if (list != nullptr) {
+    out.insert(out.end(), list->begin(), list->end());
+  } else {
+    for (std::size_t i = 0; i < shape.front(); ++i) out.push_back(at(i).finite_number());
   }
 }
 
@@ -168,25 +151,16 @@ json_file json_file::read(const std::string& path, std::size_t size_limit) {
 json_file json_file::parse(const std::string& name, std::string_view text) {
   std::string shown = printable_path(name);
   if (text.empty()) throw bad_data(fmt::format("{}: the file is empty; expected JSON", shown));
-  check_depth(shown, text);
-  try {
-    auto document = std::make_shared<const nlohmann::json>(nlohmann::json::parse(text.begin(), text.end()));
-    return json_file(std::move(shown), std::move(document));
-  } catch (const nlohmann::json::parse_error& failure) {
-    // The parser counts bytes from one, and the one that it could not take among them.
-    const std::size_t at = failure.byte == 0 ? 0 : failure.byte - 1;
-    throw bad_data(fmt::format("{}: byte {}: not valid JSON: {}", shown, at, parser_reason(failure.what())));
-  } catch (const nlohmann::json::out_of_range& failure) {
-    throw bad_data(fmt::format("{}: not valid JSON: {}", shown, parser_reason(failure.what())));
-  }
+  auto document = std::make_shared<const json_value>(parse_json(shown, text, json_depth_limit));
+  return json_file(std::move(shown), std::move(document));
 }
 
-json_element json_file::root() const { return {document_.get(), name_, ""}; }
+json_element json_file::root() const { return {document_.get(), name_, std::string()}; }
 
 std::uint64_t json_file::require_format(std::string_view format, std::uint64_t newest) const {
   const json_element found = root().member("format");
   if (found.text() != format) {
-    found.fail(fmt::format("expected \"{}\", got {}", format, describe(found.value())));
+    found.fail(fmt::format("expected \"{}\", got {}", format, printable(json_string(found.text()))));
   }
   const json_element version = root().member("version");
   const std::uint64_t number = version.integer(0, std::numeric_limits<std::uint64_t>::max());

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <nlohmann/json_fwd.hpp>
+#include <shoal/io/json_value.hpp>
 
 namespace shoal {
 
@@ -24,11 +24,11 @@ inline constexpr std::size_t json_depth_limit = 64;
 /// bad_data when the element is not what was asked for.
 class json_element {
  public:
-  json_element(const nlohmann::json* value, std::string file, std::string path)
+  json_element(const json_value* value, std::string file, std::string path)
       : value_(value), file_(std::move(file)), path_(std::move(path)) {}
 
-  const nlohmann::json& value() const { return *value_; }
   const std::string& path() const { return path_; }
+  bool is_object() const { return value().as<json_object>() != nullptr; }
 
   /// Throws bad_data "FILE: PATH: message".
   [[noreturn]] void fail(std::string_view message) const;
@@ -54,9 +54,13 @@ class json_element {
   std::vector<double> numbers(std::span<const std::size_t> shape) const;
 
  private:
+  json_element(double number, std::string file, std::string path)
+      : number_{number}, file_(std::move(file)), path_(std::move(path)) {}
+  const json_value& value() const { return value_ != nullptr ? *value_ : number_; }
   void append_numbers(std::span<const std::size_t> shape, std::vector<double>& out) const;
 
-  const nlohmann::json* value_;
+  const json_value* value_ = nullptr;  // null: the element of a list of numbers, which is number_
+  json_value number_;
   std::string file_;
   std::string path_;
 };
@@ -76,11 +80,11 @@ class json_file {
   std::uint64_t require_format(std::string_view format, std::uint64_t newest) const;
 
  private:
-  json_file(std::string name, std::shared_ptr<const nlohmann::json> document)
+  json_file(std::string name, std::shared_ptr<const json_value> document)
       : name_(std::move(name)), document_(std::move(document)) {}
 
   std::string name_;
-  std::shared_ptr<const nlohmann::json> document_;
+  std::shared_ptr<const json_value> document_;
 };
 
 /// Writes one JSON object, member by member. Numbers are written with the fewest digits that read back as the same

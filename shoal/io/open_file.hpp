@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,6 +11,7 @@
 #include <shoal/io/byte_source.hpp>
 #include <shoal/io/file.hpp>
 #include <shoal/io/rows_file.hpp>
+#include <shoal/io/text_source.hpp>
 
 namespace shoal {
 
@@ -23,14 +25,26 @@ struct opened_file {
   std::vector<std::byte> start;  ///< of the unpacked file: a whole .npy header if it is one
   input_file file;
   std::unique_ptr<peeked_bytes> bytes;
+  std::unique_ptr<text_start> text;     ///< once first_lines() was called
+  std::optional<binary_layout> layout;  ///< once layout_of() was called
 };
 
-/// Finds out the kind of a file from its first bytes and its name. Throws io_error and bad_data.
-opened_file recognise_file(input_file file);
+/// Finds out the kind of a file from its first bytes and its name. Throws io_error and bad_data. `unpacked_limit` is
+/// that of read_options.
+opened_file recognise_file(input_file file, std::uint64_t unpacked_limit = default_unpacked_limit);
+
+/// The first lines of a text file. Throws bad_data when they are no table.
+text_start& first_lines(opened_file& opened);
+
+/// The scalar that keeps the file's values. Throws bad_data for a damaged header.
+scalar natural_scalar_of(const opened_file& opened);
 
 /// Where the elements of a binary file lie. Bytes that can only be read in order are first laid down in an unnamed
 /// temporary file. Throws bad_data for a damaged header and a size that does not fit it.
-binary_layout layout_of(opened_file& opened);
+const binary_layout& layout_of(opened_file& opened);
+
+/// What the beginning of a file says; the rows of a text are not counted.
+file_description describe_start(opened_file& opened);
 
 /// What describe_file() says of a file.
 file_description describe_opened(opened_file opened);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstring>
+#include <limits>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -80,24 +81,31 @@ binary_layout npy_binary_layout(const input_file& file, std::span<const std::byt
   return layout;
 }
 
-// A file whose size does not fit its first row: either a row of another dimension or an end that is missing.
+// A file whose size does not fit its first row: either a row of another dimension or an end that is missing. Short rows
+// are looked at a megabyte at a time.
 [[noreturn]] void fail_vectors(const input_file& file, const binary_layout& layout) {
   const std::string name = printable_path(file.path);
-  for (std::size_t row = 0;; ++row) {
-    const std::uint64_t at = std::uint64_t{row} * layout.record_bytes;
-    std::byte bytes[4] = {};
-    if (file.size - at >= sizeof bytes) {
-      read_exactly(file, at, bytes, sizeof bytes);
-      if (read_dimension(bytes) != layout.columns) {
-        throw bad_data(fmt::format("{}: byte {}: row {} has dimension {}, the first row has {}", name, at, row,
-                                   read_dimension(bytes), layout.columns));
+  constexpr std::size_t header = sizeof(std::uint32_t);
+  const std::size_t batch = std::max<std::size_t>(1, (std::size_t{1} << 20) / layout.record_bytes);
+  std::vector<std::byte> bytes;
+  for (std::size_t first = 0; first <= layout.rows; first += batch) {
+    const std::uint64_t start = std::uint64_t{first} * layout.record_bytes;
+    // Of a long row the dimension alone.
+    const std::size_t wanted = batch == 1 ? header : batch * layout.record_bytes;
+    bytes.resize(std::min<std::uint64_t>(wanted, file.size - start));
+    read_exactly(file, start, bytes.data(), bytes.size());
+    for (std::size_t row = first; row < first + batch && row <= layout.rows; ++row) {
+      const std::size_t within = (row - first) * layout.record_bytes;
+      if (within + header > bytes.size()) break;
+      if (const std::uint32_t dimension = read_dimension(bytes.data() + within); dimension != layout.columns) {
+        throw bad_data(fmt::format("{}: byte {}: row {} has dimension {}, the first row has {}", name, start + within,
+                                   row, dimension, layout.columns));
       }
     }
-    if (file.size - at < layout.record_bytes) {
-      throw bad_data(fmt::format("{}: byte {}: row {} is truncated: expected {} bytes, the file has {} more", name, at,
-                                 row, layout.record_bytes, file.size - at));
-    }
   }
+  const std::uint64_t at = std::uint64_t{layout.rows} * layout.record_bytes;
+  throw bad_data(fmt::format("{}: byte {}: row {} is truncated: expected {} bytes, the file has {} more", name, at,
+                             layout.rows, layout.record_bytes, file.size - at));
 }
 
 binary_layout vectors_binary_layout(const input_file& file, file_format format, std::span<const std::byte> start) {
@@ -172,7 +180,7 @@ auto with_memory_message(const std::string& path, const Work& work) {
 
 }  // namespace
 
-opened_file recognise_file(input_file file) {
+opened_file recognise_file(input_file file, std::uint64_t unpacked_limit) {
   opened_file opened;
   const std::string path = file.path;
   opened.path = path;
@@ -191,7 +199,10 @@ opened_file recognise_file(input_file file) {
   if (magic.empty()) throw bad_data(fmt::format("{}: the file is empty (0 bytes)", printable_path(path)));
   opened.compressed = as_text(magic).starts_with(gzip_magic);
   if (opened.compressed) {
-    opened.bytes = std::make_unique<peeked_bytes>(make_gzip_bytes(printable_path(path), std::move(opened.bytes)));
+    gzip_bounds bounds;
+    bounds.free_bytes = unpacked_limit == 0 ? std::numeric_limits<std::uint64_t>::max() : unpacked_limit;
+    opened.bytes =
+        std::make_unique<peeked_bytes>(make_gzip_bytes(printable_path(path), std::move(opened.bytes), bounds));
   }
   // A pipe may hand over a table row by row, so only what is needed is awaited.
   std::span<const std::byte> start = opened.bytes->peek(npy_magic.size());
@@ -204,17 +215,25 @@ opened_file recognise_file(input_file file) {
   return opened;
 }
 
-binary_layout layout_of(opened_file& opened) {
-  if (opened.bytes != nullptr) lay_down(opened);
-  return opened.format == file_format::npy ? npy_binary_layout(opened.file, opened.start)
-                                           : vectors_binary_layout(opened.file, opened.format, opened.start);
+text_start& first_lines(opened_file& opened) {
+  if (opened.text == nullptr) opened.text = std::make_unique<text_start>(opened.path, std::move(opened.bytes));
+  return *opened.text;
+}
+
+const binary_layout& layout_of(opened_file& opened) {
+  if (!opened.layout) {
+    if (opened.bytes != nullptr) lay_down(opened);
+    opened.layout = opened.format == file_format::npy ? npy_binary_layout(opened.file, opened.start)
+                                                      : vectors_binary_layout(opened.file, opened.format, opened.start);
+  }
+  return *opened.layout;
 }
 
 template <class Scalar>
 opened_rows<Scalar> read_opened(opened_file opened, const read_options& options) {
   const std::string path = opened.path;
   return with_memory_message(path, [&] {
-    if (opened.format == file_format::text) return read_text<Scalar>(path, *opened.bytes, options);
+    if (opened.format == file_format::text) return read_text<Scalar>(first_lines(opened), options);
     const binary_layout layout = layout_of(opened);
     const column_choice choice = choose_columns(printable_path(path), layout.columns, {}, options);
     opened_rows<Scalar> result;
@@ -229,32 +248,22 @@ opened_rows<Scalar> read_opened(opened_file opened, const read_options& options)
   });
 }
 
-template <class Scalar>
-opened_rows<Scalar> open_rows(const std::string& path, const read_options& options) {
-  return read_opened<Scalar>(recognise_file(open_input(path)), options);
-}
-
 template opened_rows<float> read_opened<float>(opened_file, const read_options&);
 template opened_rows<double> read_opened<double>(opened_file, const read_options&);
-template opened_rows<float> open_rows<float>(const std::string&, const read_options&);
-template opened_rows<double> open_rows<double>(const std::string&, const read_options&);
 
-scalar natural_scalar(const std::string& path) {
-  input_file file = open_input(path);
-  if (!file.regular) return scalar::float64;  // what is read from a pipe to look at it would be lost
-  const opened_file opened = recognise_file(std::move(file));
+scalar natural_scalar_of(const opened_file& opened) {
   if (opened.format == file_format::fvecs) return scalar::float32;
   if (opened.format != file_format::npy) return scalar::float64;
-  const npy_layout header = parse_npy_header(printable_path(path), opened.start);
+  const npy_layout header = parse_npy_header(printable_path(opened.path), opened.start);
   return header.element == element_type::float32 ? scalar::float32 : scalar::float64;
 }
 
-file_description describe_opened(opened_file opened) {
+file_description describe_start(opened_file& opened) {
   file_description description;
   if (opened.format == file_format::text) {
-    description = describe_text(opened.path, *opened.bytes);
+    description = first_lines(opened).describe();
   } else {
-    const binary_layout layout = layout_of(opened);
+    const binary_layout& layout = layout_of(opened);
     description.format = opened.format == file_format::npy     ? "npy"
                          : opened.format == file_format::fvecs ? "fvecs"
                          : opened.format == file_format::bvecs ? "bvecs"
@@ -267,6 +276,39 @@ file_description describe_opened(opened_file opened) {
   description.compressed = opened.compressed;
   return description;
 }
+
+file_description describe_opened(opened_file opened) {
+  if (opened.format != file_format::text) return describe_start(opened);
+  file_description description = describe_text(first_lines(opened));
+  description.compressed = opened.compressed;
+  return description;
+}
+
+data_file::data_file(const std::string& path, std::uint64_t unpacked_limit)
+    : opened_(std::make_unique<opened_file>(recognise_file(open_input(path), unpacked_limit))) {}
+data_file::~data_file() = default;
+data_file::data_file(data_file&&) noexcept = default;
+data_file& data_file::operator=(data_file&&) noexcept = default;
+
+scalar data_file::natural_scalar() const { return natural_scalar_of(*opened_); }
+
+file_description data_file::describe_start() { return shoal::describe_start(*opened_); }
+
+template <class Scalar>
+opened_rows<Scalar> data_file::read(const read_options& options) {
+  return read_opened<Scalar>(std::move(*opened_), options);
+}
+
+template opened_rows<float> data_file::read<float>(const read_options&);
+template opened_rows<double> data_file::read<double>(const read_options&);
+
+template <class Scalar>
+opened_rows<Scalar> open_rows(const std::string& path, const read_options& options) {
+  return data_file(path, options.unpacked_limit).read<Scalar>(options);
+}
+
+template opened_rows<float> open_rows<float>(const std::string&, const read_options&);
+template opened_rows<double> open_rows<double>(const std::string&, const read_options&);
 
 file_description describe_file(const std::string& path) { return describe_opened(recognise_file(open_input(path))); }
 

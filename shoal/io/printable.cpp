@@ -1,5 +1,8 @@
 #include <shoal/io/printable.hpp>
 
+#include <algorithm>
+#include <cstdint>
+
 #include <fmt/format.h>
 
 namespace shoal {
@@ -40,7 +43,26 @@ bool is_control(std::string_view sequence) {
   return lead == 0xC2 && static_cast<unsigned char>(sequence[1]) < 0xA0;
 }
 
+// The code point of a well-formed sequence of two or three bytes; 0 for others, which are nothing below.
+std::uint32_t code_point(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<unsigned char>(sequence[i])); };
+  if (sequence.size() == 2) return (byte(0) & 0x1Fu) << 6 | (byte(1) & 0x3Fu);
+  if (sequence.size() == 3) return (byte(0) & 0x0Fu) << 12 | (byte(1) & 0x3Fu) << 6 | (byte(2) & 0x3Fu);
+  return 0;
+}
+
+// What reorders the text around it (the bidirectional controls of Unicode's annex 9), and what ends a line.
+bool misleads(std::uint32_t point) {
+  return point == 0x061C || point == 0x200E || point == 0x200F || (point >= 0x202A && point <= 0x202E) ||
+         (point >= 0x2066 && point <= 0x2069) || point == 0x2028 || point == 0x2029;
+}
+
 }  // namespace
+
+std::size_t misleading_bytes(std::string_view text) {
+  const std::size_t length = text.empty() ? 0 : sequence_length(text);
+  return length > 1 && misleads(code_point(text.substr(0, length))) ? length : 0;
+}
 
 std::string printable(std::string_view bytes, std::size_t limit) {
   std::string line;
@@ -48,7 +70,9 @@ std::string printable(std::string_view bytes, std::size_t limit) {
     const std::size_t length = sequence_length(bytes);
     const std::string_view sequence = bytes.substr(0, length == 0 ? 1 : length);
     std::string shown;
-    if (length != 0 && !is_control(sequence)) {
+    if (misleads(code_point(length == 0 ? std::string_view() : sequence))) {
+      shown = fmt::format("\\u{:04X}", code_point(sequence));
+    } else if (length != 0 && !is_control(sequence)) {
       shown = sequence;
     } else if (sequence == "\n") {
       shown = "\\n";
@@ -64,6 +88,25 @@ std::string printable(std::string_view bytes, std::size_t limit) {
     bytes.remove_prefix(sequence.size());
   }
   return line;
+}
+
+std::string printable_json(std::string_view text) {
+  std::string shown;
+  shown.reserve(text.size());
+  while (!text.empty()) {
+    const std::size_t length = std::max<std::size_t>(1, sequence_length(text));
+    const std::string_view sequence = text.substr(0, length);
+    const std::uint32_t point = code_point(sequence);
+    if (misleads(point) || (length == 2 && is_control(sequence))) {
+      shown += fmt::format("\\u{:04x}", point);
+    } else if (sequence == "\x7F") {
+      shown += "\\u007f";
+    } else {
+      shown += sequence;
+    }
+    text.remove_prefix(length);
+  }
+  return shown;
 }
 
 std::string printable_path(std::string_view path) { return path == "-" ? "standard input" : printable(path, 1024); }

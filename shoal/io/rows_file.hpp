@@ -14,6 +14,9 @@ namespace shoal {
 /// Scalars that a fit can run in.
 enum class scalar { float32, float64 };
 
+/// What a compressed file may unpack to whatever its size, unless it is told otherwise.
+inline constexpr std::uint64_t default_unpacked_limit = std::uint64_t{64} << 20;
+
 /// How a file is read.
 struct read_options {
   /// Columns to keep, in this order: names, 0-based numbers, or inclusive ranges "2..5"; empty keeps all.
@@ -24,6 +27,9 @@ struct read_options {
   /// Rows that take more bytes than this are not held in memory: files of fixed-size rows are read piece by piece,
   /// text and compressed files are converted once into an unnamed temporary file. 0: no limit.
   std::size_t memory_limit = 0;
+  /// Compressed data that unpack to more bytes than this, and to more than 100 times their own size, are refused.
+  /// 0: no limit.
+  std::uint64_t unpacked_limit = default_unpacked_limit;
 };
 
 /// An open file of rows.
@@ -35,7 +41,7 @@ struct opened_rows {
   std::vector<std::int32_t> labels;       ///< [rows] indices into label_names; empty without a label column
 };
 
-/// What a file holds, without reading all of it where the format allows.
+/// What a file holds.
 struct file_description {
   std::string format;   ///< "npy", "text", "fvecs", "bvecs", "ivecs"
   std::string element;  ///< "float32", "int16", "text", …

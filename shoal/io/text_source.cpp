@@ -166,16 +166,30 @@ class row_parser {
 
 }  // namespace
 
+text_start::text_start(std::string path, std::unique_ptr<byte_source> bytes)
+    : path_(std::move(path)),
+      bytes_(std::move(bytes)),
+      lines_(printable_path(path_), *bytes_),
+      layout_(detect_layout(lines_, ahead_)) {}
+
+file_description text_start::describe() const {
+  file_description description;
+  description.format = "text";
+  description.element = "text";
+  description.columns = layout_.columns;
+  description.header = layout_.header;
+  description.column_names = layout_.names;
+  return description;
+}
+
 template <class Scalar>
-opened_rows<Scalar> read_text(const std::string& path, byte_source& bytes, const read_options& options) {
-  line_reader lines(printable_path(path), bytes);
-  std::vector<numbered_line> ahead;
-  const text_layout layout = detect_layout(lines, ahead);
-  const column_choice choice = choose_columns(lines.name(), layout.columns, layout.names, options);
+opened_rows<Scalar> read_text(text_start& start, const read_options& options) {
+  const text_layout& layout = start.layout_;
+  const column_choice choice = choose_columns(start.lines_.name(), layout.columns, layout.names, options);
   label_list labels;
-  row_parser<Scalar> parser(lines.name(), layout, choice, labels);
-  row_store<Scalar> store(path, choice.all ? layout.columns : choice.kept.size(), options.memory_limit);
-  for_each_row(lines, ahead, [&](std::string_view line, std::size_t number) {
+  row_parser<Scalar> parser(start.lines_.name(), layout, choice, labels);
+  row_store<Scalar> store(start.path_, choice.all ? layout.columns : choice.kept.size(), options.memory_limit);
+  for_each_row(start.lines_, start.ahead_, [&](std::string_view line, std::size_t number) {
     parser.parse(line, number, store.next_row());
     store.add_row();
   });
@@ -187,25 +201,17 @@ opened_rows<Scalar> read_text(const std::string& path, byte_source& bytes, const
   return opened;
 }
 
-template opened_rows<float> read_text<float>(const std::string&, byte_source&, const read_options&);
-template opened_rows<double> read_text<double>(const std::string&, byte_source&, const read_options&);
+template opened_rows<float> read_text<float>(text_start&, const read_options&);
+template opened_rows<double> read_text<double>(text_start&, const read_options&);
 
-file_description describe_text(const std::string& path, byte_source& bytes) {
-  line_reader lines(printable_path(path), bytes);
-  std::vector<numbered_line> ahead;
-  const text_layout layout = detect_layout(lines, ahead);
-  file_description description;
-  description.format = "text";
-  description.element = "text";
-  description.columns = layout.columns;
-  description.header = layout.header;
-  description.column_names = layout.names;
+file_description describe_text(text_start& start) {
+  file_description description = start.describe();
   numbered_line copy;
-  for_each_row(lines, ahead, [&](std::string_view line, std::size_t number) {
+  for_each_row(start.lines_, start.ahead_, [&](std::string_view line, std::size_t number) {
     copy.text.assign(line);
     copy.number = number;
-    const std::size_t fields = split_fields(lines.name(), copy, layout.delimiter).size();
-    if (fields != layout.columns) fail_ragged(lines.name(), layout, number, fields);
+    const std::size_t fields = split_fields(start.lines_.name(), copy, start.layout_.delimiter).size();
+    if (fields != start.layout_.columns) fail_ragged(start.lines_.name(), start.layout_, number, fields);
     ++description.rows;
   });
   return description;

@@ -6,6 +6,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/file.hpp>
+#include <shoal/io/output_file.hpp>
 #include <shoal/io/printable.hpp>
 
 namespace shoal {

@@ -19,6 +19,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/io/file.hpp>
 #include <shoal/io/npy_format.hpp>
+#include <shoal/io/output_file.hpp>
 #include <shoal/io/printable.hpp>
 #include <shoal/io/row_store.hpp>
 #include <shoal/io/text_layout.hpp>

@@ -6,16 +6,14 @@
 #include <shoal/io/json_file.hpp>
 #include <shoal/io/whole_file.hpp>
 #include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/model_text.hpp>
 
 namespace shoal::kmeans {
 namespace {
 
 constexpr std::size_t newest_version = 1;
 
-}  // namespace
-
-model load_model(const std::string& path) {
-  const json_file file = json_file::read(path);
+model read_model(const json_file& file) {
   file.require_format("shoal/kmeans", newest_version);
   const json_element centroids = file.root().member("centroids");
   model loaded;
@@ -29,6 +27,12 @@ model load_model(const std::string& path) {
   }
   return loaded;
 }
+
+}  // namespace
+
+model parse_model(const std::string& name, std::string_view text) { return read_model(json_file::parse(name, text)); }
+
+model load_model(const std::string& path) { return read_model(json_file::read(path)); }
 
 void save_model(const std::string& path, const model& model, std::string_view provenance_json) {
   if (model.clusters == 0 || model.columns == 0 || model.centroids.size() != model.clusters * model.columns) {

@@ -16,6 +16,7 @@
 #include <shoal/som/lattice.hpp>
 #include <shoal/som/metric.hpp>
 #include <shoal/som/model.hpp>
+#include <shoal/som/model_text.hpp>
 
 namespace shoal::som {
 namespace {
@@ -54,10 +55,7 @@ auto read_name(const json_element& element, const Names& names) {
   element.fail(fmt::format("expected one of {}; got \"{}\"", known, printable(text)));
 }
 
-}  // namespace
-
-model load_model(const std::string& path) {
-  const json_file file = json_file::read(path);
+model read_model(const json_file& file) {
   file.require_format("shoal/som", newest_version);
   const json_element root = file.root();
   model loaded;
@@ -82,6 +80,12 @@ model load_model(const std::string& path) {
   if (const auto names = root.optional_member("column_names")) loaded.column_names = names->texts(loaded.columns);
   return loaded;
 }
+
+}  // namespace
+
+model parse_model(const std::string& name, std::string_view text) { return read_model(json_file::parse(name, text)); }
+
+model load_model(const std::string& path) { return read_model(json_file::read(path)); }
 
 void save_model(const std::string& path, const model& model, std::string_view provenance_json) {
   check_model(model);

@@ -36,12 +36,28 @@ TEST(InterruptionThread, EndsWithoutASignal) {
 }
 
 TEST(InterruptionThread, TheFirstSignalAsksForAStop) {
-  for (const int signal : {SIGINT, SIGTERM}) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
     interruption signals;
     const std::stop_token token = signals.token();
     kill(getpid(), signal);
     EXPECT_TRUE(stops(token));
     EXPECT_EQ(signals.exit_status(), 128 + signal);
+  }
+}
+
+// nohup ignores SIGHUP for the programs that it starts, and a shell Ctrl-C for those in the background.
+TEST(InterruptionThread, WhatTheCallerIgnoresStaysIgnored) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    const auto before = std::signal(signal, SIG_IGN);
+    {
+      interruption signals;
+      const std::stop_token token = signals.token();
+      kill(getpid(), signal);
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      EXPECT_FALSE(token.stop_requested()) << signal;
+    }
+    std::signal(signal, SIG_IGN);  // drops the one that waits behind the block of earlier tests
+    std::signal(signal, before);
   }
 }
 

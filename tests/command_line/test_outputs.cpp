@@ -46,6 +46,55 @@ TEST_F(outputs, a_name_that_is_no_file) {
   EXPECT_TRUE(fs::is_character_file("/dev/null"));
 }
 
+unsigned mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(stat(path.c_str(), &status), 0) << path;
+  return status.st_mode & 07777;
+}
+
+TEST_F(outputs, keep_the_permissions_of_what_they_replace) {
+  for (const char* name : {"m.json", "l.npy", "r.html", "c", "x.csv", "x.npy"}) {
+    write_file(folder / name, "old");
+    fs::permissions(folder / name, fs::perms::owner_read | fs::perms::owner_write);
+  }
+  fs::remove(folder / "c");  // what stands there is no checkpoint
+  const outcome fit = run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", folder / "m.json",
+                           "--labels", folder / "l.npy", "--report", folder / "r.html", "--quiet"});
+  ASSERT_EQ(fit.status, 0) << fit.err;
+  for (const char* end : {"x.csv", "x.npy"}) {
+    ASSERT_EQ(run({"data", "convert", folder / "rows.npy", folder / end, "--quiet"}).status, 0);
+  }
+  for (const char* name : {"m.json", "l.npy", "r.html", "x.csv", "x.npy"}) {
+    EXPECT_EQ(mode_of(folder / name), 0600u) << name;
+    EXPECT_NE(read_file(folder / name), "old") << name;
+  }
+}
+
+// The shell has opened what /dev/stdout is, perhaps to append: it is nothing that a file could replace.
+TEST_F(outputs, an_open_descriptor_is_no_file) {
+  for (const char* name : {"/dev/stdout", "/dev/stderr", "/dev/fd/1", "/proc/self/fd/1"}) {
+    const outcome result = run({"gmm", "fit", folder / "rows.npy", "--components", "2", "--output", name, "--quiet"});
+    EXPECT_EQ(result.status, 2) << name;
+    EXPECT_NE(result.err.find("is no name of a file"), std::string::npos) << result.err;
+  }
+}
+
+TEST_F(outputs, a_killed_program_leaves_no_parts) {
+  ASSERT_EQ(run({"data", "generate", "--rows", "400000", "--columns", "4", "--components", "2", "--output",
+                 folder / "large.npy", "--quiet"})
+                .status,
+            0);
+  const std::size_t before = files();
+  for (const int milliseconds : {30, 100, 200}) {
+    process convert({"data", "convert", folder / "large.npy", folder / "large.csv", "--quiet"});
+    usleep(1000 * milliseconds);
+    convert.send(SIGKILL);
+    convert.wait();
+    fs::remove(folder / "large.csv");  // on a fast machine it was whole
+    EXPECT_EQ(files(), before);
+  }
+}
+
 TEST_F(outputs, files_that_are_read_are_not_replaced) {
   fs::rename(folder / "rows.npy", folder / "rows");
   write_npy(folder / "weights.npy", std::vector<double>(3000, 1.0), 3000, 1);

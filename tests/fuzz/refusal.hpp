@@ -52,13 +52,9 @@ bool succeeds(const std::string& name, const Work& work) {
 
 /// The input as a regular file of that name.
 inline shoal::opened_file as_file(const std::string& name, const std::uint8_t* data, std::size_t size) {
-  shoal::input_file file;
-  file.path = name;
-  file.handle = shoal::file_handle(::memfd_create("fuzz", MFD_CLOEXEC));
-  file.size = size;
-  file.regular = true;
-  require(::pwrite(file.handle.descriptor(), data, size, 0) == static_cast<ssize_t>(size), "memfd takes the input");
-  return shoal::recognise_file(std::move(file));
+  shoal::file_handle handle(::memfd_create("fuzz", MFD_CLOEXEC));
+  require(::pwrite(handle.descriptor(), data, size, 0) == static_cast<ssize_t>(size), "memfd takes the input");
+  return shoal::recognise_file(shoal::as_input(name, std::move(handle)));
 }
 
 /// All rows of the input, or nothing when it is refused.

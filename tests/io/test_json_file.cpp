@@ -1,4 +1,6 @@
 // JSON files: exact numbers, and the place of every fault.
+#include <fmt/format.h>
+
 #include <cmath>
 #include <limits>
 
@@ -102,6 +104,40 @@ TEST(JsonFile, BoundsTheSizeOfFiles) {
   EXPECT_EQ(json_file::read(path, 9).root().numbers({3}), (numbers{1, 2, 3}));
   expect_refusal<bad_data>([&] { json_file::read(path, 8); }, {path, "larger than the 8 bytes"});
   expect_refusal<shoal::io_error>([&] { json_file::read(place.path("none")); }, {"cannot open"});
+}
+
+// What memory a document may take follows from its length: 200 MB of small values took 3.2 GiB.
+TEST(JsonFile, BoundsWhatIsBuiltOfIt) {
+  const auto list = [](const std::string& value, std::size_t count) {
+    std::string text = "[" + value;
+    for (std::size_t i = 1; i < count; ++i) text += "," + value;
+    return text + "]";
+  };
+  constexpr std::size_t many = (1 << 20) + 100;
+  for (const char* value : {"[]", "{}", "null", "\"\""}) {
+    expect_refusal<bad_data>([&] { json_file::parse("m.json", list(value, many)); },
+                             {"m.json: more than 1048576 values that are not in lists of numbers"});
+  }
+  // A list that turns out to hold other things counts as those.
+  expect_refusal<bad_data>([&] { json_file::parse("m.json", list("1", many).replace(2 * many, 1, ",null]")); },
+                           {"more than 1048576 values"});
+  // Numbers take the memory of the parameters that they are.
+  EXPECT_EQ(json_file::parse("m.json", list("1", many)).root().numbers({many}), numbers(many, 1.0));
+  EXPECT_EQ(json_file::parse("m.json", list("[1,0.25,-1]", 300'000)).root().numbers({300'000, 3}).size(), 900'000u);
+  EXPECT_EQ(json_file::parse("m.json", list("\"a name of some length\"", many)).root().array_size(), many);
+  std::string members = "{\"m\": 1";
+  for (int i = 0; i < 1024; ++i) members += fmt::format(", \"m{}\": 1", i);
+  expect_refusal<bad_data>([&] { json_file::parse("m.json", members + "}"); }, {"more than 1024 members"});
+}
+
+TEST(JsonFile, HoldsListsOfNumbersAndOfOtherThings) {
+  const json_file file = json_file::parse("m.json", R"({"a": [1, [2, 3], 4.5], "b": [], "c": [-1], "c": [7, true]})");
+  EXPECT_EQ(file.root().member("a").at(0).finite_number(), 1);
+  EXPECT_EQ(file.root().member("a").at(1).numbers({2}), (numbers{2, 3}));
+  EXPECT_EQ(file.root().member("a").at(2).finite_number(), 4.5);
+  EXPECT_EQ(file.root().member("b").array_size(), 0u);
+  EXPECT_EQ(file.root().member("c").at(0).finite_number(), 7) << "of two members with one name the last counts";
+  EXPECT_TRUE(file.root().member("c").at(1).boolean());
 }
 
 TEST(JsonWriter, KeepsEveryBitOfEveryDouble) {

@@ -342,8 +342,9 @@ TEST(Text, ReadsStandardInput) {
     ::close(kept);
   };
   with_input("1,2\n3,4\n", [] {
-    EXPECT_EQ(shoal::natural_scalar("-"), shoal::scalar::float64);
-    EXPECT_EQ(all_values(*shoal::open_rows<double>("-").rows), (numbers{1, 2, 3, 4}));
+    shoal::data_file file("-");
+    EXPECT_EQ(file.natural_scalar(), shoal::scalar::float64);
+    EXPECT_EQ(all_values(*file.read<double>().rows), (numbers{1, 2, 3, 4}));
   });
   with_input(npy(dictionary("<i2", "(2, 1)"), bytes_of(std::vector<std::int16_t>{5, 6})), [] {
     EXPECT_EQ(all_values(*shoal::open_rows<double>("-").rows), (numbers{5, 6}));
@@ -351,6 +352,37 @@ TEST(Text, ReadsStandardInput) {
   with_input("1,2\nx,4\n", [] {
     expect_refusal<bad_data>([] { shoal::open_rows<double>("-"); }, {"standard input: line 2, column 0"});
   });
+}
+
+// Each file is opened once: a second opening of a FIFO would wait for another writer for ever.
+TEST(Files, ThatAreFifosAreOpenedOnce) {
+  const folder place;
+  const auto through_fifo = [&](const std::string& name, const std::string& contents, const auto& work) {
+    const std::string path = place.path(name);
+    ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+    std::jthread writer([&] { std::ofstream(path, std::ios::binary) << contents; });
+    shoal::data_file file(path);
+    work(file);
+  };
+  through_fifo("text", "a,b\n1,2\n3,4\n", [](shoal::data_file& file) {
+    EXPECT_EQ(file.natural_scalar(), shoal::scalar::float64);
+    EXPECT_EQ(file.describe_start().column_names, (strings{"a", "b"}));
+    EXPECT_EQ(all_values(*file.read<double>().rows), (numbers{1, 2, 3, 4}));
+  });
+  through_fifo("npy", npy(dictionary("<f4", "(2, 2)"), bytes_of(std::vector<float>{1, 2, 3, 4})),
+               [](shoal::data_file& file) {
+                 EXPECT_EQ(file.natural_scalar(), shoal::scalar::float32);
+                 EXPECT_EQ(file.describe_start().rows, 2u);
+                 EXPECT_EQ(all_values(*file.read<float>().rows), (std::vector<float>{1, 2, 3, 4}));
+               });
+}
+
+TEST(Text, RefusesAFileThatGrowsWhileItIsRead) {
+  const folder place;
+  const std::string path = place.write("t.csv", "1,2\n3,4\n");
+  shoal::data_file file(path);
+  std::ofstream(path, std::ios::app) << "5,6.2";
+  expect_refusal<shoal::io_error>([&] { file.read<double>(); }, {path, "changed while it was read"});
 }
 
 TEST(Text, IsDescribedWithoutBeingAllNumbers) {

@@ -1,6 +1,8 @@
 // .fvecs, .bvecs and .ivecs files.
 #include <fmt/format.h>
 
+#include <chrono>
+
 #include "files.hpp"
 
 namespace {
@@ -36,13 +38,23 @@ TEST(Vectors, AreReadInMemoryAndPieceByPiece) {
     options.columns = {"2", "0"};
     EXPECT_EQ(read(floats, options), (numbers{3, 1, 6, 4.5}));
   }
-  EXPECT_EQ(shoal::natural_scalar(floats), shoal::scalar::float32);
-  EXPECT_EQ(shoal::natural_scalar(bytes), shoal::scalar::float64);
+  EXPECT_EQ(shoal::data_file(floats).natural_scalar(), shoal::scalar::float32);
+  EXPECT_EQ(shoal::data_file(bytes).natural_scalar(), shoal::scalar::float64);
   const auto description = shoal::describe_file(bytes);
   EXPECT_EQ(description.format, "bvecs");
   EXPECT_EQ(description.element, "uint8");
   EXPECT_EQ(description.rows, 2u);
   EXPECT_EQ(description.columns, 3u);
+}
+
+// With a read for each row, half a gigabyte of one-column vectors took a minute to refuse.
+TEST(Vectors, RefuseALongDamagedFileWithoutAReadForEachRow) {
+  const folder place;
+  const std::string path =
+      place.write("x.fvecs", vectors<float>(std::vector<std::vector<float>>(4'000'000, {1})) + "abc");
+  const auto begin = std::chrono::steady_clock::now();
+  expect_refusal<bad_data>([&] { shoal::describe_file(path); }, {"byte 32000000", "row 4000000 is truncated"});
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(1));
 }
 
 TEST(Vectors, RefuseDamageWithRowAndByte) {
@@ -67,6 +79,8 @@ TEST(Vectors, RefuseDamageWithRowAndByte) {
   std::string same_size = good;
   same_size[32] = 5;  // the size still fits: found while the rows are read
   refuse("x.fvecs", same_size, {"byte 32", "row 2 has dimension 5, the first row has 3"});
+  refuse("x.fvecs", vectors<float>(std::vector<std::vector<float>>(300'000, {1})).substr(0, 2'399'999),
+         {"byte 2399992", "row 299999 is truncated", "has 7 more"});
   refuse("x.fvecs", std::string(16, '\0'), {"byte 0", "dimension 0"});
   refuse("x.bvecs", std::string("\0\0\0\x80zz", 6), {"dimension 2147483648"});
 }

@@ -1,8 +1,16 @@
 // Writing: arrays, text, whole files or none.
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <filesystem>
 #include <thread>
+
+#include <shoal/io/output_file.hpp>
 
 #include "files.hpp"
 
@@ -82,6 +90,83 @@ TEST(NpyOutput, ShowsAWholeFileOrNone) {
   matrix.commit();
   EXPECT_TRUE(shoal::open_rows<double>(place.path("m.npy")).rows->resident());
   EXPECT_EQ(contents(place.path("m.npy")).size() % 64, 32u);
+}
+
+unsigned mode_of(const std::string& path) {
+  struct stat status {};
+  EXPECT_EQ(::stat(path.c_str(), &status), 0);
+  return status.st_mode & 07777;
+}
+
+TEST(OutputFile, KeepsThePermissionsOfWhatItReplaces) {
+  const folder place;
+  for (const mode_t mode : {0600, 0640, 0444, 0666}) {
+    const std::string path = place.write("old", "old");
+    ASSERT_EQ(::chmod(path.c_str(), mode), 0);
+    shoal::write_file_atomically(path, "new");
+    EXPECT_EQ(mode_of(path), mode);
+    EXPECT_EQ(contents(path), "new");
+    std::filesystem::remove(path);
+  }
+  // Made under another umask, in a process of its own: a process has one for all its threads.
+  const pid_t child = ::fork();
+  ASSERT_NE(child, -1);
+  if (child == 0) {
+    ::umask(027);
+    shoal::write_file_atomically(place.path("fresh"), "new");
+    ::_exit(::umask(0) == 027 ? 0 : 1);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_EQ(status, 0);
+  EXPECT_EQ(mode_of(place.path("fresh")), 0640u);
+}
+
+TEST(OutputFile, RemovesWhatAKilledProgramLeft) {
+  const folder place;
+  const std::string path = place.path("x");
+  const std::string stale = place.write("x.shoal-0.part", "half");
+  const std::string in_use = place.write("x.shoal-1.part", "half");
+  const std::string foreign = place.write("x.part", "somebody's");
+  const int held = ::open(in_use.c_str(), O_RDONLY);
+  ASSERT_EQ(::flock(held, LOCK_EX), 0);
+  shoal::write_file_atomically(path, "whole");
+  EXPECT_FALSE(std::filesystem::exists(stale));
+  EXPECT_TRUE(std::filesystem::exists(in_use)) << "its writer is alive";
+  EXPECT_EQ(contents(foreign), "somebody's");
+  ::close(held);
+  shoal::write_file_atomically(path, "whole");
+  EXPECT_FALSE(std::filesystem::exists(in_use));
+  EXPECT_EQ(place.entries(), 2u);
+}
+
+TEST(OutputFile, HasNoNameBeforeItIsWhole) {
+  const folder place;
+  shoal::output_file file(place.path("x"));
+  file.write("half", 4);
+  if (place.entries() != 0) GTEST_SKIP() << "this file system has no files without names";
+  file.commit();
+  EXPECT_EQ(contents(place.path("x")), "half");
+  EXPECT_EQ(place.entries(), 1u);
+}
+
+TEST(OutputFile, AppendsToAnOpenDescriptor) {
+  const folder place;
+  const std::string path = place.write("log", "what stood there\n");
+  const int log = ::open(path.c_str(), O_WRONLY | O_APPEND);
+  const int kept = ::dup(1);
+  std::filesystem::create_symlink("/dev/stdout", place.path("link"));
+  ASSERT_NE(::dup2(log, 1), -1);
+  shoal::write_file_atomically("/dev/stdout", "one\n");
+  shoal::write_file_atomically(place.path("link"), "two\n");
+  shoal::write_file_atomically(fmt::format("/dev/fd/{}", log), "three\n");
+  ::dup2(kept, 1);
+  ::close(kept);
+  ::close(log);
+  EXPECT_EQ(contents(path), "what stood there\none\ntwo\nthree\n");
+  EXPECT_EQ(shoal::descriptor_named(path), -1);
+  EXPECT_EQ(shoal::descriptor_named("/dev/fd/"), -1);
+  EXPECT_EQ(shoal::descriptor_named("/dev/fd/1x"), -1);
 }
 
 TEST(NpyOutput, SaysWhatItCouldNotReserve) {

@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include <shoal/io/printable.hpp>
+
 #include "common/output.hpp"
 
 namespace shoal::app {
@@ -63,7 +65,7 @@ std::string json_text(const json& object) { return object.dump(-1, ' ', false, j
 
 void give(const answer& answer, const run_options& run) {
   if (run.json) {
-    print(json_text(object_of(answer.values)) + "\n");
+    print(printable_json(json_text(object_of(answer.values))) + "\n");
   } else if (!run.quiet) {
     std::string text;
     for (const std::string& paragraph : answer.paragraphs) {

@@ -1,4 +1,4 @@
-// A thread that waits for SIGINT and SIGTERM.
+// A thread that waits for SIGINT, SIGTERM and SIGHUP.
 #include "common/interruption.hpp"
 
 #include <csignal>
@@ -16,8 +16,11 @@ constexpr int wake_signal = SIGUSR1;
 sigset_t awaited_signals() {
   sigset_t set;
   sigemptyset(&set);
-  sigaddset(&set, SIGINT);
-  sigaddset(&set, SIGTERM);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    struct sigaction now {};
+    // A blocked signal would be awaited even though it is ignored.
+    if (sigaction(signal, nullptr, &now) == 0 && now.sa_handler != SIG_IGN) sigaddset(&set, signal);
+  }
   sigaddset(&set, wake_signal);
   return set;
 }
@@ -34,7 +37,7 @@ interruption::interruption() {
   const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
   try {
-    waiter_ = std::thread([this] { serve(); });
+    waiter_ = std::thread([this, set] { serve(set); });
   } catch (const std::system_error& refusal) {
     throw error("cannot start the thread that waits for signals: " + refusal.code().message());
   }
@@ -51,8 +54,7 @@ std::stop_token interruption::token() {
   return stop_.get_token();
 }
 
-void interruption::serve() {
-  const sigset_t set = awaited_signals();
+void interruption::serve(sigset_t set) {
   for (;;) {
     int signal = 0;
     if (sigwait(&set, &signal) != 0) continue;

@@ -1,7 +1,9 @@
-// Ctrl-C and SIGTERM: the first asks the computation to stop, the second ends the program at once.
+// Ctrl-C, SIGTERM and a terminal that closes (SIGHUP): the first asks the computation to stop, the second ends the
+// program at once.
 #pragma once
 
 #include <atomic>
+#include <csignal>
 #include <filesystem>
 #include <stop_token>
 #include <string>
@@ -13,8 +15,9 @@
 
 namespace shoal::app {
 
-/// One for the program, made before any other thread. Signals are blocked and taken by one thread that waits for them,
-/// so that no code runs in a signal handler.
+/// One for the program, made before any other thread. What the caller ignores (nohup: SIGHUP; a shell's background
+/// jobs: Ctrl-C) stays ignored. Signals are blocked and taken by one thread that waits for them, so that no code runs
+/// in a signal handler.
 class interruption {
  public:
   interruption();
@@ -30,7 +33,7 @@ class interruption {
   int exit_status() const { return 128 + signal_.load(); }
 
  private:
-  void serve();
+  void serve(sigset_t awaited);
 
   std::stop_source stop_;
   std::atomic<bool> patient_{false};

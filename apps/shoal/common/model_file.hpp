@@ -3,6 +3,10 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
+
+#include <shoal/io/io.hpp>
+#include <shoal/io/json_file.hpp>
 
 #include "common/answer.hpp"
 #include "common/standardization.hpp"
@@ -19,10 +23,12 @@ struct model_file {
   const standardization* units_of_fit() const { return units ? &*units : nullptr; }
 };
 
+/// Reads the file once, which may be a pipe; `parse` is the family's.
 template <class Model>
-model_file<Model> read_model_file(const std::string& path, Model (*load)(const std::string&)) {
-  model_file<Model> file{load(path), {}};
-  file.units = units_of_fit(path, file.model.columns);
+model_file<Model> read_model_file(const std::string& path, Model (*parse)(const std::string&, std::string_view)) {
+  const std::string text = read_whole_file(path, json_size_limit);
+  model_file<Model> file{parse(path, text), {}};
+  file.units = units_of_fit(path, text, file.model.columns);
   return file;
 }
 

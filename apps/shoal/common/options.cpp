@@ -13,6 +13,8 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <shoal/io/output_file.hpp>
+
 namespace shoal::app {
 
 namespace fs = std::filesystem;
@@ -173,6 +175,9 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
   if (weights)
     add_file(app, "--weights", options.weights, "FILE", "One weight of at least 0 for each row: .npy or text");
   add_scalar_option(app, options.scalar, "float64 unless the file is float32");
+  add_option(app, "--unpacked-limit", "BYTES",
+             "Most bytes that a .gz file may unpack to if they are more than 100 times its size (0: no limit)", "64MiB",
+             [&options](const std::string& text) { options.unpacked_limit = parse_bytes("--unpacked-limit", text); });
 }
 
 void add_device_options(CLI::App& app, run_options& options, bool products) {
@@ -265,6 +270,12 @@ void check_outputs(const named_files& outputs, const named_files& inputs) {
       if (!read.empty() && same_file(read, file)) {
         throw bad_argument(fmt::format("{} would replace {}, '{}'; name another file", option, read_as, file));
       }
+    }
+    if (descriptor_named(file) >= 0) {
+      throw bad_argument(
+          fmt::format("{}: '{}' is no name of a file: files do not go to standard output or to what is open already; "
+                      "name one",
+                      option, file));
     }
     std::error_code code;
     fs::path folder = fs::path(file).parent_path();

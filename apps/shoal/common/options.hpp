@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -31,9 +32,19 @@ struct data_options {
   std::string label_column;
   std::string weights;
   std::optional<shoal::scalar> scalar;
+  std::uint64_t unpacked_limit = default_unpacked_limit;
+
+  /// The file at `path`, opened by the first call and never again: a pipe has its rows once.
+  data_file& file() const {
+    if (!*opened_) opened_->emplace(path, unpacked_limit);
+    return **opened_;
+  }
 
   /// `--scalar`, or what keeps the file's values.
-  shoal::scalar chosen_scalar() const { return scalar ? *scalar : natural_scalar(path); }
+  shoal::scalar chosen_scalar() const { return scalar ? *scalar : file().natural_scalar(); }
+
+ private:
+  std::shared_ptr<std::optional<data_file>> opened_ = std::make_shared<std::optional<data_file>>();
 };
 
 /// Where and how a verb runs, and how it answers.

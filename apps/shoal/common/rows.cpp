@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <sys/stat.h>
 
 #include <shoal/core/error.hpp>
 
@@ -12,6 +13,13 @@ namespace {
 
 std::string shown(const std::string& path) { return path == "-" ? "standard input" : path; }
 
+bool same_pipe(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  return stat(one.c_str(), &first) == 0 && stat(other.c_str(), &second) == 0 && first.st_dev == second.st_dev &&
+         first.st_ino == second.st_ino && S_ISFIFO(first.st_mode);
+}
+
 template <class Scalar>
 opened_rows<Scalar> open_features(const data_options& data, const std::vector<std::string>& columns,
                                   const run_options& run) {
@@ -19,7 +27,7 @@ opened_rows<Scalar> open_features(const data_options& data, const std::vector<st
   options.columns = columns;
   options.label_column = data.label_column;
   options.memory_limit = run.memory_limit;
-  return open_rows<Scalar>(data.path, options);
+  return data.file().read<Scalar>(options);
 }
 
 opened_rows<double> open_weights(const data_options& data, const run_options& run, std::size_t rows) {
@@ -27,8 +35,12 @@ opened_rows<double> open_weights(const data_options& data, const run_options& ru
   if (data.weights == "-" && data.path == "-") {
     throw bad_argument("DATA and --weights cannot both come from standard input");
   }
+  if (same_pipe(data.weights, data.path)) {
+    throw bad_argument(fmt::format("DATA and --weights cannot both come from the pipe {}", data.path));
+  }
   read_options options;
   options.memory_limit = run.memory_limit;
+  options.unpacked_limit = data.unpacked_limit;
   opened_rows<double> weights = open_rows<double>(data.weights, options);
   if (weights.rows->columns() != 1) {
     throw bad_data(fmt::format("{}: weights must be one column; got {}", shown(data.weights), weights.rows->columns()));
@@ -61,9 +73,8 @@ template data_set<double> open_data<double>(const data_options&, const run_optio
 template <class Scalar>
 data_set<Scalar> open_data_for(const expected_columns& expected, const data_options& data, const run_options& run) {
   std::vector<std::string> columns = data.columns;
-  // Standard input can be read once only, so its names are not asked for beforehand.
-  if (columns.empty() && !expected.names.empty() && data.path != "-") {
-    const std::vector<std::string> there = describe_file(data.path).column_names;
+  if (columns.empty() && !expected.names.empty()) {
+    const std::vector<std::string> there = data.file().describe_start().column_names;
     if (!there.empty() && there != expected.names && holds_all(there, expected.names)) columns = expected.names;
   }
   data_set<Scalar> set;
@@ -72,9 +83,8 @@ data_set<Scalar> open_data_for(const expected_columns& expected, const data_opti
   if (!expected.names.empty() && !names.empty() && names != expected.names) {
     throw bad_data(fmt::format("{}: the columns are {}, but the model {} has {}; {}", shown(data.path),
                                fmt::join(names, ", "), expected.model, fmt::join(expected.names, ", "),
-                               data.columns.empty() && data.path != "-"
-                                   ? "the header must hold the model's names"
-                                   : "give --columns the model's names, in its order"));
+                               data.columns.empty() ? "the header must hold the model's names"
+                                                    : "give --columns the model's names, in its order"));
   }
   if (set.rows().columns() != expected.count) {
     throw bad_data(fmt::format("{}: {} columns, but the model {} has {}; choose them with --columns", shown(data.path),

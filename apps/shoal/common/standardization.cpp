@@ -3,8 +3,6 @@
 
 #include <cmath>
 
-#include <nlohmann/json.hpp>
-
 #include <shoal/core/error.hpp>
 #include <shoal/io/json_file.hpp>
 
@@ -68,10 +66,10 @@ void points_to_standard_units(std::vector<double>& points, const standardization
   for (std::size_t i = 0; i < points.size(); ++i) points[i] = (points[i] - units.center[i % d]) / units.scale[i % d];
 }
 
-std::optional<standardization> units_of_fit(const std::string& path, std::size_t columns) {
-  const json_file document = json_file::read(path);
+std::optional<standardization> units_of_fit(const std::string& name, std::string_view text, std::size_t columns) {
+  const json_file document = json_file::parse(name, text);
   const std::optional<json_element> provenance = document.root().optional_member("provenance");
-  if (!provenance || !provenance->value().is_object()) return std::nullopt;
+  if (!provenance || !provenance->is_object()) return std::nullopt;
   const std::optional<json_element> kept = provenance->optional_member("standardization");
   if (!kept) return std::nullopt;
   standardization units{kept->member("center").numbers({columns}), kept->member("scale").numbers({columns})};

@@ -55,8 +55,8 @@ auto in_units_of_fit(const Model& model, const standardization* units, const row
   return work(to_standard_units(model, *units), static_cast<const row_source<Scalar>&>(standardized));
 }
 
-/// The units of the fit that a model file of so many columns keeps in its provenance; nothing when it was fitted in the
-/// data's own. Throws what reading the file throws.
-std::optional<standardization> units_of_fit(const std::string& path, std::size_t columns);
+/// The units of the fit that the text of a model file of so many columns keeps in its provenance; nothing when it was
+/// fitted in the data's own. `name` stands in messages. Throws bad_data.
+std::optional<standardization> units_of_fit(const std::string& name, std::string_view text, std::size_t columns);
 
 }  // namespace shoal::app

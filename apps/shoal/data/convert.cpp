@@ -1,9 +1,10 @@
 // shoal data convert
 #include <algorithm>
 #include <chrono>
-#include <iterator>
 #include <limits>
 #include <memory>
+#include <stop_token>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -12,7 +13,6 @@
 #include "common/labels_output.hpp"
 #include "common/progress_line.hpp"
 #include "common/rows.hpp"
-#include "data/text_output.hpp"
 #include "data/verbs.hpp"
 
 namespace shoal::app {
@@ -36,68 +36,26 @@ bool ends_with(const std::string& text, std::string_view end) {
   return text.size() >= end.size() && text.compare(text.size() - end.size(), end.size(), end) == 0;
 }
 
-// A name as a field of a .csv file.
-std::string field(const std::string& name) {
-  if (name.find_first_of(",;\t\"\r\n ") == std::string::npos) return name;
-  std::string quoted = "\"";
-  for (const char c : name) quoted += c == '"' ? std::string("\"\"") : std::string(1, c);
-  return quoted + "\"";
-}
-
-// Visits all rows in order, some thousand at a time, and never more than the memory limit holds.
-template <class Scalar, class Visit>
-void for_each_rows(const row_source<Scalar>& rows, const run_options& run, progress_line& line, std::stop_token stop,
-                   const Visit& visit) {
-  const std::size_t row_bytes = std::max<std::size_t>(1, rows.columns() * sizeof(Scalar));
-  const std::size_t most = run.memory_limit == 0 ? 65536 : run.memory_limit / row_bytes;
-  const std::size_t piece = std::clamp<std::size_t>(most, 1, 65536);
-  const std::size_t pieces = (rows.rows() + piece - 1) / piece;
-  aligned_buffer<Scalar> buffer;
-  for (std::size_t p = 0; p < pieces; ++p) {
-    if (stop.stop_requested()) throw interrupted("stopped on request");
-    const std::size_t first = p * piece;
-    visit(first, rows.read(first, std::min(piece, rows.rows() - first), buffer));
-    line({"converting", p + 1, pieces, std::numeric_limits<double>::quiet_NaN()});
-  }
-}
-
+// Rows that are written as they are read: shows how far that is, and stops on request.
 template <class Scalar>
-void write_npy(const convert_command& command, const row_source<Scalar>& rows, progress_line& line,
-               std::stop_token stop) {
-  npy_output<Scalar> out(command.output, rows.rows(), rows.columns());
-  for_each_rows(rows, command.run, line, stop, [&](std::size_t first, matrix_view<const Scalar> some) {
-    for (std::size_t i = 0; i < some.rows(); ++i) {
-      std::copy_n(some.row(i), rows.columns(), out.data() + (first + i) * rows.columns());
-    }
-  });
-  out.commit();
-}
-
-template <class Scalar>
-void write_csv(const convert_command& command, const opened_rows<Scalar>& data, progress_line& line,
-               std::stop_token stop) {
-  text_output out(command.output);
-  if (!data.column_names.empty()) {
-    std::vector<std::string> fields;
-    for (const std::string& name : data.column_names) fields.push_back(field(name));
-    out.write(fmt::format("{}\n", fmt::join(fields, ",")));
+class watched_source final : public row_source<Scalar> {
+ public:
+  watched_source(const row_source<Scalar>& rows, progress_line& line, std::stop_token stop)
+      : rows_(&rows), line_(&line), stop_(std::move(stop)) {}
+  std::size_t rows() const override { return rows_->rows(); }
+  std::size_t columns() const override { return rows_->columns(); }
+  bool resident() const override { return rows_->resident(); }
+  matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>& buffer) const override {
+    if (stop_.stop_requested()) throw interrupted("stopped on request");
+    (*line_)({"converting", first, rows(), std::numeric_limits<double>::quiet_NaN()});
+    return rows_->read(first, count, buffer);
   }
-  std::string text;
-  for_each_rows(*data.rows, command.run, line, stop, [&](std::size_t, matrix_view<const Scalar> some) {
-    for (std::size_t i = 0; i < some.rows(); ++i) {
-      for (std::size_t j = 0; j < some.columns(); ++j) {
-        fmt::format_to(std::back_inserter(text), "{}{}", j == 0 ? "" : ",", some(i, j));
-      }
-      text += '\n';
-      if (text.size() > 1 << 16) {
-        out.write(text);
-        text.clear();
-      }
-    }
-  });
-  out.write(text);
-  out.commit();
-}
+
+ private:
+  const row_source<Scalar>* rows_;
+  progress_line* line_;
+  std::stop_token stop_;
+};
 
 template <class Scalar>
 answer answer_of(const convert_command& command, const data_set<Scalar>& data, scalar scalar, double seconds) {
@@ -122,10 +80,11 @@ void run(const convert_command& command, scalar scalar) {
   progress_line line(!command.run.quiet);
   labels_output labels(command.labels, data.rows().rows(), false);
   if (labels.wanted()) std::copy(data.features.labels.begin(), data.features.labels.end(), labels.data());
+  const watched_source<Scalar> rows(data.rows(), line, stop);
   if (ends_with(command.output, ".npy")) {
-    write_npy(command, data.rows(), line, stop);
+    write_npy(command.output, rows);
   } else {
-    write_csv(command, data.features, line, stop);
+    write_csv(command.output, rows, data.features.column_names);
   }
   labels.commit();
   line.wipe();

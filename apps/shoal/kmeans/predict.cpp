@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/kmeans/model_file.hpp>
+#include <shoal/kmeans/model_text.hpp>
 #include <shoal/kmeans/predict.hpp>
 #include <shoal/kmeans/work.hpp>
 
@@ -60,7 +60,7 @@ answer answer_of(const predicted& found, const model_command& command, const kme
 
 void run(model_command& command) {
   apply_model(
-      command, [](const std::string& path) { return read_model_file(path, kmeans::load_model); },
+      command, [](const std::string& path) { return read_model_file(path, kmeans::parse_model); },
       kmeans::work_of_prediction,
       [&](auto& run, const model_file<kmeans::model>& file) {
         const predicted found = predict(run, command, file);

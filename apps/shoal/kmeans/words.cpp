@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/kmeans/model_file.hpp>
+#include <shoal/kmeans/model_text.hpp>
 
 #include "common/library_options.hpp"
 
@@ -45,7 +45,7 @@ kmeans_request library_options(const kmeans_options& options, std::optional<std:
   kmeans::options& library = request.library;
   library.init = chosen_init(options.fit, seeding_choices(), kmeans::seeding::centroids);
   if (library.init == kmeans::seeding::centroids) {
-    request.start = read_model_file(options.fit.init, kmeans::load_model);
+    request.start = read_model_file(options.fit.init, kmeans::parse_model);
     const std::size_t start_clusters = request.start->model.clusters;
     if (clusters && *clusters != start_clusters) {
       throw bad_argument(

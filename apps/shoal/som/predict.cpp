@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/som/model_file.hpp>
+#include <shoal/som/model_text.hpp>
 #include <shoal/som/predict.hpp>
 #include <shoal/som/work.hpp>
 
@@ -60,7 +60,7 @@ answer answer_of(const predicted& found, const model_command& command, const som
 
 void run(model_command& command) {
   apply_model(
-      command, [](const std::string& path) { return read_model_file(path, som::load_model); }, som::work_of_prediction,
+      command, [](const std::string& path) { return read_model_file(path, som::parse_model); }, som::work_of_prediction,
       [&](auto& run, const model_file<som::model>& file) {
         const predicted found = predict(run, command, file);
         run.end();

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/som/model_file.hpp>
+#include <shoal/som/model_text.hpp>
 #include <shoal/som/predict.hpp>
 #include <shoal/som/work.hpp>
 
@@ -60,7 +60,7 @@ answer answer_of(const score& found, const som::model& model, const std::string&
 
 void run(model_command& command) {
   apply_model(
-      command, [](const std::string& path) { return read_model_file(path, som::load_model); }, som::work_of_prediction,
+      command, [](const std::string& path) { return read_model_file(path, som::parse_model); }, som::work_of_prediction,
       [&](auto& run, const model_file<som::model>& file) {
         const score found = score_of(run, file);
         run.end();

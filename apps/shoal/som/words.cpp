@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include <shoal/som/model_file.hpp>
+#include <shoal/som/model_text.hpp>
 
 #include "common/library_options.hpp"
 
@@ -148,7 +148,8 @@ som_request library_options(const som_options& options, std::size_t threads) {
   som::options& library = request.library;
   library = options.map;
   library.init = chosen_init(options.fit, initialization_choices(), som::initialization::codebook);
-  if (library.init == som::initialization::codebook) request.start = read_model_file(options.fit.init, som::load_model);
+  if (library.init == som::initialization::codebook)
+    request.start = read_model_file(options.fit.init, som::parse_model);
   settle_shape(options, request.start ? &*request.start : nullptr, library);
   if (library.training == som::training::batch) {
     for (const auto& [given, option] :
