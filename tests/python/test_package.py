@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import re
+import shutil
 import subprocess
 import sys
 from importlib import metadata
@@ -75,3 +76,14 @@ def test_nothing_else_is_needed_to_load_it():
     for name in ("libhwy", "libfmt"):
         for path in re.findall(rf"{name}\S* => (\S+)", linked):
             assert Path(path).parent.resolve() == folder.resolve()
+
+
+def test_it_is_hardened():
+    """Relocations are read-only and bound when it is loaded; stacks and copies are checked (cmake/hardening.cmake)."""
+    if shutil.which("readelf") is None:
+        pytest.skip("there is no readelf here")
+    module = next(Path(shoal.__file__).parent.glob("_shoal*.so"))
+    command = ["readelf", "--wide", "--segments", "--dynamic", "--dyn-syms", str(module)]
+    text = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    for mark in ("GNU_RELRO", "BIND_NOW", "__stack_chk_fail", "_chk@"):
+        assert mark in text, mark

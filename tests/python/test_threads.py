@@ -69,10 +69,7 @@ def test_threadpoolctl_bounds_fits(monkeypatch):
     assert threads_of_a_fit() == alone + 1
 
 
-def threads_in_a_worker():
-    return shoal.show_config()["threads"]
-
-
 def test_joblib_bounds_fits():
     with joblib.parallel_config("loky", inner_max_num_threads=1):
-        assert joblib.Parallel(n_jobs=2)(joblib.delayed(threads_in_a_worker)() for _ in range(2)) == [1, 1]
+        configs = joblib.Parallel(n_jobs=2)(joblib.delayed(shoal.show_config)() for _ in range(2))
+    assert [config["threads"] for config in configs] == [1, 1]
