@@ -34,7 +34,7 @@ report::fit_data faithful_data(const chosen_mixture& found) {
   data.choices = found.choices;
   data.options = {{"components tried", fmt::format("1 to {}", found.choices.size())},
                   {"starts of each", fmt::format("{}, the best kept", found.starts)},
-                  {"seconds for all", report::duration(found.seconds)},
+                  {"time for all", report::duration(found.seconds)},
                   {"scalar", "float64"}};
   return data;
 }
@@ -54,7 +54,7 @@ report::fit_data generated_data(const recovered_mixture& found) {
                   {"tolerance", report::number(found.options.tolerance)},
                   {"initial means", "k-means++"},
                   {"starts", fmt::format("{}, the best kept", found.starts)},
-                  {"seconds for all starts", report::duration(found.seconds)}};
+                  {"time for all starts", report::duration(found.seconds)}};
   return data;
 }
 

@@ -111,7 +111,7 @@ def finish(ax, lines="both"):
     """The look that all pictures share: a quiet frame, and the data in front."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.spines[["left", "bottom"]].set_color(axis())
-    ax.tick_params(colors=MUTED, labelcolor=muted(), labelsize="small")
+    ax.tick_params(colors=muted(), labelcolor=muted(), labelsize="small")
     ax.xaxis.label.set_color(ink())
     ax.yaxis.label.set_color(ink())
     ax.title.set_color(ink())
