@@ -118,12 +118,16 @@ def on_host(X, name: str = "X"):
 
 
 def readable(array: np.ndarray) -> np.ndarray:
-    """The array itself, or a float64 copy of elements that no source reads (wider than 64 bits, foreign byte order)."""
+    """The array itself, or a copy of elements that no source reads: wider than 64 bits, of foreign byte order, or with
+    steps between them that are no whole elements (a field of packed records)."""
     kind = array.dtype.kind
     if kind not in "biuf":
         raise ValueError(f"X must hold real numbers; its dtype is {array.dtype}")
     if array.dtype.itemsize > 8 or not array.dtype.isnative:
         array = array.astype(np.float64)
+    steps = (step for step, size in zip(array.strides, array.shape) if size > 1)
+    if not array.flags.aligned or any(step % array.itemsize for step in steps):
+        array = np.array(array, order="C")
     return array
 
 

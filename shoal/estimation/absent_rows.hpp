@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/data_summary.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/execution/rank_rows.hpp>
 

@@ -7,27 +7,12 @@
 #include <span>
 #include <vector>
 
+#include <shoal/estimation/data_summary.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/io/row_weights.hpp>
 
 namespace shoal {
-
-/// What a fit knows of its data before it starts. Moments are weighted.
-struct data_summary {
-  std::size_t rows = 0;
-  std::size_t columns = 0;
-  std::size_t positive_rows = 0;  ///< rows of positive weight; all rows without weights
-  double total_weight = 0;        ///< Σ w in the caller's units; the number of rows without weights
-  double largest_weight = 1;      ///< max w
-  std::vector<double> mean;       ///< [columns]
-  std::vector<double> variance;   ///< [columns], population variance
-  std::vector<double> minimum;    ///< [columns] of the rows of positive weight
-  std::vector<double> maximum;    ///< [columns] of the rows of positive weight
-  std::vector<double> lowest;     ///< [columns] of all rows
-  std::vector<double> highest;    ///< [columns] of all rows
-  std::uint64_t fingerprint = 0;  ///< of every value and weight, when asked for; else 0
-};
 
 /// Reads every row once. Throws bad_data naming the first row and column that are not finite, and weights that are
 /// negative, not finite, or all zero; bad_argument when there are not as many weights as rows or not one column of
@@ -40,21 +25,6 @@ extern template data_summary check_data(const fold_context&, const row_source<do
 
 /// The variance of each column, zero where all values are the same: what rounding leaves there is none.
 std::vector<double> column_variances(const data_summary& summary);
-
-/// The two halves of check_data, around whichever executor folds the rows into check_statistics: what can be refused
-/// before a row is read, and what the statistics say.
-struct check_statistics;
-template <class Scalar>
-void check_shapes(const row_source<Scalar>& rows, row_weights weights);
-/// Throws bad_data when what was found among `weights` says that they cannot be used.
-template <class Scalar>
-void refuse_weights(const check_statistics& all, const row_source<Scalar>& weights);
-template <class Scalar>
-data_summary summarise(const check_statistics& all, const row_source<Scalar>& rows, const row_source<Scalar>* weights);
-
-/// The widest column whose differences can be squared, and a block of these summed, in Scalar.
-template <class Scalar>
-inline constexpr double widest_span = sizeof(Scalar) == 4 ? 1e17 : 1e150;
 
 /// Throws bad_data naming the first column whose values lie so far apart that squares of their differences, or sums of
 /// a block of these, leave the range of Scalar, the type that a family computes them in. Rows of weight zero do not

@@ -8,7 +8,7 @@
 #include <type_traits>
 
 #include <shoal/estimation/check_statistics.hpp>
-#include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/data_summary.hpp>
 #include <shoal/execution/fold.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/io/row_weights.hpp>

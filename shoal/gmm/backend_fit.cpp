@@ -14,6 +14,7 @@
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_options.hpp>
 #include <shoal/gmm/check_reach.hpp>
+#include <shoal/gmm/check_resolution.hpp>
 #include <shoal/gmm/fingerprint.hpp>
 
 namespace shoal::gmm {
@@ -107,6 +108,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
 
   fit_result result;
   result.model = steps->current();
+  if (ended.iterations > 0) check_resolution<Scalar>(result.model, summary, options.regularization);
   result.mean_log_likelihood = ended.score;
   result.history = ended.history;
   result.iterations = ended.iterations;

@@ -53,13 +53,13 @@ class host_backend final : public backend<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
+std::unique_ptr<backend<Scalar>> make_plain_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
   check_precision(device, sizeof(Scalar) == 8);
   if (device.on_host()) return std::make_unique<host_backend<Scalar>>(rows);
   return make_cuda_backend<Scalar>(device, rows);
 }
 
-template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
-template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
+template std::unique_ptr<backend<float>> make_plain_backend(const device_choice&, const backend_rows<float>&);
+template std::unique_ptr<backend<double>> make_plain_backend(const device_choice&, const backend_rows<double>&);
 
 }  // namespace shoal::kmeans

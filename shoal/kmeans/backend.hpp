@@ -42,6 +42,12 @@ std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const
 extern template std::unique_ptr<backend<float>> make_backend(const device_choice&, const backend_rows<float>&);
 extern template std::unique_ptr<backend<double>> make_backend(const device_choice&, const backend_rows<double>&);
 
+/// The same of the rows as they are, whatever digits their offset leaves (see offset_backend.hpp).
+template <class Scalar>
+std::unique_ptr<backend<Scalar>> make_plain_backend(const device_choice& device, const backend_rows<Scalar>& rows);
+extern template std::unique_ptr<backend<float>> make_plain_backend(const device_choice&, const backend_rows<float>&);
+extern template std::unique_ptr<backend<double>> make_plain_backend(const device_choice&, const backend_rows<double>&);
+
 /// CUDA's, for choices that are not on the host.
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_cuda_backend(const device_choice& device, const backend_rows<Scalar>& rows);

@@ -49,7 +49,35 @@ def read_only(X):
     return copy
 
 
+def in_packed_records(X):
+    """A field of records whose size is no multiple of the elements'."""
+    records = np.zeros(len(X), dtype=[("mark", "u1"), ("values", X.dtype, X.shape[1]), ("end", "u2")])
+    records["values"] = X
+    assert records["values"].strides[0] % X.itemsize
+    return records["values"]
+
+
+def columns_apart(X):
+    """Columns that lie no whole number of elements from each other, in memory that begins anywhere."""
+    step = 8 * len(X) + 3
+    memory = np.zeros(step * X.shape[1] + 1, np.uint8)
+    columns = np.ndarray(X.shape, X.dtype, memory, offset=1, strides=(8, step))
+    columns[:] = X
+    return columns
+
+
+def misaligned(X):
+    memory = np.zeros(X.nbytes + 1, np.uint8)
+    moved = np.ndarray(X.shape, X.dtype, memory, offset=1)
+    moved[:] = X
+    assert not moved.flags.aligned
+    return moved
+
+
 LAYOUTS = {
+    "in packed records": in_packed_records,
+    "columns no whole elements apart": columns_apart,
+    "misaligned": misaligned,
     "Fortran": np.asfortranarray,
     "rows of a wider array": lambda X: np.hstack([X, X])[:, :3],
     "every other column": spread,
@@ -249,3 +277,39 @@ def test_four_gibibytes_fit_in_less_than_one(tmp_path):
     """
     grown = peak_growth(code, str(file))
     assert grown < 512
+
+
+def test_weights_in_packed_records(rows):
+    records = np.zeros(len(rows), dtype=[("mark", "u1"), ("weight", "f8"), ("short", "f4")])
+    records["weight"] = records["short"] = 1 + np.arange(len(rows)) % 3
+    plain = 1.0 + np.arange(len(rows)) % 3
+    expected = KMeans(3, random_state=0).fit(rows, sample_weight=plain)
+    for field in ("weight", "short"):
+        found = KMeans(3, random_state=0).fit(rows, sample_weight=records[field])
+        assert_array_equal(found.cluster_centers_, expected.cluster_centers_)
+
+
+def test_starts_in_packed_records(rows):
+    start = rows[:3]
+    records = np.zeros(3, dtype=[("mark", "u1"), ("values", "f8", 3)])
+    records["values"] = start
+    assert_array_equal(
+        KMeans(3, init=records["values"]).fit(rows).cluster_centers_, KMeans(3, init=start).fit(rows).cluster_centers_
+    )
+    assert_array_equal(
+        GaussianMixture(3, means_init=records["values"]).fit(rows).means_,
+        GaussianMixture(3, means_init=start).fit(rows).means_,
+    )
+
+
+@pytest.mark.parametrize("model", [KMeans(3, random_state=0), GaussianMixture(3, random_state=0)], ids=["k-means", "mixture"])
+def test_float64_weights_of_float32_rows_keep_their_digits(rows, model):
+    narrow = rows.astype(np.float32)
+    weights = 1.0 + np.arange(len(rows)) % 4
+    places = (lambda m: m.cluster_centers_) if isinstance(model, KMeans) else (lambda m: m.means_)
+    expected = places(sklearn.base.clone(model).fit(narrow, sample_weight=weights))
+    for factor in (2.0**130, 2.0**-200, 2.0**-146):
+        assert_array_equal(places(sklearn.base.clone(model).fit(narrow, sample_weight=weights * factor)), expected)
+    for factor in (1e39, 1e-60, 1e-44):
+        found = places(sklearn.base.clone(model).fit(narrow, sample_weight=weights * factor))
+        assert_allclose(found, expected, rtol=1e-4)
