@@ -1,11 +1,11 @@
-// The Hungarian method: rows outbid each other for their nearest columns, then shortest augmenting paths finish.
-#include <shoal/assignment/hungarian.hpp>
+// Shortest augmenting paths over whole rows: rows outbid each other for their nearest columns, then searches finish.
+#include <shoal/assignment/dense_paths.hpp>
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
 
-#include <shoal/assignment/row_scan.hpp>
+#include <shoal/assignment/dense_scan.hpp>
 
 namespace shoal::assignment {
 namespace {
@@ -15,9 +15,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 // Row potentials are not kept: an assigned row's is what its pair leaves. Column potentials begin at zero and only
 // fall, and a column that once has a row keeps one, so that the unassigned columns' stay zero, as a rectangular
 // problem needs.
-class solver {
+class dense_solver {
  public:
-  explicit solver(matrix_view<const double> costs)
+  explicit dense_solver(matrix_view<const double> costs)
       : costs_(costs),
         column_of_row_(costs.rows(), unassigned),
         row_of_column_(costs.columns(), unassigned),
@@ -141,7 +141,7 @@ class solver {
   // Closes the columns within reach; or returns the first free one among them, where the path ends.
   std::size_t close_within(double reach) {
     const std::size_t first = closed_.size();
-    append_within(distances_.data(), reach, costs_.columns(), closed_);
+    append_reached(distances_.data(), reach, costs_.columns(), closed_);
     for (std::size_t n = first; n < closed_.size(); ++n) {
       const std::size_t column = closed_[n];
       if (row_of_column_[column] == unassigned) {
@@ -185,6 +185,6 @@ class solver {
 
 }  // namespace
 
-solution hungarian(matrix_view<const double> costs) { return solver(costs).run(); }
+solution dense_paths(matrix_view<const double> costs) { return dense_solver(costs).run(); }
 
 }  // namespace shoal::assignment

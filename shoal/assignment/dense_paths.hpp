@@ -1,4 +1,4 @@
-// The Hungarian method for at most as many rows as columns.
+// Shortest augmenting paths that look at whole rows: for small matrices, and where candidates do not help.
 #pragma once
 
 #include <shoal/assignment/solution.hpp>
@@ -7,6 +7,6 @@
 namespace shoal::assignment {
 
 /// The assignment of least cost for costs [n][m], n ≤ m, that have been checked.
-solution hungarian(matrix_view<const double> costs);
+solution dense_paths(matrix_view<const double> costs);
 
 }  // namespace shoal::assignment
