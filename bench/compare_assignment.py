@@ -75,7 +75,7 @@ def measure(program, folder, kind, n, rounds):
     def scipy_cost(matrix):
         return matrix[linear_sum_assignment(matrix)].sum()
 
-    solvers = {"shoal": shoal, "lapjvh": peer(lambda c: c[lap.lapjvh(c)].sum()), "lapjvr": peer(lambda c: c[lap.lapjvr(c)].sum())}
+    solvers = {"shoal": shoal, "lapjvh": peer(lambda c: lap.lapjvh(c)[0]), "lapjvr": peer(lambda c: lap.lapjvr(c)[0])}
     if n <= 5000:
         solvers["scipy"] = peer(scipy_cost)
     least, found = {name: float("inf") for name in solvers}, {}

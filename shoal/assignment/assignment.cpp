@@ -11,8 +11,12 @@
 #include <fmt/format.h>
 
 #include <shoal/assignment/certificate.hpp>
+#include <shoal/assignment/methods.hpp>
 #include <shoal/assignment/shortest_augmenting_paths.hpp>
+#include <shoal/assignment/sides.hpp>
+#include <shoal/assignment/sparse_paths.hpp>
 #include <shoal/core/error.hpp>
+#include <shoal/execution/executor.hpp>
 
 namespace shoal::assignment {
 namespace {
@@ -41,22 +45,6 @@ template <class T>
 }
 
 template <class T>
-std::vector<T> transposed(matrix_view<const T> costs) {
-  std::vector<T> out(costs.rows() * costs.columns());
-  constexpr std::size_t tile = 16;
-  for (std::size_t first_row = 0; first_row < costs.rows(); first_row += tile) {
-    for (std::size_t first_column = 0; first_column < costs.columns(); first_column += tile) {
-      for (std::size_t i = first_row; i < std::min(first_row + tile, costs.rows()); ++i) {
-        for (std::size_t j = first_column; j < std::min(first_column + tile, costs.columns()); ++j) {
-          out[j * costs.rows() + i] = costs(i, j);
-        }
-      }
-    }
-  }
-  return out;
-}
-
-template <class T>
 solution solve_wide(matrix_view<const T> costs, double price, double most) {
   solution found = shortest_augmenting_paths(costs, price, most);
   found.certified = certify(costs, found, price);
@@ -75,9 +63,7 @@ solution minimise(matrix_view<const T> costs, double price) {
   const matrix_view<const T> view{turned.data(), costs.columns(), costs.rows()};
   try {
     solution found = solve_wide(view, price, most);
-    std::swap(found.column_of_row, found.row_of_column);
-    std::swap(found.row_potentials, found.column_potentials);
-    std::swap(found.conflicting_rows, found.conflicting_columns);
+    swap_sides(found);
     return found;
   } catch (const wrong_cost&) {
     for (std::size_t i = 0; i < costs.rows(); ++i) {
@@ -104,43 +90,94 @@ void add_up(matrix_view<const T> costs, double price, solution& found) {
   }
 }
 
+// The costs in float64, checked, and negated when they are to be maximised.
 template <class T>
-solution maximise(matrix_view<const T> costs, double price) {
-  std::vector<double> negated(costs.rows() * costs.columns());
+std::vector<double> copied(matrix_view<const T> costs, bool negate) {
+  std::vector<double> copy(costs.rows() * costs.columns());
   const double most = most_cost(costs);
   for (std::size_t i = 0; i < costs.rows(); ++i) {
     for (std::size_t j = 0; j < costs.columns(); ++j) {
       const auto cost = static_cast<double>(costs(i, j));
       if (!(std::abs(cost) <= most || cost == infinity)) refuse(costs, i, most);
-      negated[i * costs.columns() + j] = cost == infinity ? infinity : -cost;
+      copy[i * costs.columns() + j] = negate && cost != infinity ? -cost : cost;
     }
   }
-  solution found = minimise(matrix_view<const double>(negated.data(), costs.rows(), costs.columns()),
-                            std::isinf(price) ? infinity : -price);
+  return copy;
+}
+
+void turn_around(solution& found) {
   const auto turn = [](double& potential) { potential = potential == 0 ? 0 : -potential; };
   std::for_each(found.row_potentials.begin(), found.row_potentials.end(), turn);
   std::for_each(found.column_potentials.begin(), found.column_potentials.end(), turn);
-  if (!found.feasible) found.cost = -infinity;
-  return found;
 }
 
-template <class T>
-solution solve_any(matrix_view<const T> costs, const options& options) {
+void check(const options& options) {
+  method_name(options.method);
   if (std::isnan(options.price) || (options.price == -infinity && !options.maximise)) {
     throw bad_argument(
         fmt::format("price must be a number, or +infinity for as many pairs as there can be; got {}", options.price));
   }
+  const bool paths = options.method == method::automatic || options.method == method::shortest_augmenting_paths;
+  if (std::isfinite(options.price) && !paths) {
+    throw bad_argument(
+        fmt::format("price needs method='shortest-augmenting-paths'; got '{}'", method_name(options.method)));
+  }
+}
+
+template <class T>
+solution solve_any(matrix_view<const T> costs, const options& options) {
+  check(options);
   if (costs.columns() >= std::numeric_limits<std::uint32_t>::max() ||
       (costs.rows() > costs.columns() && costs.rows() >= std::numeric_limits<std::uint32_t>::max())) {
     throw bad_argument(
         fmt::format("costs of {} rows and {} columns are more than 2^32 − 1 on a side", costs.rows(), costs.columns()));
   }
-  solution found = options.maximise ? maximise(costs, options.price) : minimise(costs, options.price);
+  const bool paths = options.method == method::automatic || options.method == method::shortest_augmenting_paths;
+  solution found;
+  if (paths && !options.maximise) {
+    found = minimise(costs, options.price);
+  } else {
+    const std::vector<double> copy = copied(costs, options.maximise);
+    const matrix_view<const double> view{copy.data(), costs.rows(), costs.columns()};
+    found = paths ? minimise(view, std::isinf(options.price) ? infinity : -options.price) : by_method(view, options);
+    if (options.maximise) turn_around(found);
+  }
+  if (!found.feasible) found.cost = options.maximise ? -infinity : infinity;
   add_up(costs, options.price, found);
   return found;
 }
 
 }  // namespace
+
+solution solve(const sparse_costs& costs, const options& options) {
+  check(options);
+  if (options.method != method::automatic && options.method != method::shortest_augmenting_paths) {
+    throw bad_argument(
+        fmt::format("sparse costs need method='shortest-augmenting-paths'; got '{}'", method_name(options.method)));
+  }
+  return solve_sparse(costs, options.maximise, options.price);
+}
+
+std::vector<solution> solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
+                                  const options& options) {
+  check(options);
+  const std::size_t size = rows * columns;
+  if (size == 0 || costs.size() % size != 0) {
+    throw bad_argument(fmt::format("{} costs are no whole number of problems of {} × {}", costs.size(), rows, columns));
+  }
+  assignment::options own = options;
+  own.threads = 1;
+  std::vector<solution> found(costs.size() / size);
+  constexpr std::size_t at_once = 64;
+  make_threads(options.threads)
+      ->run((found.size() + at_once - 1) / at_once, 1, [&](std::size_t task, const team_member&) {
+        const std::size_t end = std::min(found.size(), (task + 1) * at_once);
+        for (std::size_t n = task * at_once; n < end; ++n) {
+          found[n] = solve(matrix_view<const double>(costs.data() + n * size, rows, columns), own);
+        }
+      });
+  return found;
+}
 
 solution solve(matrix_view<const float> costs, const options& options) { return solve_any(costs, options); }
 solution solve(matrix_view<const double> costs, const options& options) { return solve_any(costs, options); }

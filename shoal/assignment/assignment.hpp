@@ -1,10 +1,14 @@
 // Linear assignment: which column each row takes, so that the sum of their costs is least. The door to this room.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
+#include <vector>
 
 #include <shoal/assignment/options.hpp>
 #include <shoal/assignment/solution.hpp>
+#include <shoal/assignment/sparse_costs.hpp>
 #include <shoal/core/matrix_view.hpp>
 
 namespace shoal::assignment {
@@ -19,5 +23,13 @@ solution solve(matrix_view<const float> costs, const options& options = {});
 solution solve(matrix_view<const double> costs, const options& options = {});
 solution solve(matrix_view<const std::int32_t> costs, const options& options = {});
 solution solve(matrix_view<const std::int64_t> costs, const options& options = {});
+
+/// The same for pairs that are listed; all others are forbidden. Exact; throws bad_argument with the row where the
+/// lists are not ascending columns in range.
+solution solve(const sparse_costs& costs, const options& options = {});
+
+/// Many problems of one shape, costs [problems][rows][columns], over threads. Each result is what `solve` gives.
+std::vector<solution> solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
+                                  const options& options = {});
 
 }  // namespace shoal::assignment

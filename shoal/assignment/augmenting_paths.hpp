@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -44,10 +45,33 @@ class augmenting_paths {
 
   /// The rows that have been filled by potentials of zero wait for a column.
   /// Nothing where candidates wear out again and again, and an auction cannot help: then whole rows are quicker.
-  std::optional<solution> run() {
+  std::optional<solution> run() { return place(bid_all()); }
+
+  /// From potentials by which every row has been filled, for as many rows as columns: nothing wears out.
+  solution run_from(std::vector<double> potentials) {
+    potentials_ = std::move(potentials);
+    can_scale_ = false;
+    can_wear_out_ = false;
+    return *place(bid_all());
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr int bidding_passes = 4;
+  static constexpr std::size_t bids_per_row = 16;
+  static constexpr std::size_t refills_per_row = 2;
+  static constexpr int scaling_phases = 8;
+  static constexpr std::uint64_t whole_row = std::uint64_t{1} << 63;
+  static constexpr std::size_t relaxed_at_once = 256;
+
+  std::vector<std::size_t> bid_all() {
     std::vector<std::size_t> waiting(rows_);
-    for (std::size_t i = 0; i < rows_; ++i) waiting[i] = i;
+    std::iota(waiting.begin(), waiting.end(), std::size_t{0});
     for (int pass = 0; pass < bidding_passes && !waiting.empty(); ++pass) waiting = bid(waiting);
+    return waiting;
+  }
+
+  std::optional<solution> place(std::vector<std::size_t> waiting) {
     for (std::size_t n = 0; n < waiting.size(); ++n) {
       if (worn_out()) {
         if (!can_scale_) return std::nullopt;
@@ -72,15 +96,6 @@ class augmenting_paths {
     found.column_potentials = std::move(potentials_);
     return found;
   }
-
- private:
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr int bidding_passes = 4;
-  static constexpr std::size_t bids_per_row = 16;
-  static constexpr std::size_t refills_per_row = 2;
-  static constexpr int scaling_phases = 8;
-  static constexpr std::uint64_t whole_row = std::uint64_t{1} << 63;
-  static constexpr std::size_t relaxed_at_once = 256;
 
   struct waypoint {
     double distance = 0;
@@ -180,9 +195,8 @@ class augmenting_paths {
     scale();
     can_scale_ = false;
     can_wear_out_ = false;
-    std::vector<std::size_t> waiting = all_single();
-    for (int pass = 0; pass < bidding_passes && !waiting.empty(); ++pass) waiting = bid(waiting);
-    return waiting;
+    all_single();
+    return bid_all();
   }
 
   bool worn_out() const { return can_wear_out_ && refills_ > refills_per_row * rows_; }

@@ -54,10 +54,9 @@ class candidate_columns {
   /// Returns false when a cost of the row is not-a-number or larger than `most` in size without being +∞.
   bool fill_first(std::size_t row, const double* zeros, double most) {
     if (was_equal_) {
-      std::array<double, column_groups> minima;
-      if (!group_minima(costs_.row(row), zeros, columns(), most, minima.data())) return false;
-      const double least = *std::min_element(minima.begin(), minima.end());
-      if (fill_equal(row, zeros, least)) return true;
+      const least_check check = find_least(costs_.row(row), columns(), most);
+      if (!check.valid) return false;
+      if (fill_equal(row, zeros, check.least)) return true;
     } else if (guess_ < infinity) {
       const row_check check = append_checked(costs_.row(row), columns(), guess_, most, scratch());
       if (!check.valid) return false;

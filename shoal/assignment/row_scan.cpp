@@ -62,6 +62,15 @@ HWY_INLINE bool group_minima_of(const T* HWY_RESTRICT costs, const double* HWY_R
 }
 
 template <class T>
+HWY_INLINE bool all_valid(const T* HWY_RESTRICT costs, std::size_t columns, double most) {
+  for (std::size_t j = 0; j < columns; ++j) {
+    const auto cost = static_cast<double>(costs[j]);
+    if (!(cost >= -most && (cost <= most || cost == infinity))) return false;
+  }
+  return true;
+}
+
+template <class T>
 HWY_INLINE row_check append_checked_of(const T* HWY_RESTRICT costs, std::size_t columns, double bound, double most,
                                        entries out) {
   const tag d;
@@ -69,8 +78,7 @@ HWY_INLINE row_check append_checked_of(const T* HWY_RESTRICT costs, std::size_t 
   const std::size_t lanes = hn::Lanes(d);
   const auto bounds = hn::Set(d, bound);
   const auto upper = hn::Set(d, most);
-  const auto endless = hn::Set(d, infinity);
-  auto wrong = hn::FirstN(d, 0);
+  auto finite = hn::FirstN(d, lanes);
   row_check found;
   std::size_t j = 0;
   const auto look = [&](hn::Vec<tag> cost, std::size_t column) HWY_ATTR {
@@ -81,19 +89,43 @@ HWY_INLINE row_check append_checked_of(const T* HWY_RESTRICT costs, std::size_t 
   for (; j + 2 * lanes <= columns; j += 2 * lanes) {
     const auto first = load(d, costs + j);
     const auto second = load(d, costs + j + lanes);
-    wrong = hn::Or(wrong, hn::Or(is_wrong(first, upper, endless), is_wrong(second, upper, endless)));
+    finite = hn::And(finite, hn::And(hn::Le(hn::Abs(first), upper), hn::Le(hn::Abs(second), upper)));
     if (hn::AllFalse(d, hn::Le(hn::Min(first, second), bounds))) continue;
     look(first, j);
     look(second, j + lanes);
   }
-  found.valid = hn::AllFalse(d, wrong);
+  // Where something is large, each cost is looked at: +∞ is valid.
+  found.valid = (hn::AllTrue(d, finite) || all_valid(costs, j, most)) && all_valid(costs + j, columns - j, most);
   for (; j < columns; ++j) {
     const auto cost = static_cast<double>(costs[j]);
-    found.valid = found.valid && cost >= -most && (cost <= most || cost == infinity);
     if (!(cost <= bound)) continue;
     out.columns[found.count] = j;
     out.values[found.count++] = cost;
   }
+  return found;
+}
+
+template <class T>
+HWY_INLINE least_check find_least_of(const T* HWY_RESTRICT costs, std::size_t columns, double most) {
+  const tag d;
+  const std::size_t lanes = hn::Lanes(d);
+  const auto upper = hn::Set(d, most);
+  auto finite = hn::FirstN(d, lanes);
+  auto least = hn::Set(d, infinity);
+  auto other = least;
+  std::size_t j = 0;
+  for (; j + 2 * lanes <= columns; j += 2 * lanes) {
+    const auto first = load(d, costs + j);
+    const auto second = load(d, costs + j + lanes);
+    finite = hn::And(finite, hn::And(hn::Le(hn::Abs(first), upper), hn::Le(hn::Abs(second), upper)));
+    least = hn::Min(least, first);
+    other = hn::Min(other, second);
+  }
+  least_check found{hn::AllTrue(d, finite), hn::GetLane(hn::MinOfLanes(d, hn::Min(least, other)))};
+  // Where something is large, each cost is looked at: +∞ is valid.
+  if (!found.valid) found.valid = all_valid(costs, j, most);
+  found.valid = found.valid && all_valid(costs + j, columns - j, most);
+  for (; j < columns; ++j) found.least = std::min(found.least, static_cast<double>(costs[j]));
   return found;
 }
 
@@ -173,6 +205,9 @@ HWY_INLINE bool all_at_least_of(const T* HWY_RESTRICT costs, const double* HWY_R
   bool minima_##NAME(const T* costs, const double* potentials, std::size_t columns, double most, double* minima) { \
     return group_minima_of(costs, potentials, columns, most, minima);                                              \
   }                                                                                                                \
+  least_check valid_least_##NAME(const T* costs, std::size_t columns, double most) {                               \
+    return find_least_of(costs, columns, most);                                                                    \
+  }                                                                                                                \
   row_check checked_##NAME(const T* costs, std::size_t columns, double bound, double most, entries out) {          \
     return append_checked_of(costs, columns, bound, most, out);                                                    \
   }                                                                                                                \
@@ -203,12 +238,16 @@ namespace shoal::assignment {
 
 #define SHOAL_ROW_SCANS(NAME, T)                                                                                  \
   HWY_EXPORT(minima_##NAME);                                                                                      \
+  HWY_EXPORT(valid_least_##NAME);                                                                                 \
   HWY_EXPORT(checked_##NAME);                                                                                     \
   HWY_EXPORT(within_##NAME);                                                                                      \
   HWY_EXPORT(nearer_##NAME);                                                                                      \
   HWY_EXPORT(least_##NAME);                                                                                       \
   bool group_minima(const T* costs, const double* potentials, std::size_t columns, double most, double* minima) { \
     return HWY_DYNAMIC_DISPATCH(minima_##NAME)(costs, potentials, columns, most, minima);                         \
+  }                                                                                                               \
+  least_check find_least(const T* costs, std::size_t columns, double most) {                                      \
+    return HWY_DYNAMIC_DISPATCH(valid_least_##NAME)(costs, columns, most);                                        \
   }                                                                                                               \
   row_check append_checked(const T* costs, std::size_t columns, double bound, double most, entries out) {         \
     return HWY_DYNAMIC_DISPATCH(checked_##NAME)(costs, columns, bound, most, out);                                \

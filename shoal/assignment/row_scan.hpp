@@ -50,6 +50,18 @@ row_check append_checked(const double* costs, std::size_t columns, double bound,
 row_check append_checked(const std::int32_t* costs, std::size_t columns, double bound, double most, entries out);
 row_check append_checked(const std::int64_t* costs, std::size_t columns, double bound, double most, entries out);
 
+/// What the least cost of a row is, and whether all are valid.
+struct least_check {
+  bool valid = true;  ///< every cost is at most `most` in size, or +∞
+  double least = 0;   ///< +∞ where all are
+};
+
+/// One pass over the costs alone.
+least_check find_least(const float* costs, std::size_t columns, double most);
+least_check find_least(const double* costs, std::size_t columns, double most);
+least_check find_least(const std::int32_t* costs, std::size_t columns, double most);
+least_check find_least(const std::int64_t* costs, std::size_t columns, double most);
+
 /// Appends the columns from `first` to `last` whose costs[j] − potentials[j] + shift is less than distances[j] and than
 /// `bound`, ascending, with that distance. Returns how many.
 std::size_t append_nearer(const float* costs, const double* potentials, const double* distances, std::size_t first,
