@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "assign/noun.hpp"
 #include "data/noun.hpp"
 #include "devices/noun.hpp"
 #include "gmm/noun.hpp"
@@ -18,8 +19,8 @@ const char* const program_description =
 const char* const program_example = "shoal gmm fit rows.csv --components 3 --output model.json --report report.html";
 
 const std::vector<noun>& nouns() {
-  static const std::vector<noun> known = {gmm_noun(), kmeans_noun(), som_noun(), data_noun({add_gmm_generate}),
-                                          devices_noun()};
+  static const std::vector<noun> known = {
+      gmm_noun(), kmeans_noun(), som_noun(), assign_noun(), data_noun({add_gmm_generate}), devices_noun()};
   return known;
 }
 

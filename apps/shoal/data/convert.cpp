@@ -12,7 +12,7 @@
 #include "common/labels_output.hpp"
 #include "common/progress_line.hpp"
 #include "common/rows.hpp"
-#include "data/text_output.hpp"
+#include "common/text_output.hpp"
 #include "data/verbs.hpp"
 
 namespace shoal::app {

@@ -1,5 +1,5 @@
 // Writing aside, then renaming.
-#include "data/text_output.hpp"
+#include "common/text_output.hpp"
 
 #include <cerrno>
 #include <cstdlib>
