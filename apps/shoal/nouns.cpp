@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include "assign/noun.hpp"
 #include "completion/noun.hpp"
 #include "data/noun.hpp"
 #include "devices/noun.hpp"
@@ -22,7 +23,7 @@ const char* const program_example = "shoal gmm fit rows.csv --components 3 --out
 
 const std::vector<noun>& nouns() {
   static const std::vector<noun> known = {
-      gmm_noun(),     kmeans_noun(), som_noun(),        data_noun({add_gmm_generate}),
+      gmm_noun(),     kmeans_noun(), som_noun(),        assign_noun(), data_noun({add_gmm_generate}),
       devices_noun(), help_noun(),   completion_noun(), manual_noun()};
   return known;
 }

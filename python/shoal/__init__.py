@@ -1,6 +1,6 @@
 """Gaussian mixtures, k-means and self-organizing maps on data of any size, with scikit-learn's interface."""
 
-from . import _threads, statistics
+from . import _threads, assignment, metrics, statistics
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
@@ -17,8 +17,10 @@ __all__ = [
     "Selection",
     "SelfOrganizingMap",
     "__version__",
+    "assignment",
     "kmeans_plusplus",
     "make_mixture",
+    "metrics",
     "progress_bar",
     "select_components",
     "show_config",

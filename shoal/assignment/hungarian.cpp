@@ -1,190 +1,191 @@
-// The Hungarian method: rows outbid each other for their nearest columns, then shortest augmenting paths finish.
+// Munkres' marks on the matrix of reduced costs.
 #include <shoal/assignment/hungarian.hpp>
 
 #include <algorithm>
 #include <limits>
-#include <numeric>
-
-#include <shoal/assignment/row_scan.hpp>
+#include <utility>
 
 namespace shoal::assignment {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-// Row potentials are not kept: an assigned row's is what its pair leaves. Column potentials begin at zero and only
-// fall, and a column that once has a row keeps one, so that the unassigned columns' stay zero, as a rectangular
-// problem needs.
-class solver {
+class marks {
  public:
-  explicit solver(matrix_view<const double> costs)
+  marks(matrix_view<const double> costs, const hungarian_visitor& visit)
       : costs_(costs),
-        column_of_row_(costs.rows(), unassigned),
-        row_of_column_(costs.columns(), unassigned),
-        potentials_(costs.columns(), 0.0),
-        open_potentials_(costs.columns(), 0.0),
-        distances_(costs.columns()),
-        predecessors_(costs.columns()) {}
+        visit_(visit),
+        reduced_(costs.rows() * costs.columns()),
+        starred_(costs.rows(), unassigned),
+        star_of_column_(costs.columns(), unassigned),
+        primed_(costs.rows(), unassigned),
+        row_covered_(costs.rows(), false),
+        column_covered_(costs.columns(), false),
+        row_potentials_(costs.rows(), 0.0),
+        column_potentials_(costs.columns(), 0.0) {}
 
   solution run() {
-    solution found;
-    std::vector<std::size_t> waiting(costs_.rows());
-    std::iota(waiting.begin(), waiting.end(), std::size_t{0});
-    for (int pass = 0; pass < bidding_passes && !waiting.empty(); ++pass) waiting = bid(waiting);
-    open_potentials_ = potentials_;
-    for (const std::size_t row : waiting) {
-      if (!augment(row)) return conflict(row);
+    reduce_rows();
+    star_zeros();
+    cover_stars();
+    for (std::size_t left = free_rows(); left > 0;) {
+      const auto [row, column] = uncovered_zero();
+      if (row == unassigned) {
+        const double least = least_uncovered();
+        if (least == infinity) return conflict();
+        deduct(least);
+        show("deduct the least uncovered cost");
+      } else if (starred_[row] != unassigned) {
+        primed_[row] = column;
+        row_covered_[row] = true;
+        column_covered_[starred_[row]] = false;
+        show("prime a zero, cover its row and uncover the column of the row's star");
+      } else {
+        primed_[row] = column;
+        show("prime a zero in a row without a star");
+        exchange(row);
+        cover_stars();
+        --left;
+      }
     }
-    found.column_of_row = std::move(column_of_row_);
-    found.row_of_column = std::move(row_of_column_);
-    found.row_potentials.resize(costs_.rows());
-    for (std::size_t i = 0; i < costs_.rows(); ++i) {
-      const std::size_t j = found.column_of_row[i];
-      found.cost += costs_(i, j);
-      found.row_potentials[i] = costs_(i, j) - potentials_[j];
-    }
-    found.column_potentials = std::move(potentials_);
-    return found;
+    return result();
   }
 
  private:
-  static constexpr int bidding_passes = 2;
-  static constexpr std::size_t bids_per_row = 16;
+  double& reduced(std::size_t i, std::size_t j) { return reduced_[i * costs_.columns() + j]; }
 
-  void assign(std::size_t row, std::size_t column) {
-    column_of_row_[row] = column;
-    row_of_column_[column] = row;
+  void show(std::string_view what) const {
+    if (visit_)
+      visit_(
+          {what, {reduced_.data(), costs_.rows(), costs_.columns()}, starred_, primed_, row_covered_, column_covered_});
   }
 
-  double reduced(std::size_t row, std::size_t column) const { return costs_(row, column) - potentials_[column]; }
+  void reduce_rows() {
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      const double* const row = costs_.row(i);
+      const double least = *std::min_element(row, row + costs_.columns());
+      row_potentials_[i] = least == infinity ? 0 : least;
+      for (std::size_t j = 0; j < costs_.columns(); ++j) reduced(i, j) = row[j] - row_potentials_[i];
+    }
+    show("deduct the least cost of each row");
+  }
 
-  // A free column whose reduced cost for the row is that, the first.
-  std::size_t free_column_at(std::size_t row, double cost) const {
+  void star_zeros() {
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      for (std::size_t j = 0; j < costs_.columns() && starred_[i] == unassigned; ++j) {
+        if (reduced(i, j) == 0 && star_of_column_[j] == unassigned) star(i, j);
+      }
+    }
+    show("star a zero in each row whose column has none");
+  }
+
+  void star(std::size_t i, std::size_t j) {
+    starred_[i] = j;
+    star_of_column_[j] = i;
+  }
+
+  void cover_stars() {
+    std::fill(primed_.begin(), primed_.end(), unassigned);
+    std::fill(row_covered_.begin(), row_covered_.end(), false);
+    for (std::size_t j = 0; j < costs_.columns(); ++j) column_covered_[j] = star_of_column_[j] != unassigned;
+    show("cover the columns of stars");
+  }
+
+  std::size_t free_rows() const {
+    return static_cast<std::size_t>(std::count(starred_.begin(), starred_.end(), unassigned));
+  }
+
+  std::pair<std::size_t, std::size_t> uncovered_zero() {
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      if (row_covered_[i]) continue;
+      for (std::size_t j = 0; j < costs_.columns(); ++j) {
+        if (!column_covered_[j] && reduced(i, j) == 0) return {i, j};
+      }
+    }
+    return {unassigned, unassigned};
+  }
+
+  double least_uncovered() {
+    double least = infinity;
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      if (row_covered_[i]) continue;
+      for (std::size_t j = 0; j < costs_.columns(); ++j) {
+        if (!column_covered_[j]) least = std::min(least, reduced(i, j));
+      }
+    }
+    return least;
+  }
+
+  // What is covered once stays as it is, and with it every star and prime.
+  void deduct(double least) {
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      for (std::size_t j = 0; j < costs_.columns(); ++j) {
+        if (row_covered_[i] && column_covered_[j]) reduced(i, j) += least;
+        if (!row_covered_[i] && !column_covered_[j]) reduced(i, j) -= least;
+      }
+      if (!row_covered_[i]) row_potentials_[i] += least;
+    }
     for (std::size_t j = 0; j < costs_.columns(); ++j) {
-      if (row_of_column_[j] == unassigned && reduced(row, j) == cost) return j;
-    }
-    return unassigned;
-  }
-
-  // Each row takes its nearest column and lowers that column's potential until its second nearest is as near; a row
-  // that loses its column goes on at once. Returns the rows that this could not place. (Augmenting row reduction.)
-  std::vector<std::size_t> bid(const std::vector<std::size_t>& rows) {
-    std::vector<std::size_t> left;
-    std::size_t bids = bids_per_row * rows.size();  // potentials may fall by ever smaller amounts
-    for (std::size_t row : rows) {
-      for (;;) {
-        const least_two near = find_least_two(costs_.row(row), potentials_.data(), costs_.columns());
-        const bool raised = near.least < near.second && near.second < infinity;
-        std::size_t column = near.column;
-        if (near.least < infinity && !raised && row_of_column_[column] != unassigned) {
-          column = free_column_at(row, near.least);
-        }
-        if (near.least == infinity || column == unassigned) {
-          left.push_back(row);
-          break;
-        }
-        if (raised) potentials_[column] -= near.second - near.least;
-        const std::size_t displaced = row_of_column_[column];
-        assign(row, column);
-        if (displaced == unassigned) break;
-        column_of_row_[displaced] = unassigned;
-        row = displaced;
-        if (bids == 0) {
-          left.push_back(row);
-          break;
-        }
-        --bids;
-      }
-    }
-    return left;
-  }
-
-  // The shortest path of reduced costs from a free row to a free column (Dijkstra), along which pairs are exchanged.
-  // False when none is left: then `closed_` holds the columns that the rows on the way must share.
-  bool augment(std::size_t free_row) {
-    std::fill(distances_.begin(), distances_.end(), infinity);
-    closed_.clear();
-    closed_distances_.clear();
-    double reach = -infinity;
-    std::size_t row = free_row;
-    double shift = 0;
-    std::size_t scanned = 0;
-    std::size_t end = unassigned;
-    while (end == unassigned) {
-      const double least = relax(costs_.row(row), open_potentials_.data(), shift, row, distances_.data(),
-                                 predecessors_.data(), costs_.columns());
-      if (scanned == closed_.size() && least == infinity) {
-        restore_open();
-        return false;
-      }
-      if (least <= reach || scanned == closed_.size()) {
-        reach = std::max(reach, least);
-        end = close_within(reach);
-      }
-      if (end == unassigned) {
-        const std::size_t column = closed_[scanned++];
-        row = row_of_column_[column];
-        shift = reach - reduced(row, column);
-      }
-    }
-    for (std::size_t n = 0; n < closed_.size(); ++n) potentials_[closed_[n]] += closed_distances_[n] - reach;
-    restore_open();
-    for (std::size_t column = end;;) {
-      const std::size_t last = predecessors_[column];
-      const std::size_t next = column_of_row_[last];
-      assign(last, column);
-      if (last == free_row) return true;
-      column = next;
+      if (column_covered_[j]) column_potentials_[j] -= least;
     }
   }
 
-  // Closes the columns within reach; or returns the first free one among them, where the path ends.
-  std::size_t close_within(double reach) {
-    const std::size_t first = closed_.size();
-    append_within(distances_.data(), reach, costs_.columns(), closed_);
-    for (std::size_t n = first; n < closed_.size(); ++n) {
-      const std::size_t column = closed_[n];
-      if (row_of_column_[column] == unassigned) {
-        closed_.resize(n);
-        return column;
-      }
-      distances_[column] = infinity;
-      open_potentials_[column] = -infinity;
-      closed_distances_.push_back(reach);
+  // From a primed zero to the star in its column, to the prime in that star's row, and so on: stars become primes'
+  // places.
+  void exchange(std::size_t row) {
+    for (;;) {
+      const std::size_t column = primed_[row];
+      const std::size_t displaced = star_of_column_[column];
+      star(row, column);
+      if (displaced == unassigned) break;
+      starred_[displaced] = unassigned;
+      row = displaced;
     }
-    return unassigned;
+    show("star the primes of the path and unstar its stars");
   }
 
-  void restore_open() {
-    for (const std::size_t column : closed_) open_potentials_[column] = potentials_[column];
-  }
-
-  // The rows of a search that found no free column, and the columns that are all they can have.
-  solution conflict(std::size_t free_row) {
+  solution conflict() const {
     solution found;
     found.feasible = false;
     found.cost = infinity;
-    found.conflicting_rows.push_back(free_row);
-    for (const std::size_t column : closed_) found.conflicting_rows.push_back(row_of_column_[column]);
-    found.conflicting_columns = closed_;
-    std::sort(found.conflicting_rows.begin(), found.conflicting_rows.end());
-    std::sort(found.conflicting_columns.begin(), found.conflicting_columns.end());
+    bool free = false;  // one row without a star is enough
+    for (std::size_t i = 0; i < costs_.rows(); ++i) {
+      if (row_covered_[i] || (starred_[i] == unassigned && free)) continue;
+      free = free || starred_[i] == unassigned;
+      found.conflicting_rows.push_back(i);
+    }
+    for (std::size_t j = 0; j < costs_.columns(); ++j) {
+      if (column_covered_[j]) found.conflicting_columns.push_back(j);
+    }
+    return found;
+  }
+
+  solution result() {
+    solution found;
+    for (std::size_t i = 0; i < costs_.rows(); ++i) found.cost += costs_(i, starred_[i]);
+    found.column_of_row = std::move(starred_);
+    found.row_of_column = std::move(star_of_column_);
+    found.row_potentials = std::move(row_potentials_);
+    found.column_potentials = std::move(column_potentials_);
     return found;
   }
 
   matrix_view<const double> costs_;
-  std::vector<std::size_t> column_of_row_;
-  std::vector<std::size_t> row_of_column_;
-  std::vector<double> potentials_;
-  std::vector<double> open_potentials_;  // the potentials, −∞ for closed columns
-  std::vector<double> distances_;        // of open columns
-  std::vector<std::uint64_t> predecessors_;
-  std::vector<std::size_t> closed_;
-  std::vector<double> closed_distances_;
+  const hungarian_visitor& visit_;
+  std::vector<double> reduced_;
+  std::vector<std::size_t> starred_;
+  std::vector<std::size_t> star_of_column_;
+  std::vector<std::size_t> primed_;
+  std::vector<bool> row_covered_;
+  std::vector<bool> column_covered_;
+  std::vector<double> row_potentials_;
+  std::vector<double> column_potentials_;
 };
 
 }  // namespace
 
-solution hungarian(matrix_view<const double> costs) { return solver(costs).run(); }
+solution hungarian(matrix_view<const double> costs, const hungarian_visitor& visit) {
+  return marks(costs, visit).run();
+}
 
 }  // namespace shoal::assignment

@@ -1,28 +1,82 @@
-// What the solvers do with one row of costs, for all columns at once.
+// What the exact solver does with one row of costs, for many columns at once. Costs are promoted to float64 first.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 namespace shoal::assignment {
 
-/// The two least of a row's reduced costs; `second` counts an equal one too, and is +∞ for a single column.
-struct least_two {
-  double least = 0;
-  double second = 0;
-  std::size_t column = 0;  ///< the first that attains the least
+/// Columns that are alike modulo this make a group, on every instruction set.
+inline constexpr std::size_t column_groups = 32;
+
+/// What a kernel may write behind the last entry that it appends.
+inline constexpr std::size_t append_slack = 16;
+
+/// minima[g] ← the least costs[j] − potentials[j] of the columns j of group g, +∞ for none. Returns whether every cost
+/// is at most `most` in size, or +∞.
+bool group_minima(const float* costs, const double* potentials, std::size_t columns, double most, double* minima);
+bool group_minima(const double* costs, const double* potentials, std::size_t columns, double most, double* minima);
+bool group_minima(const std::int32_t* costs, const double* potentials, std::size_t columns, double most,
+                  double* minima);
+bool group_minima(const std::int64_t* costs, const double* potentials, std::size_t columns, double most,
+                  double* minima);
+
+/// Where appended entries go: their columns, and their costs or distances.
+struct entries {
+  std::uint64_t* columns = nullptr;
+  double* values = nullptr;
 };
 
-/// Of costs[j] − potentials[j]. `columns` ≥ 1.
-least_two find_least_two(const double* costs, const double* potentials, std::size_t columns);
+/// Appends the columns from `first` to `last` whose costs[j] − potentials[j] is at most `bound`, ascending, with their
+/// costs, and stops at `limit`. Returns how many.
+std::size_t append_within(const float* costs, const double* potentials, std::size_t first, std::size_t last,
+                          double bound, std::size_t limit, entries out);
+std::size_t append_within(const double* costs, const double* potentials, std::size_t first, std::size_t last,
+                          double bound, std::size_t limit, entries out);
+std::size_t append_within(const std::int32_t* costs, const double* potentials, std::size_t first, std::size_t last,
+                          double bound, std::size_t limit, entries out);
+std::size_t append_within(const std::int64_t* costs, const double* potentials, std::size_t first, std::size_t last,
+                          double bound, std::size_t limit, entries out);
 
-/// distances[j] ← min(distances[j], costs[j] − potentials[j] + shift), and predecessors[j] ← row wherever that is less
-/// than before. A potential of −∞ leaves its column alone. Returns the least distance.
-double relax(const double* costs, const double* potentials, double shift, std::uint64_t row, double* distances,
-             std::uint64_t* predecessors, std::size_t columns);
+/// What a first look at a row finds.
+struct row_check {
+  bool valid = true;  ///< every cost is at most `most` in size, or +∞
+  std::size_t count = 0;
+};
 
-/// Appends the columns whose distance is at most `bound`, ascending.
-void append_within(const double* distances, double bound, std::size_t columns, std::vector<std::size_t>& out);
+/// Appends the columns whose cost is at most `bound`, ascending, with their costs, and checks all costs of the row.
+row_check append_checked(const float* costs, std::size_t columns, double bound, double most, entries out);
+row_check append_checked(const double* costs, std::size_t columns, double bound, double most, entries out);
+row_check append_checked(const std::int32_t* costs, std::size_t columns, double bound, double most, entries out);
+row_check append_checked(const std::int64_t* costs, std::size_t columns, double bound, double most, entries out);
+
+/// What the least cost of a row is, and whether all are valid.
+struct least_check {
+  bool valid = true;  ///< every cost is at most `most` in size, or +∞
+  double least = 0;   ///< +∞ where all are
+};
+
+/// One pass over the costs alone.
+least_check find_least(const float* costs, std::size_t columns, double most);
+least_check find_least(const double* costs, std::size_t columns, double most);
+least_check find_least(const std::int32_t* costs, std::size_t columns, double most);
+least_check find_least(const std::int64_t* costs, std::size_t columns, double most);
+
+/// Appends the columns from `first` to `last` whose costs[j] − potentials[j] + shift is less than distances[j] and than
+/// `bound`, ascending, with that distance. Returns how many.
+std::size_t append_nearer(const float* costs, const double* potentials, const double* distances, std::size_t first,
+                          std::size_t last, double shift, double bound, entries out);
+std::size_t append_nearer(const double* costs, const double* potentials, const double* distances, std::size_t first,
+                          std::size_t last, double shift, double bound, entries out);
+std::size_t append_nearer(const std::int32_t* costs, const double* potentials, const double* distances,
+                          std::size_t first, std::size_t last, double shift, double bound, entries out);
+std::size_t append_nearer(const std::int64_t* costs, const double* potentials, const double* distances,
+                          std::size_t first, std::size_t last, double shift, double bound, entries out);
+
+/// Whether costs[j] − potentials[j] ≥ bound for every column; not-a-number is not.
+bool all_at_least(const float* costs, const double* potentials, std::size_t columns, double bound);
+bool all_at_least(const double* costs, const double* potentials, std::size_t columns, double bound);
+bool all_at_least(const std::int32_t* costs, const double* potentials, std::size_t columns, double bound);
+bool all_at_least(const std::int64_t* costs, const double* potentials, std::size_t columns, double bound);
 
 }  // namespace shoal::assignment

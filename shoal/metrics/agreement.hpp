@@ -1,4 +1,4 @@
-// How well two labellings of the same rows agree. The door to this room.
+// How well two labellings of the same rows agree, from the table of their pairs alone.
 #pragma once
 
 #include <cstddef>
@@ -26,5 +26,42 @@ contingency_table contingency(std::span<const std::int32_t> first, std::span<con
 /// at least −0.5. Two labellings that are both a single group, or both all different, agree fully, as does an empty
 /// table. (Hubert & Arabie 1985, equation 5.)
 double adjusted_rand_index(const contingency_table& table);
+
+/// The share of pairs of rows on which both agree: together in both, or apart in both; 1 for fewer than two rows. (Rand
+/// 1971.)
+double rand_index(const contingency_table& table);
+
+/// Σ p(a, b)·ln(p(a, b) / (p(a)·p(b))), in nats.
+double mutual_information(const contingency_table& table);
+
+/// How entropies of the two labellings are brought to one number.
+enum class mean_entropy { minimum, geometric, arithmetic, maximum };
+
+/// Mutual information over the mean of the entropies, 0…1; 1 when both labellings are a single group.
+double normalized_mutual_information(const contingency_table& table, mean_entropy mean = mean_entropy::arithmetic);
+
+/// The same less what chance lets expect (hypergeometric; Vinh, Epps & Bailey 2010): 1 for equal cuts, 0 as by chance.
+double adjusted_mutual_information(const contingency_table& table, mean_entropy mean = mean_entropy::arithmetic);
+
+/// Rosenberg & Hirschberg 2007. The first labelling is the true one.
+struct v_measure {
+  double homogeneity = 1;   ///< each found group holds rows of one true group
+  double completeness = 1;  ///< each true group lies in one found group
+  double v = 1;             ///< their harmonic mean; `beta` > 1 weighs completeness more
+};
+v_measure v_measure_of(const contingency_table& table, double beta = 1);
+
+/// The geometric mean of precision and recall over pairs of rows; 0 when no pair is together in both. (Fowlkes &
+/// Mallows 1983.)
+double fowlkes_mallows_index(const contingency_table& table);
+
+/// The best one-to-one match of found groups to true ones.
+struct matched_labels {
+  double accuracy = 1;             ///< the share of rows whose groups are matched; 1 without rows
+  std::vector<std::size_t> match;  ///< [A] index into `second`, or −1 (as size_t) for none
+};
+
+/// By exact linear assignment of the counts.
+matched_labels match_labels(const contingency_table& table);
 
 }  // namespace shoal::metrics

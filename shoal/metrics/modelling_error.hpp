@@ -1,4 +1,4 @@
-// How far the memberships of rows under a fitted mixture lie from those that they should have. A door of this room.
+// How far the memberships of rows under a fitted mixture lie from those that they should have.
 #pragma once
 
 #include <cstddef>

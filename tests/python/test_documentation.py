@@ -1,5 +1,6 @@
 """The reference names every public object, and every docstring every parameter."""
 
+import dataclasses
 import doctest
 import inspect
 import pathlib
@@ -11,8 +12,8 @@ import shoal
 import shoal.plot
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-PUBLIC = {name: getattr(shoal, name) for name in shoal.__all__ if name not in ("__version__", "statistics")}
-for module in (shoal.plot, shoal.statistics):
+PUBLIC = {name: getattr(shoal, name) for name in shoal.__all__ if name != "__version__" and not inspect.ismodule(getattr(shoal, name))}
+for module in (shoal.plot, shoal.statistics, shoal.assignment, shoal.metrics):
     room = module.__name__.removeprefix("shoal.")
     PUBLIC |= {f"{room}.{name}": getattr(module, name) for name in module.__all__}
 METHODS = {
@@ -34,8 +35,8 @@ def test_a_docstring_names_every_parameter(name):
     documented = PUBLIC.get(name) or METHODS[name]
     text = inspect.getdoc(documented) or ""
     assert text, f"{name} has no docstring"
-    # A tuple with names says what its elements are under "Attributes".
-    section = "Attributes" if hasattr(documented, "_fields") else "Parameters"
+    # A tuple with names, and a dataclass, say what their elements are under "Attributes".
+    section = "Attributes" if hasattr(documented, "_fields") or dataclasses.is_dataclass(documented) else "Parameters"
     body = re.search(rf"^{section}\n-+\n(.*?)(?=^\w[^\n]*\n-+\n|\Z)", text, re.DOTALL | re.MULTILINE)
     found = re.findall(r"^([\w*, ]+?)(?: :.*)?$", body[1], re.MULTILINE) if body else []
     named = {part.strip(" *") for line in found for part in line.split(",")}

@@ -1,0 +1,137 @@
+"""Linear assignment: which column each row takes at least cost, with the proof of it.
+
+Every result has the dual potentials that prove it, and ``certified`` says that an independent check has found them valid.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import _shoal
+
+__all__ = ["Assignment", "linear_sum_assignment", "solve"]
+
+
+@dataclass(frozen=True)
+class Assignment:
+    """An assignment with its proof. Made by :func:`solve`.
+
+    Attributes
+    ----------
+    feasible : bool
+        False when every assignment needs a forbidden pair; then ``conflicting_rows`` and ``conflicting_columns`` say why.
+    certified : bool
+        An independent check has found the potentials a proof.
+    cost : float
+        Sum of the costs of the pairs, and of the prices that were paid.
+    column_of_row, row_of_column : ndarray of int64
+        -1 where there is none; empty when infeasible.
+    row_potentials, column_potentials : ndarray of float64
+        ``u[i] + v[j] <= cost[i, j]``, with equality for the pairs (the other way round when maximised).
+    conflicting_rows, conflicting_columns : ndarray of int64
+        Rows that have allowed pairs only in these columns, which are one fewer; for more rows than columns, the other way round.
+    """
+
+    feasible: bool
+    certified: bool
+    cost: float
+    column_of_row: np.ndarray
+    row_of_column: np.ndarray
+    row_potentials: np.ndarray
+    column_potentials: np.ndarray
+    conflicting_rows: np.ndarray
+    conflicting_columns: np.ndarray
+
+
+def _matrix(costs: Any) -> np.ndarray:
+    costs = np.asarray(costs)
+    if costs.ndim != 2:
+        raise ValueError(f"costs must be a matrix of two dimensions; got {costs.ndim}")
+    if costs.dtype not in (np.float32, np.float64, np.int32, np.int64):
+        if not (np.issubdtype(costs.dtype, np.number) or costs.dtype == bool) or np.iscomplexobj(costs):
+            raise ValueError(f"costs must be real numbers; got {costs.dtype}")
+        costs = costs.astype(np.float64)
+    return np.ascontiguousarray(costs)
+
+
+def solve(
+    costs: Any,
+    *,
+    method: str = "auto",
+    maximize: bool = False,
+    price: float | None = None,
+    random_state: int = 0,
+    n_threads: int = 0,
+) -> Assignment:
+    """The assignment of least cost, or of the greatest.
+
+    Parameters
+    ----------
+    costs : array-like of shape (n_rows, n_columns)
+        float32, float64, int32 and int64 are read as they are. An infinite cost forbids a pair.
+    method : str
+        "auto", "shortest-augmenting-paths", "hungarian", "auction" and "brute-force" (at most 12 rows or columns) are exact; "random",
+        "greedy", "greedy-naive" and "greedy-paths" are not.
+    maximize : bool
+        Seek the greatest sum.
+    price : float, optional
+        What a row costs that stays single (when maximised: earns). Without one, as many pairs are made as the smaller side has.
+    random_state : int
+        Seed of "random".
+    n_threads : int
+        Threads of "auction"; 0: all that the process may use.
+
+    Returns
+    -------
+    Assignment
+    """
+    found = _shoal.assignment_solve(
+        _matrix(costs), method, maximize, float("inf") if price is None else float(price), random_state, n_threads
+    )
+    whole = ("column_of_row", "row_of_column", "conflicting_rows", "conflicting_columns")
+    return Assignment(**{name: np.array(value, dtype=np.int64) if name in whole else value for name, value in found.items()})
+
+
+def linear_sum_assignment(
+    cost_matrix: Any, maximize: bool = False, *, return_duals: bool = False
+) -> tuple[np.ndarray, ...]:
+    """SciPy's function of this name, with its signature, and on request the dual potentials.
+
+    Parameters
+    ----------
+    cost_matrix : array-like of shape (n_rows, n_columns)
+        An infinite cost forbids a pair; with ``maximize``, minus infinity does.
+    maximize : bool
+        Seek the greatest sum.
+    return_duals : bool
+        Also return the potentials of rows and columns.
+
+    Returns
+    -------
+    rows, columns : ndarray of int64
+        The pairs, rows ascending.
+    row_potentials, column_potentials : ndarray of float64
+        Only with ``return_duals``.
+
+    Raises
+    ------
+    ValueError
+        When every assignment needs a forbidden pair, with the rows that conflict; and for a cost that is not a number.
+    """
+    costs = _matrix(cost_matrix)
+    if maximize and np.issubdtype(costs.dtype, np.floating):
+        if np.isposinf(costs).any():
+            raise ValueError("matrix contains invalid numeric entries")
+        costs = np.where(np.isneginf(costs), np.inf, costs).astype(costs.dtype, copy=False)
+    found = solve(costs, maximize=maximize)
+    if not found.feasible:
+        raise ValueError(
+            f"cost matrix is infeasible: rows {found.conflicting_rows.tolist()} and columns "
+            f"{found.conflicting_columns.tolist()} have too few allowed pairs"
+        )
+    rows = np.flatnonzero(found.column_of_row >= 0)
+    pairs = (rows, found.column_of_row[rows])
+    return (*pairs, found.row_potentials, found.column_potentials) if return_duals else pairs

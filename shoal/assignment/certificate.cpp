@@ -1,0 +1,90 @@
+// The proof of an assignment, checked in one pass over the costs.
+#include <shoal/assignment/certificate.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include <shoal/assignment/row_scan.hpp>
+
+namespace shoal::assignment {
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+double largest(const std::vector<double>& potentials) {
+  double most = 0;
+  for (const double potential : potentials) most = std::max(most, std::abs(potential));
+  return most;
+}
+
+template <class T>
+bool conflict_is_one(matrix_view<const T> costs, const solution& found) {
+  if (found.conflicting_rows.size() != found.conflicting_columns.size() + 1) return false;
+  std::vector<bool> shared(costs.columns(), false);
+  for (const std::size_t j : found.conflicting_columns) shared[j] = true;
+  for (const std::size_t i : found.conflicting_rows) {
+    for (std::size_t j = 0; j < costs.columns(); ++j) {
+      if (!shared[j] && static_cast<double>(costs(i, j)) < infinity) return false;
+    }
+  }
+  return true;
+}
+
+template <class T>
+bool certify_wide(matrix_view<const T> costs, const solution& found, double price) {
+  const std::size_t rows = costs.rows();
+  const std::size_t columns = costs.columns();
+  const std::vector<double>& u = found.row_potentials;
+  const std::vector<double>& v = found.column_potentials;
+  if (found.column_of_row.size() != rows || found.row_of_column.size() != columns || u.size() != rows ||
+      v.size() != columns) {
+    return false;
+  }
+  const double scale = largest(u) + largest(v);
+  const double slack = std::numeric_limits<double>::epsilon() * static_cast<double>(rows + columns) *
+                       (price < infinity ? scale + std::abs(price) : scale);
+  const bool may_be_left = rows < columns || price < infinity;
+  std::size_t pairs = 0;
+  double dual = 0;
+  for (std::size_t j = 0; j < columns; ++j) {
+    const std::size_t i = found.row_of_column[j];
+    if (i != unassigned) ++pairs;
+    if (i != unassigned ? i >= rows || found.column_of_row[i] != j : std::abs(v[j]) > slack) return false;
+    if (may_be_left && !(v[j] <= slack)) return false;
+    dual += v[j];
+  }
+  double cost = 0;
+  for (std::size_t i = 0; i < rows; ++i) {
+    const std::size_t j = found.column_of_row[i];
+    if (j == unassigned) {
+      if (!(std::abs(u[i] - price) <= slack)) return false;
+      cost += price;
+    } else {
+      if (j >= columns || found.row_of_column[j] != i) return false;
+      const auto pair = static_cast<double>(costs(i, j));
+      if (!(std::abs(pair - u[i] - v[j]) <= slack)) return false;
+      cost += pair;
+      --pairs;
+    }
+    if (!(u[i] <= price + slack) || !all_at_least(costs.row(i), v.data(), columns, u[i] - slack)) return false;
+    dual += u[i];
+  }
+  return pairs == 0 && std::abs(found.cost - cost) <= slack * static_cast<double>(rows) &&
+         std::abs(dual - cost) <= slack * static_cast<double>(rows + columns);
+}
+
+}  // namespace
+
+template <class T>
+bool certify(matrix_view<const T> costs, const solution& found, double price) {
+  return found.feasible ? certify_wide(costs, found, price) : conflict_is_one(costs, found);
+}
+
+template bool certify(matrix_view<const float>, const solution&, double);
+template bool certify(matrix_view<const double>, const solution&, double);
+template bool certify(matrix_view<const std::int32_t>, const solution&, double);
+template bool certify(matrix_view<const std::int64_t>, const solution&, double);
+
+}  // namespace shoal::assignment

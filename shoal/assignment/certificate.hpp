@@ -1,0 +1,23 @@
+// Whether an assignment proves itself. The check knows nothing of how it was found.
+#pragma once
+
+#include <cstdint>
+
+#include <shoal/assignment/solution.hpp>
+#include <shoal/core/matrix_view.hpp>
+
+namespace shoal::assignment {
+
+/// Whether `found` is one column a row at most, its cost the sum of its pairs and prices, and its potentials a proof: u
+/// + v ≤ cost everywhere, equal for the pairs, v ≤ 0 where columns may be left over, zero where they are, and Σu + Σv =
+/// cost; all to within (n + m)·2⁻⁵² of the largest potentials, for that many differences of them were rounded. When
+/// infeasible, whether the conflict is one. One pass over costs [n][m], n ≤ m unless there is a price.
+template <class T>
+bool certify(matrix_view<const T> costs, const solution& found, double price);
+
+extern template bool certify(matrix_view<const float>, const solution&, double);
+extern template bool certify(matrix_view<const double>, const solution&, double);
+extern template bool certify(matrix_view<const std::int32_t>, const solution&, double);
+extern template bool certify(matrix_view<const std::int64_t>, const solution&, double);
+
+}  // namespace shoal::assignment

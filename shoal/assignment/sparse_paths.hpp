@@ -1,0 +1,13 @@
+// Shortest augmenting paths over sparse costs.
+#pragma once
+
+#include <shoal/assignment/solution.hpp>
+#include <shoal/assignment/sparse_costs.hpp>
+
+namespace shoal::assignment {
+
+/// The assignment of least cost, or of the greatest, and `certified` from a pass over the pairs. Throws bad_argument
+/// with the row where the lists are not ascending columns in range, and bad_data for a cost that is none.
+solution solve_sparse(const sparse_costs& costs, bool maximise, double price);
+
+}  // namespace shoal::assignment
