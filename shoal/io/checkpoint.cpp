@@ -18,6 +18,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/json_file.hpp>
+#include <shoal/io/output_file.hpp>
 #include <shoal/io/printable.hpp>
 #include <shoal/io/whole_file.hpp>
 

@@ -150,6 +150,24 @@ TYPED_TEST(DegenerateData, ASpreadWhoseSquareIsBeyondTheScalarIsRefused) {
   EXPECT_NE(message.find("column 1 spans"), std::string::npos) << message;
 }
 
+// The first statistics of such rows are made in float64, about centres that must be there.
+TEST(DegenerateValues, RowsThatFloat32IsTooCoarseForInAFirstModel) {
+  std::vector<float> values;
+  for (int i = 0; i < 400; ++i) values.push_back(static_cast<float>(i % 7) + (i % 4 < 2 ? 0.0f : 50.0f));
+  values[10] = values[11] = 1e19f;
+  for (const auto type : all_types()) {
+    for (const auto init : {initialization::kmeans, initialization::plus_plus, initialization::random_rows,
+                            initialization::random_responsibilities}) {
+      auto options = options_for(3, type);
+      options.init = init;
+      try {
+        expect_finite(shoal::gmm::fit({values.data(), 200, 2}, options));
+      } catch (const shoal::error&) {  // a refusal is an answer; a signal is none
+      }
+    }
+  }
+}
+
 TEST(DegenerateValues, ValuesNearFloat32sLargestFitInFloat64) {
   auto values = clusters(200, 2, 2, 8);
   for (double& value : values) value *= 1e37;
