@@ -1,10 +1,13 @@
 // The program shoal: reads its words, runs one verb, and turns every failure into a short message and an exit status.
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <exception>
 #include <iostream>
 #include <new>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -35,6 +38,28 @@ int complain(const std::string& where, const std::string& message, int status) {
   const std::string text = printable_lines(fmt::format("{}: {}", where, message)) + "\n";
   std::fwrite(text.data(), 1, text.size(), stderr);
   return status;
+}
+
+// Takes no memory, of which there is none.
+int complain_of_memory(std::string_view where) {
+  constexpr std::string_view first = "shoal: out of memory";
+  constexpr std::string_view advice =
+      "; fewer columns or groups, diagonal covariances, a smaller --memory-limit or fewer --threads may help\n";
+  for (const std::string_view text : {first, where, advice}) {
+    [[maybe_unused]] const auto written = write(STDERR_FILENO, text.data(), text.size());
+  }
+  return failed_run;
+}
+
+// Memory may run out where nothing can be undone: to destroy a JSON value takes some, and so does a message.
+void end_without_memory() {
+  try {
+    if (const std::exception_ptr thrown = std::current_exception()) std::rethrow_exception(thrown);
+  } catch (const std::bad_alloc&) {
+    _exit(complain_of_memory(", in the middle of something; a file that ends in .part may be left"));
+  } catch (...) {
+  }
+  std::abort();
 }
 
 void build(CLI::App& program, verb& selected) {
@@ -128,25 +153,25 @@ int run(int argc, char** argv) {
     return complain(name, mistake.what(), wrong_use);
   } catch (const shoal::interrupted& stop) {
     return complain("shoal", stop.what(), interruptions().exit_status());
-  } catch (const std::length_error&) {
-    return complain("shoal", "out of memory: more elements were asked for than any memory holds", failed_run);
-  } catch (const std::bad_alloc&) {
-    return complain("shoal",
-                    "out of memory; fewer columns or groups, diagonal covariances, a smaller --memory-limit or fewer "
-                    "--threads may help",
-                    failed_run);
-  } catch (const std::exception& failure) {
-    return complain("shoal", failure.what(), failed_run);
   }
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  std::set_terminate(end_without_memory);
   hold_standard_descriptors();
   // A reader that went away, and a limit on the size of files, are told by the failing write instead.
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  interruptions();
-  return run(argc, argv);
+  try {
+    interruptions();
+    return run(argc, argv);
+  } catch (const std::length_error&) {
+    return complain("shoal", "out of memory: more elements were asked for than any memory holds", failed_run);
+  } catch (const std::bad_alloc&) {
+    return complain_of_memory({});
+  } catch (const std::exception& failure) {
+    return complain("shoal", failure.what(), failed_run);
+  }
 }

@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// What team_member::wait() throws in the members of a team of which another one has failed. executor::run() takes it, and
-/// throws what that one threw.
+/// What team_member::wait() throws in the members of a team of which another one has failed. executor::run() takes it,
+/// and throws what that one threw.
 struct team_failed {};
 
 /// Where the members of one team wait for each other. A member that fails leaves, and takes the others along: what it
@@ -46,8 +46,8 @@ class team_member {
   std::size_t team() const { return team_; }
   std::size_t rank() const { return rank_; }
   std::size_t size() const { return size_; }
-  /// Waits until every member of the team is here; free for a team of one. Throws team_failed when another member's call
-  /// has ended in an exception; let it pass.
+  /// Waits until every member of the team is here; free for a team of one. Throws team_failed when another member's
+  /// call has ended in an exception; let it pass.
   void wait() const {
     if (size_ > 1) barrier_->wait();
   }

@@ -38,11 +38,11 @@ class exchange {
     return first;
   }
 
-  // The rank makes no more calls; `thrown` is null when all went well.
-  void end(std::size_t rank, std::exception_ptr thrown, const std::string& why) {
+  // The rank makes no more calls; `thrown` is null when all went well. It must not fail itself: the others wait for it.
+  void end(std::size_t rank, std::exception_ptr thrown) noexcept {
     const std::scoped_lock lock(mutex_);
     ended_[rank] = true;
-    if (thrown && !failure_) failure_ = {rank, why, std::move(thrown)};
+    if (thrown && !failure_) failure_ = {rank, std::move(thrown)};
     for (std::condition_variable& one : heard_) one.notify_one();
   }
 
@@ -53,12 +53,18 @@ class exchange {
  private:
   struct failure {
     std::size_t rank;
-    std::string why;
     std::exception_ptr thrown;
   };
 
   void check() const {
-    if (failure_) throw rank_failed(failure_->rank, failure_->why);
+    if (!failure_) return;
+    try {
+      std::rethrow_exception(failure_->thrown);
+    } catch (const std::exception& thrown) {
+      throw rank_failed(failure_->rank, thrown.what());
+    } catch (...) {
+      throw rank_failed(failure_->rank, "an unknown exception");
+    }
   }
 
   std::size_t ranks_;
@@ -103,24 +109,19 @@ void run_ranks(std::size_t ranks, const std::function<void(communicator&)>& work
   const auto run = [&](std::size_t rank) {
     memory_communicator own(all, rank);
     std::exception_ptr thrown;
-    std::string why;
     try {
       work(own);
-    } catch (const std::exception& failure) {
-      thrown = std::current_exception();
-      why = failure.what();
     } catch (...) {
       thrown = std::current_exception();
-      why = "an unknown exception";
     }
-    all.end(rank, thrown, why);
+    all.end(rank, thrown);
   };
   {
     std::vector<std::jthread> others;
     try {
       for (std::size_t rank = 1; rank < ranks; ++rank) others.emplace_back(run, rank);
     } catch (...) {
-      all.end(others.size() + 1, std::current_exception(), "its thread could not be started");
+      all.end(others.size() + 1, std::current_exception());
     }
     run(0);
   }

@@ -40,6 +40,11 @@ process::process(const words& command, const spawn_options& options) : out_(new_
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());
   pointers.push_back(nullptr);
+  words variables = options.environment;
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  for (char** variable = environ; *variable != nullptr; ++variable) environment.push_back(*variable);
+  environment.push_back(nullptr);
   const std::string in = options.standard_input.empty() ? "/dev/null" : options.standard_input.string();
   const std::string out = options.standard_output_full ? "/dev/full" : out_.string();
   pid_ = fork();
@@ -59,7 +64,8 @@ process::process(const words& command, const spawn_options& options) : out_(new_
     const rlimit limit{options.file_size_limit, options.file_size_limit};
     setrlimit(RLIMIT_FSIZE, &limit);
   }
-  execv(pointers[0], pointers.data());
+  alarm(options.seconds);  // the program that takes over keeps it
+  execve(pointers[0], pointers.data(), environment.data());
   _exit(126);
 }
 

@@ -31,6 +31,8 @@ struct spawn_options {
   bool standard_output_full = false;  ///< standard output is /dev/full
   bool standard_output_closed = false;
   std::uint64_t file_size_limit = 0;  ///< largest file that the program may write; 0: no limit
+  words environment;                  ///< NAME=VALUE, beside what the test itself has
+  unsigned seconds = 0;               ///< after which SIGALRM ends the program; 0: never
 };
 
 /// A program that is running.

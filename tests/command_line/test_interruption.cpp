@@ -124,7 +124,8 @@ TEST_P(interruption, two_fits_do_not_share_a_checkpoint) {
   const outcome second = run(checkpointed);
   ASSERT_TRUE(fit.running());
   EXPECT_EQ(second.status, 1) << second.err;
-  EXPECT_NE(second.err.find("fit.checkpoint: another fit is using this checkpoint; wait for its end"), std::string::npos)
+  EXPECT_NE(second.err.find("fit.checkpoint: another fit is using this checkpoint; wait for its end"),
+            std::string::npos)
       << second.err;
   fit.send(SIGKILL);
   fit.wait();

@@ -3,6 +3,7 @@
 
 #include <csignal>
 #include <cstring>
+#include <system_error>
 
 #include <unistd.h>
 
@@ -32,7 +33,11 @@ void end_at_once(int signal) {
 interruption::interruption() {
   const sigset_t set = awaited_signals();
   pthread_sigmask(SIG_BLOCK, &set, nullptr);
-  waiter_ = std::thread([this] { serve(); });
+  try {
+    waiter_ = std::thread([this] { serve(); });
+  } catch (const std::system_error& refusal) {
+    throw error("cannot start the thread that waits for signals: " + refusal.code().message());
+  }
 }
 
 interruption::~interruption() {
