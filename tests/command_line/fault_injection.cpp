@@ -102,13 +102,17 @@ int __libc_start_main(main_function* program, int count, char** words, void (*in
       counted_main, count, words, init, fini, rtld_fini, stack);
 }
 
-void* malloc(std::size_t size) { return allocation_fails() ? nullptr : __libc_malloc(size); }
-void* calloc(std::size_t count, std::size_t size) { return allocation_fails() ? nullptr : __libc_calloc(count, size); }
-void* realloc(void* memory, std::size_t size) { return allocation_fails() ? nullptr : __libc_realloc(memory, size); }
-void* aligned_alloc(std::size_t alignment, std::size_t size) {
+void* malloc(std::size_t size) noexcept { return allocation_fails() ? nullptr : __libc_malloc(size); }
+void* calloc(std::size_t count, std::size_t size) noexcept {
+  return allocation_fails() ? nullptr : __libc_calloc(count, size);
+}
+void* realloc(void* memory, std::size_t size) noexcept {
+  return allocation_fails() ? nullptr : __libc_realloc(memory, size);
+}
+void* aligned_alloc(std::size_t alignment, std::size_t size) noexcept {
   return allocation_fails() ? nullptr : __libc_memalign(alignment, size);
 }
-int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
+int posix_memalign(void** memory, std::size_t alignment, std::size_t size) noexcept {
   if (allocation_fails()) return ENOMEM;
   *memory = __libc_memalign(alignment, size);
   return *memory == nullptr ? ENOMEM : 0;
@@ -116,10 +120,13 @@ int posix_memalign(void** memory, std::size_t alignment, std::size_t size) {
 
 int open(const char* path, int flags, ...) {
   if (fails(opening, EMFILE)) return -1;
-  va_list more;
-  va_start(more, flags);
-  const int mode = va_arg(more, int);
-  va_end(more);
+  int mode = 0;
+  if ((flags & (O_CREAT | O_TMPFILE)) != 0) {
+    va_list more;
+    va_start(more, flags);
+    mode = va_arg(more, int);
+    va_end(more);
+  }
   return static_cast<int>(syscall(SYS_openat, AT_FDCWD, path, flags, mode));
 }
 ssize_t read(int descriptor, void* into, std::size_t size) {
@@ -140,12 +147,19 @@ ssize_t pwrite(int descriptor, const void* from, std::size_t size, off_t offset)
 }
 int fsync(int descriptor) { return fails(syncing, EIO) ? -1 : next<int(int)>("fsync")(descriptor); }
 int fdatasync(int descriptor) { return fails(syncing, EIO) ? -1 : next<int(int)>("fdatasync")(descriptor); }
-int rename(const char* from, const char* to) {
+int rename(const char* from, const char* to) noexcept {
   return fails(renaming, EACCES) ? -1 : next<int(const char*, const char*)>("rename")(from, to);
 }
-int pthread_create(pthread_t* made, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) {
+int pthread_create(pthread_t* made, const pthread_attr_t* attributes, void* (*work)(void*), void* argument) noexcept {
   if (fails(threading, EAGAIN)) return EAGAIN;
   return next<int(pthread_t*, const pthread_attr_t*, void* (*)(void*), void*)>("pthread_create")(made, attributes, work,
                                                                                                  argument);
+}
+
+// What a program calls instead when it is compiled with _FORTIFY_SOURCE.
+int __open_2(const char* path, int flags) { return open(path, flags); }
+ssize_t __read_chk(int descriptor, void* into, std::size_t size, std::size_t) { return read(descriptor, into, size); }
+ssize_t __pread_chk(int descriptor, void* into, std::size_t size, off_t offset, std::size_t) {
+  return pread(descriptor, into, size, offset);
 }
 }

@@ -14,6 +14,7 @@ struct failing_fit {
   std::string name;
   words fit;         ///< without data: a small one, for thousands of repetitions
   std::string rows;  ///< the file of rows: rows.csv, rows.npy or rows.csv.gz
+  long stride = 1;   ///< between two allocations that fail
 };
 
 void PrintTo(const failing_fit& tested, std::ostream* out);

@@ -179,12 +179,13 @@ class trial {
 
 // Words and options are read by the same code whatever the fit, so of the allocations before the first file only some
 // are tried; of those that fail for good some, since each begins like one that fails alone.
-std::vector<fault> faults_of(const request_counts& counts) {
-  constexpr long early_stride = 149, stay_stride = 7;
+std::vector<fault> faults_of(const request_counts& counts, long stride) {
+  constexpr long early_stride = 149, stay_stride = 9;
   std::vector<fault> all;
   for (const auto& [kind, count] : counts) {
     const bool early = kind == "early-allocation", late = kind == "allocation";
-    for (long number = 1; number <= count; number += early ? early_stride : 1) all.push_back({kind, number, false});
+    for (long number = 1; number <= count; number += early ? early_stride : late ? stride : 1)
+      all.push_back({kind, number, false});
     for (long number = early ? 75 : 1; number <= count; number += early ? early_stride : late ? stay_stride : 1) {
       all.push_back({kind, number, true});
     }
@@ -198,7 +199,7 @@ TEST_P(faults, end_in_a_message_and_leave_nothing_behind) {
   for (const char* const kind : {"early-allocation", "allocation", "open", "write", "sync", "rename", "thread"}) {
     EXPECT_GT(counts.at(kind), 0) << kind;
   }
-  const std::vector<fault> all = faults_of(counts);
+  const std::vector<fault> all = faults_of(counts, GetParam().stride);
   std::atomic<std::size_t> next{0}, failed{0};
   const auto try_some = [&] {
     trial one(GetParam());

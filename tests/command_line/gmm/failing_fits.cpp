@@ -12,7 +12,8 @@ INSTANTIATE_TEST_SUITE_P(
                     failing_fit{"incremental",
                                 {"gmm", "fit", "--components", "2", "--init", "k-means-parallel", "--algorithm",
                                  "incremental", "--superchunks", "2", "--max-iterations", "3"},
-                                "rows.npy"}),
+                                "rows.npy",
+                                4}),
     failing_name);
 
 }  // namespace shoal_test
