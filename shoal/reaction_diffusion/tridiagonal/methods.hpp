@@ -4,7 +4,7 @@
 #include <cstddef>
 
 #include <shoal/execution/executor.hpp>
-#include <shoal/reaction_diffusion/tridiagonal/tridiagonal.hpp>
+#include <shoal/reaction_diffusion/tridiagonal/systems.hpp>
 
 namespace shoal::reaction_diffusion::tridiagonal {
 

@@ -1,6 +1,7 @@
-// One large system in chunks of rows, a vector of chunks at a time (Wang, "A parallel method for tridiagonal equations",
-// 1981). The first pass eliminates the rows inside each chunk, which leaves two equations a chunk: its first and its last
-// row. These are solved one after another; the second pass finds the rows between. Every pass reads each number once.
+// One large system in chunks of rows, a vector of chunks at a time (Wang, "A parallel method for tridiagonal
+// equations", 1981). The first pass eliminates the rows inside each chunk, which leaves two equations a chunk: its
+// first and its last row. These are solved one after another; the second pass finds the rows between. Every pass reads
+// each number once.
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -12,8 +13,8 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "shoal/reaction_diffusion/tridiagonal/partition.cpp"
-#include <hwy/foreach_target.h>
 #include <hwy/cache_control.h>
+#include <hwy/foreach_target.h>
 #include <hwy/highway.h>
 
 #include <shoal/reaction_diffusion/tridiagonal/transpose-inl.hpp>

@@ -16,8 +16,8 @@ namespace HWY_NAMESPACE {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-/// `rows` are as many vectors as each has lanes. Squares of 1, 2, 4, … lanes change places across the diagonal, each size
-/// by the instruction that moves such pieces.
+/// `rows` are as many vectors as each has lanes. Squares of 1, 2, 4, … lanes change places across the diagonal, each
+/// size by the instruction that moves such pieces.
 template <class D>
 HWY_INLINE void transpose([[maybe_unused]] D d, [[maybe_unused]] hn::Vec<D>* HWY_RESTRICT rows) {
 #if HWY_TARGET != HWY_SCALAR

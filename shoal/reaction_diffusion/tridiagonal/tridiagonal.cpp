@@ -37,10 +37,10 @@ void solve_one_of(const systems<Scalar>& problem, std::size_t which, Scalar* sol
                             problem.right + first, problem.rows};
   const std::size_t row = solve_one(one, solution + first, method, executor);
   if (row == no_row) return;
-  throw numerical_error(
-      fmt::format("tridiagonal system {} of {}: the pivot of row {} is zero; these methods do not exchange rows, so the "
-                  "matrix must be diagonally dominant, or symmetric and definite",
-                  which, problem.batch, row));
+  throw numerical_error(fmt::format(
+      "tridiagonal system {} of {}: the pivot of row {} is zero; these methods do not exchange rows, so the "
+      "matrix must be diagonally dominant, or symmetric and definite",
+      which, problem.batch, row));
 }
 
 }  // namespace

@@ -1,0 +1,96 @@
+#include <shoal/reaction_diffusion/check.hpp>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/explicit_steps.hpp>
+
+namespace shoal::reaction_diffusion {
+namespace {
+
+void require_at_least_zero(std::string_view name, double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  throw bad_argument(fmt::format("{} must be a finite number of at least 0; got {}", name, value));
+}
+
+void require_above_zero(std::string_view name, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  throw bad_argument(fmt::format("{} must be a finite number above 0; got {}", name, value));
+}
+
+void check_equations(const problem& wave) {
+  const parameters& of = wave.parameters;
+  if (!std::isfinite(of.a)) throw bad_argument(fmt::format("a must be a finite number; got {}", of.a));
+  require_at_least_zero("gamma", of.gamma);
+  require_at_least_zero("epsilon", of.epsilon);
+  require_at_least_zero("diffusion", of.diffusion);
+  require_at_least_zero("recovery_diffusion", of.recovery_diffusion);
+  require_above_zero("spacing", wave.grid.spacing);
+  if (wave.grid.columns < 3 || (wave.grid.rows < 3 && wave.grid.rows != 1)) {
+    throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
+                                   wave.grid.rows, wave.grid.columns));
+  }
+  if (!std::isfinite(wave.input_level)) {
+    throw bad_argument(fmt::format("input_level must be a finite number; got {}", wave.input_level));
+  }
+  require_above_zero("input_period", wave.input_period);
+}
+
+void check_times(const std::vector<double>& times) {
+  if (times.empty()) throw bad_argument("times must hold at least one time at which a state is kept");
+  double before = 0;
+  for (const double time : times) {
+    if (!(time >= before) || !std::isfinite(time)) {
+      throw bad_argument(fmt::format("times must be finite and ascend from 0 on; got {} after {}", time, before));
+    }
+    before = time;
+  }
+}
+
+}  // namespace
+
+void check(const problem& wave, const options& how) {
+  check_equations(wave);
+  check_times(how.times);
+  require_at_least_zero("step", how.step);
+  require_above_zero("tolerance", how.tolerance);
+  require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
+  if (how.scheme == scheme::explicit_steps) {
+    const double bound = longest_explicit_step(wave, how.order);
+    if (how.step > bound) {
+      throw bad_argument(
+          fmt::format("step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: "
+                      "2/({}D/spacing² + "
+                      "1 − a)); give a shorter step, or scheme tr_bdf2 or crank_nicolson",
+                      how.step, bound, wave.grid.rows > 1 ? 8 : 4));
+    }
+    return;
+  }
+  if (wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(
+        fmt::format("implicit steps eliminate w node by node, so recovery_diffusion must be 0; got {}. Use "
+                    "scheme explicit_steps",
+                    wave.parameters.recovery_diffusion));
+  }
+}
+
+void check(const problem& wave, const initial_state& begin) {
+  using named = std::pair<char, const std::vector<double>*>;
+  for (const auto& [name, values] : {named{'v', &begin.v}, named{'w', &begin.w}}) {
+    if (values->size() != wave.grid.nodes()) {
+      throw bad_argument(
+          fmt::format("the initial {} has {} values, and the grid {} nodes", name, values->size(), wave.grid.nodes()));
+    }
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      if (!std::isfinite((*values)[i])) {
+        throw bad_data(fmt::format("the initial {}[{}] is {}; every value must be finite", name, i, (*values)[i]));
+      }
+    }
+  }
+}
+
+}  // namespace shoal::reaction_diffusion

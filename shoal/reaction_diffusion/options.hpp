@@ -1,0 +1,27 @@
+// How a wave is computed.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace shoal::reaction_diffusion {
+
+/// How time is discretised. Space is discretised by second differences, and by fourth-order ones where `order` is 4.
+enum class scheme {
+  explicit_steps,  ///< Euler's forward steps (with order 4: the classical Runge–Kutta method)
+};
+
+struct options {
+  reaction_diffusion::scheme scheme = scheme::explicit_steps;
+  std::size_t order = 2;    ///< in space, and of explicit steps in time where it is 4
+  double step = 0;          ///< fixes the step; an interval between two states is cut into equal steps of at most this.
+                            ///< 0: 0.9 of the bound (explicit), 0.1 (Crank–Nicolson), or by `tolerance` (TR-BDF2)
+  double tolerance = 1e-4;  ///< of one TR-BDF2 step, in the largest norm of v and w
+  std::vector<double> times;      ///< when states are kept, ascending, from 0 on
+  std::size_t threads = 1;        ///< 0: one for each hardware thread. They change no bit
+  std::string checkpoint;         ///< file to resume from and to write; empty: none
+  double checkpoint_seconds = 1;  ///< at least so long between two of them
+};
+
+}  // namespace shoal::reaction_diffusion
