@@ -34,6 +34,9 @@ void check_equations(const problem& wave) {
     throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
                                    wave.grid.rows, wave.grid.columns));
   }
+  if (wave.grid.rows > 1) {
+    throw bad_argument(fmt::format("waves are computed on an axon, grid.rows = 1; got {}", wave.grid.rows));
+  }
   if (!std::isfinite(wave.input_level)) {
     throw bad_argument(fmt::format("input_level must be a finite number; got {}", wave.input_level));
   }
@@ -60,13 +63,12 @@ void check(const problem& wave, const options& how) {
   require_above_zero("tolerance", how.tolerance);
   require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
   if (how.scheme == scheme::explicit_steps) {
-    const double bound = longest_explicit_step(wave, how.order);
+    const double bound = longest_explicit_step(wave);
     if (how.step > bound) {
       throw bad_argument(
           fmt::format("step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: "
-                      "2/({}D/spacing² + "
-                      "1 − a)); give a shorter step, or scheme tr_bdf2 or crank_nicolson",
-                      how.step, bound, wave.grid.rows > 1 ? 8 : 4));
+                      "2/(4D/spacing² + 1 − a)); give a shorter step, or scheme tr_bdf2 or crank_nicolson",
+                      how.step, bound));
     }
     return;
   }

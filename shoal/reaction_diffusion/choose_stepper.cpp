@@ -1,7 +1,9 @@
 #include <shoal/reaction_diffusion/choose_stepper.hpp>
 
 #include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/tr_bdf2.hpp>
 
 namespace shoal::reaction_diffusion {
 
@@ -9,9 +11,13 @@ template <class Scalar>
 std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const options& how, executor& executor) {
   switch (how.scheme) {
     case scheme::explicit_steps: {
-      const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave, how.order);
+      const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave);
       return make_explicit_steps<Scalar>(wave, step, executor);
     }
+    case scheme::crank_nicolson:
+      return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, executor);
+    case scheme::tr_bdf2:
+      return make_tr_bdf2<Scalar>(wave, how.step, how.tolerance, executor);
   }
   throw bad_argument("scheme must be one of the values of reaction_diffusion::scheme");
 }

@@ -132,13 +132,11 @@ class explicit_steps final : public stepper<Scalar> {
 
 }  // namespace
 
-double longest_explicit_step(const problem& wave, std::size_t order) {
-  const double dimensions = wave.grid.rows > 1 ? 2 : 1;
-  const double square = wave.grid.spacing * wave.grid.spacing;
-  const double reach = order == 4 ? 2.785 : 2, eigenvalue = dimensions * (order == 4 ? 16.0 / 3 : 4) / square;
+double longest_explicit_step(const problem& wave) {
+  const double eigenvalue = 4 / (wave.grid.spacing * wave.grid.spacing);
   const parameters& of = wave.parameters;
-  const double of_v = reach / (eigenvalue * of.diffusion + std::abs(1 - of.a));
-  const double of_w = reach / (eigenvalue * of.recovery_diffusion + of.epsilon * of.gamma);
+  const double of_v = 2 / (eigenvalue * of.diffusion + std::abs(1 - of.a));
+  const double of_w = 2 / (eigenvalue * of.recovery_diffusion + of.epsilon * of.gamma);
   return std::min(of_v, of_w);
 }
 

@@ -10,10 +10,9 @@
 
 namespace shoal::reaction_diffusion {
 
-/// The longest step that stays bounded near v = 1: 2 / (4D/Δx² + 1 − a), with 8D in the plane; and what w asks for in
-/// the same way. Of the fourth-order method 2.785 / (16/3·D/Δx² + 1 − a), as its stability reaches 2.785 and the
-/// largest eigenvalue of its differences is 16/3.
-double longest_explicit_step(const problem& wave, std::size_t order);
+/// The longest step that stays bounded near v = 1: 2 / (4D/Δx² + 1 − a), or what w asks for in the same way where that
+/// is less.
+double longest_explicit_step(const problem& wave);
 
 /// On an axon. `step` fixes the step.
 template <class Scalar>

@@ -7,14 +7,15 @@
 
 namespace shoal::reaction_diffusion {
 
-/// How time is discretised. Space is discretised by second differences, and by fourth-order ones where `order` is 4.
+/// How time is discretised; space is by second differences.
 enum class scheme {
-  explicit_steps,  ///< Euler's forward steps (with order 4: the classical Runge–Kutta method)
+  explicit_steps,  ///< Euler's forward steps: of first order in time
+  crank_nicolson,  ///< trapezoidal steps by Newton's method; the first two are damped (Rannacher 1984)
+  tr_bdf2,         ///< TR-BDF2 with an embedded error estimate (Hosea & Shampine 1996)
 };
 
 struct options {
   reaction_diffusion::scheme scheme = scheme::explicit_steps;
-  std::size_t order = 2;    ///< in space, and of explicit steps in time where it is 4
   double step = 0;          ///< fixes the step; an interval between two states is cut into equal steps of at most this.
                             ///< 0: 0.9 of the bound (explicit), 0.1 (Crank–Nicolson), or by `tolerance` (TR-BDF2)
   double tolerance = 1e-4;  ///< of one TR-BDF2 step, in the largest norm of v and w
