@@ -8,6 +8,7 @@
 #include "gmm/noun.hpp"
 #include "kmeans/noun.hpp"
 #include "som/noun.hpp"
+#include "wave/noun.hpp"
 
 namespace shoal::app {
 
@@ -18,8 +19,8 @@ const char* const program_description =
 const char* const program_example = "shoal gmm fit rows.csv --components 3 --output model.json --report report.html";
 
 const std::vector<noun>& nouns() {
-  static const std::vector<noun> known = {gmm_noun(), kmeans_noun(), som_noun(), data_noun({add_gmm_generate}),
-                                          devices_noun()};
+  static const std::vector<noun> known = {
+      gmm_noun(), kmeans_noun(), som_noun(), wave_noun(), data_noun({add_gmm_generate}), devices_noun()};
   return known;
 }
 

@@ -67,7 +67,7 @@ void check(const problem& wave, const options& how) {
     if (how.step > bound) {
       throw bad_argument(
           fmt::format("step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: "
-                      "2/(4D/spacing² + 1 − a)); give a shorter step, or scheme tr_bdf2 or crank_nicolson",
+                      "2/(4D/spacing² + 1 − a)); give a shorter step or an implicit scheme",
                       how.step, bound));
     }
     return;

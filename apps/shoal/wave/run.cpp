@@ -1,0 +1,192 @@
+// shoal wave run
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <optional>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include <shoal/io/npy_format.hpp>
+#include <shoal/io/whole_file.hpp>
+#include <shoal/reaction_diffusion/reaction_diffusion.hpp>
+
+#include "common/answer.hpp"
+#include "common/device.hpp"
+#include "common/interruption.hpp"
+#include "common/progress_line.hpp"
+#include "common/rows.hpp"
+#include "wave/presets.hpp"
+#include "wave/verbs.hpp"
+
+namespace shoal::app {
+namespace {
+
+namespace rd = reaction_diffusion;
+
+constexpr const char* examples = R"(Examples:
+  shoal wave run --preset front --nodes 801 --spacing 0.25 --time 40 --json
+  shoal wave run --preset impulse --scheme tr-bdf2 --times 0,38,243 --output states.npy
+  shoal wave run --preset axon-input --scheme crank-nicolson --step 0.1 --checkpoint axon.json
+
+v_t = v_xx + v(1 - v)(v - a) - w and w_t = epsilon (v - gamma w) on an axon. --output is [times][2][nodes]: v, then w.)";
+
+struct wave_command {
+  wave_preset_name preset = wave_preset_name::impulse;
+  rd::grid grid;
+  std::optional<double> a, gamma, epsilon, time;
+  std::optional<rd::boundary> boundary;
+  double input_level = 1;
+  double input_period = 100;
+  rd::options options;
+  std::optional<shoal::scalar> scalar;
+  std::string output;
+  run_options run;
+};
+
+const choices<rd::scheme>& scheme_choices() {
+  static const choices<rd::scheme> known = {{"explicit", rd::scheme::explicit_steps},
+                                            {"crank-nicolson", rd::scheme::crank_nicolson},
+                                            {"tr-bdf2", rd::scheme::tr_bdf2}};
+  return known;
+}
+
+std::vector<double> parse_times(const std::string& text) {
+  std::vector<double> times;
+  for (const std::string& word : parse_names("--times", text)) times.push_back(parse_number("--times", word, 0));
+  return times;
+}
+
+// Speed between the last two states that lie apart in time.
+template <class Scalar>
+std::optional<double> speed_of(const rd::result<Scalar>& found, const rd::grid& grid) {
+  const std::size_t last = found.times.size() - 1, size = 2 * grid.nodes();
+  std::size_t before = last;
+  while (before > 0 && found.times[before] == found.times[last]) --before;
+  return rd::wave_speed(found.states.data() + before * size, found.states.data() + last * size,
+                        found.times[last] - found.times[before], grid);
+}
+
+template <class Scalar>
+void write_states(const std::string& path, const rd::result<Scalar>& found, const rd::grid& grid) {
+  const std::size_t shape[] = {found.times.size(), 2, grid.nodes()};
+  std::string file =
+      make_npy_header(std::is_same_v<Scalar, float> ? element_type::float32 : element_type::float64, shape);
+  const std::size_t begin = file.size();
+  file.resize(begin + found.states.size() * sizeof(Scalar));
+  std::memcpy(file.data() + begin, found.states.data(), file.size() - begin);
+  write_file_atomically(path, file);
+}
+
+template <class Scalar>
+answer answer_of(const wave_command& command, const rd::problem& wave, const rd::result<Scalar>& found,
+                 std::size_t threads, scalar scalar) {
+  const std::optional<double> speed = speed_of(found, wave.grid);
+  const double per_step = found.steps_here == 0 ? 0 : found.seconds / static_cast<double>(found.steps_here);
+  const std::string scheme = word_for(scheme_choices(), command.options.scheme);
+  const bool is_implicit = command.options.scheme != rd::scheme::explicit_steps;
+  named_values counts = {{"steps", found.steps}};
+  if (is_implicit) {
+    counts.emplace_back("newton_iterations", found.newton_iterations);
+    counts.emplace_back("refused_steps", found.refused_steps);
+  }
+  return {.values = joined({{{"preset", word_for(wave_preset_choices(), command.preset)},
+                             {"scheme", scheme},
+                             {"nodes", wave.grid.nodes()},
+                             {"spacing", wave.grid.spacing},
+                             {"a", wave.parameters.a},
+                             {"gamma", wave.parameters.gamma},
+                             {"epsilon", wave.parameters.epsilon},
+                             {"boundary", word_for(wave_boundary_choices(), wave.boundary)},
+                             {"times", found.times}},
+                            counts,
+                            {{"wave_speed", speed ? json(*speed) : json(nullptr)}},
+                            given_values({{"output", command.output}, {"checkpoint", command.options.checkpoint}}),
+                            {{"seconds", found.seconds}, {"seconds_per_step", per_step}},
+                            machine_values(command.run, threads, scalar, "")}),
+          .paragraphs = {
+              lines({{"wave", fmt::format("{} on {} of spacing {}", word_for(wave_preset_choices(), command.preset),
+                                          counted(wave.grid.nodes(), "node"), wave.grid.spacing)},
+                     {"scheme", fmt::format("{}, {} to time {} in {}", scheme, counted(found.steps, "step"),
+                                            found.times.back(), duration_text(found.seconds))},
+                     {"front", speed ? fmt::format("moves by {:.5g} of x in a unit of time", *speed) : std::string()},
+                     {"states", command.output.empty()
+                                    ? std::string()
+                                    : fmt::format("{}: {}", command.output, counted(found.times.size(), "time"))}})}};
+}
+
+template <class Scalar>
+void run(const wave_command& command, const rd::problem& wave, const rd::initial_state& begin, scalar scalar) {
+  rd::options how = command.options;
+  how.threads = resolved_threads(command.run);
+  progress_line line(!command.run.quiet);
+  const control control{[&](const progress& now) { line(now); }, interruptions().token()};
+  const rd::result<Scalar> found =
+      with_resume_hint(how.checkpoint, [&] { return rd::solve<Scalar>(wave, begin, how, {}, control); });
+  line.wipe();
+  if (!command.output.empty()) write_states(command.output, found, wave.grid);
+  give(answer_of(command, wave, found, how.threads, scalar), command.run);
+}
+
+void run(const wave_command& given) {
+  wave_command command = given;
+  check_outputs({{"--output", command.output}, {"--checkpoint", command.options.checkpoint}});
+  if (command.time && !command.options.times.empty()) {
+    throw bad_argument("--time and --times both say when to end; give one of them");
+  }
+  const wave_preset preset = wave_preset_of(command.preset);
+  rd::problem wave{preset.parameters, command.grid, command.boundary.value_or(preset.boundary), command.input_level,
+                   command.input_period};
+  wave.parameters.a = command.a.value_or(wave.parameters.a);
+  wave.parameters.gamma = command.gamma.value_or(wave.parameters.gamma);
+  wave.parameters.epsilon = command.epsilon.value_or(wave.parameters.epsilon);
+  if (command.options.times.empty()) command.options.times = {0, command.time.value_or(preset.time)};
+  const rd::initial_state begin = preset.begin(wave);
+  const scalar scalar = command.scalar.value_or(shoal::scalar::float64);
+  with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, wave, begin, scalar); });
+}
+
+void add_some_number(CLI::App& app, const std::string& name, std::optional<double>& value, const std::string& help,
+                     double least) {
+  add_option(app, name, "X", help, "that of the preset",
+             [&value, name, least](const std::string& text) { value = parse_number(name, text, least); });
+}
+
+}  // namespace
+
+void add_wave_run(CLI::App& noun, verb& selected) {
+  const auto command = std::make_shared<wave_command>();
+  CLI::App& app = *add_verb(noun, "run", "Compute a wave on an axon", examples, selected, [command] { run(*command); });
+  rd::options& how = command->options;
+  add_choice(app, "--preset", command->preset, wave_preset_choices(), "Equations, ends, beginning and duration",
+             "impulse");
+  add_choice(app, "--scheme", how.scheme, scheme_choices(), "How time is discretised", "explicit");
+  add_count(app, "--nodes", command->grid.columns, "N", "Nodes of the axon");
+  add_number(app, "--spacing", command->grid.spacing, "Distance of two nodes", 0, true);
+  add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
+             "0.9 of the bound (explicit), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
+  add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
+  add_some_number(app, "--time", command->time, "When to end", 0);
+  add_option(app, "--times", "T,...", "Times of the states that are kept, ascending", "0 and the end",
+             [&how](const std::string& text) { how.times = parse_times(text); });
+  add_some_number(app, "--a", command->a, "a, the threshold of excitation", -1000);
+  add_some_number(app, "--gamma", command->gamma, "gamma, how fast the recovery decays", 0);
+  add_some_number(app, "--epsilon", command->epsilon, "epsilon, how slow the recovery is", 0);
+  add_choice(app, "--boundary", command->boundary, wave_boundary_choices(), "What holds at the ends",
+             "that of the preset");
+  add_number(app, "--input-level", command->input_level, "v where there is input, at most", -1000);
+  add_number(app, "--input-period", command->input_period, "Time between two inputs of periodic-input", 0, true);
+  add_scalar_option(app, command->scalar, "float64");
+  add_file(app, "--checkpoint", how.checkpoint, "FILE",
+           "Save the state here now and then; the same command again goes on from it");
+  add_number(app, "--checkpoint-seconds", how.checkpoint_seconds, "Least seconds between two checkpoints", 0);
+  add_output(app, "--output", command->output, "STATES.npy", "Write the states, [times][2][nodes]");
+  add_option(app, "--device", "NAME", "Where to run: cpu", "cpu", [](const std::string& text) {
+    if (text != "cpu") {
+      throw bad_argument(fmt::format("--device: '{}' cannot be used; waves are computed on the host, cpu", text));
+    }
+  });
+  add_run_options(app, command->run, false);
+}
+
+}  // namespace shoal::app
