@@ -8,6 +8,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/runge_kutta.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
@@ -54,6 +55,25 @@ void check_times(const std::vector<double>& times) {
   }
 }
 
+void check_step(double step, double bound, std::string_view formula) {
+  if (step <= bound) return;
+  throw bad_argument(fmt::format(
+      "step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: {}); give a "
+      "shorter step or an implicit scheme",
+      step, bound, formula));
+}
+
+void check_fourth_order(const problem& wave, const options& how) {
+  if (how.scheme != scheme::explicit_steps) {
+    throw bad_argument("order 4 needs scheme explicit_steps; the others are of order 2");
+  }
+  if (wave.has_input()) throw bad_argument("order 4 needs boundary no_flux or periodic; got input");
+  if (wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(fmt::format("order 4 needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  }
+  check_step(how.step, longest_runge_kutta_step(wave), "2.785/(16/3 D/spacing² + 1 − a)");
+}
+
 }  // namespace
 
 void check(const problem& wave, const options& how) {
@@ -62,15 +82,10 @@ void check(const problem& wave, const options& how) {
   require_at_least_zero("step", how.step);
   require_above_zero("tolerance", how.tolerance);
   require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
+  if (how.order == 4) return check_fourth_order(wave, how);
+  if (how.order != 2) throw bad_argument(fmt::format("order must be 2 or 4; got {}", how.order));
   if (how.scheme == scheme::explicit_steps) {
-    const double bound = longest_explicit_step(wave);
-    if (how.step > bound) {
-      throw bad_argument(
-          fmt::format("step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: "
-                      "2/(4D/spacing² + 1 − a)); give a shorter step or an implicit scheme",
-                      how.step, bound));
-    }
-    return;
+    return check_step(how.step, longest_explicit_step(wave), "2/(4D/spacing² + 1 − a)");
   }
   if (wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(

@@ -3,6 +3,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/runge_kutta.hpp>
 #include <shoal/reaction_diffusion/tr_bdf2.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -11,6 +12,9 @@ template <class Scalar>
 std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const options& how, executor& executor) {
   switch (how.scheme) {
     case scheme::explicit_steps: {
+      if (how.order == 4) {
+        return make_runge_kutta<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_runge_kutta_step(wave), executor);
+      }
       const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave);
       return make_explicit_steps<Scalar>(wave, step, executor);
     }

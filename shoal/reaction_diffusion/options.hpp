@@ -7,18 +7,20 @@
 
 namespace shoal::reaction_diffusion {
 
-/// How time is discretised; space is by second differences.
+/// How time is discretised.
 enum class scheme {
-  explicit_steps,  ///< Euler's forward steps: of first order in time
+  explicit_steps,  ///< Euler's forward steps, of first order in time; with `order` 4 the classical Runge–Kutta method
   crank_nicolson,  ///< trapezoidal steps by Newton's method; the first two are damped (Rannacher 1984)
   tr_bdf2,         ///< TR-BDF2 with an embedded error estimate (Hosea & Shampine 1996)
 };
 
 struct options {
   reaction_diffusion::scheme scheme = scheme::explicit_steps;
-  double step = 0;          ///< fixes the step; an interval between two states is cut into equal steps of at most this.
-                            ///< 0: 0.9 of the bound (explicit), 0.1 (Crank–Nicolson), or by `tolerance` (TR-BDF2)
-  double tolerance = 1e-4;  ///< of one TR-BDF2 step, in the largest norm of v and w
+  std::size_t order =
+      2;            ///< of the differences in space: 2, or 4 with explicit steps, which then have that order in time
+  double step = 0;  ///< fixes the step; an interval between two states is cut into equal steps of at most this.
+                    ///< 0: 0.9 of the bound (explicit), 0.1 (Crank–Nicolson), or by `tolerance` (TR-BDF2)
+  double tolerance = 1e-4;        ///< of one TR-BDF2 step, in the largest norm of v and w
   std::vector<double> times;      ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;        ///< 0: one for each hardware thread. They change no bit
   std::string checkpoint;         ///< file to resume from and to write; empty: none

@@ -102,7 +102,7 @@ class run {
             {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
             {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
                                      wave_.input_period)},
-            {"scheme", fmt::format("{}", static_cast<int>(how_.scheme))},
+            {"scheme", fmt::format("{} of order {}", static_cast<int>(how_.scheme), how_.order)},
             {"step", fmt::format("{}, tolerance {}", how_.step, how_.tolerance)},
             {"times", fmt::format("{}", fmt::join(how_.times, ","))},
             {"scalar", std::is_same_v<Scalar, float> ? "float32" : "float64"},

@@ -129,6 +129,19 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
   refused("up to 0.117716 on this grid", [](rd::problem&, rd::options& o) { o.step = 0.125; });
   refused("at least 3 nodes in each direction; got 1 rows of 2",
           [](rd::problem& p, rd::options&) { p.grid.columns = 2; });
+  refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });
+  refused("order 4 needs scheme explicit_steps", [](rd::problem&, rd::options& o) {
+    o.order = 4;
+    o.scheme = rd::scheme::tr_bdf2;
+  });
+  refused("order 4 needs boundary no_flux or periodic", [](rd::problem& p, rd::options& o) {
+    o.order = 4;
+    p.boundary = rd::boundary::input;
+  });
+  refused("up to 0.124757 on this grid", [](rd::problem&, rd::options& o) {
+    o.order = 4;
+    o.step = 0.2;
+  });
   refused("diffusion must be a finite number of at least 0; got -1",
           [](rd::problem& p, rd::options&) { p.parameters.diffusion = -1; });
   refused("epsilon must be", [](rd::problem& p, rd::options&) { p.parameters.epsilon = -0.1; });

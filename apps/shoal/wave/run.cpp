@@ -92,6 +92,7 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   }
   return {.values = joined({{{"preset", word_for(wave_preset_choices(), command.preset)},
                              {"scheme", scheme},
+                             {"order", command.options.order},
                              {"nodes", wave.grid.nodes()},
                              {"spacing", wave.grid.spacing},
                              {"a", wave.parameters.a},
@@ -163,6 +164,8 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_choice(app, "--scheme", how.scheme, scheme_choices(), "How time is discretised", "explicit");
   add_count(app, "--nodes", command->grid.columns, "N", "Nodes of the axon");
   add_number(app, "--spacing", command->grid.spacing, "Distance of two nodes", 0, true);
+  add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
+            2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
              "0.9 of the bound (explicit), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
