@@ -35,9 +35,6 @@ void check_equations(const problem& wave) {
     throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
                                    wave.grid.rows, wave.grid.columns));
   }
-  if (wave.grid.rows > 1) {
-    throw bad_argument(fmt::format("waves are computed on an axon, grid.rows = 1; got {}", wave.grid.rows));
-  }
   if (!std::isfinite(wave.input_level)) {
     throw bad_argument(fmt::format("input_level must be a finite number; got {}", wave.input_level));
   }
@@ -63,6 +60,14 @@ void check_step(double step, double bound, std::string_view formula) {
       step, bound, formula));
 }
 
+void check_plane(const problem& wave, const options& how) {
+  if (how.scheme != scheme::explicit_steps || how.order != 2) {
+    throw bad_argument(
+        fmt::format("in the plane ({} rows) steps are explicit and of order 2; others need rows = 1", wave.grid.rows));
+  }
+  if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
+}
+
 void check_fourth_order(const problem& wave, const options& how) {
   if (how.scheme != scheme::explicit_steps) {
     throw bad_argument("order 4 needs scheme explicit_steps; the others are of order 2");
@@ -81,11 +86,14 @@ void check(const problem& wave, const options& how) {
   check_times(how.times);
   require_at_least_zero("step", how.step);
   require_above_zero("tolerance", how.tolerance);
+  require_at_least_zero("newton_accuracy", how.newton_accuracy);
   require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
+  if (wave.grid.rows > 1) check_plane(wave, how);
   if (how.order == 4) return check_fourth_order(wave, how);
   if (how.order != 2) throw bad_argument(fmt::format("order must be 2 or 4; got {}", how.order));
   if (how.scheme == scheme::explicit_steps) {
-    return check_step(how.step, longest_explicit_step(wave), "2/(4D/spacing² + 1 − a)");
+    return check_step(how.step, longest_explicit_step(wave),
+                      wave.grid.rows > 1 ? "2/(8D/spacing² + 1 − a)" : "2/(4D/spacing² + 1 − a)");
   }
   if (wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(

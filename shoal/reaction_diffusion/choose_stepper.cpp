@@ -1,8 +1,12 @@
 #include <shoal/reaction_diffusion/choose_stepper.hpp>
 
+#include <algorithm>
+#include <type_traits>
+
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/plane_steps.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
 #include <shoal/reaction_diffusion/tr_bdf2.hpp>
 
@@ -10,18 +14,21 @@ namespace shoal::reaction_diffusion {
 
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const options& how, executor& executor) {
+  const double least = std::is_same_v<Scalar, float> ? 1e-6 : 1e-12;
+  const double accuracy = how.newton_accuracy > 0 ? std::max(how.newton_accuracy, least) : least;
   switch (how.scheme) {
     case scheme::explicit_steps: {
       if (how.order == 4) {
         return make_runge_kutta<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_runge_kutta_step(wave), executor);
       }
       const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave);
+      if (wave.grid.rows > 1) return make_plane_steps<Scalar>(wave, step, executor);
       return make_explicit_steps<Scalar>(wave, step, executor);
     }
     case scheme::crank_nicolson:
-      return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, executor);
+      return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, executor);
     case scheme::tr_bdf2:
-      return make_tr_bdf2<Scalar>(wave, how.step, how.tolerance, executor);
+      return make_tr_bdf2<Scalar>(wave, how.step, how.tolerance, accuracy, executor);
   }
   throw bad_argument("scheme must be one of the values of reaction_diffusion::scheme");
 }

@@ -1,7 +1,6 @@
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
 
 #include <algorithm>
-#include <type_traits>
 
 #include <shoal/reaction_diffusion/implicit_stage.hpp>
 
@@ -13,8 +12,8 @@ constexpr std::size_t damped_steps = 2;
 template <class Scalar>
 class crank_nicolson final : public stepper<Scalar> {
  public:
-  crank_nicolson(const problem& wave, double step, executor& executor)
-      : wave_(wave), step_(step), nodes_(wave.grid.columns), stages_(wave, executor) {
+  crank_nicolson(const problem& wave, double step, double accuracy, executor& executor)
+      : wave_(wave), step_(step), accuracy_(accuracy), nodes_(wave.grid.columns), stages_(wave, executor) {
     right_.grow(nodes_);
     constant_.grow(nodes_);
     before_.grow(nodes_);
@@ -58,8 +57,6 @@ class crank_nicolson final : public stepper<Scalar> {
   std::size_t newton_iterations() const override { return iterations_; }
 
  private:
-  static constexpr double accuracy = std::is_same_v<Scalar, float> ? 1e-6 : 1e-12;
-
   // w⁺ = (w + εh·v⁺) / (1 + εγh)
   void backward_euler(state<Scalar>& now, double step, double time) {
     const parameters& of = wave_.parameters;
@@ -93,7 +90,7 @@ class crank_nicolson final : public stepper<Scalar> {
 
   void find(state<Scalar>& now, double kappa, double beta, double time) {
     const double input = wave_.has_input() ? wave_.input_at(time) : 0;
-    iterations_ += stages_.solve({kappa, beta, right_.data(), input, accuracy, time}, now.v.data());
+    iterations_ += stages_.solve({kappa, beta, right_.data(), input, accuracy_, time}, now.v.data());
     stages_.for_each_range([&](std::size_t first, std::size_t end) {
       for (std::size_t i = first; i < end; ++i) now.w[i] = constant_[i] + static_cast<Scalar>(beta) * now.v[i];
     });
@@ -101,6 +98,7 @@ class crank_nicolson final : public stepper<Scalar> {
 
   problem wave_;
   double step_;
+  double accuracy_;
   std::size_t nodes_;
   implicit_stage<Scalar> stages_;
   std::size_t damped_ = 0;
@@ -111,11 +109,12 @@ class crank_nicolson final : public stepper<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<stepper<Scalar>> make_crank_nicolson(const problem& wave, double step, executor& executor) {
-  return std::make_unique<crank_nicolson<Scalar>>(wave, step, executor);
+std::unique_ptr<stepper<Scalar>> make_crank_nicolson(const problem& wave, double step, double accuracy,
+                                                     executor& executor) {
+  return std::make_unique<crank_nicolson<Scalar>>(wave, step, accuracy, executor);
 }
 
-template std::unique_ptr<stepper<double>> make_crank_nicolson<double>(const problem&, double, executor&);
-template std::unique_ptr<stepper<float>> make_crank_nicolson<float>(const problem&, double, executor&);
+template std::unique_ptr<stepper<double>> make_crank_nicolson<double>(const problem&, double, double, executor&);
+template std::unique_ptr<stepper<float>> make_crank_nicolson<float>(const problem&, double, double, executor&);
 
 }  // namespace shoal::reaction_diffusion

@@ -39,7 +39,7 @@ class explicit_steps final : public stepper<Scalar> {
     const auto time_of = [&](std::size_t done) {
       return done == steps ? over.end : over.begin + static_cast<double>(done) * step;
     };
-    const explicit_coefficients<Scalar> by = coefficients(step);
+    const explicit_coefficients<Scalar> by = explicit_coefficients_of<Scalar>(wave_, step);
     const std::size_t end = std::min(steps, now.done + most);
     const std::size_t begin = now.done;
     while (now.done < end) {
@@ -65,19 +65,6 @@ class explicit_steps final : public stepper<Scalar> {
   struct room {
     aligned_buffer<Scalar> v, w, carried;
   };
-
-  explicit_coefficients<Scalar> coefficients(double step) const {
-    const parameters& of = wave_.parameters;
-    const double square = wave_.grid.spacing * wave_.grid.spacing;
-    const double spread = step * of.diffusion / square, recovery_spread = step * of.recovery_diffusion / square;
-    return {static_cast<Scalar>(step),
-            static_cast<Scalar>(1 - 2 * spread - step * of.a),
-            static_cast<Scalar>(step * (1 + of.a)),
-            static_cast<Scalar>(spread),
-            static_cast<Scalar>(1 - step * of.epsilon * of.gamma - 2 * recovery_spread),
-            static_cast<Scalar>(step * of.epsilon),
-            static_cast<Scalar>(recovery_spread)};
-  }
 
   void pass(const state<Scalar>& now, const explicit_coefficients<Scalar>& by, std::size_t first, std::size_t steps,
             room& own) {
@@ -132,8 +119,25 @@ class explicit_steps final : public stepper<Scalar> {
 
 }  // namespace
 
+template <class Scalar>
+explicit_coefficients<Scalar> explicit_coefficients_of(const problem& wave, double step) {
+  const parameters& of = wave.parameters;
+  const double square = wave.grid.spacing * wave.grid.spacing, neighbours = wave.grid.rows > 1 ? 4 : 2;
+  const double spread = step * of.diffusion / square, recovery_spread = step * of.recovery_diffusion / square;
+  return {static_cast<Scalar>(step),
+          static_cast<Scalar>(1 - neighbours * spread - step * of.a),
+          static_cast<Scalar>(step * (1 + of.a)),
+          static_cast<Scalar>(spread),
+          static_cast<Scalar>(1 - step * of.epsilon * of.gamma - neighbours * recovery_spread),
+          static_cast<Scalar>(step * of.epsilon),
+          static_cast<Scalar>(recovery_spread)};
+}
+
+template explicit_coefficients<double> explicit_coefficients_of<double>(const problem&, double);
+template explicit_coefficients<float> explicit_coefficients_of<float>(const problem&, double);
+
 double longest_explicit_step(const problem& wave) {
-  const double eigenvalue = 4 / (wave.grid.spacing * wave.grid.spacing);
+  const double eigenvalue = (wave.grid.rows > 1 ? 8 : 4) / (wave.grid.spacing * wave.grid.spacing);
   const parameters& of = wave.parameters;
   const double of_v = 2 / (eigenvalue * of.diffusion + std::abs(1 - of.a));
   const double of_w = 2 / (eigenvalue * of.recovery_diffusion + of.epsilon * of.gamma);

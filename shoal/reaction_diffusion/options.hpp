@@ -21,6 +21,7 @@ struct options {
   double step = 0;  ///< fixes the step; an interval between two states is cut into equal steps of at most this.
                     ///< 0: 0.9 of the bound (explicit), 0.1 (Crank–Nicolson), or by `tolerance` (TR-BDF2)
   double tolerance = 1e-4;        ///< of one TR-BDF2 step, in the largest norm of v and w
+  double newton_accuracy = 0;     ///< what Newton's method may leave of an error; 0: 1e-12, or 1e-6 in float32
   std::vector<double> times;      ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;        ///< 0: one for each hardware thread. They change no bit
   std::string checkpoint;         ///< file to resume from and to write; empty: none

@@ -103,7 +103,8 @@ class run {
             {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
                                      wave_.input_period)},
             {"scheme", fmt::format("{} of order {}", static_cast<int>(how_.scheme), how_.order)},
-            {"step", fmt::format("{}, tolerance {}", how_.step, how_.tolerance)},
+            {"step",
+             fmt::format("{}, tolerance {}, Newton's accuracy {}", how_.step, how_.tolerance, how_.newton_accuracy)},
             {"times", fmt::format("{}", fmt::join(how_.times, ","))},
             {"scalar", std::is_same_v<Scalar, float> ? "float32" : "float64"},
             {"initial state", fmt::format("{:016x}", hash.value())}};

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <numbers>
-#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -27,8 +26,13 @@ constexpr double of_end = share / 6 - share / 2;
 template <class Scalar>
 class tr_bdf2 final : public stepper<Scalar> {
  public:
-  tr_bdf2(const problem& wave, double step, double tolerance, executor& executor)
-      : wave_(wave), step_(step), tolerance_(tolerance), nodes_(wave.grid.columns), stages_(wave, executor) {
+  tr_bdf2(const problem& wave, double step, double tolerance, double accuracy, executor& executor)
+      : wave_(wave),
+        step_(step),
+        tolerance_(tolerance),
+        accuracy_(accuracy),
+        nodes_(wave.grid.columns),
+        stages_(wave, executor) {
     for (aligned_buffer<Scalar>* part :
          {&rate_, &right_, &constant_, &middle_v_, &middle_w_, &end_v_, &end_w_, &error_, &before_}) {
       part->grow(nodes_);
@@ -105,7 +109,7 @@ class tr_bdf2 final : public stepper<Scalar> {
     const parameters& of = wave_.parameters;
     const double kappa = share * step / 2, decay = 1 / (1 + kappa * of.epsilon * of.gamma);
     const double beta = kappa * of.epsilon * decay;
-    const double accuracy = std::max(std::is_same_v<Scalar, float> ? 1e-6 : 1e-12, step_ > 0 ? 0.0 : 1e-3 * tolerance_);
+    const double accuracy = step_ > 0 ? accuracy_ : std::max(accuracy_, 1e-3 * tolerance_);
     const auto k = static_cast<Scalar>(kappa);
     const auto input = [&](double time) { return wave_.has_input() ? wave_.input_at(time) : 0; };
     const Scalar reach = static_cast<Scalar>(last_ > 0 ? share * step / last_ : 0);
@@ -177,6 +181,7 @@ class tr_bdf2 final : public stepper<Scalar> {
   problem wave_;
   double step_;
   double tolerance_;
+  double accuracy_;
   std::size_t nodes_;
   implicit_stage<Scalar> stages_;
   double next_ = 0;  // the step that the error allows; 0 before the first
@@ -189,11 +194,12 @@ class tr_bdf2 final : public stepper<Scalar> {
 }  // namespace
 
 template <class Scalar>
-std::unique_ptr<stepper<Scalar>> make_tr_bdf2(const problem& wave, double step, double tolerance, executor& executor) {
-  return std::make_unique<tr_bdf2<Scalar>>(wave, step, tolerance, executor);
+std::unique_ptr<stepper<Scalar>> make_tr_bdf2(const problem& wave, double step, double tolerance, double accuracy,
+                                              executor& executor) {
+  return std::make_unique<tr_bdf2<Scalar>>(wave, step, tolerance, accuracy, executor);
 }
 
-template std::unique_ptr<stepper<double>> make_tr_bdf2<double>(const problem&, double, double, executor&);
-template std::unique_ptr<stepper<float>> make_tr_bdf2<float>(const problem&, double, double, executor&);
+template std::unique_ptr<stepper<double>> make_tr_bdf2<double>(const problem&, double, double, double, executor&);
+template std::unique_ptr<stepper<float>> make_tr_bdf2<float>(const problem&, double, double, double, executor&);
 
 }  // namespace shoal::reaction_diffusion

@@ -12,6 +12,7 @@ namespace shoal::reaction_diffusion {
 /// On an axon (Bank et al. 1985; the estimate is of Hosea & Shampine 1996). With `step` 0 each step is as long as
 /// `tolerance` allows, else steps are fixed.
 template <class Scalar>
-std::unique_ptr<stepper<Scalar>> make_tr_bdf2(const problem& wave, double step, double tolerance, executor& executor);
+std::unique_ptr<stepper<Scalar>> make_tr_bdf2(const problem& wave, double step, double tolerance, double accuracy,
+                                              executor& executor);
 
 }  // namespace shoal::reaction_diffusion

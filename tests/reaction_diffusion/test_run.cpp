@@ -129,6 +129,19 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
   refused("up to 0.117716 on this grid", [](rd::problem&, rd::options& o) { o.step = 0.125; });
   refused("at least 3 nodes in each direction; got 1 rows of 2",
           [](rd::problem& p, rd::options&) { p.grid.columns = 2; });
+  refused("up to 0.0606", [](rd::problem& p, rd::options& o) {
+    p.grid = {7, 401, 0.5};
+    o.step = 0.1;
+  });
+  refused("in the plane (7 rows) steps are explicit", [](rd::problem& p, rd::options& o) {
+    p.grid.rows = 7;
+    o.scheme = rd::scheme::crank_nicolson;
+  });
+  refused("in the plane the boundary is no_flux or periodic", [](rd::problem& p, rd::options&) {
+    p.grid.rows = 7;
+    p.boundary = rd::boundary::input;
+  });
+  refused("at least 3 nodes in each direction; got 2 rows", [](rd::problem& p, rd::options&) { p.grid.rows = 2; });
   refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });
   refused("order 4 needs scheme explicit_steps", [](rd::problem&, rd::options& o) {
     o.order = 4;

@@ -9,13 +9,18 @@ rd::initial_state at_rest(const rd::problem& wave) { return rd::rest(wave.grid);
 rd::initial_state with_impulse(const rd::problem& wave) { return rd::impulse(wave.grid); }
 rd::initial_state with_front(const rd::problem& wave) { return rd::front(wave.grid, wave.parameters); }
 
+rd::initial_state with_free_end(const rd::problem& wave) { return rd::broken_front(wave.grid); }
+
 }  // namespace
 
 const choices<wave_preset_name>& wave_preset_choices() {
-  static const choices<wave_preset_name> known = {
-      {"axon-input", wave_preset_name::axon_input},           {"impulse", wave_preset_name::impulse},
-      {"oscillation", wave_preset_name::oscillation},         {"front", wave_preset_name::front},
-      {"self-excitation", wave_preset_name::self_excitation}, {"impulse-train", wave_preset_name::impulse_train}};
+  static const choices<wave_preset_name> known = {{"axon-input", wave_preset_name::axon_input},
+                                                  {"impulse", wave_preset_name::impulse},
+                                                  {"oscillation", wave_preset_name::oscillation},
+                                                  {"front", wave_preset_name::front},
+                                                  {"self-excitation", wave_preset_name::self_excitation},
+                                                  {"impulse-train", wave_preset_name::impulse_train},
+                                                  {"spiral", wave_preset_name::spiral}};
   return known;
 }
 
@@ -25,6 +30,7 @@ wave_preset wave_preset_of(wave_preset_name name) {
   constexpr rd::parameters bistable{.a = 0.1, .gamma = 2, .epsilon = 0};
   // Rest is unstable where a < −εγ, and no other state is at rest where γ is small.
   constexpr rd::parameters excited{.a = -0.1, .gamma = 2, .epsilon = 0.01};
+  constexpr rd::parameters excitable{.a = 0.1, .gamma = 2, .epsilon = 0.008};
   switch (name) {
     case wave_preset_name::axon_input:
       return {source, rd::boundary::input, at_rest, 306.19};
@@ -38,6 +44,8 @@ wave_preset wave_preset_of(wave_preset_name name) {
       return {excited, rd::boundary::no_flux, with_impulse, 600};
     case wave_preset_name::impulse_train:
       return {source, rd::boundary::periodic_input, at_rest, 600};
+    case wave_preset_name::spiral:
+      return {excitable, rd::boundary::no_flux, with_free_end, 400, true};
   }
   throw bad_argument("a preset must be one of the values of wave_preset_name");
 }

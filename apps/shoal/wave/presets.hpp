@@ -15,9 +15,10 @@ struct wave_preset {
   reaction_diffusion::boundary boundary = reaction_diffusion::boundary::no_flux;
   std::function<reaction_diffusion::initial_state(const reaction_diffusion::problem&)> begin;
   double time = 0;
+  bool in_plane = false;
 };
 
-enum class wave_preset_name { axon_input, impulse, oscillation, front, self_excitation, impulse_train };
+enum class wave_preset_name { axon_input, impulse, oscillation, front, self_excitation, impulse_train, spiral };
 
 const choices<wave_preset_name>& wave_preset_choices();
 

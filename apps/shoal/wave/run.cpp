@@ -29,11 +29,13 @@ constexpr const char* examples = R"(Examples:
   shoal wave run --preset impulse --scheme tr-bdf2 --times 0,38,243 --output states.npy
   shoal wave run --preset axon-input --scheme crank-nicolson --step 0.1 --checkpoint axon.json
 
-v_t = v_xx + v(1 - v)(v - a) - w and w_t = epsilon (v - gamma w) on an axon. --output is [times][2][nodes]: v, then w.)";
+v_t = v_xx + v(1 - v)(v - a) - w and w_t = epsilon (v - gamma w) on an axon, or in the plane with --rows and --columns. --output
+is [times][2][nodes] or [times][2][rows][columns]: v, then w.)";
 
 struct wave_command {
   wave_preset_name preset = wave_preset_name::impulse;
   rd::grid grid;
+  std::optional<std::size_t> rows, columns;
   std::optional<double> a, gamma, epsilon, time;
   std::optional<rd::boundary> boundary;
   double input_level = 1;
@@ -69,7 +71,9 @@ std::optional<double> speed_of(const rd::result<Scalar>& found, const rd::grid& 
 
 template <class Scalar>
 void write_states(const std::string& path, const rd::result<Scalar>& found, const rd::grid& grid) {
-  const std::size_t shape[] = {found.times.size(), 2, grid.nodes()};
+  std::vector<std::size_t> shape = {found.times.size(), 2};
+  if (grid.rows > 1) shape.push_back(grid.rows);
+  shape.push_back(grid.columns);
   std::string file =
       make_npy_header(std::is_same_v<Scalar, float> ? element_type::float32 : element_type::float64, shape);
   const std::size_t begin = file.size();
@@ -86,6 +90,8 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   const std::string scheme = word_for(scheme_choices(), command.options.scheme);
   const bool is_implicit = command.options.scheme != rd::scheme::explicit_steps;
   named_values counts = {{"steps", found.steps}};
+  named_values shape;
+  if (wave.grid.rows > 1) shape = {{"rows", wave.grid.rows}, {"columns", wave.grid.columns}};
   if (is_implicit) {
     counts.emplace_back("newton_iterations", found.newton_iterations);
     counts.emplace_back("refused_steps", found.refused_steps);
@@ -135,7 +141,15 @@ void run(const wave_command& given) {
   if (command.time && !command.options.times.empty()) {
     throw bad_argument("--time and --times both say when to end; give one of them");
   }
+  if (command.rows.has_value() != command.columns.has_value()) {
+    throw bad_argument("--rows and --columns say the size of the plane together; give both, or --nodes for an axon");
+  }
   const wave_preset preset = wave_preset_of(command.preset);
+  if (preset.in_plane) {
+    command.grid.rows = 200;
+    command.grid.columns = 200;
+  }
+  if (command.rows) command.grid = {*command.rows, *command.columns, command.grid.spacing};
   rd::problem wave{preset.parameters, command.grid, command.boundary.value_or(preset.boundary), command.input_level,
                    command.input_period};
   wave.parameters.a = command.a.value_or(wave.parameters.a);
@@ -153,22 +167,32 @@ void add_some_number(CLI::App& app, const std::string& name, std::optional<doubl
              [&value, name, least](const std::string& text) { value = parse_number(name, text, least); });
 }
 
+void add_some_count(CLI::App& app, const std::string& name, std::optional<std::size_t>& value,
+                    const std::string& help) {
+  add_option(app, name, "N", help, "", [&value, name](const std::string& text) { value = parse_count(name, text, 3); });
+}
+
 }  // namespace
 
 void add_wave_run(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<wave_command>();
-  CLI::App& app = *add_verb(noun, "run", "Compute a wave on an axon", examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(noun, "run", "Compute a wave on an axon or in the plane", examples, selected,
+                            [command] { run(*command); });
   rd::options& how = command->options;
   add_choice(app, "--preset", command->preset, wave_preset_choices(), "Equations, ends, beginning and duration",
              "impulse");
   add_choice(app, "--scheme", how.scheme, scheme_choices(), "How time is discretised", "explicit");
   add_count(app, "--nodes", command->grid.columns, "N", "Nodes of the axon");
+  add_some_count(app, "--rows", command->rows, "Rows of nodes in the plane, with --columns");
+  add_some_count(app, "--columns", command->columns, "Nodes of a row of the plane");
   add_number(app, "--spacing", command->grid.spacing, "Distance of two nodes", 0, true);
   add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
             2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
              "0.9 of the bound (explicit), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
+  add_number(app, "--newton-accuracy", how.newton_accuracy, "What Newton's method may leave of an error", 0, true,
+             "1e-12, or 1e-6 in float32");
   add_some_number(app, "--time", command->time, "When to end", 0);
   add_option(app, "--times", "T,...", "Times of the states that are kept, ascending", "0 and the end",
              [&how](const std::string& text) { how.times = parse_times(text); });
@@ -183,7 +207,8 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_file(app, "--checkpoint", how.checkpoint, "FILE",
            "Save the state here now and then; the same command again goes on from it");
   add_number(app, "--checkpoint-seconds", how.checkpoint_seconds, "Least seconds between two checkpoints", 0);
-  add_output(app, "--output", command->output, "STATES.npy", "Write the states, [times][2][nodes]");
+  add_output(app, "--output", command->output, "STATES.npy",
+             "Write the states, [times][2][nodes] or [times][2][rows][columns]");
   add_option(app, "--device", "NAME", "Where to run: cpu", "cpu", [](const std::string& text) {
     if (text != "cpu") {
       throw bad_argument(fmt::format("--device: '{}' cannot be used; waves are computed on the host, cpu", text));

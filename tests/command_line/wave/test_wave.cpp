@@ -55,12 +55,22 @@ TEST(wave, writes_states_by_every_scheme_in_both_scalars) {
 
 TEST(wave, every_preset_and_boundary_runs) {
   for (const std::string preset :
-       {"axon-input", "impulse", "oscillation", "front", "self-excitation", "impulse-train"}) {
+       {"axon-input", "impulse", "oscillation", "front", "self-excitation", "impulse-train", "spiral"}) {
     EXPECT_EQ(answer_of({"--preset", preset, "--time", "5"})["preset"], preset);
   }
   for (const std::string boundary : {"no-flux", "input", "periodic-input", "periodic"}) {
     EXPECT_EQ(answer_of({"--boundary", boundary, "--time", "5"})["boundary"], boundary);
   }
+}
+
+TEST(wave, computes_the_plane) {
+  const scratch_folder folder;
+  const std::string path = folder / "plane.npy";
+  const json plane = answer_of({"--rows", "20", "--columns", "30", "--times", "1,2,3", "--output", path});
+  EXPECT_EQ(plane["nodes"], 600);
+  EXPECT_EQ(plane["rows"], 20);
+  EXPECT_TRUE(plane["wave_speed"].is_null());
+  EXPECT_EQ(read_npy(path).shape, (std::vector<std::size_t>{3, 2, 20, 30}));
 }
 
 TEST(wave, goes_on_from_a_checkpoint) {
@@ -74,6 +84,8 @@ TEST(wave, goes_on_from_a_checkpoint) {
 TEST(wave, refuses_wrong_use_with_the_limit) {
   expect_refused({"--step", "0.2"}, "stay bounded up to 0.117716");
   expect_refused({"--nodes", "2"}, "at least 3 nodes");
+  expect_refused({"--rows", "20"}, "give both");
+  expect_refused({"--preset", "spiral", "--scheme", "tr-bdf2"}, "in the plane (200 rows)");
   expect_refused({"--device", "cuda"}, "waves are computed on the host");
   expect_refused({"--time", "3", "--times", "1,2"}, "--time and --times both say when to end");
   expect_refused({"--times", "2,1"}, "ascend");
