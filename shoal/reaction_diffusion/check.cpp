@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/adaptive.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
 
@@ -60,6 +61,17 @@ void check_step(double step, double bound, std::string_view formula) {
       step, bound, formula));
 }
 
+void check_adaptive(const problem& wave, const options& how) {
+  if (wave.boundary != boundary::no_flux) throw bad_argument("scheme adaptive needs boundary no_flux");
+  const adaptive_options& use = how.adaptive;
+  if (use.coarse_stride == 0) throw bad_argument("coarse_stride must be at least 1; got 0");
+  require_at_least_zero("slope", use.slope);
+  require_at_least_zero("rate", use.rate);
+  require_at_least_zero("inflection_radius", use.inflection_radius);
+  check_step(how.step, longest_adaptive_step(wave, use.differences),
+             "2/(λD/spacing² + 1 − a) with λ = 4 for three points, 16/3 for five, 12 for a spline");
+}
+
 void check_plane(const problem& wave, const options& how) {
   if (how.scheme != scheme::explicit_steps || how.order != 2) {
     throw bad_argument(
@@ -95,11 +107,12 @@ void check(const problem& wave, const options& how) {
     return check_step(how.step, longest_explicit_step(wave),
                       wave.grid.rows > 1 ? "2/(8D/spacing² + 1 − a)" : "2/(4D/spacing² + 1 − a)");
   }
+  if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
   if (wave.parameters.recovery_diffusion > 0) {
-    throw bad_argument(
-        fmt::format("implicit steps eliminate w node by node, so recovery_diffusion must be 0; got {}. Use "
-                    "scheme explicit_steps",
-                    wave.parameters.recovery_diffusion));
+    throw bad_argument(fmt::format(
+        "the adaptive and the implicit schemes take w node by node, so recovery_diffusion must be 0; got {}. Use "
+        "scheme explicit_steps",
+        wave.parameters.recovery_diffusion));
   }
 }
 

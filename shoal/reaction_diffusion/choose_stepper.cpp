@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/adaptive.hpp>
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 #include <shoal/reaction_diffusion/plane_steps.hpp>
@@ -24,6 +25,10 @@ std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const optio
       const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave);
       if (wave.grid.rows > 1) return make_plane_steps<Scalar>(wave, step, executor);
       return make_explicit_steps<Scalar>(wave, step, executor);
+    }
+    case scheme::adaptive: {
+      const double step = how.step > 0 ? how.step : 0.9 * longest_adaptive_step(wave, how.adaptive.differences);
+      return make_adaptive<Scalar>(wave, how.adaptive, step);
     }
     case scheme::crank_nicolson:
       return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, executor);

@@ -71,6 +71,7 @@ class run {
     if (!how_.checkpoint.empty()) remember();
     found_.times = how_.times;
     found_.refused_steps = stepper_->refused_steps();
+    found_.mean_nodes = stepper_->mean_nodes();
     found_.newton_iterations = stepper_->newton_iterations();
     found_.seconds = seconds_since(start);
     return std::move(found_);
@@ -93,21 +94,25 @@ class run {
   // What a checkpoint and the run that resumes it must agree on.
   fit_identity identity(const initial_state& begin) const {
     const parameters& of = wave_.parameters;
+    const adaptive_options& use = how_.adaptive;
     word_hash hash;
     for (const double value : begin.v) hash.take(value);
     for (const double value : begin.w) hash.take(value);
-    return {{"problem", "wave"},
-            {"equations", fmt::format("a {}, gamma {}, epsilon {}, diffusion {}, recovery diffusion {}", of.a, of.gamma,
-                                      of.epsilon, of.diffusion, of.recovery_diffusion)},
-            {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
-            {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
-                                     wave_.input_period)},
-            {"scheme", fmt::format("{} of order {}", static_cast<int>(how_.scheme), how_.order)},
-            {"step",
-             fmt::format("{}, tolerance {}, Newton's accuracy {}", how_.step, how_.tolerance, how_.newton_accuracy)},
-            {"times", fmt::format("{}", fmt::join(how_.times, ","))},
-            {"scalar", std::is_same_v<Scalar, float> ? "float32" : "float64"},
-            {"initial state", fmt::format("{:016x}", hash.value())}};
+    return {
+        {"problem", "wave"},
+        {"equations", fmt::format("a {}, gamma {}, epsilon {}, diffusion {}, recovery diffusion {}", of.a, of.gamma,
+                                  of.epsilon, of.diffusion, of.recovery_diffusion)},
+        {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
+        {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
+                                 wave_.input_period)},
+        {"scheme", fmt::format("{} of order {}", static_cast<int>(how_.scheme), how_.order)},
+        {"step",
+         fmt::format("{}, tolerance {}, Newton's accuracy {}", how_.step, how_.tolerance, how_.newton_accuracy)},
+        {"nodes in use", fmt::format("{}, stride {}, slope {}, rate {}, radius {}", static_cast<int>(use.differences),
+                                     use.coarse_stride, use.slope, use.rate, use.inflection_radius)},
+        {"times", fmt::format("{}", fmt::join(how_.times, ","))},
+        {"scalar", std::is_same_v<Scalar, float> ? "float32" : "float64"},
+        {"initial state", fmt::format("{:016x}", hash.value())}};
   }
 
   // [kept][2][nodes], v, w, time, done, steps, and what the scheme remembers.

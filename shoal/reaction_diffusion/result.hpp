@@ -17,6 +17,7 @@ struct result {
   std::size_t steps = 0;              ///< that were taken since time 0
   std::size_t refused_steps = 0;      ///< TR-BDF2: steps whose error was too large
   std::size_t newton_iterations = 0;  ///< of all implicit steps
+  double mean_nodes = 0;              ///< adaptive: nodes in use, mean over the steps
   double seconds = 0;                 ///< of this call; a run that was resumed counts what is left
   std::size_t steps_here = 0;         ///< of this call
 };

@@ -21,6 +21,7 @@ class stepper {
   virtual std::vector<double> memory() const { return {}; }
   virtual void restore(const std::vector<double>&) {}
 
+  virtual double mean_nodes() const { return 0; }
   virtual std::size_t refused_steps() const { return 0; }
   virtual std::size_t newton_iterations() const { return 0; }
 };

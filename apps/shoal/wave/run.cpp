@@ -48,8 +48,16 @@ struct wave_command {
 
 const choices<rd::scheme>& scheme_choices() {
   static const choices<rd::scheme> known = {{"explicit", rd::scheme::explicit_steps},
+                                            {"adaptive", rd::scheme::adaptive},
                                             {"crank-nicolson", rd::scheme::crank_nicolson},
                                             {"tr-bdf2", rd::scheme::tr_bdf2}};
+  return known;
+}
+
+const choices<rd::second_differences>& differences_choices() {
+  static const choices<rd::second_differences> known = {{"three-point", rd::second_differences::three_point},
+                                                        {"five-point", rd::second_differences::five_point},
+                                                        {"spline", rd::second_differences::spline}};
   return known;
 }
 
@@ -88,10 +96,15 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   const std::optional<double> speed = speed_of(found, wave.grid);
   const double per_step = found.steps_here == 0 ? 0 : found.seconds / static_cast<double>(found.steps_here);
   const std::string scheme = word_for(scheme_choices(), command.options.scheme);
-  const bool is_implicit = command.options.scheme != rd::scheme::explicit_steps;
+  const bool is_implicit =
+      command.options.scheme == rd::scheme::crank_nicolson || command.options.scheme == rd::scheme::tr_bdf2;
   named_values counts = {{"steps", found.steps}};
-  named_values shape;
-  if (wave.grid.rows > 1) shape = {{"rows", wave.grid.rows}, {"columns", wave.grid.columns}};
+  named_values plane;
+  if (wave.grid.rows > 1) plane = {{"rows", wave.grid.rows}, {"columns", wave.grid.columns}};
+  if (command.options.scheme == rd::scheme::adaptive) {
+    counts.emplace_back("differences", word_for(differences_choices(), command.options.adaptive.differences));
+    counts.emplace_back("mean_nodes", found.mean_nodes);
+  }
   if (is_implicit) {
     counts.emplace_back("newton_iterations", found.newton_iterations);
     counts.emplace_back("refused_steps", found.refused_steps);
@@ -99,8 +112,9 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   return {.values = joined({{{"preset", word_for(wave_preset_choices(), command.preset)},
                              {"scheme", scheme},
                              {"order", command.options.order},
-                             {"nodes", wave.grid.nodes()},
-                             {"spacing", wave.grid.spacing},
+                             {"nodes", wave.grid.nodes()}},
+                            plane,
+                            {{"spacing", wave.grid.spacing},
                              {"a", wave.parameters.a},
                              {"gamma", wave.parameters.gamma},
                              {"epsilon", wave.parameters.epsilon},
@@ -189,8 +203,10 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
             2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
-             "0.9 of the bound (explicit), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
+             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
+  add_choice(app, "--differences", how.adaptive.differences, differences_choices(),
+             "With adaptive: second derivatives on uneven nodes", "three-point");
   add_number(app, "--newton-accuracy", how.newton_accuracy, "What Newton's method may leave of an error", 0, true,
              "1e-12, or 1e-6 in float32");
   add_some_number(app, "--time", command->time, "When to end", 0);

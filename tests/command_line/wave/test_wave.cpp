@@ -73,6 +73,16 @@ TEST(wave, computes_the_plane) {
   EXPECT_EQ(read_npy(path).shape, (std::vector<std::size_t>{3, 2, 20, 30}));
 }
 
+TEST(wave, counts_adaptive_nodes) {
+  for (const std::string differences : {"three-point", "five-point", "spline"}) {
+    const json adaptive = answer_of({"--scheme", "adaptive", "--differences", differences, "--time", "30"});
+    EXPECT_EQ(adaptive["differences"], differences);
+    EXPECT_LT(adaptive["mean_nodes"].get<double>(), 401.0 / 3);
+    EXPECT_GT(adaptive["mean_nodes"].get<double>(), 401.0 / 9);
+  }
+  EXPECT_FALSE(answer_of({"--time", "3"}).contains("mean_nodes"));
+}
+
 TEST(wave, goes_on_from_a_checkpoint) {
   const scratch_folder folder;
   const words command = {"--time", "30", "--checkpoint", folder / "wave.json"};
