@@ -107,6 +107,9 @@ void check(const problem& wave, const options& how) {
     return check_step(how.step, longest_explicit_step(wave),
                       wave.grid.rows > 1 ? "2/(8D/spacing² + 1 − a)" : "2/(4D/spacing² + 1 − a)");
   }
+  if (how.scheme == scheme::source_2016 && wave.boundary != boundary::no_flux) {
+    throw bad_argument("scheme source_2016 needs boundary no_flux");
+  }
   if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
   if (wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(fmt::format(

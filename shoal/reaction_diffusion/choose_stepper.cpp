@@ -9,6 +9,7 @@
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 #include <shoal/reaction_diffusion/plane_steps.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
+#include <shoal/reaction_diffusion/source_2016.hpp>
 #include <shoal/reaction_diffusion/tr_bdf2.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -32,6 +33,9 @@ std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const optio
     }
     case scheme::crank_nicolson:
       return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, executor);
+    case scheme::source_2016:
+      return std::make_unique<source_2016<Scalar>>(
+          wave, how.step > 0 ? how.step : 0.5 * wave.grid.spacing * wave.grid.spacing, accuracy, how.end_rows);
     case scheme::tr_bdf2:
       return make_tr_bdf2<Scalar>(wave, how.step, how.tolerance, accuracy, executor);
   }

@@ -12,6 +12,7 @@ enum class scheme {
   explicit_steps,  ///< Euler's forward steps, of first order in time; with `order` 4 the classical Runge–Kutta method
   crank_nicolson,  ///< trapezoidal steps by Newton's method; the first two are damped (Rannacher 1984)
   adaptive,        ///< Euler's steps on nodes that are chosen anew in each step
+  source_2016,     ///< the source's own implicit scheme, faults included, for its figures
   tr_bdf2,         ///< TR-BDF2 with an embedded error estimate (Hosea & Shampine 1996)
 };
 
@@ -31,6 +32,12 @@ struct adaptive_options {
   double inflection_radius = 2;   ///< and all nodes at most so far in x from the inflection points of what is steep
 };
 
+/// End rows of the Jacobian of source_2016.
+enum class source_end_rows {
+  printed,     ///< (1, 1): Newton's method converges linearly
+  derivative,  ///< (1, −1): quadratically
+};
+
 struct options {
   reaction_diffusion::scheme scheme = scheme::explicit_steps;
   std::size_t order =
@@ -40,10 +47,11 @@ struct options {
   double tolerance = 1e-4;     ///< of one TR-BDF2 step, in the largest norm of v and w
   double newton_accuracy = 0;  ///< what Newton's method may leave of an error; 0: 1e-12, or 1e-6 in float32
   adaptive_options adaptive;
-  std::vector<double> times;      ///< when states are kept, ascending, from 0 on
-  std::size_t threads = 1;        ///< 0: one for each hardware thread. They change no bit
-  std::string checkpoint;         ///< file to resume from and to write; empty: none
-  double checkpoint_seconds = 1;  ///< at least so long between two of them
+  source_end_rows end_rows = source_end_rows::printed;  ///< of source_2016
+  std::vector<double> times;                            ///< when states are kept, ascending, from 0 on
+  std::size_t threads = 1;                              ///< 0: one for each hardware thread. They change no bit
+  std::string checkpoint;                               ///< file to resume from and to write; empty: none
+  double checkpoint_seconds = 1;                        ///< at least so long between two of them
 };
 
 }  // namespace shoal::reaction_diffusion

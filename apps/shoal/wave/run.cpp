@@ -50,7 +50,8 @@ const choices<rd::scheme>& scheme_choices() {
   static const choices<rd::scheme> known = {{"explicit", rd::scheme::explicit_steps},
                                             {"adaptive", rd::scheme::adaptive},
                                             {"crank-nicolson", rd::scheme::crank_nicolson},
-                                            {"tr-bdf2", rd::scheme::tr_bdf2}};
+                                            {"tr-bdf2", rd::scheme::tr_bdf2},
+                                            {"source-2016", rd::scheme::source_2016}};
   return known;
 }
 
@@ -97,7 +98,7 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   const double per_step = found.steps_here == 0 ? 0 : found.seconds / static_cast<double>(found.steps_here);
   const std::string scheme = word_for(scheme_choices(), command.options.scheme);
   const bool is_implicit =
-      command.options.scheme == rd::scheme::crank_nicolson || command.options.scheme == rd::scheme::tr_bdf2;
+      command.options.scheme != rd::scheme::explicit_steps && command.options.scheme != rd::scheme::adaptive;
   named_values counts = {{"steps", found.steps}};
   named_values plane;
   if (wave.grid.rows > 1) plane = {{"rows", wave.grid.rows}, {"columns", wave.grid.columns}};
@@ -203,7 +204,8 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
             2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
-             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson), by --tolerance (tr-bdf2)");
+             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson), half of spacing^2 (source-2016), by "
+             "--tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
   add_choice(app, "--differences", how.adaptive.differences, differences_choices(),
              "With adaptive: second derivatives on uneven nodes", "three-point");
