@@ -16,6 +16,7 @@
 #include "common/interruption.hpp"
 #include "common/progress_line.hpp"
 #include "common/rows.hpp"
+#include "report/wave/wave_report.hpp"
 #include "wave/presets.hpp"
 #include "wave/verbs.hpp"
 
@@ -43,6 +44,7 @@ struct wave_command {
   rd::options options;
   std::optional<shoal::scalar> scalar;
   std::string output;
+  std::string report;
   run_options run;
 };
 
@@ -92,6 +94,21 @@ void write_states(const std::string& path, const rd::result<Scalar>& found, cons
 }
 
 template <class Scalar>
+void write_report(const wave_command& command, const rd::problem& wave, const rd::result<Scalar>& found) {
+  const rd::parameters& of = wave.parameters;
+  report::wave_page({.title = word_for(wave_preset_choices(), command.preset),
+                     .facts = {{"equations", fmt::format("a {}, gamma {}, epsilon {}", of.a, of.gamma, of.epsilon)},
+                               {"scheme", word_for(scheme_choices(), command.options.scheme)},
+                               {"ends", word_for(wave_boundary_choices(), wave.boundary)},
+                               {"nodes", fmt::format("{} of spacing {}", wave.grid.nodes(), wave.grid.spacing)},
+                               {"steps", report::count(found.steps)}},
+                     .grid = wave.grid,
+                     .times = found.times,
+                     .states = {found.states.begin(), found.states.end()}})
+      .write(command.report);
+}
+
+template <class Scalar>
 answer answer_of(const wave_command& command, const rd::problem& wave, const rd::result<Scalar>& found,
                  std::size_t threads, scalar scalar) {
   const std::optional<double> speed = speed_of(found, wave.grid);
@@ -123,7 +140,9 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
                              {"times", found.times}},
                             counts,
                             {{"wave_speed", speed ? json(*speed) : json(nullptr)}},
-                            given_values({{"output", command.output}, {"checkpoint", command.options.checkpoint}}),
+                            given_values({{"output", command.output},
+                                          {"report", command.report},
+                                          {"checkpoint", command.options.checkpoint}}),
                             {{"seconds", found.seconds}, {"seconds_per_step", per_step}},
                             machine_values(command.run, threads, scalar, "")}),
           .paragraphs = {
@@ -147,12 +166,14 @@ void run(const wave_command& command, const rd::problem& wave, const rd::initial
       with_resume_hint(how.checkpoint, [&] { return rd::solve<Scalar>(wave, begin, how, {}, control); });
   line.wipe();
   if (!command.output.empty()) write_states(command.output, found, wave.grid);
+  if (!command.report.empty()) write_report(command, wave, found);
   give(answer_of(command, wave, found, how.threads, scalar), command.run);
 }
 
 void run(const wave_command& given) {
   wave_command command = given;
-  check_outputs({{"--output", command.output}, {"--checkpoint", command.options.checkpoint}});
+  check_outputs(
+      {{"--output", command.output}, {"--report", command.report}, {"--checkpoint", command.options.checkpoint}});
   if (command.time && !command.options.times.empty()) {
     throw bad_argument("--time and --times both say when to end; give one of them");
   }
@@ -227,6 +248,7 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_number(app, "--checkpoint-seconds", how.checkpoint_seconds, "Least seconds between two checkpoints", 0);
   add_output(app, "--output", command->output, "STATES.npy",
              "Write the states, [times][2][nodes] or [times][2][rows][columns]");
+  add_output(app, "--report", command->report, "OUT.html", "Write a page with pictures of the states that are kept");
   add_option(app, "--device", "NAME", "Where to run: cpu", "cpu", [](const std::string& text) {
     if (text != "cpu") {
       throw bad_argument(fmt::format("--device: '{}' cannot be used; waves are computed on the host, cpu", text));

@@ -83,6 +83,18 @@ TEST(wave, counts_adaptive_nodes) {
   EXPECT_FALSE(answer_of({"--time", "3"}).contains("mean_nodes"));
 }
 
+TEST(wave, writes_a_page_with_pictures) {
+  const scratch_folder folder;
+  const std::string axon = folder / "axon.html", plane = folder / "plane.html";
+  answer_of({"--times", "0,20,40,60", "--report", axon});
+  for (const std::string part : {"v over space and time", "Profiles", "Phase plane", "data:image/png", "t = 40"}) {
+    EXPECT_NE(read_file(axon).find(part), std::string::npos) << part;
+  }
+  EXPECT_EQ(read_file(axon).find("http:"), std::string::npos);
+  answer_of({"--rows", "20", "--columns", "30", "--time", "3", "--report", plane});
+  EXPECT_NE(read_file(plane).find("v at time 3"), std::string::npos);
+}
+
 TEST(wave, goes_on_from_a_checkpoint) {
   const scratch_folder folder;
   const words command = {"--time", "30", "--checkpoint", folder / "wave.json"};
