@@ -219,11 +219,16 @@ npy_layout parse_npy_header(const std::string& name, std::span<const std::byte> 
 }
 
 std::string make_npy_header(element_type element, std::size_t rows, std::size_t columns) {
+  const std::array<std::size_t, 2> shape = {rows, columns};
+  return make_npy_header(element, std::span(shape).first(columns == 0 ? 1 : 2));
+}
+
+std::string make_npy_header(element_type element, std::span<const std::size_t> sizes) {
   std::string_view code;
   for (const known_type& known : known_types) {
     if (known.element == element) code = known.code;
   }
-  const std::string shape = columns == 0 ? fmt::format("({},)", rows) : fmt::format("({}, {})", rows, columns);
+  const std::string shape = fmt::format("({}{})", fmt::join(sizes, ", "), sizes.size() == 1 ? "," : "");
   std::string dictionary = fmt::format("{{'descr': '{}{}', 'fortran_order': False, 'shape': {}, }}",
                                        code[1] == '1' ? '|' : '<', code, shape);
   const std::size_t total = (npy_magic.size() + 4 + dictionary.size() + 1 + 63) / 64 * 64;

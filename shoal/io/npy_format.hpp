@@ -32,4 +32,7 @@ npy_layout parse_npy_header(const std::string& name, std::span<const std::byte> 
 /// The whole header, padded to a multiple of 64 bytes, of a C-order array; `columns` 0 makes it one-dimensional.
 std::string make_npy_header(element_type element, std::size_t rows, std::size_t columns);
 
+/// Of an array of any shape, of at least one dimension.
+std::string make_npy_header(element_type element, std::span<const std::size_t> shape);
+
 }  // namespace shoal

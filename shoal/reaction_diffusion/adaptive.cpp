@@ -1,0 +1,145 @@
+#include <shoal/reaction_diffusion/adaptive.hpp>
+
+#include <algorithm>
+#include <cmath>
+
+#include <shoal/reaction_diffusion/second_derivative.hpp>
+
+namespace shoal::reaction_diffusion {
+namespace {
+
+// The state holds all nodes of the underlying grid; those that are not in use lie on the lines between the others.
+template <class Scalar>
+class adaptive final : public stepper<Scalar> {
+ public:
+  adaptive(const problem& wave, const adaptive_options& how, double step)
+      : wave_(wave), how_(how), step_(step), nodes_(wave.grid.columns) {}
+
+  std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) override {
+    if (places_.empty()) begin(now);
+    const std::size_t steps = over.steps_of(step_);
+    const double step = (over.end - over.begin) / static_cast<double>(steps);
+    const std::size_t first = now.done, end = std::min(steps, first + most);
+    for (; now.done < end; ++now.done) {
+      take_step(now, step);
+      choose_nodes(now);
+    }
+    now.time = end == steps ? over.end : over.begin + static_cast<double>(end) * step;
+    return end - first;
+  }
+
+  // The nodes in use, how many were used, and in how many steps.
+  std::vector<double> memory() const override {
+    std::vector<double> kept = {nodes_used_, steps_taken_};
+    kept.insert(kept.end(), places_.begin(), places_.end());
+    return kept;
+  }
+  void restore(const std::vector<double>& kept) override {
+    nodes_used_ = kept.at(0);
+    steps_taken_ = kept.at(1);
+    places_.assign(kept.begin() + 2, kept.end());
+  }
+
+  double mean_nodes() const override { return steps_taken_ > 0 ? nodes_used_ / steps_taken_ : 0; }
+
+ private:
+  void begin(const state<Scalar>& now) {
+    for (std::size_t i = 0; i < nodes_; ++i) places_.push_back(i);
+    rates_.assign(nodes_, 0);
+    read(now);
+    choose_nodes(now);
+  }
+
+  void read(const state<Scalar>& now) {
+    x_.resize(places_.size());
+    v_.resize(places_.size());
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      x_[k] = static_cast<double>(places_[k]) * wave_.grid.spacing;
+      v_[k] = static_cast<double>(now.v[places_[k]]);
+    }
+  }
+
+  void take_step(state<Scalar>& now, double step) {
+    const parameters& of = wave_.parameters;
+    read(now);
+    second_derivative(how_.differences, x_, v_, bends_);
+    rates_.resize(places_.size());
+    for (std::size_t k = 0; k < places_.size(); ++k) {
+      const double v = v_[k], w = static_cast<double>(now.w[places_[k]]);
+      rates_[k] = of.diffusion * bends_[k] + v * (1 - v) * (v - of.a) - w;
+      now.v[places_[k]] = static_cast<Scalar>(v + step * rates_[k]);
+      now.w[places_[k]] = static_cast<Scalar>(w + step * of.epsilon * (v - of.gamma * w));
+    }
+    nodes_used_ += static_cast<double>(places_.size());
+    steps_taken_ += 1;
+    fill_between(now.v.data());
+    fill_between(now.w.data());
+  }
+
+  void fill_between(Scalar* values) const {
+    for (std::size_t k = 0; k + 1 < places_.size(); ++k) {
+      const std::size_t from = places_[k], to = places_[k + 1];
+      for (std::size_t i = from + 1; i < to; ++i) {
+        const double share = static_cast<double>(i - from) / static_cast<double>(to - from);
+        values[i] = static_cast<Scalar>((1 - share) * static_cast<double>(values[from]) +
+                                        share * static_cast<double>(values[to]));
+      }
+    }
+  }
+
+  // The source's rule: a coarse grid everywhere, a finer one where v is steep, a finer one where it changes, and every
+  // node around inflection points of what is steep.
+  void choose_nodes(const state<Scalar>& now) {
+    strides_.assign(nodes_, how_.coarse_stride);
+    read(now);
+    const auto mark = [&](std::size_t from, std::size_t to, std::size_t stride) {
+      for (std::size_t i = from; i <= std::min(to, nodes_ - 1); ++i) strides_[i] = std::min(strides_[i], stride);
+    };
+    const auto radius = static_cast<std::size_t>(std::ceil(how_.inflection_radius / wave_.grid.spacing));
+    const auto slope = [&](std::size_t k) { return (v_[k + 1] - v_[k]) / (x_[k + 1] - x_[k]); };
+    for (std::size_t k = 0; k + 1 < places_.size(); ++k) {
+      const bool steep = std::abs(slope(k)) > how_.slope;
+      if (steep) mark(places_[k], places_[k + 1], std::max<std::size_t>(1, how_.coarse_stride / 2));
+      if (std::max(std::abs(rates_[k]), std::abs(rates_[k + 1])) > how_.rate) {
+        mark(places_[k], places_[k + 1], std::max<std::size_t>(1, how_.coarse_stride / 4));
+      }
+      if (!steep || k == 0 || k + 2 == places_.size()) continue;
+      const double before = slope(k) - slope(k - 1), behind = slope(k + 1) - slope(k);
+      if ((before < 0) != (behind < 0)) mark(places_[k] > radius ? places_[k] - radius : 0, places_[k + 1] + radius, 1);
+    }
+    places_.clear();
+    for (std::size_t i = 0; i < nodes_; ++i) {
+      if (i % strides_[i] == 0 || i + 1 == nodes_) places_.push_back(i);
+    }
+  }
+
+  problem wave_;
+  adaptive_options how_;
+  double step_;
+  std::size_t nodes_;
+  double nodes_used_ = 0;
+  double steps_taken_ = 0;
+  std::vector<std::size_t> places_, strides_;
+  std::vector<double> x_, v_, bends_, rates_;
+};
+
+}  // namespace
+
+double longest_adaptive_step(const problem& wave, second_differences differences) {
+  const double eigenvalue = differences == second_differences::spline       ? 12
+                            : differences == second_differences::five_point ? 16.0 / 3
+                                                                            : 4;
+  const parameters& of = wave.parameters;
+  const double square = wave.grid.spacing * wave.grid.spacing;
+  return std::min(2 / (eigenvalue * of.diffusion / square + std::abs(1 - of.a)), 2 / (of.epsilon * of.gamma));
+}
+
+template <class Scalar>
+std::unique_ptr<stepper<Scalar>> make_adaptive(const problem& wave, const adaptive_options& how, double step) {
+  return std::make_unique<adaptive<Scalar>>(wave, how, step);
+}
+
+template std::unique_ptr<stepper<double>> make_adaptive<double>(const problem&, const adaptive_options&, double);
+template std::unique_ptr<stepper<float>> make_adaptive<float>(const problem&, const adaptive_options&, double);
+
+}  // namespace shoal::reaction_diffusion

@@ -1,0 +1,137 @@
+#include <shoal/reaction_diffusion/check.hpp>
+
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/adaptive.hpp>
+#include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/runge_kutta.hpp>
+
+namespace shoal::reaction_diffusion {
+namespace {
+
+void require_at_least_zero(std::string_view name, double value) {
+  if (value >= 0 && std::isfinite(value)) return;
+  throw bad_argument(fmt::format("{} must be a finite number of at least 0; got {}", name, value));
+}
+
+void require_above_zero(std::string_view name, double value) {
+  if (value > 0 && std::isfinite(value)) return;
+  throw bad_argument(fmt::format("{} must be a finite number above 0; got {}", name, value));
+}
+
+void check_equations(const problem& wave) {
+  const parameters& of = wave.parameters;
+  if (!std::isfinite(of.a)) throw bad_argument(fmt::format("a must be a finite number; got {}", of.a));
+  require_at_least_zero("gamma", of.gamma);
+  require_at_least_zero("epsilon", of.epsilon);
+  require_at_least_zero("diffusion", of.diffusion);
+  require_at_least_zero("recovery_diffusion", of.recovery_diffusion);
+  require_above_zero("spacing", wave.grid.spacing);
+  if (wave.grid.columns < 3 || (wave.grid.rows < 3 && wave.grid.rows != 1)) {
+    throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
+                                   wave.grid.rows, wave.grid.columns));
+  }
+  if (!std::isfinite(wave.input_level)) {
+    throw bad_argument(fmt::format("input_level must be a finite number; got {}", wave.input_level));
+  }
+  require_above_zero("input_period", wave.input_period);
+}
+
+void check_times(const std::vector<double>& times) {
+  if (times.empty()) throw bad_argument("times must hold at least one time at which a state is kept");
+  double before = 0;
+  for (const double time : times) {
+    if (!(time >= before) || !std::isfinite(time)) {
+      throw bad_argument(fmt::format("times must be finite and ascend from 0 on; got {} after {}", time, before));
+    }
+    before = time;
+  }
+}
+
+void check_step(double step, double bound, std::string_view formula) {
+  if (step <= bound) return;
+  throw bad_argument(fmt::format(
+      "step {} is too long for explicit steps, which stay bounded up to {:.6g} on this grid (for v: {}); give a "
+      "shorter step or an implicit scheme",
+      step, bound, formula));
+}
+
+void check_adaptive(const problem& wave, const options& how) {
+  if (wave.boundary != boundary::no_flux) throw bad_argument("scheme adaptive needs boundary no_flux");
+  const adaptive_options& use = how.adaptive;
+  if (use.coarse_stride == 0) throw bad_argument("coarse_stride must be at least 1; got 0");
+  require_at_least_zero("slope", use.slope);
+  require_at_least_zero("rate", use.rate);
+  require_at_least_zero("inflection_radius", use.inflection_radius);
+  check_step(how.step, longest_adaptive_step(wave, use.differences),
+             "2/(λD/spacing² + 1 − a) with λ = 4 for three points, 16/3 for five, 12 for a spline");
+}
+
+void check_plane(const problem& wave, const options& how) {
+  if (how.scheme != scheme::explicit_steps || how.order != 2) {
+    throw bad_argument(
+        fmt::format("in the plane ({} rows) steps are explicit and of order 2; others need rows = 1", wave.grid.rows));
+  }
+  if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
+}
+
+void check_fourth_order(const problem& wave, const options& how) {
+  if (how.scheme != scheme::explicit_steps) {
+    throw bad_argument("order 4 needs scheme explicit_steps; the others are of order 2");
+  }
+  if (wave.has_input()) throw bad_argument("order 4 needs boundary no_flux or periodic; got input");
+  if (wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(fmt::format("order 4 needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  }
+  check_step(how.step, longest_runge_kutta_step(wave), "2.785/(16/3 D/spacing² + 1 − a)");
+}
+
+}  // namespace
+
+void check(const problem& wave, const options& how) {
+  check_equations(wave);
+  check_times(how.times);
+  require_at_least_zero("step", how.step);
+  require_above_zero("tolerance", how.tolerance);
+  require_at_least_zero("newton_accuracy", how.newton_accuracy);
+  require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
+  if (wave.grid.rows > 1) check_plane(wave, how);
+  if (how.order == 4) return check_fourth_order(wave, how);
+  if (how.order != 2) throw bad_argument(fmt::format("order must be 2 or 4; got {}", how.order));
+  if (how.scheme == scheme::explicit_steps) {
+    return check_step(how.step, longest_explicit_step(wave),
+                      wave.grid.rows > 1 ? "2/(8D/spacing² + 1 − a)" : "2/(4D/spacing² + 1 − a)");
+  }
+  if (how.scheme == scheme::source_2016 && wave.boundary != boundary::no_flux) {
+    throw bad_argument("scheme source_2016 needs boundary no_flux");
+  }
+  if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
+  if (wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(fmt::format(
+        "the adaptive and the implicit schemes take w node by node, so recovery_diffusion must be 0; got {}. Use "
+        "scheme explicit_steps",
+        wave.parameters.recovery_diffusion));
+  }
+}
+
+void check(const problem& wave, const initial_state& begin) {
+  using named = std::pair<char, const std::vector<double>*>;
+  for (const auto& [name, values] : {named{'v', &begin.v}, named{'w', &begin.w}}) {
+    if (values->size() != wave.grid.nodes()) {
+      throw bad_argument(
+          fmt::format("the initial {} has {} values, and the grid {} nodes", name, values->size(), wave.grid.nodes()));
+    }
+    for (std::size_t i = 0; i < values->size(); ++i) {
+      if (!std::isfinite((*values)[i])) {
+        throw bad_data(fmt::format("the initial {}[{}] is {}; every value must be finite", name, i, (*values)[i]));
+      }
+    }
+  }
+}
+
+}  // namespace shoal::reaction_diffusion

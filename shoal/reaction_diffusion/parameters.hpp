@@ -1,0 +1,54 @@
+// What a wave is: the equations, the nodes on which they are solved, and what holds at the ends.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+
+namespace shoal::reaction_diffusion {
+
+/// v_t = D·v_xx + v(1 − v)(v − a) − w and w_t = E·w_xx + ε(v − γw): FitzHugh (1961) and Nagumo, Arimoto & Yoshizawa
+/// (1962).
+struct parameters {
+  double a = 0.1;                 ///< threshold of excitation
+  double gamma = 2;               ///< γ ≥ 0, how fast the recovery itself decays
+  double epsilon = 0.01;          ///< ε ≥ 0, how slow the recovery is
+  double diffusion = 1;           ///< D ≥ 0, of v
+  double recovery_diffusion = 0;  ///< E ≥ 0, of w
+};
+
+/// Nodes at x = 0, spacing, 2·spacing, …: `columns` of them on an axon (`rows` = 1), or rows × columns in the plane.
+struct grid {
+  std::size_t rows = 1;
+  std::size_t columns = 401;
+  double spacing = 0.5;
+
+  std::size_t nodes() const { return rows * columns; }
+};
+
+/// What holds at the ends.
+enum class boundary {
+  no_flux,         ///< v_x = 0 at every end, to second order: a ghost node mirrors the neighbour
+  input,           ///< v = `input_level` at the last node of an axon, no flux at the first
+  periodic_input,  ///< there v = input_level·(1 − cos(2πt / input_period)) / 2
+  periodic,        ///< the last node's neighbour is the first
+};
+
+/// One problem: equations, nodes, ends.
+struct problem {
+  reaction_diffusion::parameters parameters;
+  reaction_diffusion::grid grid;
+  reaction_diffusion::boundary boundary = boundary::no_flux;
+  double input_level = 1;
+  double input_period = 100;
+
+  bool has_input() const { return boundary == boundary::input || boundary == boundary::periodic_input; }
+
+  /// v at the last node at a time, where there is input.
+  double input_at(double time) const {
+    if (boundary == boundary::input) return input_level;
+    return input_level * (1 - std::cos(2 * std::numbers::pi * time / input_period)) / 2;
+  }
+};
+
+}  // namespace shoal::reaction_diffusion

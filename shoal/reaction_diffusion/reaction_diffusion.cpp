@@ -1,0 +1,189 @@
+// The loop over time: states that are kept, checkpoints, progress and stops, whatever the scheme.
+#include <shoal/reaction_diffusion/reaction_diffusion.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/core/word_hash.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/io/checkpoint.hpp>
+#include <shoal/reaction_diffusion/check.hpp>
+#include <shoal/reaction_diffusion/choose_stepper.hpp>
+#include <shoal/reaction_diffusion/stepper.hpp>
+
+namespace shoal::reaction_diffusion {
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
+
+// Nodes that are stepped between two looks at the clock and at the stop token.
+constexpr std::size_t nodes_between_looks = std::size_t{1} << 22;
+
+template <class Scalar>
+class run {
+ public:
+  run(const problem& wave, const initial_state& begin, const options& how, const observer<Scalar>& observe,
+      const control& control)
+      : wave_(wave),
+        how_(how),
+        observe_(observe),
+        control_(control),
+        nodes_(wave.grid.nodes()),
+        executor_(make_executor(how.threads)),
+        stepper_(choose_stepper<Scalar>(wave, how, *executor_)) {
+    now_.v.grow(nodes_);
+    now_.w.grow(nodes_);
+    const auto narrow = [](double value) { return static_cast<Scalar>(value); };
+    std::transform(begin.v.begin(), begin.v.end(), now_.v.data(), narrow);
+    std::transform(begin.w.begin(), begin.w.end(), now_.w.data(), narrow);
+    if (wave.has_input()) now_.v[nodes_ - 1] = narrow(wave.input_at(0));
+    if (!how.checkpoint.empty()) identity_ = identity(begin);
+  }
+
+  result<Scalar> go() {
+    const clock::time_point start = clock::now();
+    written_ = start;
+    resume();
+    const std::size_t most = std::max<std::size_t>(32, nodes_between_looks / nodes_);
+    for (; kept_ < how_.times.size(); keep()) {
+      const span over{kept_ == 0 ? 0 : how_.times[kept_ - 1], how_.times[kept_]};
+      while (now_.time < over.end) {
+        if (control_.stop.stop_requested()) stop();
+        const std::size_t taken = stepper_->advance(now_, over, most);
+        found_.steps += taken;
+        found_.steps_here += taken;
+        if (control_.report) {
+          control_.report({"stepping", found_.steps, 0, std::numeric_limits<double>::quiet_NaN()});
+        }
+        if (!how_.checkpoint.empty() && seconds_since(written_) >= how_.checkpoint_seconds) remember();
+      }
+    }
+    if (!how_.checkpoint.empty()) remember();
+    found_.times = how_.times;
+    found_.refused_steps = stepper_->refused_steps();
+    found_.mean_nodes = stepper_->mean_nodes();
+    found_.newton_iterations = stepper_->newton_iterations();
+    found_.seconds = seconds_since(start);
+    return std::move(found_);
+  }
+
+ private:
+  void keep() {
+    found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
+    found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    ++kept_;
+    now_.done = 0;
+    if (observe_) observe_(now_.time, now_.v.data(), now_.w.data());
+  }
+
+  [[noreturn]] void stop() {
+    if (!how_.checkpoint.empty()) remember();
+    throw interrupted(fmt::format("stopped on request at time {}", now_.time));
+  }
+
+  // What a checkpoint and the run that resumes it must agree on.
+  fit_identity identity(const initial_state& begin) const {
+    const parameters& of = wave_.parameters;
+    const adaptive_options& use = how_.adaptive;
+    word_hash hash;
+    for (const double value : begin.v) hash.take(value);
+    for (const double value : begin.w) hash.take(value);
+    return {
+        {"problem", "wave"},
+        {"equations", fmt::format("a {}, gamma {}, epsilon {}, diffusion {}, recovery diffusion {}", of.a, of.gamma,
+                                  of.epsilon, of.diffusion, of.recovery_diffusion)},
+        {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
+        {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
+                                 wave_.input_period)},
+        {"scheme", fmt::format("{} of order {}, end rows {}", static_cast<int>(how_.scheme), how_.order,
+                               static_cast<int>(how_.end_rows))},
+        {"step",
+         fmt::format("{}, tolerance {}, Newton's accuracy {}", how_.step, how_.tolerance, how_.newton_accuracy)},
+        {"nodes in use", fmt::format("{}, stride {}, slope {}, rate {}, radius {}", static_cast<int>(use.differences),
+                                     use.coarse_stride, use.slope, use.rate, use.inflection_radius)},
+        {"times", fmt::format("{}", fmt::join(how_.times, ","))},
+        {"scalar", std::is_same_v<Scalar, float> ? "float32" : "float64"},
+        {"initial state", fmt::format("{:016x}", hash.value())}};
+  }
+
+  // [kept][2][nodes], v, w, time, done, steps, and what the scheme remembers.
+  void remember() {
+    checkpoint point;
+    point.restart = kept_;
+    std::vector<double>& out = point.state;
+    out.assign(found_.states.begin(), found_.states.end());
+    out.insert(out.end(), now_.v.data(), now_.v.data() + nodes_);
+    out.insert(out.end(), now_.w.data(), now_.w.data() + nodes_);
+    out.insert(out.end(), {now_.time, static_cast<double>(now_.done), static_cast<double>(found_.steps)});
+    const std::vector<double> memory = stepper_->memory();
+    out.insert(out.end(), memory.begin(), memory.end());
+    write_checkpoint(how_.checkpoint, identity_, point);
+    written_ = clock::now();
+  }
+
+  void resume() {
+    if (how_.checkpoint.empty()) return;
+    const std::optional<checkpoint> point = read_checkpoint(how_.checkpoint, identity_);
+    if (!point) return;
+    const std::size_t kept = 2 * nodes_ * point->restart;
+    if (point->restart > how_.times.size() || point->state.size() < kept + 2 * nodes_ + 3) {
+      throw bad_data(
+          fmt::format("{}: not a usable checkpoint: it is cut short. Remove the file to start anew", how_.checkpoint));
+    }
+    kept_ = point->restart;
+    auto from = point->state.begin();
+    const auto take = [&](Scalar* to, std::size_t count) {
+      std::transform(from, from + static_cast<std::ptrdiff_t>(count), to,
+                     [](double value) { return static_cast<Scalar>(value); });
+      from += static_cast<std::ptrdiff_t>(count);
+    };
+    found_.states.resize(kept);
+    take(found_.states.data(), kept);
+    take(now_.v.data(), nodes_);
+    take(now_.w.data(), nodes_);
+    now_.time = *from++;
+    now_.done = static_cast<std::size_t>(*from++);
+    found_.steps = static_cast<std::size_t>(*from++);
+    stepper_->restore({from, point->state.end()});
+  }
+
+  problem wave_;
+  options how_;
+  const observer<Scalar>& observe_;
+  const control& control_;
+  std::size_t nodes_;
+  std::unique_ptr<executor> executor_;
+  std::unique_ptr<stepper<Scalar>> stepper_;
+  state<Scalar> now_;
+  std::size_t kept_ = 0;
+  result<Scalar> found_;
+  fit_identity identity_;
+  clock::time_point written_;
+};
+
+}  // namespace
+
+template <class Scalar>
+result<Scalar> solve(const problem& wave, const initial_state& begin, const options& how,
+                     const observer<Scalar>& observe, const control& control) {
+  check(wave, how);
+  check(wave, begin);
+  return run<Scalar>(wave, begin, how, observe, control).go();
+}
+
+template result<double> solve<double>(const problem&, const initial_state&, const options&, const observer<double>&,
+                                      const control&);
+template result<float> solve<float>(const problem&, const initial_state&, const options&, const observer<float>&,
+                                    const control&);
+
+}  // namespace shoal::reaction_diffusion

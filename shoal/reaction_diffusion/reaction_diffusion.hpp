@@ -1,0 +1,32 @@
+// FitzHugh–Nagumo waves by finite differences. The door to this room.
+#pragma once
+
+#include <functional>
+
+#include <shoal/core/progress.hpp>
+#include <shoal/reaction_diffusion/initial_state.hpp>
+#include <shoal/reaction_diffusion/options.hpp>
+#include <shoal/reaction_diffusion/parameters.hpp>
+#include <shoal/reaction_diffusion/result.hpp>
+#include <shoal/reaction_diffusion/wave_speed.hpp>
+
+namespace shoal::reaction_diffusion {
+
+/// Called with each state that is kept, as soon as it is there: time, v and w, [rows][columns] each.
+template <class Scalar>
+using observer = std::function<void(double time, const Scalar* v, const Scalar* w)>;
+
+/// Computes the wave from `begin` at time 0 and keeps it at each of `how.times`, in the scalar that is asked for:
+/// solve<float>() or solve<double>(). The bits do not depend on the threads, nor on whether the run was resumed. Throws
+/// bad_argument for what cannot be computed, an explicit step above its bound among it; bad_data for an initial value
+/// that is not finite, and for a damaged checkpoint; bad_argument for a checkpoint of another run; numerical_error when
+/// Newton's method or the step control fails, with the time; interrupted.
+template <class Scalar>
+result<Scalar> solve(const problem& wave, const initial_state& begin, const options& how,
+                     const observer<Scalar>& observe = {}, const control& control = {});
+extern template result<double> solve<double>(const problem&, const initial_state&, const options&,
+                                             const observer<double>&, const control&);
+extern template result<float> solve<float>(const problem&, const initial_state&, const options&, const observer<float>&,
+                                           const control&);
+
+}  // namespace shoal::reaction_diffusion

@@ -1,0 +1,31 @@
+// v and w at one time, and the span between two states that are kept, which is cut into steps.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include <shoal/core/aligned_buffer.hpp>
+
+namespace shoal::reaction_diffusion {
+
+template <class Scalar>
+struct state {
+  aligned_buffer<Scalar> v;
+  aligned_buffer<Scalar> w;
+  double time = 0;
+  std::size_t done = 0;  ///< steps of the present span, where they are of one length
+};
+
+/// From one state that is kept to the next.
+struct span {
+  double begin = 0;
+  double end = 0;
+
+  /// Equal steps of at most `step`; a step longer by rounding alone counts as that step.
+  std::size_t steps_of(double step) const {
+    return static_cast<std::size_t>(std::max(1.0, std::ceil((end - begin) / step * (1 - 1e-12))));
+  }
+};
+
+}  // namespace shoal::reaction_diffusion
