@@ -302,7 +302,9 @@ def test_starts_in_packed_records(rows):
     )
 
 
-@pytest.mark.parametrize("model", [KMeans(3, random_state=0), GaussianMixture(3, random_state=0)], ids=["k-means", "mixture"])
+@pytest.mark.parametrize(
+    "model", [KMeans(3, random_state=0), GaussianMixture(3, random_state=0)], ids=["k-means", "mixture"]
+)
 def test_float64_weights_of_float32_rows_keep_their_digits(rows, model):
     narrow = rows.astype(np.float32)
     weights = 1.0 + np.arange(len(rows)) % 4
