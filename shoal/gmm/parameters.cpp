@@ -234,6 +234,11 @@ parameters<Scalar> prepare_centres(covariance_type type, std::size_t components,
   result.packed.centres.grow(components * columns);
   std::transform(result.centres.begin(), result.centres.end(), result.packed.centres.data(),
                  [](double centre) { return static_cast<Scalar>(centre); });
+  if constexpr (!std::is_same_v<Scalar, double>) {  // of rows that float32 is too coarse for
+    result.in_double.padded_columns = padded(columns);
+    result.in_double.centres.grow(components * columns);
+    std::copy(result.centres.begin(), result.centres.end(), result.in_double.centres.data());
+  }
   return result;
 }
 template parameters<float> prepare_centres(covariance_type, std::size_t, std::size_t, const double*);

@@ -25,6 +25,12 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const std::string broken = "\xEF\xBF\xBD";
 
+TEST(text, shows_what_turns_text_around_instead_of_doing_it) {
+  EXPECT_EQ(clean("a\u202Eb\u2066"), "a\\u202Eb\\u2066");
+  EXPECT_EQ(escape("<\u202E>"), "&lt;\\u202E&gt;");
+  EXPECT_EQ(clean("שלום é 👩\u200D🔬"), "שלום é 👩\u200D🔬");
+}
+
 TEST(text, escapes_markup) {
   EXPECT_EQ(escape("<script>alert(\"a\" & 'b')</script>"),
             "&lt;script&gt;alert(&quot;a&quot; &amp; &#39;b&#39;)&lt;/script&gt;");
