@@ -35,9 +35,18 @@ class adaptive final : public stepper<Scalar> {
     return kept;
   }
   void restore(const std::vector<double>& kept) override {
-    nodes_used_ = kept.at(0);
-    steps_taken_ = kept.at(1);
-    places_.assign(kept.begin() + 2, kept.end());
+    if (kept.size() < 2) throw foreign_memory();
+    expect_words(kept, kept.size());
+    nodes_used_ = kept[0];
+    steps_taken_ = kept[1];
+    places_.clear();
+    for (auto word = kept.begin() + 2; word != kept.end(); ++word) {
+      const std::size_t place = count_in(*word);
+      if (place >= nodes_ || (!places_.empty() && place <= places_.back())) throw foreign_memory();
+      places_.push_back(place);
+    }
+    // Both ends are always in use, once there are any.
+    if (!places_.empty() && (places_.front() != 0 || places_.back() + 1 != nodes_)) throw foreign_memory();
   }
 
   double mean_nodes() const override { return steps_taken_ > 0 ? nodes_used_ / steps_taken_ : 0; }

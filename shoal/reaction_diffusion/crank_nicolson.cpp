@@ -48,10 +48,11 @@ class crank_nicolson final : public stepper<Scalar> {
     return kept;
   }
   void restore(const std::vector<double>& kept) override {
+    expect_words(kept, nodes_ + 2);
     std::transform(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(nodes_), before_.data(),
                    [](double value) { return static_cast<Scalar>(value); });
-    damped_ = static_cast<std::size_t>(kept.at(nodes_));
-    iterations_ = static_cast<std::size_t>(kept.at(nodes_ + 1));
+    damped_ = count_in(kept[nodes_]);
+    iterations_ = count_in(kept[nodes_ + 1]);
   }
 
   std::size_t newton_iterations() const override { return iterations_; }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -47,7 +48,7 @@ class run {
     std::transform(begin.v.begin(), begin.v.end(), now_.v.data(), narrow);
     std::transform(begin.w.begin(), begin.w.end(), now_.w.data(), narrow);
     if (wave.has_input()) now_.v[nodes_ - 1] = narrow(wave.input_at(0));
-    if (!how.checkpoint.empty()) identity_ = identity(begin);
+    if (!how.checkpoint.empty()) file_.emplace(how.checkpoint, identity(begin));
   }
 
   result<Scalar> go() {
@@ -127,18 +128,17 @@ class run {
     out.insert(out.end(), {now_.time, static_cast<double>(now_.done), static_cast<double>(found_.steps)});
     const std::vector<double> memory = stepper_->memory();
     out.insert(out.end(), memory.begin(), memory.end());
-    write_checkpoint(how_.checkpoint, identity_, point);
+    file_->write(point);
     written_ = clock::now();
   }
 
   void resume() {
-    if (how_.checkpoint.empty()) return;
-    const std::optional<checkpoint> point = read_checkpoint(how_.checkpoint, identity_);
+    if (!file_) return;
+    const std::optional<checkpoint> point = file_->read();
     if (!point) return;
     const std::size_t kept = 2 * nodes_ * point->restart;
     if (point->restart > how_.times.size() || point->state.size() < kept + 2 * nodes_ + 3) {
-      throw bad_data(
-          fmt::format("{}: not a usable checkpoint: it is cut short. Remove the file to start anew", how_.checkpoint));
+      file_->refuse("it is cut short");
     }
     kept_ = point->restart;
     auto from = point->state.begin();
@@ -152,9 +152,17 @@ class run {
     take(now_.v.data(), nodes_);
     take(now_.w.data(), nodes_);
     now_.time = *from++;
-    now_.done = static_cast<std::size_t>(*from++);
-    found_.steps = static_cast<std::size_t>(*from++);
-    stepper_->restore({from, point->state.end()});
+    const bool finite = std::all_of(point->state.begin(), from, [](double value) { return std::isfinite(value); });
+    if (!finite || now_.time < 0 || (kept_ < how_.times.size() && now_.time > how_.times[kept_])) {
+      file_->refuse("it holds a state that no run reaches");
+    }
+    try {
+      now_.done = count_in(*from++);
+      found_.steps = count_in(*from++);
+      stepper_->restore({from, point->state.end()});
+    } catch (const foreign_memory&) {
+      file_->refuse("it holds what no run saves");
+    }
   }
 
   problem wave_;
@@ -167,7 +175,7 @@ class run {
   state<Scalar> now_;
   std::size_t kept_ = 0;
   result<Scalar> found_;
-  fit_identity identity_;
+  std::optional<checkpoint_file> file_;
   clock::time_point written_;
 };
 

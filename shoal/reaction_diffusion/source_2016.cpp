@@ -42,7 +42,8 @@ std::vector<double> source_2016<Scalar>::memory() const {
 
 template <class Scalar>
 void source_2016<Scalar>::restore(const std::vector<double>& kept) {
-  iterations_ = static_cast<std::size_t>(kept.at(0));
+  if (kept.size() != 1) expect_words(kept, 1 + wave_.grid.columns);
+  iterations_ = count_in(kept[0]);
   before_w_.assign(kept.begin() + 1, kept.end());
 }
 

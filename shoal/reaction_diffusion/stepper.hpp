@@ -1,12 +1,30 @@
 // What every scheme offers to the loop over time.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
 #include <shoal/reaction_diffusion/state.hpp>
 
 namespace shoal::reaction_diffusion {
+
+/// What restore() throws: no memory() gives these words.
+struct foreign_memory {};
+
+/// A word that counts something. Throws foreign_memory for others.
+inline std::size_t count_in(double word) {
+  if (!(word >= 0 && word <= 0x1p53 && word == std::floor(word))) throw foreign_memory();
+  return static_cast<std::size_t>(word);
+}
+
+/// Throws foreign_memory unless there are so many words, all finite.
+inline void expect_words(const std::vector<double>& kept, std::size_t count) {
+  if (kept.size() != count) throw foreign_memory();
+  for (const double word : kept) {
+    if (!std::isfinite(word)) throw foreign_memory();
+  }
+}
 
 template <class Scalar>
 class stepper {
@@ -17,9 +35,9 @@ class stepper {
   /// Returns how many steps were taken.
   virtual std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) = 0;
 
-  /// What a resumed run must know beside the state.
+  /// What a resumed run must know beside the state. restore() throws foreign_memory for what memory() never gives.
   virtual std::vector<double> memory() const { return {}; }
-  virtual void restore(const std::vector<double>&) {}
+  virtual void restore(const std::vector<double>& kept) { expect_words(kept, 0); }
 
   virtual double mean_nodes() const { return 0; }
   virtual std::size_t refused_steps() const { return 0; }

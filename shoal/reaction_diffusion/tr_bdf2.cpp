@@ -50,12 +50,14 @@ class tr_bdf2 final : public stepper<Scalar> {
     return kept;
   }
   void restore(const std::vector<double>& kept) override {
+    expect_words(kept, nodes_ + 4);
     std::transform(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(nodes_), before_.data(),
                    [](double value) { return static_cast<Scalar>(value); });
-    next_ = kept.at(nodes_);
-    last_ = kept.at(nodes_ + 1);
-    refused_ = static_cast<std::size_t>(kept.at(nodes_ + 2));
-    iterations_ = static_cast<std::size_t>(kept.at(nodes_ + 3));
+    next_ = kept[nodes_];
+    last_ = kept[nodes_ + 1];
+    if (next_ < 0 || last_ < 0) throw foreign_memory();
+    refused_ = count_in(kept[nodes_ + 2]);
+    iterations_ = count_in(kept[nodes_ + 3]);
   }
 
   std::size_t refused_steps() const override { return refused_; }

@@ -1,4 +1,5 @@
 // Every row of docs/degenerate-data.md that concerns mixtures: the decision and its message.
+#include <atomic>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -162,6 +163,43 @@ TEST(DegenerateValues, RowsThatFloat32IsTooCoarseForInAFirstModel) {
       options.init = init;
       try {
         expect_finite(shoal::gmm::fit({values.data(), 200, 2}, options));
+      } catch (const shoal::error&) {  // a refusal is an answer; a signal is none
+      }
+    }
+  }
+}
+
+// Rows that somebody changes after they were checked.
+class changing_source final : public shoal::row_source<float> {
+ public:
+  explicit changing_source(float later) : later_(later) {}
+  std::size_t rows() const override { return 200; }
+  std::size_t columns() const override { return 2; }
+  bool resident() const override { return false; }
+  shoal::matrix_view<const float> read(std::size_t first, std::size_t count,
+                                       shoal::aligned_buffer<float>& buffer) const override {
+    buffer.grow(2 * count);
+    const bool checked = reads_++ > 0;
+    for (std::size_t i = 0; i < 2 * count; ++i) {
+      buffer[i] = checked && i == 10 ? later_ : static_cast<float>((2 * first + i) % 7);
+    }
+    return {buffer.data(), count, 2};
+  }
+
+ private:
+  float later_;
+  mutable std::atomic<int> reads_{0};
+};
+
+// The first statistics of rows that float32 is too coarse for are made in float64, about centres that must be there.
+TEST(DegenerateValues, RowsThatChangeAfterTheyWereCheckedAreNoCrash) {
+  for (const float later : {1e19F, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    for (const auto type : all_types()) {
+      auto options = options_for(3, type);
+      options.init = initialization::random_responsibilities;
+      options.max_iterations = 3;
+      try {
+        shoal::gmm::fit(changing_source(later), options);
       } catch (const shoal::error&) {  // a refusal is an answer; a signal is none
       }
     }
