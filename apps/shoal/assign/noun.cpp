@@ -9,13 +9,13 @@
 
 #include <shoal/assignment/assignment.hpp>
 #include <shoal/core/error.hpp>
+#include <shoal/io/whole_file.hpp>
 
 #include "assign/compare.hpp"
 #include "assign/costs.hpp"
 #include "assign/pairs_text.hpp"
 #include "assign/steps.hpp"
 #include "common/answer.hpp"
-#include "common/text_output.hpp"
 
 namespace shoal::app {
 namespace {
@@ -44,12 +44,6 @@ struct assign_command {
   run_options run;
   verb below;  ///< the verb below this one, where one was named
 };
-
-void write(const std::string& path, std::string_view text) {
-  text_output out(path);
-  out.write(text);
-  out.commit();
-}
 
 std::string listed(const std::vector<std::size_t>& places) {
   std::vector<std::string> words;
@@ -85,9 +79,9 @@ void run(const assign_command& command) {
         "between them and the others",
         command.path, listed(found.conflicting_rows), listed(found.conflicting_columns)));
   }
-  if (!command.steps.empty()) write(command.steps, steps_of(costs, command.options, latex));
+  if (!command.steps.empty()) write_file_atomically(command.steps, steps_of(costs, command.options, latex));
   const std::string text = text_of(costs, found, command.format);
-  if (!command.output.empty()) write(command.output, text);
+  if (!command.output.empty()) write_file_atomically(command.output, text);
   const named_values files = given_values({{"output", command.output}, {"steps", command.steps}});
   give({.values = joined({values,
                           {{"column_of_row",
