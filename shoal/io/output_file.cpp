@@ -15,7 +15,7 @@
 namespace shoal {
 namespace {
 
-constexpr unsigned most_parts = 64;  // files of one name that are being written at the same time
+constexpr unsigned most_parts = 16;  // files of one name that are being written at the same time
 constexpr unsigned permissions = 0777;
 
 std::string folder_of(const std::string& path) {
@@ -121,7 +121,7 @@ output_file::output_file(const std::string& path) : path_(path) {
 
 void output_file::create_part() {
   for (unsigned number = 0; number < most_parts; ++number) {
-    const std::string name = part_name(path_, number);
+    std::string name = part_name(path_, number);
     handle_ = file_handle(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced_ ? 0600 : 0666));
     if (handle_.descriptor() < 0 && errno == EEXIST) continue;
     if (handle_.descriptor() < 0) throw_io_error(path_, "cannot create the file", errno);
@@ -129,7 +129,7 @@ void output_file::create_part() {
     // Somebody may take a new part for a stale one before it is locked; then it is theirs to remove.
     if (::flock(handle_.descriptor(), LOCK_EX | LOCK_NB) != 0) continue;
     if (::fstat(handle_.descriptor(), &status) != 0 || status.st_nlink == 0) continue;
-    aside_ = name;
+    aside_ = std::move(name);  // a copy could fail, and leave the part behind
     return;
   }
   throw_io_error(path_, "cannot create the file", EEXIST);
@@ -139,9 +139,9 @@ void output_file::create_part() {
 void output_file::link_part() {
   if (::flock(handle_.descriptor(), LOCK_EX | LOCK_NB) != 0) throw_io_error(path_, "cannot lock the new file", errno);
   for (unsigned number = 0; number < most_parts; ++number) {
-    const std::string name = part_name(path_, number);
+    std::string name = part_name(path_, number);
     if (::linkat(AT_FDCWD, own_name(handle_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
-      aside_ = name;
+      aside_ = std::move(name);  // a copy could fail, and leave the part behind
       return;
     }
     if (errno != EEXIST) break;

@@ -2,6 +2,7 @@
 
 import pickle
 import re
+import warnings
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from shoal import SelfOrganizingMap, _shoal
+from shoal import ColumnScaleWarning, SelfOrganizingMap, _shoal
 
 DISTANCES = {
     "euclidean": lambda X, W: np.sqrt(((X[:, None] - W) ** 2).sum(axis=2)),
@@ -318,3 +319,13 @@ def test_fewer_rows_than_units_and_constant_columns(rows):
     assert_allclose(som.codebook_[:, 3], 7)
     assert SelfOrganizingMap(1, 1).fit(X).topographic_error_ == 0
     assert_array_equal(SelfOrganizingMap(1, 1).fit(X).u_matrix_, [[0]])
+
+
+def test_columns_of_other_scales_are_warned_of_once_and_where_the_caller_is():
+    X = np.random.default_rng(0).normal(size=(50, 3)) * [1, 30, 0]
+    with pytest.warns(ColumnScaleWarning, match="the variance of column 1 is .* times that of column 0") as caught:
+        SelfOrganizingMap(3, 2, random_state=0).fit(X)
+    assert [warning.filename for warning in caught] == [__file__]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        SelfOrganizingMap(3, 2, random_state=0).fit(X / [1, 10, 1])
