@@ -37,7 +37,7 @@ class incremental final : public device_chunked_fit<Scalar> {
   void restore(std::span<const double> state) override {
     state_reader words(state);
     this->restore_model(words);
-    const std::size_t position = words.take_count("the superchunks done", this->plan_.superchunks());
+    const std::size_t position = words.take_count("the superchunks done", this->plan_.superchunks() - 1);
     pass_graph_ = {};
     // The loop may know an objective from before, and compare with it: only it can tell whether the next pass is the
     // last.

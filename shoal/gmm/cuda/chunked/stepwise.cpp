@@ -44,7 +44,7 @@ class stepwise final : public device_chunked_fit<Scalar> {
     state_reader words(state);
     this->restore_model(words);
     pass_ = words.take_count("the pass");
-    position_ = words.take_count("the superchunks done", this->plan_.superchunks());
+    position_ = words.take_count("the superchunks done", this->plan_.superchunks() - 1);
     const std::span<const double> course = words.take_finite(2, "the sums of the rows visited");
     words.end();
     const cuda::gpu& first = this->fit_.rows.group()[0];
