@@ -106,6 +106,11 @@ def shards(kind):
     return f"{found['ratio_of_medians']:.3g}"
 
 
+def one_launch(name):
+    found = next(each for each in newest("one-launch-*.json")["measured"] if each["name"].startswith(name))
+    return f"{found['ratio_of_medians']:.3g}"
+
+
 def pooled_lanes():
     """Of two builds of the command line in turns: the mixture of 2^18 rows."""
     found = newest("compare-builds-*.json")["measured"]
@@ -147,6 +152,8 @@ FIGURES = {
     "shards, full": lambda: shards("gmm full"),
     "shards, diag": lambda: shards("gmm diag"),
     "shards, kmeans": lambda: shards("kmeans"),
+    "one launch, diag": lambda: one_launch("mixture, diag"),
+    "one launch, small": lambda: one_launch("mixture, full, 46,800"),
     "pooled lanes": pooled_lanes,
     "squarem gain": lambda: f"{study.overlap_gain(OVERLAP, 'squarem'):.1f} times",
     "batch passes": lambda: passes("batch"),
