@@ -102,7 +102,8 @@ TYPED_TEST(ExtremeModels, SumUpNumbersOrAreRefused) {
   this->for_each([](const auto& rows, const gmm::model& model, const std::string& name) {
     shoal::accumulate_options options;
     options.threads = 1;
-    for (const double value : gmm::accumulate(model, rows, options).sums().values()) {
+    const gmm::statistics sums = gmm::accumulate(model, rows, options).sums();
+    for (const double value : sums.values()) {
       EXPECT_TRUE(std::isfinite(value)) << name;
     }
   });

@@ -329,3 +329,8 @@ def test_columns_of_other_scales_are_warned_of_once_and_where_the_caller_is():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         SelfOrganizingMap(3, 2, random_state=0).fit(X / [1, 10, 1])
+
+
+def test_a_fit_knows_the_time_of_its_seeding():
+    fitted = SelfOrganizingMap(3, 2, random_state=0).fit(np.random.default_rng(0).normal(size=(100, 2)))
+    assert isinstance(fitted.seeding_seconds_, float) and fitted.seeding_seconds_ > 0
