@@ -92,7 +92,10 @@ def solve(
         _matrix(costs), method, maximize, float("inf") if price is None else float(price), random_state, n_threads
     )
     whole = ("column_of_row", "row_of_column", "conflicting_rows", "conflicting_columns")
-    return Assignment(**{name: np.array(value, dtype=np.int64) if name in whole else value for name, value in found.items()})
+    values: dict[str, Any] = {
+        name: np.array(value, dtype=np.int64) if name in whole else value for name, value in found.items()
+    }
+    return Assignment(**values)
 
 
 def linear_sum_assignment(

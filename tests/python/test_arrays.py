@@ -294,11 +294,12 @@ def test_starts_in_packed_records(rows):
     records = np.zeros(3, dtype=[("mark", "u1"), ("values", "f8", 3)])
     records["values"] = start
     assert_array_equal(
-        KMeans(3, init=records["values"]).fit(rows).cluster_centers_, KMeans(3, init=start).fit(rows).cluster_centers_
+        KMeans(3, init=records["values"], random_state=0).fit(rows).cluster_centers_,
+        KMeans(3, init=start, random_state=0).fit(rows).cluster_centers_,
     )
     assert_array_equal(
-        GaussianMixture(3, means_init=records["values"]).fit(rows).means_,
-        GaussianMixture(3, means_init=start).fit(rows).means_,
+        GaussianMixture(3, means_init=records["values"], random_state=0).fit(rows).means_,
+        GaussianMixture(3, means_init=start, random_state=0).fit(rows).means_,
     )
 
 
