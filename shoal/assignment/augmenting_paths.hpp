@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include <shoal/assignment/conflict.hpp>
 #include <shoal/assignment/row_scan.hpp>
 #include <shoal/assignment/solution.hpp>
 
@@ -80,7 +81,7 @@ class augmenting_paths {
         n = 0;
       }
       ++search_;
-      if (!augment(waiting[n])) return conflict(waiting[n]);
+      if (!augment(waiting[n])) return conflict_of(waiting[n], closed_, row_of_column_);
     }
     solution found;
     found.row_potentials.resize(rows_);
@@ -348,19 +349,6 @@ class augmenting_paths {
       if (row == free_row) return;
       column = next;
     }
-  }
-
-  // The rows of a search that found no free column, and the columns that are all they can have.
-  solution conflict(std::size_t free_row) const {
-    solution found;
-    found.feasible = false;
-    found.cost = infinity;
-    found.conflicting_rows.push_back(free_row);
-    for (const std::size_t column : closed_) found.conflicting_rows.push_back(row_of_column_[column]);
-    found.conflicting_columns = closed_;
-    std::sort(found.conflicting_rows.begin(), found.conflicting_rows.end());
-    std::sort(found.conflicting_columns.begin(), found.conflicting_columns.end());
-    return found;
   }
 
   Candidates& candidates_;

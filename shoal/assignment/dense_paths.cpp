@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 
+#include <shoal/assignment/conflict.hpp>
 #include <shoal/assignment/dense_scan.hpp>
 
 namespace shoal::assignment {
@@ -33,7 +34,7 @@ class dense_solver {
     for (int pass = 0; pass < bidding_passes && !waiting.empty(); ++pass) waiting = bid(waiting);
     open_potentials_ = potentials_;
     for (const std::size_t row : waiting) {
-      if (!augment(row)) return conflict(row);
+      if (!augment(row)) return conflict_of(row, closed_, row_of_column_);
     }
     found.column_of_row = std::move(column_of_row_);
     found.row_of_column = std::move(row_of_column_);
@@ -157,19 +158,6 @@ class dense_solver {
 
   void restore_open() {
     for (const std::size_t column : closed_) open_potentials_[column] = potentials_[column];
-  }
-
-  // The rows of a search that found no free column, and the columns that are all they can have.
-  solution conflict(std::size_t free_row) {
-    solution found;
-    found.feasible = false;
-    found.cost = infinity;
-    found.conflicting_rows.push_back(free_row);
-    for (const std::size_t column : closed_) found.conflicting_rows.push_back(row_of_column_[column]);
-    found.conflicting_columns = closed_;
-    std::sort(found.conflicting_rows.begin(), found.conflicting_rows.end());
-    std::sort(found.conflicting_columns.begin(), found.conflicting_columns.end());
-    return found;
   }
 
   matrix_view<const double> costs_;
