@@ -5,6 +5,8 @@
 #include <limits>
 
 #include <fmt/format.h>
+#include <Eigen/Cholesky>
+#include <Eigen/Core>
 
 #include <shoal/gmm/refusals.hpp>
 
@@ -13,6 +15,15 @@ namespace {
 
 // Of the norm of a matrix of rounding errors, each of half an epsilon of a variance and averaged over the rows.
 constexpr double margin = 4;
+
+// Whether every direction of a covariance [d][d] has a variance above `least`. Rows that a component takes but a little
+// of can be many more than their responsibilities add up to.
+bool has_full_rank(const double* covariance, std::size_t d, double least) {
+  const auto size = static_cast<Eigen::Index>(d);
+  Eigen::MatrixXd rest = Eigen::Map<const Eigen::MatrixXd>(covariance, size, size);
+  rest.diagonal().array() -= least;
+  return Eigen::LLT<Eigen::Ref<Eigen::MatrixXd>>(rest).info() == Eigen::Success;
+}
 
 }  // namespace
 
@@ -29,7 +40,8 @@ void check_resolution(const model& fitted, const data_summary& summary, double r
     for (std::size_t j = 0; j < d; ++j) trace += fitted.covariances[(k * d + j) * d + j];
     const double rounding =
         margin * std::numeric_limits<Scalar>::epsilon() / 2 * std::sqrt(columns / rows) * trace / columns;
-    if (regularization >= rounding) continue;
+    if (regularization >= rounding || has_full_rank(&fitted.covariances[k * d * d], d, regularization + rounding))
+      continue;
     refuse_covariance(
         fitted.covariance_type, k,
         fmt::format("has about {:.0f} rows for {} columns and is singular but for the regularization, which "
