@@ -4,6 +4,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/step/find_jump.cuh>
+#include <shoal/gmm/cuda/step/kept_component.cuh>
 #include <shoal/gmm/cuda/step/maximise.hpp>
 #include <shoal/gmm/cuda/step/prepare_component.cuh>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
@@ -71,20 +72,27 @@ template <class Scalar>
 __device__ double maximise_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
                                 double delta) {
   const double mean = centre + delta;
-  const std::size_t at = std::size_t{k} * arguments.layout.columns + j;
-  arguments.before.means[at] = arguments.model.means[at];
-  arguments.model.means[at] = mean;
+  arguments.model.means[std::size_t{k} * arguments.layout.columns + j] = mean;
   return write_centre(arguments, k, j, mean);
 }
 
+// Of tied components, where the thread that writes a value is the one that keeps the last.
 template <class Scalar>
-__device__ void replace_weight(const step_arguments<Scalar>& arguments, unsigned k, double weight) {
+__device__ double replace_tied_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
+                                    double delta) {
+  const std::size_t at = std::size_t{k} * arguments.layout.columns + j;
+  arguments.before.means[at] = arguments.model.means[at];
+  return maximise_mean(arguments, k, j, centre, delta);
+}
+
+template <class Scalar>
+__device__ void replace_tied_weight(const step_arguments<Scalar>& arguments, unsigned k, double weight) {
   arguments.before.weights[k] = arguments.model.weights[k];
   arguments.model.weights[k] = weight;
 }
 
 template <class Scalar>
-__device__ void replace_covariance(const step_arguments<Scalar>& arguments, std::size_t at, double value) {
+__device__ void replace_tied_covariance(const step_arguments<Scalar>& arguments, std::size_t at, double value) {
   arguments.before.covariances[at] = arguments.model.covariances[at];
   arguments.model.covariances[at] = value;
 }
@@ -127,11 +135,11 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
         value = fmax(value, 0.0) + arguments.regularization;
       }
       work[std::size_t{i} * stride + j] = value;
-      replace_covariance(arguments, covariance + std::size_t{i} * d + j, value);
-      if (i != j) replace_covariance(arguments, covariance + std::size_t{j} * d + i, value);
+      arguments.model.covariances[covariance + std::size_t{i} * d + j] = value;
+      if (i != j) arguments.model.covariances[covariance + std::size_t{j} * d + i] = value;
     }
   }
-  if (group.rank == 0) replace_weight(arguments, k, weight / total);
+  if (group.rank == 0) arguments.model.weights[k] = weight / total;
   group.sync();
   prepare_matrix(group, arguments, k, weight / total, work, constants);
 }
@@ -153,14 +161,14 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
   for (unsigned j = group.rank; j < d; j += group.size) {
     rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
   }
-  if (group.rank == 0) replace_weight(arguments, k, weight / total);
+  if (group.rank == 0) arguments.model.weights[k] = weight / total;
   if (arguments.layout.type == covariance_type::diag) {
     prepare_diagonal(
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
           const double rest = variance(j), value = fmax(rest, 0.0) + arguments.regularization;
           note_move(arguments, squared(first[j] * share), rest);
-          replace_covariance(arguments, std::size_t{k} * d + j, value);
+          arguments.model.covariances[std::size_t{k} * d + j] = value;
           return value;
         },
         constants);
@@ -175,7 +183,7 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
     const double mean = fmax(sum, 0.0) / d + arguments.regularization;
     if (group.rank == 0) {
       note_move(arguments, between, sum);
-      replace_covariance(arguments, k, mean);
+      arguments.model.covariances[k] = mean;
     }
     prepare_diagonal(
         group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);
@@ -252,7 +260,9 @@ __global__ void __launch_bounds__(most_block_threads)
   const std::size_t work_size = component_work(layout.type, layout.columns);
   double* const work = shared + index * (work_size + layout.component_size);
   double* const sums = work + work_size;
-  if (k < layout.components) {
+  const bool own = k < layout.components;
+  const kept_component kept(warp, arguments, own ? k : 0);
+  if (own) {
     const double* const from = sums_of(arguments, k);
     for (unsigned e = warp.rank; e < layout.component_size; e += warp.size) sums[e] = from[e];
   }
@@ -260,7 +270,8 @@ __global__ void __launch_bounds__(most_block_threads)
   warp.sync();
   if (stopped != 0) return;
   double* const constants = gridDim.x == 1 ? own_constants : arguments.prepared.in_double.log_constants;
-  if (!found.empty && k < layout.components) {
+  if (!found.empty && own) {
+    kept.store();
     maximise_component(warp, arguments, k, found.total, sums, work, constants);
   }
   const cuda::block_group block;
@@ -284,12 +295,14 @@ __global__ void __launch_bounds__(most_block_threads)
   double* const constants = arguments.prepared.in_double.log_constants;
   for (unsigned k = blockIdx.x; k < layout.components && !found.empty; k += gridDim.x) {
     const double* sums = sums_of(arguments, k);
+    const kept_component kept(block, arguments, k);
     if (memory == step_memory::shared_with_sums) {
       for (std::size_t e = block.rank; e < layout.component_size; e += block.size)
         shared[work_size + e] = __ldg(sums + e);
       sums = shared + work_size;
-      block.sync();
     }
+    block.sync();
+    kept.store();
     maximise_component(block, arguments, k, found.total, sums, work, constants);
     block.sync();
   }
@@ -324,10 +337,10 @@ __global__ void __launch_bounds__(most_block_threads)
     const double weight = weight_of(arguments, k);
     const double delta = sums_of(arguments, k)[j] / weight;
     deltas[element] = delta;
-    rests[element] = maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+    rests[element] = replace_tied_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
     if (j == 0) {
       constants[k] = weight;
-      replace_weight(arguments, k, weight / found.total);
+      replace_tied_weight(arguments, k, weight / found.total);
     }
   }
   block.sync();
@@ -343,8 +356,8 @@ __global__ void __launch_bounds__(most_block_threads)
         value = fmax(value, 0.0) + arguments.regularization;
       }
       matrix[i * stride + j] = value;
-      replace_covariance(arguments, i * d + j, value);
-      if (i != j) replace_covariance(arguments, j * d + i, value);
+      replace_tied_covariance(arguments, i * d + j, value);
+      if (i != j) replace_tied_covariance(arguments, j * d + i, value);
     }
   }
   for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
@@ -380,8 +393,8 @@ __global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scala
   const double weight = weight_of(arguments, k);
   const double delta = sums_of(arguments, k)[j] / weight;
   arguments.work[element] = delta;
-  maximise_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
-  if (j == 0) replace_weight(arguments, k, weight / found.total);
+  replace_tied_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+  if (j == 0) replace_tied_weight(arguments, k, weight / found.total);
 }
 
 template <class Scalar>
@@ -404,8 +417,8 @@ __global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<
     note_move(arguments, between / found.total, value);
     value = fmax(value, 0.0) + arguments.regularization;
   }
-  replace_covariance(arguments, std::size_t{i} * d + j, value);
-  if (i != j) replace_covariance(arguments, std::size_t{j} * d + i, value);
+  replace_tied_covariance(arguments, std::size_t{i} * d + j, value);
+  if (i != j) replace_tied_covariance(arguments, std::size_t{j} * d + i, value);
 }
 
 template <class Scalar>
