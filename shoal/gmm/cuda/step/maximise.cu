@@ -100,15 +100,16 @@ __device__ void replace_tied_covariance(const step_arguments<Scalar>& arguments,
 // δ², by a product that no other is contracted with: the step's own bits stay as they are without it.
 __device__ double squared(double delta) { return __dmul_rn(delta, delta); }
 
-// Where a column's mean has moved by more than its deviation, the block that is last looks closer.
+// Where a column's mean has moved by more than its deviation (`between` > `rest`), the block that is last looks closer.
+// One block need not ask memory.
 template <class Scalar>
-__device__ void note_move(const step_arguments<Scalar>& arguments, double between, double rest) {
-  if (between > rest) arguments.state->far = 1;
+__device__ void note_move(const step_arguments<Scalar>& arguments, bool far) {
+  if (far && gridDim.x != 1) arguments.state->far = 1;
 }
 
-// A component of full; `sums` are its own.
+// A component of full; `sums` are its own. Returns whether the calling thread saw its mean move far.
 template <class Group, class Scalar>
-__device__ void maximise_full(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
+__device__ bool maximise_full(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
                               const double* sums, double* work, double* constants) {
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
@@ -124,6 +125,7 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
     work[std::size_t{j} * stride + d] = maximise_mean(arguments, k, j, centres[j], delta);
   }
   group.sync();
+  bool far = false;
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     const double* const row = sums + triangle_row(d + 1, i);
     const double delta = deltas[i];
@@ -131,7 +133,7 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
       if (i > j) continue;
       double value = row[j] * share - delta * deltas[j];
       if (i == j) {
-        note_move(arguments, squared(delta), value);
+        far = far || squared(delta) > value;
         value = fmax(value, 0.0) + arguments.regularization;
       }
       work[std::size_t{i} * stride + j] = value;
@@ -142,11 +144,12 @@ __device__ void maximise_full(const Group& group, const step_arguments<Scalar>& 
   if (group.rank == 0) arguments.model.weights[k] = weight / total;
   group.sync();
   prepare_matrix(group, arguments, k, weight / total, work, constants);
+  return far;
 }
 
 // A component of diag or spherical.
 template <class Group, class Scalar>
-__device__ void maximise_diagonal(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
+__device__ bool maximise_diagonal(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
                                   const double* sums, double* rests, double* constants) {
   const unsigned d = arguments.layout.columns;
   const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
@@ -162,12 +165,13 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
     rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
   }
   if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  bool far = false;
   if (arguments.layout.type == covariance_type::diag) {
     prepare_diagonal(
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
           const double rest = variance(j), value = fmax(rest, 0.0) + arguments.regularization;
-          note_move(arguments, squared(first[j] * share), rest);
+          far = far || squared(first[j] * share) > rest;
           arguments.model.covariances[std::size_t{k} * d + j] = value;
           return value;
         },
@@ -181,22 +185,21 @@ __device__ void maximise_diagonal(const Group& group, const step_arguments<Scala
     sum = group.sum(sum);
     between = group.sum(between);
     const double mean = fmax(sum, 0.0) / d + arguments.regularization;
-    if (group.rank == 0) {
-      note_move(arguments, between, sum);
-      arguments.model.covariances[k] = mean;
-    }
+    far = between > sum;
+    if (group.rank == 0) arguments.model.covariances[k] = mean;
     prepare_diagonal(
         group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);
   }
+  return far;
 }
 
 template <class Group, class Scalar>
-__device__ void maximise_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k,
+__device__ bool maximise_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k,
                                    double total, const double* sums, double* work, double* constants) {
   if (arguments.layout.type == covariance_type::full) {
-    maximise_full(group, arguments, k, total, sums, work, constants);
+    return maximise_full(group, arguments, k, total, sums, work, constants);
   } else {
-    maximise_diagonal(group, arguments, k, total, sums, work, constants);
+    return maximise_diagonal(group, arguments, k, total, sums, work, constants);
   }
 }
 
@@ -231,12 +234,17 @@ __device__ void record_step(const step_arguments<Scalar>& arguments, const step_
   *arguments.host_reason = static_cast<int>(reason);
 }
 
+// Whether any thread of the launch saw a mean move far, for the block that is last.
+template <class Scalar>
+__device__ bool any_far(const cuda::block_group& block, const step_arguments<Scalar>& arguments, bool far) {
+  return gridDim.x == 1 ? block.any(far) : __ldcg(&arguments.state->far) != 0;
+}
+
 // By the block that is last to end a step.
 template <class Scalar>
 __device__ void settle(const cuda::block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
-                       bool empty, const double* constants) {
+                       bool empty, bool far, const double* constants) {
   const refusal::code failure = __ldcg(&arguments.state->failure);
-  const bool far = __ldcg(&arguments.state->far) != 0;
   if (!empty) shift_constants(block, arguments, constants);
   const bool jumped = !empty && far && find_jump(block, arguments, failure != refusal::none);
   block.sync();
@@ -270,13 +278,15 @@ __global__ void __launch_bounds__(most_block_threads)
   warp.sync();
   if (stopped != 0) return;
   double* const constants = gridDim.x == 1 ? own_constants : arguments.prepared.in_double.log_constants;
+  bool far = false;
   if (!found.empty && own) {
     kept.store();
-    maximise_component(warp, arguments, k, found.total, sums, work, constants);
+    far = maximise_component(warp, arguments, k, found.total, sums, work, constants);
   }
+  note_move(arguments, far);
   const cuda::block_group block;
   if (!last_block(block, &arguments.state->finished_blocks)) return;
-  settle(block, arguments, start, found.empty, constants);
+  settle(block, arguments, start, found.empty, any_far(block, arguments, far), constants);
 }
 
 // A block for each component. The sums go through shared memory where there is room.
@@ -293,6 +303,7 @@ __global__ void __launch_bounds__(most_block_threads)
   const verdict found = decide(block, arguments);
   double* const work = memory == step_memory::global ? arguments.work + blockIdx.x * work_size : shared;
   double* const constants = arguments.prepared.in_double.log_constants;
+  bool far = false;
   for (unsigned k = blockIdx.x; k < layout.components && !found.empty; k += gridDim.x) {
     const double* sums = sums_of(arguments, k);
     const kept_component kept(block, arguments, k);
@@ -303,11 +314,12 @@ __global__ void __launch_bounds__(most_block_threads)
     }
     block.sync();
     kept.store();
-    maximise_component(block, arguments, k, found.total, sums, work, constants);
+    far = maximise_component(block, arguments, k, found.total, sums, work, constants) || far;
     block.sync();
   }
+  note_move(arguments, far);
   if (!last_block(block, &arguments.state->finished_blocks)) return;
-  settle(block, arguments, start, found.empty, constants);
+  settle(block, arguments, start, found.empty, any_far(block, arguments, far), constants);
 }
 
 // Tied components that one block can do: means, then the one covariance in which all have a part, then its factor. The
@@ -329,7 +341,7 @@ __global__ void __launch_bounds__(most_block_threads)
   double* const roots = matrix + d * stride;
   const verdict found = decide(block, arguments);
   if (found.empty) {
-    settle(block, arguments, start, true, constants);
+    settle(block, arguments, start, true, false, constants);
     return;
   }
   for (unsigned element = block.rank; element < K * d; element += block.size) {
@@ -345,6 +357,7 @@ __global__ void __launch_bounds__(most_block_threads)
   }
   block.sync();
   const cuda::group_grid grid(block, d);
+  bool far = false;
   for (unsigned i = grid.row; i < d; i += grid.rows) {
     for (unsigned j = grid.column; j < d; j += grid.columns) {
       if (i > j) continue;
@@ -352,7 +365,7 @@ __global__ void __launch_bounds__(most_block_threads)
       for (unsigned k = 0; k < K; ++k) between += constants[k] * deltas[k * d + i] * deltas[k * d + j];
       double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
       if (i == j) {
-        note_move(arguments, between / found.total, value);
+        far = far || between / found.total > value;
         value = fmax(value, 0.0) + arguments.regularization;
       }
       matrix[i * stride + j] = value;
@@ -377,7 +390,7 @@ __global__ void __launch_bounds__(most_block_threads)
     for (unsigned k = block.rank; k < K; k += block.size) constants[k] = log(constants[k] / found.total) + logarithms;
   }
   block.sync();
-  settle(block, arguments, start, false, constants);
+  settle(block, arguments, start, false, any_far(block, arguments, far), constants);
 }
 
 // The same by as many threads as there are sums, in four launches.
@@ -414,7 +427,7 @@ __global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<
   }
   double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
   if (i == j) {
-    note_move(arguments, between / found.total, value);
+    if (between / found.total > value) arguments.state->far = 1;
     value = fmax(value, 0.0) + arguments.regularization;
   }
   replace_tied_covariance(arguments, std::size_t{i} * d + j, value);
@@ -440,7 +453,9 @@ __global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> argum
   const verdict found = decide(block, arguments);
   if (!found.empty) prepare_all_tied(arguments);
   if (!last_block(block, &arguments.state->finished_blocks)) return;
-  settle(block, arguments, start, found.empty, arguments.prepared.in_double.log_constants);
+  // maximise_tied_covariance() has seen it.
+  const bool far = __ldcg(&arguments.state->far) != 0;
+  settle(block, arguments, start, found.empty, far, arguments.prepared.in_double.log_constants);
 }
 
 template <class Scalar>

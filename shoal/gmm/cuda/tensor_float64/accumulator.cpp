@@ -11,10 +11,11 @@ namespace {
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
 // It depends on the shape alone, for the bits do.
+template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
   lane_plan plan;
   plan.size = shape.layout.size();
-  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, moment_blocks(layout));
+  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, moment_blocks<Scalar>(layout));
   const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
   // Sections as long as leave every lane some.
   plan.section_rows = most_section_rows;
@@ -32,7 +33,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
  public:
   explicit tensor_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
-        plan_(plan_lanes(shape, layout_)),
+        plan_(plan_lanes<Scalar>(shape, layout_)),
         lanes_(plan_.lanes * plan_.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit) {
     plan_.sums = lanes_.data();

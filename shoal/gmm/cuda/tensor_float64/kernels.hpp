@@ -58,6 +58,7 @@ void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                     cudaStream_t stream);
 
 /// Blocks of launch_moments() to a lane.
+template <class Scalar>
 std::size_t moment_blocks(const kernel_layout& layout);
 
 /// Sets the lanes to zero, and adds them up in order into `statistics` [size].

@@ -18,11 +18,13 @@ struct density_stage {
 };
 
 /// What a thread has loaded of the next step, before there is room for it.
-template <int Tile>
+/// Nothing is done with it before then, since that would wait for memory.
+template <class Scalar, int Tile>
 struct density_loads {
   static constexpr int rows = density_rows * step / threads;
   static constexpr int factors = Tile * step / threads;
-  double row[rows];
+  Scalar row[rows];
+  double centre;
   double factor[factors];
 };
 
@@ -33,38 +35,40 @@ __device__ inline unsigned steps_above(unsigned columns, unsigned tile_end) {
 
 template <class Scalar, int Tile>
 __device__ void load_step(const row_chunk<Scalar>& chunk, unsigned columns, std::size_t first_row, unsigned begin,
-                          unsigned tile, const double* centre, const double* factor, density_loads<Tile>& loads) {
+                          unsigned tile, const double* centre, const double* factor,
+                          density_loads<Scalar, Tile>& loads) {
   const unsigned i = begin + threadIdx.x % step;
   const bool inside = i < columns;
-  const double c = inside ? centre[i] : 0;
+  loads.centre = inside ? centre[i] : 0;
 #pragma unroll
-  for (int e = 0; e < density_loads<Tile>::rows; ++e) {
+  for (int e = 0; e < density_loads<Scalar, Tile>::rows; ++e) {
     const std::size_t row = first_row + threadIdx.x / step + e * (threads / step);
-    loads.row[e] = inside && row < chunk.count ? static_cast<double>(chunk.rows[row * columns + i]) - c : 0;
+    loads.row[e] = inside && row < chunk.count ? chunk.rows[row * columns + i] : Scalar{0};
   }
   const unsigned j = tile + threadIdx.x % Tile;
 #pragma unroll
-  for (int e = 0; e < density_loads<Tile>::factors; ++e) {
+  for (int e = 0; e < density_loads<Scalar, Tile>::factors; ++e) {
     const unsigned row = begin + threadIdx.x / Tile + e * (threads / Tile);
     loads.factor[e] = j < columns && row < columns ? factor[std::size_t{row} * columns + j] : 0;
   }
 }
 
-template <int Tile>
-__device__ void keep_step(const density_loads<Tile>& loads, density_stage<Tile>& stage) {
+template <class Scalar, int Tile>
+__device__ void keep_step(const density_loads<Scalar, Tile>& loads, density_stage<Tile>& stage) {
 #pragma unroll
-  for (int e = 0; e < density_loads<Tile>::rows; ++e) {
-    stage.rows[(threadIdx.x / step + e * (threads / step)) * padded(step) + threadIdx.x % step] = loads.row[e];
+  for (int e = 0; e < density_loads<Scalar, Tile>::rows; ++e) {
+    stage.rows[(threadIdx.x / step + e * (threads / step)) * padded(step) + threadIdx.x % step] =
+        static_cast<double>(loads.row[e]) - loads.centre;
   }
 #pragma unroll
-  for (int e = 0; e < density_loads<Tile>::factors; ++e) {
+  for (int e = 0; e < density_loads<Scalar, Tile>::factors; ++e) {
     stage.factors[(threadIdx.x / Tile + e * (threads / Tile)) * padded(Tile) + threadIdx.x % Tile] = loads.factor[e];
   }
 }
 
 /// A block for each tile of rows and each component.
 template <class Scalar, int Tile>
-__global__ void __launch_bounds__(threads, resident_blocks(Tile))
+__global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
     matrix_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const int* stopped) {
@@ -82,14 +86,14 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
   const double* const factor = parameters.factors + (layout.type == covariance_type::full ? std::size_t{k} * d * d : 0);
 
   double norm[tiles::down][2] = {};
-  density_loads<Tile> loads;
+  density_loads<Scalar, Tile> loads;
   for (unsigned tile = 0; tile < d; tile += Tile) {
     double product[tiles::down][tiles::across][4] = {};
     const unsigned steps = steps_above(d, tile + Tile);
     load_step<Scalar, Tile>(chunk, d, first_row, 0, tile, centre, factor, loads);
     for (unsigned s = 0; s < steps; ++s) {
       density_stage<Tile>& stage = stages[s % 2];
-      keep_step<Tile>(loads, stage);
+      keep_step<Scalar, Tile>(loads, stage);
       __syncthreads();  // one barrier a step: the other stage was read before the last one
       if (s + 1 < steps) {
         load_step<Scalar, Tile>(chunk, d, first_row, (s + 1) * step, tile, centre, factor, loads);
@@ -113,7 +117,8 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
         }
 #pragma unroll
         for (int j = 0; j < tiles::across; ++j) {
-          if (s * step + half > tile + part.column(j) + 7) continue;  // zeros of the triangle
+          const unsigned column = tile + part.column(j);
+          if (column >= d || s * step + half > column + 7) continue;  // zeros of the triangle
 #pragma unroll
           for (int i = 0; i < tiles::down; ++i) multiply_add(product[i][j], a[i], b[j]);
         }

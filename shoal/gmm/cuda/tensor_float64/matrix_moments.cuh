@@ -17,11 +17,14 @@ struct moment_stage {
   double plain[step * padded(Tile)];   // x − c of the tile's columns
 };
 
-template <int Tile>
+/// What a thread has loaded of the next step. Nothing is done with it before there is room for it, since that would
+/// wait for memory.
+template <class Scalar, int Tile>
 struct moment_loads {
   static constexpr int count = Tile * step / threads;
-  double scaled[count];
-  double plain[count];
+  Scalar down[count];
+  Scalar across[count];
+  double responsibility[count];
 };
 
 /// Which tile of the upper triangle a block sums; tiles are numbered row by row.
@@ -39,21 +42,33 @@ struct column_sums {
   double first = 0;
 };
 
-// Loads a step's rows; adds up what does not need products. Threads have one column of each side each.
+// Loads a step's rows. Threads have one column of each side each.
 template <class Scalar, int Tile>
 __device__ void load_rows(const row_chunk<Scalar>& chunk, unsigned columns, std::size_t begin, std::size_t end,
-                          const double* responsibilities, unsigned i, unsigned j, double centre_i, double centre_j,
-                          moment_loads<Tile>& loads, column_sums& sums) {
+                          const double* responsibilities, unsigned i, unsigned j, moment_loads<Scalar, Tile>& loads) {
 #pragma unroll
-  for (int e = 0; e < moment_loads<Tile>::count; ++e) {
+  for (int e = 0; e < moment_loads<Scalar, Tile>::count; ++e) {
     const std::size_t row = begin + threadIdx.x / Tile + e * (threads / Tile);
     const bool inside = row < end;
-    const double responsibility = inside ? responsibilities[row] : 0;
     const Scalar* const from = chunk.rows + row * columns;
-    loads.scaled[e] = inside && i < columns ? responsibility * (static_cast<double>(from[i]) - centre_i) : 0;
-    loads.plain[e] = inside && j < columns ? static_cast<double>(from[j]) - centre_j : 0;
-    sums.weight += responsibility;
-    sums.first += loads.scaled[e];
+    loads.responsibility[e] = inside ? responsibilities[row] : 0;
+    loads.down[e] = inside && i < columns ? from[i] : Scalar{0};
+    loads.across[e] = inside && j < columns ? from[j] : Scalar{0};
+  }
+}
+
+// Puts them where all threads multiply them; adds up what does not need products.
+template <class Scalar, int Tile>
+__device__ void keep_rows(const moment_loads<Scalar, Tile>& loads, double centre_i, double centre_j,
+                          moment_stage<Tile>& stage, column_sums& sums) {
+#pragma unroll
+  for (int e = 0; e < moment_loads<Scalar, Tile>::count; ++e) {
+    const unsigned at = (threadIdx.x / Tile + e * (threads / Tile)) * padded(Tile) + threadIdx.x % Tile;
+    const double scaled = loads.responsibility[e] * (static_cast<double>(loads.down[e]) - centre_i);
+    stage.scaled[at] = scaled;
+    stage.plain[at] = static_cast<double>(loads.across[e]) - centre_j;
+    sums.weight += loads.responsibility[e];
+    sums.first += scaled;
   }
 }
 
@@ -87,22 +102,15 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
       const double centre_i = i < d ? centre[i] : 0, centre_j = j < d ? centre[j] : 0;
       const double* const responsibilities = terms.values + k * terms.stride;
       column_sums sums;
-      moment_loads<Tile> loads;
-      load_rows<Scalar, Tile>(chunk, d, section.begin, section.end, responsibilities, i, j, centre_i, centre_j, loads,
-                              sums);
+      moment_loads<Scalar, Tile> loads;
+      load_rows<Scalar, Tile>(chunk, d, section.begin, section.end, responsibilities, i, j, loads);
       unsigned turn = 0;
       for (std::size_t begin = section.begin; begin < section.end; begin += step, turn ^= 1) {
         moment_stage<Tile>& stage = stages[turn];
-#pragma unroll
-        for (int e = 0; e < moment_loads<Tile>::count; ++e) {
-          const unsigned at = (threadIdx.x / Tile + e * classes) * padded(Tile) + threadIdx.x % Tile;
-          stage.scaled[at] = loads.scaled[e];
-          stage.plain[at] = loads.plain[e];
-        }
+        keep_rows<Scalar, Tile>(loads, centre_i, centre_j, stage, sums);
         __syncthreads();  // one barrier a step: the other stage was read before the last one
         if (begin + step < section.end) {
-          load_rows<Scalar, Tile>(chunk, d, begin + step, section.end, responsibilities, i, j, centre_i, centre_j,
-                                  loads, sums);
+          load_rows<Scalar, Tile>(chunk, d, begin + step, section.end, responsibilities, i, j, loads);
         }
 #pragma unroll
         for (int half = 0; half < step; half += 8) {
@@ -126,6 +134,7 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
 #pragma unroll
             for (int n = 0; n < tiles::across; ++n) {
               if (diagonal && part.column(n) + 7 < part.row(m)) continue;  // below the diagonal
+              if (place.across * Tile + part.column(n) >= d) continue;
               multiply_add(product[m][n], a[m], b[n]);
             }
           }

@@ -3,6 +3,8 @@
 
 #include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/matrix_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/narrow_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 namespace {
@@ -13,6 +15,12 @@ std::size_t matrix_tile(const kernel_layout& layout) {
 
 bool has_matrices(const kernel_layout& layout) {
   return layout.type == covariance_type::full || layout.type == covariance_type::tied;
+}
+
+// Tied components add up in one triangle, so that they are no work for many warps.
+template <class Scalar>
+bool is_narrow(const kernel_layout& layout) {
+  return sizeof(Scalar) == 8 && layout.type == covariance_type::full && layout.columns <= narrow_columns;
 }
 
 __global__ void clear(const lane_plan plan, const int* stopped) {
@@ -37,7 +45,12 @@ unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((element
 
 }  // namespace
 
+template <class Scalar>
 std::size_t moment_blocks(const kernel_layout& layout) {
+  if (is_narrow<Scalar>(layout)) {
+    const std::size_t own = block_components(sixteens_of(layout.columns));
+    return (layout.components + own - 1) / own;
+  }
   if (has_matrices(layout)) {
     return triangle_tiles(layout.columns, matrix_tile(layout)) *
            (layout.type == covariance_type::tied ? 1 : layout.components);
@@ -45,10 +58,21 @@ std::size_t moment_blocks(const kernel_layout& layout) {
   return ((layout.columns + moment_side - 1) / moment_side) * ((layout.components + moment_side - 1) / moment_side);
 }
 
+template std::size_t moment_blocks<float>(const kernel_layout&);
+template std::size_t moment_blocks<double>(const kernel_layout&);
+
 template <class Scalar>
 void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                     const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                     cudaStream_t stream) {
+  if constexpr (sizeof(Scalar) == 8) {
+    if (is_narrow<Scalar>(layout)) {
+      const auto narrow = layout.columns <= 32   ? launch_narrow_moments<2>
+                          : layout.columns <= 48 ? launch_narrow_moments<3>
+                                                 : launch_narrow_moments<4>;
+      return narrow(layout, chunk, parameters, terms, plan, stream);
+    }
+  }
   const auto launch = !has_matrices(layout)       ? launch_diagonal_moments<Scalar>
                       : matrix_tile(layout) == 32 ? launch_matrix_moments<Scalar, 32>
                       : matrix_tile(layout) == 64 ? launch_matrix_moments<Scalar, 64>

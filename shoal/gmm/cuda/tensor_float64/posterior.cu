@@ -15,22 +15,37 @@ struct row_sum {
   double sum;  // of the terms
 };
 
+// Terms that are asked for before the first is used.
+constexpr unsigned at_once = 8;
+
+template <class Use>
+__device__ void for_each_term(const double* terms, std::size_t stride, unsigned count, const Use& use) {
+  for (unsigned first = 0; first < count; first += at_once) {
+    double some[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) some[i] = first + i < count ? terms[(first + i) * stride] : 0;
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      if (first + i < count) use(first + i, some[i]);
+    }
+  }
+}
+
 // Turns a row's log-densities into exp(ln pₖ − their greatest), zero below exp(−cut).
 __device__ row_sum exponentials(const kernel_layout& layout, double* terms, std::size_t stride, double cut,
                                 double log_shift) {
   double greatest = -INFINITY;
-  for (unsigned k = 0; k < layout.components; ++k) {
-    const double term = terms[k * stride];
+  for_each_term(terms, stride, layout.components, [&](unsigned, double term) {
     // A comparison, not a maximum: it leaves out a NaN.
     if (term > greatest) greatest = term;
-  }
+  });
   double sum = 0;
-  for (unsigned k = 0; k < layout.components; ++k) {
-    const double ratio = terms[k * stride] - greatest;
+  for_each_term(terms, stride, layout.components, [&](unsigned k, double density) {
+    const double ratio = density - greatest;
     const double term = ratio >= -cut ? exp(ratio) : 0;
     terms[k * stride] = term;
     sum += term;
-  }
+  });
   return {greatest + log(sum) + log_shift, sum};
 }
 
@@ -61,7 +76,8 @@ __global__ void __launch_bounds__(score_tile_rows)
       if (out.log_density != nullptr) out.log_density[row] = static_cast<Scalar>(found.log_density);
     } else {
       const double scale = weight / found.sum;
-      for (unsigned k = 0; k < layout.components; ++k) mine[k * terms.stride] *= scale;
+      for_each_term(mine, terms.stride, layout.components,
+                    [&](unsigned k, double term) { mine[k * terms.stride] = term * scale; });
     }
   }
   log_likelihood = block.sum(log_likelihood);

@@ -5,7 +5,8 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Threads of a block.
+/// Threads of a block. Tiles of 128 columns by 512 threads took 7 % (densities) and 50 % (moments) longer, for want of
+/// registers.
 inline constexpr int threads = 256;
 
 /// Columns or rows that are multiplied at a time, through two stages in shared memory.

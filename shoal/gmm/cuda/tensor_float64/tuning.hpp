@@ -8,6 +8,12 @@ namespace shoal::gmm::tensor_float64 {
 /// Columns from which on tiles are more than padding.
 inline constexpr std::size_t least_columns = 17;
 
+/// Rows of so many columns at most stay in registers, and components share them.
+inline constexpr std::size_t narrow_columns = 64;
+
+/// Blocks that log-densities of such rows are cut into at least: two for each multiprocessor of an NVIDIA H200.
+inline constexpr unsigned least_density_blocks = 264;
+
 /// A component is a block's second index, of which a grid has at most so many.
 inline constexpr std::size_t most_components = 65535;
 
