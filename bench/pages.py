@@ -43,7 +43,7 @@ def measured(make, pattern, command):
 
 HOST = newest("*.json", "agreement_iterations")
 GPU = newest("*.json", "cases")
-SHARDS = newest("shards-*.json")["one_and_two_gpus"]
+SEVERAL = newest("several-gpus-*.json")
 OVERLAP = results("em-study-overlap-*.json")
 SPEED = results("em-study-speed-*.json")
 ITERATIONS = newest("kmeans-iterations-*.json")
@@ -66,7 +66,7 @@ BLOCKS = {
         "bench/seeding.py": lambda: measured(performance.seeding_text, "seeding-*.json", "python3 bench/seeding.py"),
         "bench/compare_python.py": lambda: measured(
             performance.python_text, "python-*.json", "build/python/bin/python bench/compare_python.py"),
-        "bench/compare_builds.py": lambda: performance.two_gpus_text(SHARDS),
+        "bench/several_gpus.py": lambda: performance.several_gpus_text(SEVERAL),
         "bench/gpu_parts.py": lambda: measured(performance.gpu_parts_text, "gpu-parts-*.json", "python3 bench/gpu_parts.py"),
         "bench/sweep.py": lambda: measured(performance.iterations_text, "kmeans-iterations-*.json", "bench/sweep.py --iterations"),
     },
@@ -98,7 +98,8 @@ def peers(name, *shape):
 
 
 def two_gpus(kind):
-    return f"{SHARDS[kind]['one']['milliseconds'] / SHARDS[kind]['two']['milliseconds']:.2f}"
+    case = next(each for each in SEVERAL["measured"] if each["name"] == f"mixture, {kind}, 2^27 x 16, K = 10, resident")
+    return f"{case['gain']['2']:.2f}"
 
 
 def shards(kind):

@@ -178,12 +178,18 @@ def python_text(result):
     return f"({result['processor']}, {result['threads']} threads, {result['date']}.)\n\n" + table(titles, rows)
 
 
-def two_gpus_text(result):
+def several_gpus_text(result):
+    counts = list(result["measured"][0]["seconds"])
     rows = []
-    for kind in ("full", "diag"):
-        one, two = (result[kind][which]["milliseconds"] for which in ("one", "two"))
-        rows.append([f"mixture, {kind}, K = 10", f"{one:.3g}", f"{two:.3g}", f"{one / two:.2f}"])
-    return table(["2²⁷ × 16", "one GPU, ms", "two GPUs, ms", "times"], rows)
+    for case in result["measured"]:
+        least = {count: min(case["seconds"][count]) for count in counts}
+        rate = f"{case['bytes_a_second'][counts[-1]] / 1e9:.0f}" if "streamed" in case["name"] else ""
+        rows.append([case["name"].replace("2^27", "2²⁷").replace(" x ", " × "), *(f"{1e3 * least[count]:.3g}" for count in counts),
+                     f"{least['1'] / least[counts[-1]]:.2f}", rate])  # fmt: skip
+    device = result["devices"][0].split(",")[0]
+    titles = ["milliseconds an iteration", *(f"{count} GPU{'s' * (count != '1')}" for count in counts),
+              f"times by {counts[-1]}", f"GB/s by {counts[-1]}"]  # fmt: skip
+    return f"({device}, {result['date']}.)\n\n" + table(titles, rows)
 
 
 def gpu_parts_text(result):
