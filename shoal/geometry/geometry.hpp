@@ -3,5 +3,6 @@
 #pragma once
 
 #include <shoal/geometry/mesh.hpp>
+#include <shoal/geometry/picture.hpp>
 #include <shoal/geometry/sponge.hpp>
 #include <shoal/geometry/sponge_counts.hpp>

@@ -1,0 +1,45 @@
+#include <chrono>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/executor.hpp>
+#include <shoal/geometry/camera.hpp>
+#include <shoal/geometry/cuda/draw.hpp>
+#include <shoal/geometry/picture.hpp>
+#include <shoal/geometry/shade.hpp>
+
+namespace shoal::geometry {
+namespace {
+
+constexpr std::size_t lines_of_a_task = 4;
+
+void draw_on_host(const scene& of, std::size_t threads, std::vector<std::uint8_t>& pixels) {
+  const std::size_t tasks = (of.height + lines_of_a_task - 1) / lines_of_a_task;
+  make_executor(threads)->run(tasks, 1, [&](std::size_t task, const team_member&) {
+    for (std::size_t v = task * lines_of_a_task; v < of.height && v < (task + 1) * lines_of_a_task; ++v) {
+      for (unsigned u = 0; u < of.width; ++u)
+        draw_pixel(of, u, static_cast<unsigned>(v), &pixels[3 * (v * of.width + u)]);
+    }
+  });
+}
+
+}  // namespace
+
+picture draw_sponge(const picture_options& options) {
+  const scene of = scene_of(options);
+  picture drawn{options.width, options.height, std::vector<std::uint8_t>(3 * options.width * options.height), 0};
+  const auto begin = std::chrono::steady_clock::now();
+  if (options.device.cuda.empty()) {
+    draw_on_host(of, options.threads, drawn.pixels);
+  } else {
+    if (options.device.cuda.size() > 1) {
+      throw bad_argument(fmt::format("a picture is drawn on one GPU; got {} of them", options.device.cuda.size()));
+    }
+    cuda::draw(of, options.device.cuda.front(), drawn.pixels.data());
+  }
+  drawn.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return drawn;
+}
+
+}  // namespace shoal::geometry
