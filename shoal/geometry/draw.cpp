@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 
 #include <fmt/format.h>
@@ -39,6 +40,27 @@ picture draw_sponge(const picture_options& options) {
     cuda::draw(of, options.device.cuda.front(), drawn.pixels.data());
   }
   drawn.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return drawn;
+}
+
+picture draw_stages(const picture_options& options, picture (*draw)(const picture_options&)) {
+  const std::size_t stages = std::size_t{options.order} + 1;
+  if (options.width < stages) {
+    throw bad_argument(fmt::format("{} stages side by side need a width of at least {} pixels; got {}", stages, stages,
+                                   options.width));
+  }
+  picture drawn{options.width, options.height, std::vector<std::uint8_t>(3 * options.width * options.height), 0};
+  for (std::size_t stage = 0; stage < stages; ++stage) {
+    const std::size_t begin = stage * options.width / stages, end = (stage + 1) * options.width / stages;
+    picture_options one = options;
+    one.order = static_cast<unsigned>(stage);
+    one.width = end - begin;
+    const picture part = draw(one);
+    for (std::size_t v = 0; v < options.height; ++v) {
+      std::copy_n(&part.pixels[3 * v * part.width], 3 * part.width, &drawn.pixels[3 * (v * options.width + begin)]);
+    }
+    drawn.seconds += part.seconds;
+  }
   return drawn;
 }
 

@@ -37,7 +37,7 @@ struct picture_options {
   double distance = 3.2;      ///< of the eye from the middle; above 0.9, which is outside the cube
   double field_of_view = 36;  ///< perspective: the angle over the picture's lesser side
   double extent = 1.9;        ///< orthographic: what the picture's lesser side shows
-  std::vector<light> lights = {light{}};
+  std::vector<light> lights = std::vector<light>(1);
   double ambient = 0.35;      ///< light from the sky
   std::size_t sky_rays = 16;  ///< ambient occlusion: how many ways to the sky are tried of each place; 0: none
   std::size_t samples = 2;    ///< rays of a pixel along each axis; their mean is its colour
@@ -61,8 +61,14 @@ struct picture {
 /// range, and not_built for a GPU in a build without CUDA.
 picture draw_sponge(const picture_options& options);
 
-/// The corners of the sponge's smallest cubes as points, the nearer the brighter, for orders up to 7; lights and the
-/// device do not matter.
+/// The highest order whose points are drawn: 109 million of them.
+inline constexpr unsigned most_points_order = 6;
+
+/// The corners of the sponge's smallest cubes as points, the nearer the stronger. Light, sections, samples and the
+/// device do not matter. Throws bad_argument above most_points_order, with the number of points.
 picture draw_points(const picture_options& options);
+
+/// Orders 0 to options.order side by side, each drawn by `draw` in its share of the width.
+picture draw_stages(const picture_options& options, picture (*draw)(const picture_options&));
 
 }  // namespace shoal::geometry
