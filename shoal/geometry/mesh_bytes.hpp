@@ -14,12 +14,15 @@ class mesh_bytes {
  public:
   explicit mesh_bytes(output_file& file) : file_(&file), piece_(piece_size) {}
 
-  /// Room for what is written next, at most `longest` bytes; taken() says how many it was.
-  char* room() {
-    if (used_ + longest > piece_.size()) flush();
+  /// Room for at most `size` bytes that are written next; taken() says up to where they went.
+  char* room(std::size_t size) {
+    if (used_ + size > piece_.size()) {
+      flush();
+      if (size > piece_.size()) piece_.resize(size);
+    }
     return piece_.data() + used_;
   }
-  void taken(std::size_t size) { used_ += size; }
+  void taken(const char* end) { used_ = static_cast<std::size_t>(end - piece_.data()); }
 
   void append(std::string_view text) {
     flush();
@@ -30,8 +33,6 @@ class mesh_bytes {
     file_->write(piece_.data(), used_);
     used_ = 0;
   }
-
-  static constexpr std::size_t longest = 256;
 
  private:
   static constexpr std::size_t piece_size = std::size_t{1} << 18;  // stays in the second cache

@@ -2,9 +2,10 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <array>
 #include <bit>
-#include <cmath>
+#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -21,6 +22,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little, "STL, PLY and glTF are written as memory holds them");
 
 constexpr std::uint64_t stl_header = 84, stl_triangle = 50;
+constexpr unsigned corners_of_triangles[2][3] = {{0, 1, 2}, {0, 2, 3}};
 constexpr std::uint64_t most_numbered = std::numeric_limits<std::uint32_t>::max();
 
 constexpr std::pair<std::string_view, mesh_format> endings[] = {
@@ -72,28 +74,75 @@ void for_each_layer(const sponge_rows& cells, const control& control, const Step
   }
 }
 
+// The two triangles of a face, whose x are filled in for each face of a row.
+std::array<char, 2 * stl_triangle> stl_faces(direction looks, const float* y, const float* z) {
+  std::array<char, 2 * stl_triangle> made{};
+  std::array<float, 3> normal{};
+  normal[axis_of(looks)] = is_forward(looks) ? 1.0f : -1.0f;
+  char* at = made.data();
+  for (const auto& triangle : corners_of_triangles) {
+    at = store(at, normal);
+    for (const unsigned corner : triangle) {
+      const std::uint8_t* step = face_corners[static_cast<unsigned>(looks)][corner];
+      at = store(at, std::array<float, 3>{0, y[step[1]], z[step[2]]});
+    }
+    at = store(at, std::uint16_t{0});
+  }
+  return made;
+}
+
 void write_stl(mesh_bytes& out, const sponge_rows& cells, const surface_size& size, const control& control) {
   std::string header = "Menger sponge";  // it must not begin with "solid", which means text
   header.resize(stl_header - 4);
   out.append(header);
-  out.taken(static_cast<std::size_t>(store(out.room(), static_cast<std::uint32_t>(2 * size.faces)) - out.room()));
+  out.taken(store(out.room(4), static_cast<std::uint32_t>(2 * size.faces)));
   const std::vector<float> places = places_of(cells);
-  constexpr unsigned corners_of_triangles[2][3] = {{0, 1, 2}, {0, 2, 3}};
   for_each_layer(cells, control, [&](std::uint64_t z) {
-    for_each_face(cells, z, [&](direction looks, std::uint32_t x, std::uint32_t y) {
-      const float from[3][2] = {{places[x], places[x + 1]}, {places[y], places[y + 1]}, {places[z], places[z + 1]}};
-      std::array<float, 3> normal{};
-      normal[axis_of(looks)] = is_forward(looks) ? 1.0f : -1.0f;
-      char* at = out.room();
-      for (const auto& triangle : corners_of_triangles) {
-        at = store(at, normal);
-        for (const unsigned corner : triangle) {
-          const std::uint8_t* step = face_corners[static_cast<unsigned>(looks)][corner];
-          at = store(at, std::array<float, 3>{from[0][step[0]], from[1][step[1]], from[2][step[2]]});
-        }
-        at = store(at, std::uint16_t{0});
+    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
+      const auto faces = stl_faces(looks, &places[y], &places[z]);
+      // Of the six corners those on the far side in x, which are the same for a row.
+      std::array<std::uint32_t, 6> steps;
+      for (std::size_t i = 0; i < 6; ++i) {
+        steps[i] = face_corners[static_cast<unsigned>(looks)][corners_of_triangles[i / 3][i % 3]][0];
       }
-      out.taken(2 * stl_triangle);
+      char* at = out.room(faces.size() * cells.cells());
+      each([&](std::uint32_t x) {
+        std::memcpy(at, faces.data(), faces.size());
+        for (std::size_t i = 0; i < 6; ++i) store(at + 12 + 50 * (i / 3) + 12 * (i % 3), places[x + steps[i]]);
+        at += faces.size();
+      });
+      out.taken(at);
+    });
+  });
+}
+
+// Calls write(at, place_x, y, z) for each vertex, which returns where its bytes end.
+template <class Write>
+void write_vertices(mesh_bytes& out, const sponge_rows& cells, std::size_t longest, const control& control,
+                    const Write& write) {
+  const auto write_plane = [&](std::uint64_t z) {
+    for_each_vertex_row(cells, z, [&](std::uint32_t y, const auto& each) {
+      char* at = out.room(longest * (cells.cells() + 1));
+      each([&](std::uint32_t x) { at = write(at, x, y, z); });
+      out.taken(at);
+    });
+  };
+  for_each_layer(cells, control, write_plane);
+  write_plane(cells.cells());
+}
+
+// Calls write(at, a, b, c, d) for the vertices of each face, which returns where its bytes end.
+template <class Write>
+void write_squares(mesh_bytes& out, const sponge_rows& cells, std::size_t longest, const control& control,
+                   const Write& write) {
+  vertex_numbers numbers(cells);
+  for_each_layer(cells, control, [&](std::uint64_t z) {
+    numbers.climb(z);
+    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
+      const auto [a, b, c, d] = numbers.corners(looks, y);
+      char* at = out.room(longest * cells.cells());
+      each([&, a = a, b = b, c = c, d = d](std::uint32_t x) { at = write(at, a[x], b[x], c[x], d[x]); });
+      out.taken(at);
     });
   });
 }
@@ -101,87 +150,60 @@ void write_stl(mesh_bytes& out, const sponge_rows& cells, const surface_size& si
 // Vertices of PLY and glTF.
 void write_places(mesh_bytes& out, const sponge_rows& cells, const control& control) {
   const std::vector<float> places = places_of(cells);
-  const auto write_plane = [&](std::uint64_t z) {
-    for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
-      store(out.room(), std::array<float, 3>{places[x], places[y], places[z]});
-      out.taken(12);
-    });
-  };
-  for_each_layer(cells, control, write_plane);
-  write_plane(cells.cells());
-}
-
-// Calls write(corners) for the four vertices of each face.
-template <class Write>
-void for_each_square(const sponge_rows& cells, const control& control, const Write& write) {
-  vertex_numbers numbers(cells);
-  for_each_layer(cells, control, [&](std::uint64_t z) {
-    numbers.climb(z);
-    for_each_face(cells, z, [&](direction looks, std::uint32_t x, std::uint32_t y) {
-      std::array<std::uint32_t, 4> corners;
-      numbers.corners(looks, x, y, corners.data());
-      write(corners);
-    });
+  write_vertices(out, cells, 12, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
+    return store(at, std::array<float, 3>{places[x], places[y], places[z]});
   });
 }
 
 void write_ply(mesh_bytes& out, const sponge_rows& cells, const surface_size& size, const control& control) {
   out.append(ply_header(size));
   write_places(out, cells, control);
-  for_each_square(cells, control, [&](const std::array<std::uint32_t, 4>& corners) {
-    char* const at = out.room();
-    *at = 4;
-    store(at + 1, corners);
-    out.taken(17);
-  });
+  write_squares(out, cells, 17, control,
+                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+                  *at = 4;
+                  return store(at + 1, std::array<std::uint32_t, 4>{a, b, c, d});
+                });
 }
 
 void write_glb(mesh_bytes& out, const sponge_rows& cells, const surface_size& size, const control& control) {
   const std::string description = glb_description(size);
   const auto described = static_cast<std::uint32_t>(description.size());
   const auto bytes = static_cast<std::uint32_t>(12 * size.vertices + 24 * size.faces);
-  store(out.room(), std::array<std::uint32_t, 5>{0x46546c67, 2, 28 + described + bytes, described, 0x4e4f534a});
-  out.taken(20);
+  out.taken(
+      store(out.room(20), std::array<std::uint32_t, 5>{0x46546c67, 2, 28 + described + bytes, described, 0x4e4f534a}));
   out.append(description);
-  store(out.room(), std::array<std::uint32_t, 2>{bytes, 0x004e4942});
-  out.taken(8);
+  out.taken(store(out.room(8), std::array<std::uint32_t, 2>{bytes, 0x004e4942}));
   write_places(out, cells, control);
-  for_each_square(cells, control, [&](const std::array<std::uint32_t, 4>& corners) {
-    const auto [a, b, c, d] = corners;
-    store(out.room(), std::array<std::uint32_t, 6>{a, b, c, a, c, d});
-    out.taken(24);
-  });
+  write_squares(out, cells, 24, control,
+                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+                  return store(at, std::array<std::uint32_t, 6>{a, b, c, a, c, d});
+                });
 }
 
 void write_obj(mesh_bytes& out, const sponge_rows& cells, const control& control) {
+  constexpr std::size_t longest = 64;
   out.append("# Menger sponge\n");
   std::vector<std::string> places;
   for (const float place : places_of(cells)) places.push_back(fmt::format(" {}", place));
-  const auto write_plane = [&](std::uint64_t z) {
-    for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
-      char* at = out.room();
-      const char* const begin = at;
-      *at++ = 'v';
-      for (const std::string* place : {&places[x], &places[y], &places[z]})
-        at = std::copy(place->begin(), place->end(), at);
-      *at++ = '\n';
-      out.taken(static_cast<std::size_t>(at - begin));
-    });
-  };
-  for_each_layer(cells, control, write_plane);
-  write_plane(cells.cells());
-  for_each_square(cells, control, [&](const std::array<std::uint32_t, 4>& corners) {
-    char* at = out.room();
-    const char* const begin = at;
-    *at++ = 'f';
-    for (const std::uint32_t corner : corners) {
-      const fmt::format_int number(std::uint64_t{corner} + 1);
-      *at++ = ' ';
-      at = std::copy(number.data(), number.data() + number.size(), at);
+  write_vertices(out, cells, longest, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
+    *at++ = 'v';
+    for (const std::string* place : {&places[x], &places[y], &places[z]}) {
+      at = std::copy(place->begin(), place->end(), at);
     }
     *at++ = '\n';
-    out.taken(static_cast<std::size_t>(at - begin));
+    return at;
   });
+  write_squares(out, cells, longest, control,
+                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
+                  *at++ = 'f';
+                  for (const std::uint32_t corner : {a, b, c, d}) {
+                    const fmt::format_int number(std::uint64_t{corner} + 1);
+                    *at++ = ' ';
+                    at = std::copy(number.data(), number.data() + number.size(), at);
+                  }
+                  *at++ = '\n';
+                  return at;
+                });
 }
 
 void require_room(const std::string& path, const output_file& file, unsigned order, const mesh_file_size& size) {
