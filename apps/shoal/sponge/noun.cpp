@@ -70,10 +70,6 @@ void check(const sponge_command& command) {
   }
 }
 
-void require_running() {
-  if (interruptions().token().stop_requested()) throw interrupted("interrupted; no picture was written");
-}
-
 struct drawn {
   std::vector<std::string> files;
   double seconds = 0;
@@ -81,7 +77,8 @@ struct drawn {
 
 geometry::picture draw(const sponge_command& command, const geometry::picture_options& how) {
   const auto one = command.points ? geometry::draw_points : geometry::draw_sponge;
-  return command.stages ? geometry::draw_stages(how, one) : one(how);
+  const control control{{}, interruptions().token()};
+  return command.stages ? geometry::draw_stages(how, one, control) : one(how, control);
 }
 
 drawn draw_all(const sponge_command& command) {
@@ -90,7 +87,6 @@ drawn draw_all(const sponge_command& command) {
   std::vector<std::string> frames;
   const std::size_t count = std::max<std::size_t>(1, command.frames);
   for (std::size_t frame = 0; frame < count; ++frame) {
-    require_running();
     how.azimuth = command.how.azimuth + 360.0 * static_cast<double>(frame) / static_cast<double>(count);
     const geometry::picture shown = draw(command, how);
     made.seconds += shown.seconds;
