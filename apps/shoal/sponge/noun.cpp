@@ -58,6 +58,10 @@ void check(const sponge_command& command) {
   if (command.frames > 0 && command.picture.empty() && command.page.empty()) {
     throw bad_argument("--orbit needs --picture FILE.png for its frames, or --page FILE.html to show them");
   }
+  constexpr std::uint64_t most_frames = 9999;
+  if (command.frames > most_frames) {
+    throw bad_argument(fmt::format("--orbit: {} is not a whole number from 0 to {}", command.frames, most_frames));
+  }
   if (command.frames == 0 && !command.page.empty()) {
     throw bad_argument("--page shows an orbit; say how many frames by --orbit, as --orbit 120");
   }
@@ -116,7 +120,8 @@ void run(const sponge_command& given) {
   sponge_command command = given;
   check(command);
   const bool pictured = !command.picture.empty() || !command.page.empty();
-  command.how.order = static_cast<unsigned>(command.order);
+  // What is larger is refused by its number below.
+  command.how.order = static_cast<unsigned>(std::min<std::uint64_t>(command.order, std::numeric_limits<int>::max()));
   command.how.samples = command.samples;
   command.how.sky_rays = command.sky_rays;
   command.how.threads = resolved_threads(command.run);
