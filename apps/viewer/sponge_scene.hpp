@@ -7,7 +7,8 @@
 
 namespace shoal::viewer {
 
-/// The page holds a face in 4 bytes on the graphics card, and builds orders up to this one: 6,531,072 faces.
+/// What the page holds of a face, and the greatest order that it builds: 6,531,072 faces.
+inline constexpr std::size_t bytes_of_sponge_face = 4;
 inline constexpr std::size_t most_sponge_order = 5;
 
 /// Throws bad_argument, with the faces and bytes that it would take, for a greater order.

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 
 #include "report/colour_scale.hpp"
-#include "viewer/sponge_scene.hpp"
 
 namespace shoal::viewer {
 namespace {
@@ -23,7 +22,33 @@ std::array<point, 3> directions_of(const view_settings& view) {
 
 double dot(const point& a, const point& b) { return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]; }
 
-std::string value_colour_of(double share) { return report::hexadecimal(report::value_colour(share)); }
+// Twice the area that the face shows, positive where its corners run counter-clockwise for the eye.
+double seen_area(const still_face& face, const std::array<point, 3>& directions) {
+  double area = 0;
+  for (std::size_t i = 0; i < face.corners.size(); ++i) {
+    const point& a = face.corners[i];
+    const point& b = face.corners[(i + 1) % face.corners.size()];
+    area += dot(a, directions[0]) * dot(b, directions[1]) - dot(b, directions[0]) * dot(a, directions[1]);
+  }
+  return area;
+}
+
+// Sides are lit from the eye and a little from above, by how much they face it.
+report::rgb lit(report::rgb colour, double facing) {
+  const double light = 0.55 + 0.45 * facing;
+  const auto dim = [light](std::uint8_t part) { return static_cast<std::uint8_t>(std::lround(light * part)); };
+  return {dim(colour.red), dim(colour.green), dim(colour.blue)};
+}
+
+double area_of(const still_face& face) {
+  point sum{};
+  for (std::size_t i = 0; i < face.corners.size(); ++i) {
+    const point& a = face.corners[i];
+    const point& b = face.corners[(i + 1) % face.corners.size()];
+    for (std::size_t k = 0; k < 3; ++k) sum[k] += a[(k + 1) % 3] * b[(k + 2) % 3] - a[(k + 2) % 3] * b[(k + 1) % 3];
+  }
+  return std::sqrt(dot(sum, sum));
+}
 
 }  // namespace
 
@@ -36,6 +61,7 @@ report::picture draw_faces(std::vector<still_face> faces, const view_settings& v
   std::vector<placed> order;
   double reach = 0;
   for (const still_face& face : faces) {
+    if (face.one_sided && seen_area(face, directions) <= 0) continue;
     double depth = 0;
     for (const point& corner : face.corners) {
       depth += dot(corner, directions[2]) / static_cast<double>(face.corners.size());
@@ -45,13 +71,16 @@ report::picture draw_faces(std::vector<still_face> faces, const view_settings& v
   }
   std::stable_sort(order.begin(), order.end(), [](const placed& a, const placed& b) { return a.depth < b.depth; });
   const double scale = reach > 0 ? 0.46 * size / reach : 1;
-  report::picture made{std::move(title), fmt::format("{} faces from one side.", faces.size()), {}, size, size, {}};
+  report::picture made{std::move(title), fmt::format("{} faces, seen from one side.", order.size()), {}, size, size, {}};
   for (const placed& one : order) {
     std::string path;
     for (const point& corner : one.face->corners)
       path += fmt::format("{}{:.1f} {:.1f}", path.empty() ? "M" : "L", size / 2 + scale * dot(corner, directions[0]),
                           size / 2 - scale * dot(corner, directions[1]));
-    made.body += fmt::format(R"(<path d="{0}z" fill="{1}" stroke="{1}" stroke-width=".6"/>)", path, one.face->colour);
+    const double area = area_of(*one.face);
+    const double facing = area > 0 ? std::abs(seen_area(*one.face, directions)) / area : 1;
+    made.body += fmt::format(R"(<path d="{0}z" fill="{1}" stroke="{1}" stroke-width=".6"/>)", path,
+                             report::hexadecimal(lit(one.face->colour, facing)));
   }
   return made;
 }
@@ -67,7 +96,7 @@ report::picture still_of(const scene_surface& surface, const view_settings& view
           {surface.vertices[3 * vertex], surface.vertices[3 * vertex + 1], surface.vertices[3 * vertex + 2]});
       value += surface.values[vertex] / (3 * 255.0);
     }
-    face.colour = value_colour_of(value);
+    face.colour = report::value_colour(value);
     faces.push_back(std::move(face));
   }
   return draw_faces(std::move(faces), view, title);
@@ -93,7 +122,7 @@ report::picture still_of(const scene_field& field, const std::array<scene_axis, 
   for (std::size_t i = 0; i + 1 < down; ++i)
     for (std::size_t j = 0; j + 1 < across; ++j)
       faces.push_back({{corner(i, j), corner(i, j + 1), corner(i + 1, j + 1), corner(i + 1, j)},
-                       value_colour_of(share_at(i, j))});
+                       report::value_colour(share_at(i, j))});
   return draw_faces(std::move(faces), view, title);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "report/colour_scale.hpp"
 #include "report/picture.hpp"
 #include "viewer/scene.hpp"
 
@@ -12,17 +13,17 @@ namespace shoal::viewer {
 /// One flat face.
 struct still_face {
   std::vector<point> corners;
-  std::string colour;  ///< "#0072b2"
+  report::rgb colour;
+  bool one_sided = false;  ///< seen from where its corners run counter-clockwise alone
 };
 
 /// Parallel projection along the settings' direction, each face in its colour. Faces farther away are drawn first, by
 /// their middles: right for surfaces over a plane and for cubes of one size.
 report::picture draw_faces(std::vector<still_face> faces, const view_settings& view, std::string title);
 
-/// The faces of a surface, or of a field at its last time, at most 64 × 64 of these; and of a sponge.
+/// The faces of a surface, or of a field at its last time of at most 64 × 64 nodes.
 report::picture still_of(const scene_surface& surface, const view_settings& view, const std::string& title);
 report::picture still_of(const scene_field& field, const std::array<scene_axis, 3>& axes, const view_settings& view,
                          const std::string& title);
-report::picture still_of(const scene_sponge& sponge, const view_settings& view, const std::string& title);
 
 }  // namespace shoal::viewer
