@@ -62,8 +62,8 @@ viewer::scene scene_of(const view_command& command, const std::vector<viewable>&
   if (command.sponge) return viewer::sponge_scene(*command.sponge, command.view);
   const std::string contents = read_whole_file(command.file, std::size_t{4} << 30);
   if (contents.starts_with(npy_magic)) return show_states(command, contents);
-  const json_element root = json_file::parse(command.file, contents).root();
-  const std::string format = root.member("format").text();
+  const json_file document = json_file::parse(command.file, contents);
+  const std::string format = document.root().member("format").text();
   std::vector<std::string> known;
   for (const viewable& model : models) {
     if (model.format == format) return model.show(command, contents);
