@@ -168,7 +168,7 @@ scene cloud_scene(const cloud_request& request) {
                                      outside == 1 ? "1 row is" : fmt::format("{} rows are", report::count(outside))));
   if (contours) {
     std::vector<std::string> shares;
-    for (const contour& one : made.contours) shares.push_back(report::percent(one.share));
+    for (const contour& one : made.contours) shares.push_back(report::number(100 * one.share) + "\u00a0%");
     made.notes.push_back(fmt::format("Ellipsoids hold {} of a {}'s rows{}.", fmt::join(shares, " and "),
                                      cloud.group_word,
                                      of_rows ? ", by the covariance of the rows that are shown" : ", if it is Gaussian"));

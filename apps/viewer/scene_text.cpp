@@ -85,7 +85,7 @@ std::string scene_text(const scene& shown, const view_settings& view) {
     text["groups"] = groups_array(shown);
     json contours = json::array();
     for (const contour& one : shown.contours)
-      contours.push_back({{"share", report::percent(one.share)}, {"distance", one.distance}});
+      contours.push_back({{"share", one.share}, {"distance", one.distance}});
     text["contours"] = contours;
   }
   if (shown.surface || shown.field)

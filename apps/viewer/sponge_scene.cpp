@@ -1,6 +1,7 @@
 #include "viewer/sponge_scene.hpp"
 
 #include <algorithm>
+#include <string>
 
 #include <fmt/format.h>
 
@@ -51,8 +52,9 @@ scene sponge_scene(std::size_t order, const view_settings& view) {
   }
   scene made;
   made.title = "Menger sponge";
-  made.subtitle = fmt::format("{} cubes, {} faces", geometry::count_sponge(static_cast<unsigned>(order)).cubes,
-                              geometry::count_sponge(static_cast<unsigned>(order)).faces);
+  const auto counts = geometry::count_sponge(static_cast<unsigned>(order));
+  made.subtitle = fmt::format("order {}: {} cubes, {} faces", order, report::count(std::stoull(counts.cubes)),
+                              report::count(std::stoull(counts.faces)));
   made.sponge = scene_sponge{order};
   made.still = still_of_sponge(order, view);
   return made;

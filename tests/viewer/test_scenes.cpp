@@ -224,7 +224,7 @@ TEST(waves, are_height_fields) {
 }
 
 TEST(sponges, that_are_too_large_are_refused_with_faces_and_bytes) {
-  EXPECT_EQ(sponge_scene(3, {}).subtitle, "8000 cubes, 18048 faces");
+  EXPECT_EQ(sponge_scene(3, {}).subtitle, "order 3: 8,000 cubes, 18,048 faces");
   expect_refused([] { sponge_scene(6, {}); }, "129,048,576 faces, 516,194,304 bytes");
   expect_refused([] { sponge_scene(40, {}); }, "orders up to 5");
 }

@@ -36,7 +36,7 @@
     shown.axes.forEach((axis, direction) => {
       if (!axis.label) return;
       for (const tick of axis.ticks) axis_texts.push({ direction, at: tick.at, sprite: make_text(tick.text, true), far: 1.09 });
-      axis_texts.push({ direction, at: 0, sprite: make_text(axis.label, false), far: 1.24 });
+      axis_texts.push({ direction, at: 0, sprite: make_text(axis.label, false), far: direction === 2 ? 1.26 : 1.34 });
     });
   }
 
@@ -48,7 +48,8 @@
       const place = [0, 0, 0];
       place[direction] = at;
       if (direction === 2) {
-        // The upright edge that stands leftmost.
+        // To the left of the upright edge that stands leftmost.
+        sprite.center.set(1, 0.5);
         let least = Infinity;
         for (const i of [-1, 1])
           for (const j of [-1, 1]) {

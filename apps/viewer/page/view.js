@@ -25,9 +25,15 @@
   const controls = new OrbitControls(perspective, renderer.domElement);
   controls.autoRotateSpeed = 3;
 
+  // The share of the page's height that the box may take; at the sides of a narrow page there must be room for texts.
+  function room() {
+    const aspect = perspective.aspect || 1;
+    return aspect < 1 && axis_texts.length ? 0.84 * aspect : Math.min(1, aspect);
+  }
+
   // So far away that the box fits, whatever the page's shape.
   function fitting_distance() {
-    const narrow = Math.min(1, perspective.aspect || 1);
+    const narrow = room();
     return (1.08 * reach) / Math.sin(Math.atan(Math.tan((wide * Math.PI) / 360) * narrow));
   }
 
@@ -55,7 +61,7 @@
     pixels_a_point.value = renderer.getPixelRatio();
     renderer.setSize(width, height);
     perspective.aspect = width / height;
-    const up = (1.08 * reach) / Math.min(1, perspective.aspect);
+    const up = (1.08 * reach) / room();
     Object.assign(parallel, { top: up, bottom: -up, left: -up * perspective.aspect, right: up * perspective.aspect });
     perspective.updateProjectionMatrix();
     parallel.updateProjectionMatrix();
