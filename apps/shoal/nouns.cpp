@@ -12,6 +12,7 @@
 #include "kmeans/noun.hpp"
 #include "manual/noun.hpp"
 #include "som/noun.hpp"
+#include "sponge/noun.hpp"
 #include "view/noun.hpp"
 #include "wave/noun.hpp"
 
@@ -29,6 +30,7 @@ const std::vector<noun>& nouns() {
                                           som_noun(),
                                           assign_noun(),
                                           wave_noun(),
+                                          sponge_noun(),
                                           view_noun({gmm_view(), kmeans_view(), som_view()}),
                                           data_noun({add_gmm_generate}),
                                           devices_noun(),

@@ -85,6 +85,12 @@ struct scene {
 enum class projection { perspective, orthographic };
 enum class section { none, x, y, z, diagonal };
 
+/// Across the plane of a section, towards what is cut away; zero for none.
+constexpr std::array<int, 3> normal_of(section cut) {
+  const bool diagonal = cut == section::diagonal;
+  return {diagonal || cut == section::x, diagonal || cut == section::y, diagonal || cut == section::z};
+}
+
 /// How it is looked at, to begin with.
 struct view_settings {
   viewer::projection projection = viewer::projection::perspective;

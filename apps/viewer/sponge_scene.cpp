@@ -1,6 +1,7 @@
 #include "viewer/sponge_scene.hpp"
 
 #include <algorithm>
+#include <array>
 #include <string>
 
 #include <fmt/format.h>
@@ -8,32 +9,39 @@
 #include <shoal/core/error.hpp>
 #include <shoal/geometry/geometry.hpp>
 
+#include "report/png.hpp"
 #include "report/text.hpp"
-#include "viewer/still.hpp"
 
 namespace shoal::viewer {
 namespace {
 
-// A drawing of shapes of greater orders would be larger than the rest of the page.
-constexpr std::size_t most_still_order = 2;
-
+// Rays see the sponge at any order.
 report::picture still_of_sponge(std::size_t order, const view_settings& view) {
-  const geometry::mesh surface = geometry::make_mesh(static_cast<unsigned>(std::min(order, most_still_order)));
-  std::vector<still_face> faces;
-  for (std::size_t f = 0; f < surface.directions.size(); ++f) {
-    still_face face;
-    for (std::size_t corner = 0; corner < 4; ++corner) {
-      const float* at = surface.vertices.data() + 3 * surface.faces[4 * f + corner];
-      face.corners.push_back({2.0 * at[0] - 1, 2.0 * at[1] - 1, 2.0 * at[2] - 1});
-    }
-    const auto& [red, green, blue] = geometry::face_colours[static_cast<std::size_t>(surface.directions[f])];
-    face.colour = {red, green, blue};
-    face.one_sided = true;
-    faces.push_back(std::move(face));
-  }
-  report::picture made = draw_faces(std::move(faces), view, "Menger sponge");
-  if (order > most_still_order) made.note = fmt::format("The picture shows order {}.", most_still_order);
-  return made;
+  geometry::picture_options how;
+  how.order = static_cast<unsigned>(order);
+  how.width = 640;
+  how.height = 480;
+  how.projection = view.projection == projection::perspective ? geometry::projection::perspective
+                                                              : geometry::projection::orthographic;
+  how.azimuth = view.azimuth;
+  how.elevation = view.elevation;
+  // Of the room that the picture leaves around the cube, zooming takes away.
+  how.extent /= view.zoom;
+  how.distance = std::max(1.0, how.distance / view.zoom);
+  how.sky_rays = 4;
+  const std::array<int, 3> normal = normal_of(view.section);
+  // Sections pass through the middle of a box of half size 1, and through that of a cube of edge 1.
+  const double size = normal[0] + normal[1] + normal[2];
+  if (size > 0) how.section = geometry::section_plane{normal, size * (1 + view.section_offset) / 2};
+  const geometry::picture seen = geometry::draw_sponge(how);
+  const double width = static_cast<double>(seen.width), height = static_cast<double>(seen.height);
+  return {.title = "Menger sponge",
+          .description = fmt::format("A Menger sponge of order {}, seen from one side.", order),
+          .note = {},
+          .width = width,
+          .height = height,
+          .body = fmt::format(R"(<image width="{}" height="{}" href="data:image/png;base64,{}"/>)", width, height,
+                              report::base64(report::rgb_png(seen.pixels, seen.width, seen.height)))};
 }
 
 }  // namespace

@@ -61,7 +61,6 @@ report::picture draw_faces(std::vector<still_face> faces, const view_settings& v
   std::vector<placed> order;
   double reach = 0;
   for (const still_face& face : faces) {
-    if (face.one_sided && seen_area(face, directions) <= 0) continue;
     double depth = 0;
     for (const point& corner : face.corners) {
       depth += dot(corner, directions[2]) / static_cast<double>(face.corners.size());

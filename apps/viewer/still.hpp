@@ -14,11 +14,10 @@ namespace shoal::viewer {
 struct still_face {
   std::vector<point> corners;
   report::rgb colour;
-  bool one_sided = false;  ///< seen from where its corners run counter-clockwise alone
 };
 
 /// Parallel projection along the settings' direction, each face in its colour. Faces farther away are drawn first, by
-/// their middles: right for surfaces over a plane and for cubes of one size.
+/// their middles: right for surfaces that fold little.
 report::picture draw_faces(std::vector<still_face> faces, const view_settings& view, std::string title);
 
 /// The faces of a surface, or of a field at its last time of at most 64 × 64 nodes.

@@ -3,5 +3,7 @@
 #pragma once
 
 #include <shoal/geometry/mesh.hpp>
+#include <shoal/geometry/mesh_file.hpp>
+#include <shoal/geometry/picture.hpp>
 #include <shoal/geometry/sponge.hpp>
 #include <shoal/geometry/sponge_counts.hpp>

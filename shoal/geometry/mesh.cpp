@@ -31,9 +31,12 @@ mesh make_mesh(unsigned order) {
   vertex_numbers numbers(cells);
   for (std::uint64_t z = 0; z < cells.cells(); ++z) {
     numbers.climb(z);
-    for_each_face(cells, z, [&](direction looks, std::uint32_t x, std::uint32_t y) {
-      numbers.corners(looks, x, y, &made.faces[4 * made.directions.size()]);
-      made.directions.push_back(looks);
+    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
+      const auto corners = numbers.corners(looks, y);
+      each([&](std::uint32_t x) {
+        for (std::size_t i = 0; i < 4; ++i) made.faces[4 * made.directions.size() + i] = corners[i][x];
+        made.directions.push_back(looks);
+      });
     });
   }
   return made;

@@ -1,9 +1,11 @@
 // Walks over the surface of a sponge, layer by layer, in memory for two layers of vertices.
 #pragma once
 
+#include <array>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include <shoal/geometry/sponge.hpp>
@@ -63,45 +65,55 @@ void for_each_bit(std::uint64_t word, std::size_t first, const On& on) {
   for (; word != 0; word &= word - 1) on(static_cast<std::uint32_t>(first + std::countr_zero(word)));
 }
 
-/// Calls on(x, y) for each vertex of the plane z (0 to 3ⁿ), in order of y and x. A point is a vertex when some but not
-/// all of the eight cells around it are in the sponge.
-template <class On>
-void for_each_vertex(const sponge_rows& cells, std::uint64_t z, const On& on) {
+/// Calls on_row(y, each) for each row of vertices of the plane z (0 to 3ⁿ), in order; each(on) calls on(x) for those of
+/// the row. A point is a vertex when some but not all of the eight cells around it are in the sponge.
+template <class OnRow>
+void for_each_vertex_row(const sponge_rows& cells, std::uint64_t z, const OnRow& on_row) {
   for (std::uint64_t y = 0; y <= cells.cells(); ++y) {
     const std::uint64_t* around[4] = {cells.row(y - 1, z - 1), cells.row(y, z - 1), cells.row(y - 1, z),
                                       cells.row(y, z)};
-    std::uint64_t some_before = 0, all_before = 0;
-    for (std::size_t w = 0; w < cells.words(); ++w) {
-      const std::uint64_t some = around[0][w] | around[1][w] | around[2][w] | around[3][w];
-      const std::uint64_t all = around[0][w] & around[1][w] & around[2][w] & around[3][w];
-      const std::uint64_t mixed = (some | some << 1 | some_before >> 63) & ~(all & (all << 1 | all_before >> 63));
-      some_before = some;
-      all_before = all;
-      for_each_bit(mixed, 64 * w, [&](std::uint32_t x) { on(x, static_cast<std::uint32_t>(y)); });
-    }
+    on_row(static_cast<std::uint32_t>(y), [&](const auto& on) {
+      std::uint64_t some_before = 0, all_before = 0;
+      for (std::size_t w = 0; w < cells.words(); ++w) {
+        const std::uint64_t some = around[0][w] | around[1][w] | around[2][w] | around[3][w];
+        const std::uint64_t all = around[0][w] & around[1][w] & around[2][w] & around[3][w];
+        const std::uint64_t mixed = (some | some << 1 | some_before >> 63) & ~(all & (all << 1 | all_before >> 63));
+        some_before = some;
+        all_before = all;
+        for_each_bit(mixed, 64 * w, on);
+      }
+    });
   }
 }
 
-/// Calls on(looks, x, y) for each face of the cells of layer z, all of one direction and one row together.
+/// Calls on(x, y) for each vertex of the plane z.
 template <class On>
-void for_each_face(const sponge_rows& cells, std::uint64_t z, const On& on) {
+void for_each_vertex(const sponge_rows& cells, std::uint64_t z, const On& on) {
+  for_each_vertex_row(cells, z, [&](std::uint32_t y, const auto& each) { each([&](std::uint32_t x) { on(x, y); }); });
+}
+
+/// Calls on_row(looks, y, each) for each row of cells of layer z and each direction; each(on) calls on(x) for the cells
+/// whose face in that direction nothing covers.
+template <class OnRow>
+void for_each_face_row(const sponge_rows& cells, std::uint64_t z, const OnRow& on_row) {
   for (std::uint64_t y = 0; y < cells.cells(); ++y) {
     const std::uint64_t* own = cells.row(y, z);
     const std::uint64_t* beside[4] = {cells.row(y - 1, z), cells.row(y + 1, z), cells.row(y, z - 1),
                                       cells.row(y, z + 1)};
     for (unsigned looks = 0; looks < 6; ++looks) {
-      for (std::size_t w = 0; w < cells.words(); ++w) {
-        std::uint64_t covered;
-        if (looks == 0) {
-          covered = own[w] << 1 | (w > 0 ? own[w - 1] >> 63 : 0);
-        } else if (looks == 1) {
-          covered = own[w] >> 1 | (w + 1 < cells.words() ? own[w + 1] << 63 : 0);
-        } else {
-          covered = beside[looks - 2][w];
+      on_row(static_cast<direction>(looks), static_cast<std::uint32_t>(y), [&](const auto& on) {
+        for (std::size_t w = 0; w < cells.words(); ++w) {
+          std::uint64_t covered;
+          if (looks == 0) {
+            covered = own[w] << 1 | (w > 0 ? own[w - 1] >> 63 : 0);
+          } else if (looks == 1) {
+            covered = own[w] >> 1 | (w + 1 < cells.words() ? own[w + 1] << 63 : 0);
+          } else {
+            covered = beside[looks - 2][w];
+          }
+          for_each_bit(own[w] & ~covered, 64 * w, on);
         }
-        for_each_bit(own[w] & ~covered, 64 * w,
-                     [&](std::uint32_t x) { on(static_cast<direction>(looks), x, static_cast<std::uint32_t>(y)); });
-      }
+      });
     }
   }
 }
@@ -127,18 +139,24 @@ class vertex_numbers {
     number(z + 1, above_);
   }
 
-  /// The vertices of a face of a cell of that layer.
-  void corners(direction looks, std::uint32_t x, std::uint32_t y, std::uint32_t* out) const {
+  /// The vertices of the faces of one row of that layer: those of cell x are corners[0][x] to corners[3][x].
+  std::array<const std::uint32_t*, 4> corners(direction looks, std::uint32_t y) const {
+    std::array<const std::uint32_t*, 4> corners;
     for (unsigned corner = 0; corner < 4; ++corner) {
       const std::uint8_t* step = face_corners[static_cast<unsigned>(looks)][corner];
-      const std::vector<std::uint32_t>& plane = step[2] == 0 ? below_ : above_;
-      out[corner] = plane[(y + step[1]) * line_ + x + step[0]];
+      corners[corner] = (step[2] == 0 ? below_ : above_).data() + (y + step[1]) * line_ + step[0];
     }
+    return corners;
   }
 
  private:
   void number(std::uint64_t z, std::vector<std::uint32_t>& plane) {
-    for_each_vertex(*cells_, z, [&](std::uint32_t x, std::uint32_t y) { plane[y * line_ + x] = next_++; });
+    std::uint32_t next = next_;
+    for_each_vertex_row(*cells_, z, [&](std::uint32_t y, const auto& each) {
+      std::uint32_t* const row = &plane[y * line_];
+      each([&](std::uint32_t x) { row[x] = next++; });
+    });
+    next_ = next;
   }
 
   const sponge_rows* cells_;
