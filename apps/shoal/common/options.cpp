@@ -40,7 +40,7 @@ std::string group_of(const std::string& name) {
   static const std::vector<std::pair<std::string, names>> groups = {
       {"Essentials",
        {"--help", "--components", "--clusters", "--width", "--height", "--rows", "--output", "--labels", "--report",
-        "--standardize", "--json", "--sponge", "--picture"}},
+        "--standardize", "--json", "--sponge", "--picture", "--window"}},
       {"Rows and columns", {"--columns", "--label-column", "--weights", "--scalar"}},
       {"Where and how it runs",
        {"--device", "--device-memory", "--precision", "--threads", "--memory-limit", "--checkpoint",

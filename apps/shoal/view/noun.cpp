@@ -2,6 +2,7 @@
 #include "view/noun.hpp"
 
 #include <chrono>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -14,11 +15,13 @@
 
 #include "common/answer.hpp"
 #include "report/picture.hpp"
+#include "report/png.hpp"
 #include "report/text.hpp"
 #include "view/states.hpp"
 #include "viewer/cloud_scene.hpp"
 #include "viewer/page.hpp"
 #include "viewer/sponge_scene.hpp"
+#include "viewer/window/window.hpp"
 
 namespace shoal::app {
 namespace {
@@ -76,11 +79,29 @@ void check(const view_command& command) {
   if (command.sponge.has_value() == !command.file.empty()) {
     throw bad_argument("say what to show: either FILE or --sponge ORDER\n'shoal view --help' tells more");
   }
-  if (command.output.empty() && command.picture.empty()) {
-    throw bad_argument("--output or --picture is needed: the page or the picture to write");
+  if (command.output.empty() && command.picture.empty() && command.screenshot.empty() && !command.window) {
+    throw bad_argument("--output, --picture, --screenshot or --window is needed: what to write or to open");
   }
-  check_outputs({{"--output", command.output}, {"--picture", command.picture}},
+  if ((command.window || !command.screenshot.empty()) && !viewer::has_window()) {
+    throw not_built(
+        "this shoal was built without windows; configure it with -DSHOAL_WINDOW=ON, or write a page with --output");
+  }
+  check_outputs({{"--output", command.output}, {"--picture", command.picture}, {"--screenshot", command.screenshot}},
                 files_of(command.data, command.file));
+}
+
+void open_window(const view_command& command, const viewer::scene& shown) {
+  if (shown.sponge && shown.sponge->order > viewer::most_window_order) {
+    throw bad_argument(fmt::format("--sponge: a window shows orders up to {}; got {}", viewer::most_window_order,
+                                   shown.sponge->order));
+  }
+  viewer::window window(shown, command.view, 960, 720, !command.window);
+  if (!command.screenshot.empty()) {
+    const std::vector<std::uint8_t> pixels = window.pixels();
+    write_file_atomically(command.screenshot, report::rgb_png(pixels, static_cast<std::size_t>(window.width()),
+                                                              static_cast<std::size_t>(window.height())));
+  }
+  if (command.window) window.run();
 }
 
 void run(const view_command& command, const std::vector<viewable>& models) {
@@ -95,18 +116,20 @@ void run(const view_command& command, const std::vector<viewable>& models) {
     write_file_atomically(command.output, page);
   }
   if (!command.picture.empty()) write_file_atomically(command.picture, report::standalone_svg(shown.still));
+  if (command.window || !command.screenshot.empty()) open_window(command, shown);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const std::size_t points = shown.points ? shown.points->count() : 0;
   give({.values = joined({{{"title", shown.title}, {"points", points}, {"groups", shown.groups.size()}},
                           command.sponge ? named_values{{"order", *command.sponge}} : named_values{},
                           {{"notes", shown.notes}, {"bytes", bytes}},
-                          given_values({{"output", command.output}, {"picture", command.picture}}),
+                          given_values({{"output", command.output}, {"picture", command.picture}, {"screenshot", command.screenshot}}),
                           {{"seconds", seconds.count()}}}),
         .paragraphs = {lines({{"shown", fmt::format("{}, {}", shown.title, shown.subtitle)},
                               {"page", command.output.empty()
                                            ? std::string()
                                            : fmt::format("{}: {}", command.output, bytes_text(static_cast<double>(bytes)))},
-                              {"picture", command.picture}}),
+                              {"picture", command.picture},
+                              {"screenshot", command.screenshot}}),
                        fmt::format("{}", fmt::join(shown.notes, "\n"))}},
        command.run);
 }
@@ -161,6 +184,8 @@ void declare(CLI::App& program, verb& selected, const std::vector<viewable>& mod
   add_look(app, command->view);
   add_output(app, "--output", command->output, "OUT.html", "Write the page");
   add_output(app, "--picture", command->picture, "OUT.svg", "Write the picture that a page without WebGL shows");
+  add_flag(app, "--window", command->window, "Open a window (of a shoal that was built with SHOAL_WINDOW)");
+  add_output(app, "--screenshot", command->screenshot, "OUT.png", "Write what that window shows, without showing it");
   add_run_options(app, command->run);
 }
 

@@ -27,6 +27,8 @@ struct view_command {
   std::vector<double> times;
   std::string output;
   std::string picture;
+  bool window = false;
+  std::string screenshot;
 };
 
 /// Makes the scene of a file whose contents are given. Messages name command.file.
