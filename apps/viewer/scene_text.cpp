@@ -107,7 +107,11 @@ std::string scene_text(const scene& shown, const view_settings& view) {
     json colours = json::array();
     for (const auto& [red, green, blue] : geometry::face_colours)
       colours.push_back(report::hexadecimal({red, green, blue}));
-    text["sponge"] = {{"order", shown.sponge->order}, {"most", most_sponge_order}, {"colours", colours}};
+    const auto& [red, green, blue] = geometry::section_colour;
+    text["sponge"] = {{"order", shown.sponge->order},
+                      {"most", most_sponge_order},
+                      {"colours", colours},
+                      {"inside", report::hexadecimal({red, green, blue})}};
   }
   std::string made = text.dump(-1, ' ', false, json::error_handler_t::replace);
   // Only within strings, where this is the same character.

@@ -50,7 +50,7 @@
     const uniforms = {
       cells,
       colours: { value: shown.sponge.colours.map((text) => new THREE.Color(text)) },
-      inside: { value: style_colour("--axis") },
+      inside: { value: new THREE.Color(shown.sponge.inside) },
       ink: { value: style_colour("--ink") },
     };
     // The two other axes follow the face's own in order, turned round where it looks back, so that corners run

@@ -18,6 +18,7 @@
 #include <Eigen/Geometry>
 
 #include <shoal/core/error.hpp>
+#include <shoal/geometry/sponge.hpp>
 
 #include "viewer/window/parts.hpp"
 
@@ -52,6 +53,7 @@ in vec3 seen;
 in vec4 paint;
 uniform vec4 cut;
 uniform int kind;
+uniform vec3 inside;
 out vec4 pixel;
 void main() {
   if (dot(cut.xyz, place) > cut.w) discard;
@@ -59,7 +61,7 @@ void main() {
   vec2 away = 2.0 * gl_PointCoord - 1.0;
   vec3 normal = kind == 3 || kind == 5 ? vec3(0.0, 0.0, 1.0) : normalize(cross(dFdx(seen), dFdy(seen)));
   if (kind == 1) pixel.rgb *= 0.62 + 0.38 * abs(normal.z);
-  if (kind == 2) pixel.rgb = gl_FrontFacing ? (0.55 + 0.45 * abs(normal.z)) * paint.rgb : vec3(0.68, 0.71, 0.75);
+  if (kind == 2) pixel.rgb = gl_FrontFacing ? (0.55 + 0.45 * abs(normal.z)) * paint.rgb : inside;
   if (kind == 3 && dot(away, away) > 1.0) discard;
   if (kind == 4) pixel.a = mix(0.42, 0.07, pow(abs(dot(normal, normalize(seen))), 0.6));
   if (kind == 5 && min(abs(away.x), abs(away.y)) > 0.25) discard;
@@ -226,6 +228,8 @@ struct window::inside {
     const double limit = now.view.section == section::none ? 1 : now.view.section_offset * end;
     glUniform4f(glGetUniformLocation(program, "cut"), static_cast<float>(normal[0]), static_cast<float>(normal[1]),
                 static_cast<float>(normal[2]), static_cast<float>(limit));
+    const auto& [red, green, blue] = geometry::section_colour;
+    glUniform3f(glGetUniformLocation(program, "inside"), red / 255.0F, green / 255.0F, blue / 255.0F);
     glUniform1f(glGetUniformLocation(program, "near_size"), perspective ? static_cast<float>(fitting_distance()) : 0);
     const double size = now.view.point_size > 0
                             ? now.view.point_size
