@@ -1,45 +1,99 @@
-// Collects the bytes of a mesh file and hands them on in large pieces.
+// Collects the bytes of a mesh file in pieces, which a thread writes while the next piece is made.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <exception>
+#include <semaphore>
 #include <string_view>
+#include <system_error>
+#include <thread>
+#include <utility>
 #include <vector>
 
+#include <shoal/core/error.hpp>
 #include <shoal/io/output_file.hpp>
 
 namespace shoal::geometry {
 
 class mesh_bytes {
  public:
-  explicit mesh_bytes(output_file& file) : file_(&file), piece_(piece_size) {}
-
-  /// Room for at most `size` bytes that are written next; taken() says up to where they went.
-  char* room(std::size_t size) {
-    if (used_ + size > piece_.size()) {
-      flush();
-      if (size > piece_.size()) piece_.resize(size);
+  explicit mesh_bytes(output_file& file) : file_(&file), made_(piece_size), written_(piece_size) {
+    try {
+      writer_ = std::thread([this] { write_pieces(); });
+    } catch (const std::system_error& refusal) {
+      throw error("cannot start a thread that writes the mesh: " + refusal.code().message());
     }
-    return piece_.data() + used_;
   }
-  void taken(const char* end) { used_ = static_cast<std::size_t>(end - piece_.data()); }
-
-  void append(std::string_view text) {
-    flush();
-    file_->write(text.data(), text.size());
+  ~mesh_bytes() {
+    if (!idle_) free_.acquire();
+    size_ = 0;
+    full_.release();
+    writer_.join();
   }
+  mesh_bytes(const mesh_bytes&) = delete;
+  mesh_bytes& operator=(const mesh_bytes&) = delete;
 
-  void flush() {
-    file_->write(piece_.data(), used_);
-    used_ = 0;
+  /// Room for at most `size` bytes that are written next; taken() says up to where they went. Throws what a write of
+  /// earlier bytes threw.
+  char* room(std::size_t size) {
+    if (used_ + size > made_.size()) {
+      hand_on();
+      if (size > made_.size()) made_.resize(size);
+    }
+    return made_.data() + used_;
+  }
+  void taken(const char* end) { used_ = static_cast<std::size_t>(end - made_.data()); }
+
+  void append(std::string_view text) { taken(std::copy(text.begin(), text.end(), room(text.size()))); }
+
+  /// Returns when all bytes are written. Throws what a write threw.
+  void finish() {
+    hand_on();
+    wait();
   }
 
  private:
-  static constexpr std::size_t piece_size = std::size_t{1} << 18;  // stays in the second cache
+  static constexpr std::size_t piece_size = std::size_t{1} << 18;  // two of them stay in the second cache
+
+  void wait() {
+    if (!std::exchange(idle_, true)) free_.acquire();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+  void hand_on() {
+    wait();
+    if (used_ == 0) return;
+    std::swap(made_, written_);
+    size_ = std::exchange(used_, 0);
+    idle_ = false;
+    full_.release();
+  }
+
+  void write_pieces() {
+    for (;;) {
+      full_.acquire();
+      if (size_ == 0) return;
+      try {
+        file_->write(written_.data(), size_);
+      } catch (...) {
+        failure_ = std::current_exception();
+      }
+      free_.release();
+    }
+  }
 
   output_file* file_;
-  std::vector<char> piece_;
+  std::vector<char> made_;     // of the caller
+  std::vector<char> written_;  // of the writer, from full_ to free_, like the two below
+  std::size_t size_ = 0;       // 0: there is no more
+  std::exception_ptr failure_;
   std::size_t used_ = 0;
+  bool idle_ = true;  // the writer has nothing to write
+  std::binary_semaphore full_{0};
+  std::binary_semaphore free_{0};
+  std::thread writer_;
 };
 
 /// Stores a value of the host's bytes, which the formats share: little-endian.

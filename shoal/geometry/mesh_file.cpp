@@ -275,7 +275,7 @@ mesh_file_size write_mesh(const std::string& path, mesh_format format, unsigned 
       write_obj(out, cells, control);
       break;
   }
-  out.flush();
+  out.finish();
   file.commit();
   return size;
 }

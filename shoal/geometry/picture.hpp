@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include <shoal/core/progress.hpp>
 #include <shoal/execution/device_choice.hpp>
 
 namespace shoal::geometry {
@@ -59,16 +60,17 @@ struct picture {
 /// chosen (directions in parts of 2⁻²⁸ and places in parts of 2⁻³² of the cube), it is followed in whole numbers,
 /// exactly at every order up to 32. The same bytes for any number of threads. Throws bad_argument for options out of
 /// range, and not_built for a GPU in a build without CUDA.
-picture draw_sponge(const picture_options& options);
+picture draw_sponge(const picture_options& options, const control& control = {});
 
 /// The highest order whose points are drawn: 109 million of them.
 inline constexpr unsigned most_points_order = 6;
 
 /// The corners of the sponge's smallest cubes as points, the nearer the stronger. Light, sections, samples and the
 /// device do not matter. Throws bad_argument above most_points_order, with the number of points.
-picture draw_points(const picture_options& options);
+picture draw_points(const picture_options& options, const control& control = {});
 
 /// Orders 0 to options.order side by side, each drawn by `draw` in its share of the width.
-picture draw_stages(const picture_options& options, picture (*draw)(const picture_options&));
+picture draw_stages(const picture_options& options, picture (*draw)(const picture_options&, const control&),
+                    const control& control = {});
 
 }  // namespace shoal::geometry

@@ -55,7 +55,7 @@ std::uint8_t mixed_part(std::uint8_t background, std::uint8_t ink, double share)
 
 }  // namespace
 
-picture draw_points(const picture_options& options) {
+picture draw_points(const picture_options& options, const control& control) {
   check_picture(options);
   if (options.order > most_points_order) {
     const surface_size size = size_of_surface(std::min(options.order, 13u));
@@ -72,6 +72,7 @@ picture draw_points(const picture_options& options) {
   const auto width = static_cast<std::int64_t>(options.width), height = static_cast<std::int64_t>(options.height);
   std::vector<float> nearest(options.width * options.height, std::numeric_limits<float>::infinity());
   for (std::uint64_t z = 0; z <= cells.cells(); ++z) {
+    if (control.stop.stop_requested()) throw interrupted("interrupted; the picture was not drawn");
     for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
       const projector::seen at = lens.look({x * edge, y * edge, static_cast<double>(z) * edge});
       const auto across = static_cast<std::int64_t>(std::floor(at.across));

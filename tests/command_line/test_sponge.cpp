@@ -94,6 +94,9 @@ TEST(sponge, draws_an_orbit_and_its_page) {
     pixels_of(read_file(folder / name), 32, 24);
   }
   EXPECT_FALSE(fs::exists(folder / "turn.png"));
+  const words plain = {"sponge", "--order", "0", "--size", "8x8", "--orbit", "1", "--picture", folder / "plain"};
+  ASSERT_EQ(run(plain).status, 0);
+  EXPECT_TRUE(fs::exists(folder / "plain-000.png"));
   const std::string page = read_file(folder / "turn.html");
   EXPECT_NE(page.find("Menger sponge of order 1"), std::string::npos);
   EXPECT_EQ(page.find("http"), std::string::npos) << "nothing is loaded from elsewhere";
@@ -110,6 +113,9 @@ TEST(sponge, wrong_use_is_refused_in_words) {
     EXPECT_NE(result.err.find(expected), std::string::npos) << result.err;
   };
   refused({"--order", "21"}, "order must be at most 20 for exact counts; got 21");
+  refused({"--order", "4294967297"}, "order must be at most 20 for exact counts");
+  refused({"--order", "4294967297", "--picture", folder / "a.png"}, "order must be at most 32 for a picture");
+  refused({"--orbit", "10000", "--picture", folder / "a.png"}, "--orbit: 10000 is not a whole number from 0 to 9999");
   refused({"--order", "7", "--output", folder / "a.stl"}, "order 7 has 2568388608 faces");
   refused({"--order", "6", "--output", folder / "a.glb"}, "the order must be at most 5");
   refused({"--output", folder / "a.txt"}, "must end in .stl, .ply, .obj or .glb");

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <iterator>
 #include <sstream>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -170,4 +171,22 @@ TEST(MeshFile, NeedsLittleMemory) {
   EXPECT_EQ(write_mesh("/dev/null", mesh_format::ply, 5).faces, 6531072u);
   getrusage(RUSAGE_SELF, &after);
   EXPECT_LT(after.ru_maxrss - before.ru_maxrss, 20 * 1024) << "kilobytes";
+}
+
+// A write that fails on its own thread ends the walk with its message.
+TEST(MeshFile, AFullDiskIsTold) {
+  try {
+    write_mesh("/dev/full", mesh_format::stl, 4);
+    FAIL();
+  } catch (const shoal::io_error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("/dev/full: cannot write"), std::string::npos) << failure.what();
+  }
+}
+
+TEST(MeshFile, StopsWhenItIsAskedAndLeavesNothing) {
+  const std::string path = testing::TempDir() + "sponge_that_was_stopped.ply";
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_THROW(write_mesh(path, mesh_format::ply, 3, shoal::control{{}, stop.get_token()}), shoal::interrupted);
+  EXPECT_FALSE(std::filesystem::exists(path));
 }

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <stop_token>
 #include <string>
 
 #include <gtest/gtest.h>
@@ -164,4 +165,12 @@ TEST(Picture, WrongOptionsAreNamed) {
               o.section = section_plane{{0, 0, 0}, 1};
             }),
             "the normal of a section must not be 0,0,0");
+}
+
+TEST(Picture, StopsWhenItIsAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  const shoal::control control{{}, stop.get_token()};
+  EXPECT_THROW(draw_sponge(small(), control), shoal::interrupted);
+  EXPECT_THROW(draw_points(small(), control), shoal::interrupted);
 }

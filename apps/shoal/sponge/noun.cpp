@@ -58,6 +58,10 @@ void check(const sponge_command& command) {
   if (command.frames > 0 && command.picture.empty() && command.page.empty()) {
     throw bad_argument("--orbit needs --picture FILE.png for its frames, or --page FILE.html to show them");
   }
+  constexpr std::uint64_t most_frames = 9999;
+  if (command.frames > most_frames) {
+    throw bad_argument(fmt::format("--orbit: {} is not a whole number from 0 to {}", command.frames, most_frames));
+  }
   if (command.frames == 0 && !command.page.empty()) {
     throw bad_argument("--page shows an orbit; say how many frames by --orbit, as --orbit 120");
   }
@@ -70,10 +74,6 @@ void check(const sponge_command& command) {
   }
 }
 
-void require_running() {
-  if (interruptions().token().stop_requested()) throw interrupted("interrupted; no picture was written");
-}
-
 struct drawn {
   std::vector<std::string> files;
   double seconds = 0;
@@ -81,7 +81,8 @@ struct drawn {
 
 geometry::picture draw(const sponge_command& command, const geometry::picture_options& how) {
   const auto one = command.points ? geometry::draw_points : geometry::draw_sponge;
-  return command.stages ? geometry::draw_stages(how, one) : one(how);
+  const control control{{}, interruptions().token()};
+  return command.stages ? geometry::draw_stages(how, one, control) : one(how, control);
 }
 
 drawn draw_all(const sponge_command& command) {
@@ -90,7 +91,6 @@ drawn draw_all(const sponge_command& command) {
   std::vector<std::string> frames;
   const std::size_t count = std::max<std::size_t>(1, command.frames);
   for (std::size_t frame = 0; frame < count; ++frame) {
-    require_running();
     how.azimuth = command.how.azimuth + 360.0 * static_cast<double>(frame) / static_cast<double>(count);
     const geometry::picture shown = draw(command, how);
     made.seconds += shown.seconds;
@@ -120,7 +120,8 @@ void run(const sponge_command& given) {
   sponge_command command = given;
   check(command);
   const bool pictured = !command.picture.empty() || !command.page.empty();
-  command.how.order = static_cast<unsigned>(command.order);
+  // What is larger is refused by its number below.
+  command.how.order = static_cast<unsigned>(std::min<std::uint64_t>(command.order, std::numeric_limits<int>::max()));
   command.how.samples = command.samples;
   command.how.sky_rays = command.sky_rays;
   command.how.threads = resolved_threads(command.run);

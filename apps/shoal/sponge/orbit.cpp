@@ -57,7 +57,8 @@ std::string orbit_page(const std::vector<std::string>& frames, std::size_t width
 
 std::string frame_name(const std::string& picture, std::size_t number, std::size_t frames) {
   const std::size_t digits = std::max<std::size_t>(3, std::to_string(frames - 1).size());
-  return fmt::format("{}-{:0{}}.png", picture.substr(0, picture.size() - 4), number, digits);
+  const std::string name = picture.ends_with(".png") ? picture.substr(0, picture.size() - 4) : picture;
+  return fmt::format("{}-{:0{}}.png", name, number, digits);
 }
 
 }  // namespace shoal::app

@@ -64,7 +64,12 @@ void main() {
   if (kind == 2) pixel.rgb = gl_FrontFacing ? (0.55 + 0.45 * abs(normal.z)) * paint.rgb : inside;
   if (kind == 3 && dot(away, away) > 1.0) discard;
   if (kind == 4) pixel.a = mix(0.42, 0.07, pow(abs(dot(normal, normalize(seen))), 0.6));
-  if (kind == 5 && min(abs(away.x), abs(away.y)) > 0.25) discard;
+  if (kind == 5) {
+    away = abs(away);
+    if (min(away.x, away.y) > 0.36) discard;
+    bool within = min(away.x, away.y) < 0.18 && max(away.x, away.y) < 0.84;
+    pixel.rgb = within ? 0.75 * paint.rgb : vec3(1.0);
+  }
 })";
 
 GLuint compiled(GLenum kind, const char* text) {
@@ -259,7 +264,7 @@ struct window::inside {
     glDepthMask(GL_TRUE);
     glPolygonMode(GL_FRONT_AND_BACK, GL_FILL);
     glDisable(GL_DEPTH_TEST);
-    glUniform1f(glGetUniformLocation(program, "size"), 13);
+    glUniform1f(glGetUniformLocation(program, "size"), 15);
     glUniform1f(glGetUniformLocation(program, "near_size"), 0);
     draw_part(crosses, GL_POINTS, 5);
   }
