@@ -15,14 +15,21 @@ MOST_POINTS = _shoal.most_points
 
 
 class View:
-    """An interactive page. A notebook shows it; :meth:`save` writes it for a browser.
+    """An interactive page, as :func:`view` makes it. A notebook shows it; :meth:`save` writes it for a browser.
+
+    Parameters
+    ----------
+    page : str
+        The page, which needs no network and no other file.
+    height : int
+        How many pixels of height a notebook gives it.
 
     Attributes
     ----------
     html : str
-        The whole page, which needs no network and no other file.
+        The page.
     height : int
-        How many pixels of height a notebook gives it.
+        Its height.
     """
 
     def __init__(self, page: str, height: int = 560):

@@ -1,5 +1,6 @@
 """Pages of shoal view in a real browser: python3 check_pages.py PROGRAM. Exits 77 where there is no Chromium."""
 
+import html
 import pathlib
 import re
 import subprocess
@@ -171,6 +172,27 @@ def check_time(pages):
     assert not page.state()["play"]
 
 
+def check_frame(pages):
+    """As a notebook shows it: in a frame that has no address, with and without the rights of the page around it."""
+    text = html.escape(pages.write("framed", pages.mixture, pages.rows).read_text(encoding="utf-8"))
+    for sandbox in ("", ' sandbox="allow-scripts"'):
+        path = pages.folder / "notebook.html"
+        path.write_text(
+            "<!DOCTYPE html><script>window.shoal_viewer = {ready: true}</script>"
+            f'<iframe{sandbox} srcdoc="{text}" width="100%" height="400"></iframe>',
+            encoding="utf-8",
+        )
+        pages.shown.open(path)
+        seen = b""
+        until = time.monotonic() + 60
+        # The frame's page draws on a canvas of its own, which a picture of the window shows.
+        while len(seen) < 35_000:
+            assert time.monotonic() < until, f"the frame{sandbox} stays empty: {pages.shown.errors()}"
+            time.sleep(0.2)
+            seen = pages.shown.screenshot()
+        assert pages.shown.errors() == [], pages.shown.errors()
+
+
 def check_many_points(pages, rows=1_000_000):
     """As many as a page shows."""
     block = pages.rows.read_bytes()
@@ -211,7 +233,7 @@ def main():
         return SKIPPED
     with tempfile.TemporaryDirectory() as name, browser.Browser(program, size=SIZE) as shown:
         pages = Pages(sys.argv[1], pathlib.Path(name), shown)
-        for check in (check_pictures, check_principal_axes, check_keys, check_pointers, check_time, check_many_points):
+        for check in (check_pictures, check_principal_axes, check_keys, check_pointers, check_time, check_frame, check_many_points):
             begin = time.monotonic()
             check(pages)
             print(f"{check.__name__}: {time.monotonic() - begin:.1f} s")
