@@ -1,5 +1,7 @@
-// The ellipse of a two-dimensional covariance.
+// The ellipse of a covariance of two columns, and the ellipsoid of one of three.
 #pragma once
+
+#include <array>
 
 namespace shoal::report {
 
@@ -13,5 +15,10 @@ struct ellipse {
 /// From the eigenvectors of [[xx, xy], [xy, yy]]; an eigenvalue that rounding made negative counts as zero. All zero
 /// when an entry is not finite.
 ellipse covariance_ellipse(double xx, double xy, double yy);
+
+/// Semi-axes of the contour at Mahalanobis distance 1, one behind the other: the longest first, right-handed, the
+/// greatest entry of the first two positive. `covariance` is symmetric. Eigenvalues below 1e-6 of the greatest count
+/// as that much, so that no axis is lost. All zero when an entry is not finite.
+std::array<double, 9> covariance_ellipsoid(const std::array<double, 9>& covariance);
 
 }  // namespace shoal::report

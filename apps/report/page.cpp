@@ -167,16 +167,21 @@ void page::figure(const picture& drawing, const std::string& caption) {
                        open, escape(drawing.title), escape(words), inline_svg(drawing));
 }
 
-std::string page::html() const {
-  const std::string subtitle =
-      subtitle_.empty() ? "" : fmt::format("<p class=\"subtitle\">{}</p>\n", escape(subtitle_));
+std::string document(const std::string& title, std::string_view styles, std::string_view body) {
   return fmt::format(
       "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
       "<meta name=\"color-scheme\" content=\"light "
-      "dark\">\n<title>{0}</title>\n<style>\n{1}{2}</style>\n</head>\n<body>\n"
-      "<main>\n<h1>{0}</h1>\n{3}{4}{5}</main>\n<footer>Made by shoal {6}.</footer>\n</body>\n</html>\n",
-      escape(title_), style(), layout, subtitle, body_, in_figures_ ? "</div>\n" : "", SHOAL_VERSION);
+      "dark\">\n<title>{}</title>\n<style>\n{}{}</style>\n</head>\n<body>\n{}</body>\n</html>\n",
+      escape(title), style(), styles, body);
+}
+
+std::string page::html() const {
+  const std::string subtitle =
+      subtitle_.empty() ? "" : fmt::format("<p class=\"subtitle\">{}</p>\n", escape(subtitle_));
+  return document(title_, layout,
+                  fmt::format("<main>\n<h1>{}</h1>\n{}{}{}</main>\n<footer>Made by shoal {}.</footer>\n",
+                              escape(title_), subtitle, body_, in_figures_ ? "</div>\n" : "", SHOAL_VERSION));
 }
 
 void page::write(const std::string& path) const { write_file_atomically(path, html()); }

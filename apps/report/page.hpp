@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,9 @@ struct table {
   std::vector<std::vector<cell>> rows;
   std::string note;  ///< plain text below the table; empty: none
 };
+
+/// A whole HTML document with the colours of style(): its title is plain text, styles and body are HTML already.
+std::string document(const std::string& title, std::string_view styles, std::string_view body);
 
 /// Builds the page from top to bottom. All text is plain and is escaped here; nothing is loaded from elsewhere.
 class page {

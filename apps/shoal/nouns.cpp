@@ -13,6 +13,7 @@
 #include "manual/noun.hpp"
 #include "som/noun.hpp"
 #include "sponge/noun.hpp"
+#include "view/noun.hpp"
 #include "wave/noun.hpp"
 
 namespace shoal::app {
@@ -30,6 +31,7 @@ const std::vector<noun>& nouns() {
                                           assign_noun(),
                                           wave_noun(),
                                           sponge_noun(),
+                                          view_noun({gmm_view(), kmeans_view(), som_view()}),
                                           data_noun({add_gmm_generate}),
                                           devices_noun(),
                                           help_noun(),

@@ -1,6 +1,7 @@
 // The words that the program begins with.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -17,7 +18,8 @@ struct noun {
   std::string title;                ///< what the verbs are about; its help lists them behind
   std::string example;              ///< a command that ends its help
   std::vector<declare_verb> verbs;  ///< in the order of the help
-  declare_verb alone = nullptr;     ///< a noun without verbs: declares itself, and needs none of the above
+  /// A noun without verbs: declares itself, and needs none of the above but its name.
+  std::function<void(CLI::App& above, verb& selected)> alone = {};
 };
 
 /// All of them, in the order of the help: the one place that lists them.

@@ -8,6 +8,7 @@ from ._running import ColumnScaleWarning, Progress, progress_bar, show_config
 from ._selection import Selection, select_components
 from ._self_organizing_map import SelfOrganizingMap
 from ._shoal import version as __version__
+from ._view import View, view
 
 __all__ = [
     "ColumnScaleWarning",
@@ -16,6 +17,7 @@ __all__ = [
     "Progress",
     "Selection",
     "SelfOrganizingMap",
+    "View",
     "__version__",
     "assignment",
     "kmeans_plusplus",
@@ -25,6 +27,7 @@ __all__ = [
     "select_components",
     "show_config",
     "statistics",
+    "view",
 ]
 
 # One for each family; what goes for every estimator is tested of these.

@@ -16,7 +16,6 @@ namespace {
 constexpr std::size_t most_pixels_along = 16384;
 constexpr std::size_t most_samples = 16;
 constexpr double farthest = 1000;
-constexpr std::array<std::uint8_t, 3> section_colour = {255, 214, 150};  // none of the faces'
 
 double radians(double degrees) { return degrees * std::numbers::pi / 180; }
 

@@ -45,4 +45,7 @@ constexpr bool is_forward(direction looks) { return static_cast<unsigned>(looks)
 inline constexpr std::array<std::array<std::uint8_t, 3>, 6> face_colours = {
     {{255, 255, 0}, {0, 0, 255}, {255, 0, 255}, {0, 255, 0}, {0, 255, 255}, {255, 0, 0}}};
 
+/// Of what a section has cut: none of the faces'.
+inline constexpr std::array<std::uint8_t, 3> section_colour = {255, 214, 150};
+
 }  // namespace shoal::geometry

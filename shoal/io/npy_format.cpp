@@ -145,9 +145,15 @@ std::uint64_t little_endian(std::span<const std::byte> bytes) {
   return value;
 }
 
-}  // namespace
+// What the dictionary of a header says.
+struct npy_words {
+  element_type element;
+  bool fortran_order;
+  std::vector<std::size_t> shape;
+  std::uint64_t offset;
+};
 
-npy_layout parse_npy_header(const std::string& name, std::span<const std::byte> prefix) {
+npy_words parse_words(const std::string& name, std::span<const std::byte> prefix) {
   const std::string_view text(reinterpret_cast<const char*>(prefix.data()), prefix.size());
   if (!text.starts_with(npy_magic)) {
     throw bad_data(fmt::format("{}: not a .npy file: it starts with \"{}\"", name, printable(text.substr(0, 8))));
@@ -195,17 +201,38 @@ npy_layout parse_npy_header(const std::string& name, std::span<const std::byte> 
   }
   if (!element || !fortran_order || !shape) header.fail("the .npy header lacks descr, fortran_order or shape");
 
-  if (shape->empty() || shape->size() > 2) {
+  return {*element, *fortran_order, *shape, start + length};
+}
+
+}  // namespace
+
+npy_array parse_npy_array(const std::string& name, std::span<const std::byte> prefix) {
+  const npy_words words = parse_words(name, prefix);
+  npy_array array{words.element, words.fortran_order, words.shape, words.offset, words.offset};
+  std::uint64_t bytes = element_size(array.element);
+  bool too_large = false;
+  for (const std::size_t size : array.shape) too_large |= __builtin_mul_overflow(bytes, size, &bytes);
+  if (bytes == 0) throw bad_data(fmt::format("{}: the array is empty: ({})", name, fmt::join(array.shape, ", ")));
+  if (too_large || __builtin_add_overflow(bytes, array.offset, &array.end) || array.end >> 63 != 0) {
+    throw bad_data(fmt::format("{}: the shape ({}) is larger than any file", name, fmt::join(array.shape, ", ")));
+  }
+  return array;
+}
+
+npy_layout parse_npy_header(const std::string& name, std::span<const std::byte> prefix) {
+  const npy_words words = parse_words(name, prefix);
+  const std::vector<std::size_t>& shape = words.shape;
+  if (shape.empty() || shape.size() > 2) {
     throw bad_data(fmt::format("{}: the array has shape ({}); a matrix (rows, columns) or one column (rows,) is needed",
-                               name, fmt::join(*shape, ", ")));
+                               name, fmt::join(shape, ", ")));
   }
   npy_layout layout;
-  layout.element = *element;
-  layout.rows = shape->front();
-  layout.columns = shape->size() == 2 ? shape->back() : 1;
+  layout.element = words.element;
+  layout.rows = shape.front();
+  layout.columns = shape.size() == 2 ? shape.back() : 1;
   // A matrix of one row or one column lies the same way in both orders; C order is the quicker to read.
-  layout.fortran_order = *fortran_order && layout.rows != 1 && layout.columns != 1;
-  layout.offset = start + length;
+  layout.fortran_order = words.fortran_order && layout.rows != 1 && layout.columns != 1;
+  layout.offset = words.offset;
   if (layout.rows == 0 || layout.columns == 0) {
     throw bad_data(fmt::format("{}: the array is empty: {} rows x {} columns", name, layout.rows, layout.columns));
   }

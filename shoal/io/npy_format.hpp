@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <shoal/io/element_type.hpp>
 
@@ -24,6 +25,19 @@ struct npy_layout {
   std::uint64_t offset = 0;  ///< of the first element
   std::uint64_t end = 0;     ///< offset + the bytes of all elements
 };
+
+/// An array of any shape.
+struct npy_array {
+  element_type element = element_type::float64;
+  bool fortran_order = false;
+  std::vector<std::size_t> shape;
+  std::uint64_t offset = 0;  ///< of the first element
+  std::uint64_t end = 0;     ///< offset + the bytes of all elements
+};
+
+/// Reads the header of an array of any shape; `prefix` as below. Throws bad_data for anything else than little-endian
+/// real numbers, and for a shape of no elements.
+npy_array parse_npy_array(const std::string& name, std::span<const std::byte> prefix);
 
 /// Reads the header. `prefix` holds the first bytes of the file: all of them, or at least npy_header_limit + 12.
 /// Throws bad_data, which starts with `name`, for anything that is not a matrix of little-endian real numbers.

@@ -61,9 +61,9 @@ def test_types(tmp_path):
 
 
 def test_licences_of_what_it_holds_are_in_it():
-    """Of every library that is linked into the extension or lies next to it."""
+    """Of every library that is linked into the extension, lies next to it, or draws its pages."""
     installed = [str(file) for file in metadata.files("shoal") or () if "licenses" in str(file)]
-    assert {Path(file).stem for file in installed} >= {"LICENSE", "eigen", "fmt", "highway", "nanobind", "nlohmann_json"}
+    assert {Path(file).stem for file in installed} >= {"LICENSE", "LICENSES", "eigen", "fmt", "highway", "nanobind", "nlohmann_json"}
     named = metadata.metadata("shoal").get_all("License-File")
     assert sorted(named) == sorted(file.split("licenses/", 1)[1] for file in installed)
 

@@ -19,7 +19,9 @@ from sklearn.exceptions import NotFittedError
 
 import shoal
 from shoal import plot
-from shoal.plot import _fits, _rows, _style
+from shoal import _drawn_rows as _rows
+from shoal import _fitted_groups as _fits
+from shoal.plot import _style
 
 pytestmark = pytest.mark.filterwarnings("error")
 COVARIANCE_TYPES = ["full", "tied", "diag", "spherical"]

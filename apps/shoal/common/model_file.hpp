@@ -23,13 +23,19 @@ struct model_file {
   const standardization* units_of_fit() const { return units ? &*units : nullptr; }
 };
 
-/// Reads the file once, which may be a pipe; `parse` is the family's.
+/// What the text of a model file holds; `name` stands in messages, and `parse` is the family's.
+template <class Model>
+model_file<Model> model_file_of(const std::string& name, std::string_view text,
+                                Model (*parse)(const std::string&, std::string_view)) {
+  model_file<Model> file{parse(name, text), {}};
+  file.units = units_of_fit(name, text, file.model.columns);
+  return file;
+}
+
+/// Reads the file once, which may be a pipe.
 template <class Model>
 model_file<Model> read_model_file(const std::string& path, Model (*parse)(const std::string&, std::string_view)) {
-  const std::string text = read_whole_file(path, json_size_limit);
-  model_file<Model> file{parse(path, text), {}};
-  file.units = units_of_fit(path, text, file.model.columns);
-  return file;
+  return model_file_of(path, read_whole_file(path, json_size_limit), parse);
 }
 
 /// What a fit writes into its model file of itself: its values, what computed it, and the units when they are kept.

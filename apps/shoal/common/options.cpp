@@ -42,7 +42,7 @@ std::string group_of(const std::string& name) {
   static const std::vector<std::pair<std::string, names>> groups = {
       {"Essentials",
        {"--help", "--components", "--clusters", "--width", "--height", "--rows", "--output", "--labels", "--report",
-        "--standardize", "--json"}},
+        "--standardize", "--json", "--sponge", "--picture", "--window"}},
       {"Rows and columns", {"--columns", "--label-column", "--weights", "--scalar"}},
       {"Where and how it runs",
        {"--device", "--device-memory", "--precision", "--threads", "--memory-limit", "--checkpoint",
@@ -167,9 +167,9 @@ void add_scalar_option(CLI::App& app, std::optional<shoal::scalar>& scalar, cons
              shown_default);
 }
 
-void add_data_options(CLI::App& app, data_options& options, bool weights) {
+void add_data_options(CLI::App& app, data_options& options, bool weights, presence need) {
   add_file(app, "DATA", options.path, "",
-           ".npy, .csv, .tsv or other text (.gz too), .fvecs, .bvecs; - is standard input", presence::required);
+           ".npy, .csv, .tsv or other text (.gz too), .fvecs, .bvecs; - is standard input", need);
   add_option(app, "--columns", "LIST", "Columns to use, in this order: names, numbers from 0, or ranges 2..5", "",
              [&options](const std::string& text) { options.columns = parse_names("--columns", text); });
   add_file(app, "--label-column", options.label_column, "NAME",

@@ -157,7 +157,7 @@ const choices<selection_criterion>& criterion_choices();
 /// A list of numbers of at least one, which must be given.
 void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values, const std::string& help);
 
-void add_data_options(CLI::App& app, data_options& options, bool weights = true);
+void add_data_options(CLI::App& app, data_options& options, bool weights = true, presence need = presence::required);
 /// For verbs that run on GPUs too; the others run on the host. `products`: matrix products are part of it, and their
 /// precision may be chosen.
 void add_device_options(CLI::App& app, run_options& options, bool products = true);

@@ -5,7 +5,8 @@ from matplotlib.ticker import MaxNLocator
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _ESTIMATORS, GaussianMixture, KMeans
-from . import _fits, _style
+from .. import _fitted_groups as _fits
+from . import _style
 
 
 def convergence(estimator, *, label=None, ax=None):

@@ -4,8 +4,9 @@ import numpy as np
 from matplotlib.lines import Line2D
 from matplotlib.patches import Ellipse
 
-from . import _fits, _style
-from ._rows import DEFAULT_MAX_POINTS, Sample, drawing_order, to_host
+from .. import _fitted_groups as _fits
+from . import _style
+from .._drawn_rows import DEFAULT_MAX_POINTS, Sample, drawing_order, to_host
 
 _NUMBERED = 40
 _LINES = ("-", (0, (4, 2.5)), (0, (1, 1.5)))

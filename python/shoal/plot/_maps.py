@@ -5,8 +5,9 @@ from matplotlib.collections import PolyCollection
 from matplotlib.patches import Patch
 from sklearn.utils.validation import check_is_fitted
 
-from . import _fits, _style
-from ._rows import to_host
+from .. import _fitted_groups as _fits
+from . import _style
+from .._drawn_rows import to_host
 
 # Drawn as pixels in files of vectors from so many units on.
 RASTERIZED_UNITS = 4096

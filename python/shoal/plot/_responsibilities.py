@@ -3,9 +3,10 @@
 import numpy as np
 from matplotlib.lines import Line2D
 
-from . import _fits, _style
+from .. import _fitted_groups as _fits
+from . import _style
 from ._data import draw_centres, draw_points, name_axes
-from ._rows import DEFAULT_MAX_POINTS, Sample, to_host
+from .._drawn_rows import DEFAULT_MAX_POINTS, Sample, to_host
 
 
 def responsibilities(estimator, X, *, columns=None, max_points=DEFAULT_MAX_POINTS, ax=None):

@@ -3,8 +3,9 @@
 import numpy as np
 from scipy.spatial.distance import cdist
 
-from . import _fits, _style
-from ._rows import DEFAULT_MAX_POINTS, Sample, to_host
+from .. import _fitted_groups as _fits
+from . import _style
+from .._drawn_rows import DEFAULT_MAX_POINTS, Sample, to_host
 
 
 def silhouette(estimator, X, *, max_points=DEFAULT_MAX_POINTS, ax=None):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from .._device_arrays import copied_to_host
+from ._device_arrays import copied_to_host
 
 DEFAULT_MAX_POINTS = 5000
 

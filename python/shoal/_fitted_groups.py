@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from ._rows import to_host
+from ._drawn_rows import to_host
 
 
 def is_mixture(estimator):
