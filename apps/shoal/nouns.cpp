@@ -11,6 +11,7 @@
 #include "help/noun.hpp"
 #include "kmeans/noun.hpp"
 #include "manual/noun.hpp"
+#include "metrics/noun.hpp"
 #include "som/noun.hpp"
 #include "wave/noun.hpp"
 
@@ -23,9 +24,17 @@ const char* const program_description =
 const char* const program_example = "shoal gmm fit rows.csv --components 3 --output model.json --report report.html";
 
 const std::vector<noun>& nouns() {
-  static const std::vector<noun> known = {
-      gmm_noun(),     kmeans_noun(), som_noun(),        assign_noun(), wave_noun(), data_noun({add_gmm_generate}),
-      devices_noun(), help_noun(),   completion_noun(), manual_noun()};
+  static const std::vector<noun> known = {gmm_noun(),
+                                          kmeans_noun(),
+                                          som_noun(),
+                                          assign_noun(),
+                                          wave_noun(),
+                                          metrics_noun(),
+                                          data_noun({add_gmm_generate}),
+                                          devices_noun(),
+                                          help_noun(),
+                                          completion_noun(),
+                                          manual_noun()};
   return known;
 }
 
