@@ -19,6 +19,6 @@ std::vector<double> host_prices(matrix_view<const double> costs, executor& threa
 
 /// The assignment of least cost for checked costs [n][m], n ≤ m: augmenting paths begin at the prices that `find`
 /// gives, whatever these are. n < m takes a copy [m][m].
-solution auction(matrix_view<const double> costs, const find_prices& find);
+solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads);
 
 }  // namespace shoal::assignment

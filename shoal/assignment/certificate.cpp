@@ -2,6 +2,7 @@
 #include <shoal/assignment/certificate.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
 #include <type_traits>
@@ -46,10 +47,23 @@ bool conflict_is_one(matrix_view<const T> costs, const solution& found) {
   return true;
 }
 
+template <class T>
+bool covered_by_all(matrix_view<const T> costs, const double* u, const double* v, double slack, executor* threads) {
+  constexpr std::size_t at_once = 64;
+  if (threads == nullptr) return covered(costs, u, v, slack);
+  std::atomic<bool> all = true;
+  threads->run((costs.rows() + at_once - 1) / at_once, 1, [&](std::size_t task, const team_member&) {
+    const std::size_t first = task * at_once;
+    const std::size_t count = std::min(at_once, costs.rows() - first);
+    if (!covered(costs.middle_rows(first, count), u + first, v, slack)) all = false;
+  });
+  return all;
+}
+
 }  // namespace
 
 template <class T>
-bool proves_itself(matrix_view<const T> costs, const proof& found, double price) {
+bool proves_itself(matrix_view<const T> costs, const proof& found, double price, executor* threads) {
   const std::size_t rows = costs.rows();
   const std::size_t columns = costs.columns();
   const double* const u = found.row_potentials;
@@ -83,27 +97,27 @@ bool proves_itself(matrix_view<const T> costs, const proof& found, double price)
     if (!(u[i] <= price + slack)) return false;
     dual += u[i];
   }
-  return pairs == 0 && covered(costs, u, v, slack) &&
+  return pairs == 0 && covered_by_all(costs, u, v, slack, threads) &&
          std::abs(found.cost - cost) <= slack * static_cast<double>(rows) &&
          std::abs(dual - cost) <= slack * static_cast<double>(rows + columns);
 }
 
-template bool proves_itself(matrix_view<const double>, const proof&, double);
+template bool proves_itself(matrix_view<const double>, const proof&, double, executor*);
 
 template <class T>
-bool certify(matrix_view<const T> costs, const solution& found, double price) {
+bool certify(matrix_view<const T> costs, const solution& found, double price, executor* threads) {
   if (!found.feasible) return conflict_is_one(costs, found);
   return found.column_of_row.size() == costs.rows() && found.row_of_column.size() == costs.columns() &&
          found.row_potentials.size() == costs.rows() && found.column_potentials.size() == costs.columns() &&
          proves_itself(costs,
                        {found.column_of_row.data(), found.row_of_column.data(), found.row_potentials.data(),
                         found.column_potentials.data(), found.cost},
-                       price);
+                       price, threads);
 }
 
-template bool certify(matrix_view<const float>, const solution&, double);
-template bool certify(matrix_view<const double>, const solution&, double);
-template bool certify(matrix_view<const std::int32_t>, const solution&, double);
-template bool certify(matrix_view<const std::int64_t>, const solution&, double);
+template bool certify(matrix_view<const float>, const solution&, double, executor*);
+template bool certify(matrix_view<const double>, const solution&, double, executor*);
+template bool certify(matrix_view<const std::int32_t>, const solution&, double, executor*);
+template bool certify(matrix_view<const std::int64_t>, const solution&, double, executor*);
 
 }  // namespace shoal::assignment

@@ -59,12 +59,12 @@ solution of_pairs(matrix_view<const double> costs, std::vector<std::size_t> colu
 }
 
 // `most`: of a cost of the problem itself, which may be padded.
-find_prices prices_by(const options& options, double most) {
+find_prices prices_by(const options& options, double most, executor& threads) {
   if (!options.device.on_host()) {
     return
         [&options, most](matrix_view<const double> costs) { return cuda::device_prices(costs, options.device, most); };
   }
-  return [&](matrix_view<const double> costs) { return host_prices(costs, *make_threads(options.threads)); };
+  return [&threads](matrix_view<const double> costs) { return host_prices(costs, threads); };
 }
 
 solution by_wide_method(matrix_view<const double> costs, const options& options) {
@@ -79,9 +79,15 @@ solution by_wide_method(matrix_view<const double> costs, const options& options)
     none.feasible = false;
     return none;
   }
-  solution found =
-      options.method == method::hungarian ? hungarian(costs) : auction(costs, prices_by(options, most_cost(costs)));
-  found.certified = certify(costs, found, std::numeric_limits<double>::infinity());
+  constexpr double no_price = std::numeric_limits<double>::infinity();
+  if (options.method == method::hungarian) {
+    solution found = hungarian(costs);
+    found.certified = certify(costs, found, no_price);
+    return found;
+  }
+  const auto threads = make_threads(options.threads);
+  solution found = auction(costs, prices_by(options, most_cost(costs), *threads), *threads);
+  found.certified = certify(costs, found, no_price, threads.get());
   return found;
 }
 

@@ -53,8 +53,7 @@ def test_forbidden_pairs():
 @pytest.mark.parametrize("maximize", [False, True])
 def test_many_problems_are_single_ones(shape, maximize):
     costs = np.random.default_rng(2).exponential(size=(200, *shape))
-    costs[7, :2] = np.inf
-    costs[7, :2, 0] = 1
+    costs[7] = np.inf
     many = shoal.assignment.solve(costs, maximize=maximize, n_threads=2)
     assert many.certified.all() and many.cost.shape == (200,) and many.column_of_row.shape == costs.shape[:2]
     for n in (0, 7, 199):

@@ -94,7 +94,8 @@ std::vector<double> device_prices(matrix_view<const double> costs, const device_
     double step = std::ldexp(1.0, std::ilogb(spread * schedule.first_step));
     for (;; step = std::ldexp(step, -schedule.halvings)) {
       begin_phase(state, gpu.compute);
-      run_rounds(state, step, spread, enough, most_bids - done.bids, gpu.multiprocessors, gpu.compute);
+      // What the last phase leaves waiting would be searched for on the host.
+      run_rounds(state, step, spread, step < last ? 0 : enough, most_bids - done.bids, gpu.multiprocessors, gpu.compute);
       const auction_progress now = memory.progress.download(1, gpu.compute).front();
       ++done.phases;
       done.bids = now.bids;

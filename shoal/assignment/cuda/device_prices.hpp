@@ -14,7 +14,7 @@ struct auction_schedule {
   double first_step = 0.25;        ///< of the range of the costs
   int halvings = 2;                ///< of the step from one phase to the next
   double last_step = 0x1p-24;      ///< of the range of the costs, unless all are whole: then below 1 / n
-  double left_over = 1.0 / 1024;   ///< share of the rows that a phase may leave waiting
+  double left_over = 1.0 / 1024;   ///< share of the rows that a phase before the last may leave waiting
   std::size_t bids_per_row = 512;  ///< in all phases; infeasible costs would be bid for without an end
 };
 
