@@ -114,6 +114,17 @@ class solver {
     return {value, hn::GetLane(hn::MinOfLanes(d, others)), static_cast<std::size_t>(hn::GetLane(first))};
   }
 
+  // As a whole vector, which the next row's scan can have at once; it would wait for a single number.
+  HWY_INLINE void lower(std::size_t column, double fall) {
+    const tag d;
+    const std::size_t lanes = hn::Lanes(d);
+    const std::size_t first = column / lanes * lanes;
+    double* const potentials = memory_.potentials.data() + first;
+    const vector before = hn::LoadU(d, potentials);
+    const auto here = hn::Eq(hn::Iota(d, 0), hn::Set(d, static_cast<double>(column - first)));
+    hn::StoreU(hn::IfThenElse(here, hn::Sub(before, hn::Set(d, fall)), before), d, potentials);
+  }
+
   // A free column whose reduced cost for the row is that, the first.
   HWY_INLINE std::size_t free_column_at(std::size_t row, double cost) const {
     const tag d;
@@ -153,7 +164,7 @@ class solver {
           memory_.left.push_back(row);
           break;
         }
-        if (raised) memory_.potentials[column] -= near.second - near.least;
+        if (raised) lower(column, near.second - near.least);
         const std::size_t displaced = out_.row_of_column[column];
         assign(row, column);
         if (displaced == unassigned) break;
