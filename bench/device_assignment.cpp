@@ -32,7 +32,8 @@ std::vector<double> costs_of(const std::string& kind, std::size_t n) {
       double& cost = costs[i * n + j];
       if (kind == "exponential") cost = -std::log(uniforms.uniform());
       if (kind == "integers 1..100") cost = 1 + std::floor(100 * uniforms.uniform());
-      if (kind == "geometric") cost = std::hypot(places[2 * i] - places[2 * n + 2 * j], places[2 * i + 1] - places[2 * n + 2 * j + 1]);
+      if (kind == "geometric")
+        cost = std::hypot(places[2 * i] - places[2 * n + 2 * j], places[2 * i + 1] - places[2 * n + 2 * j + 1]);
       if (kind == "shifted") cost = uniforms.uniform() + 10 * places[i] + 10 * places[n + j];
       if (kind == "Machol-Wien") cost = static_cast<double>((i + 1) * (j + 1));
     }
@@ -51,8 +52,9 @@ void compare(const std::string& kind, std::size_t n, bool host_auction) {
       found = assignment::solve(view, options);
       least = std::min(least, now() - begin);
     }
-    fmt::print("{{\"costs\": \"{}\", \"n\": {}, \"solver\": \"{}\", \"seconds\": {:.4f}, \"cost\": {}, \"certified\": {}}}\n", kind, n, name,
-               least, found.cost, found.certified);
+    fmt::print(
+        "{{\"costs\": \"{}\", \"n\": {}, \"solver\": \"{}\", \"seconds\": {:.4f}, \"cost\": {}, \"certified\": {}}}\n",
+        kind, n, name, least, found.cost, found.certified);
     std::fflush(stdout);
   };
   time("auction on the GPU", {.method = assignment::method::auction, .device = {.cuda = {0}}});
@@ -75,16 +77,22 @@ void try_schedules(const std::string& kind, std::size_t n) {
           if (last > 0x1p-20 && kind.starts_with("integers")) continue;
           assignment::cuda::auction_work work;
           double finish = 0;
-          const assignment::solution found = assignment::auction(view, [&](matrix_view<const double> square) {
-            auto prices = assignment::cuda::device_prices(square, {.cuda = {0}}, 1e300, schedule{first, halvings, last, left, 512}, &work);
-            finish = now();
-            return prices;
-          }, *threads);
+          const assignment::solution found = assignment::auction(
+              view,
+              [&](matrix_view<const double> square) {
+                auto prices = assignment::cuda::device_prices(square, {.cuda = {0}}, 1e300,
+                                                              schedule{first, halvings, last, left, 512}, &work);
+                finish = now();
+                return prices;
+              },
+              *threads);
           finish = now() - finish;
-          fmt::print("{} {} first {:.2g} halvings {} last {:.2g} left {:.4f}: upload {:.3f} auction {:.4f} finish {:.3f} s, {} phases {} rounds {:.1f} bids/row {} waiting{}\n",
-                     kind, n, first, halvings, last, left, work.upload_seconds, work.seconds, finish, work.phases, work.rounds,
-                     static_cast<double>(work.bids) / static_cast<double>(n), work.waiting,
-                     std::abs(found.cost - best.cost) <= 1e-11 * std::abs(best.cost) ? "" : " WRONG");
+          fmt::print(
+              "{} {} first {:.2g} halvings {} last {:.2g} left {:.4f}: upload {:.3f} auction {:.4f} finish {:.3f} s, "
+              "{} phases {} rounds {:.1f} bids/row {} waiting{}\n",
+              kind, n, first, halvings, last, left, work.upload_seconds, work.seconds, finish, work.phases, work.rounds,
+              static_cast<double>(work.bids) / static_cast<double>(n), work.waiting,
+              std::abs(found.cost - best.cost) <= 1e-11 * std::abs(best.cost) ? "" : " WRONG");
           std::fflush(stdout);
         }
       }

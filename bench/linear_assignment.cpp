@@ -1,5 +1,5 @@
-// Linear assignment of the matrices in a file, square ones below each other: least milliseconds of processor time for one
-// of them, over repeated rounds through all, and the sum of their costs. compare_assignment.py writes the files and
+// Linear assignment of the matrices in a file, square ones below each other: least milliseconds of processor time for
+// one of them, over repeated rounds through all, and the sum of their costs. compare_assignment.py writes the files and
 // measures others on them.
 #include <algorithm>
 #include <cstdlib>

@@ -68,7 +68,11 @@ class small_problems {
     double cost = 0;
     for (std::size_t i = 0; i < own.rows(); ++i) cost += own(i, into.column_of_row[i]);
     out_.feasible.data()[n] = 1;
-    out_.certified.data()[n] = proves_itself(own, {into.column_of_row, into.row_of_column, into.row_potentials, into.column_potentials, cost}, infinity) ? 1 : 0;
+    out_.certified.data()[n] =
+        proves_itself(own, {into.column_of_row, into.row_of_column, into.row_potentials, into.column_potentials, cost},
+                      infinity)
+            ? 1
+            : 0;
     if (tall) {  // in row order
       cost = 0;
       for (std::size_t i = 0; i < out_.rows; ++i) {

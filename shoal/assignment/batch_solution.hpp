@@ -14,13 +14,13 @@ struct batch_solution {
   std::size_t problems = 0;
   std::size_t rows = 0;
   std::size_t columns = 0;
-  aligned_buffer<std::uint8_t> feasible;        ///< [problems]
-  aligned_buffer<std::uint8_t> certified;       ///< [problems]
-  aligned_buffer<double> cost;                  ///< [problems]
-  aligned_buffer<std::size_t> column_of_row;    ///< [problems][rows]
-  aligned_buffer<std::size_t> row_of_column;    ///< [problems][columns]
-  aligned_buffer<double> row_potentials;        ///< [problems][rows]
-  aligned_buffer<double> column_potentials;     ///< [problems][columns]
+  aligned_buffer<std::uint8_t> feasible;      ///< [problems]
+  aligned_buffer<std::uint8_t> certified;     ///< [problems]
+  aligned_buffer<double> cost;                ///< [problems]
+  aligned_buffer<std::size_t> column_of_row;  ///< [problems][rows]
+  aligned_buffer<std::size_t> row_of_column;  ///< [problems][columns]
+  aligned_buffer<double> row_potentials;      ///< [problems][rows]
+  aligned_buffer<double> column_potentials;   ///< [problems][columns]
 };
 
 }  // namespace shoal::assignment

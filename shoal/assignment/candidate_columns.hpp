@@ -165,11 +165,13 @@ class candidate_columns {
     std::iota(scratch.order.begin(), scratch.order.end(), std::size_t{0});
     const std::size_t start = row % count;  // rows that like the same columns equally do not all begin with one
     const auto reduced = [&](std::size_t n) { return scratch.values[n] - potentials[scratch.columns[n]]; };
-    std::nth_element(scratch.order.begin(), scratch.order.begin() + most_candidates, scratch.order.end(), [&](std::size_t a, std::size_t b) {
-      const double left = reduced(a);
-      const double right = reduced(b);
-      return left < right || (left == right && (a + count - start) % count < (b + count - start) % count);
-    });
+    std::nth_element(scratch.order.begin(), scratch.order.begin() + most_candidates, scratch.order.end(),
+                     [&](std::size_t a, std::size_t b) {
+                       const double left = reduced(a);
+                       const double right = reduced(b);
+                       return left < right ||
+                              (left == right && (a + count - start) % count < (b + count - start) % count);
+                     });
     bounds_[row] = reduced(scratch.order[most_candidates]);
     std::sort(scratch.order.begin(), scratch.order.begin() + most_candidates);
     for (std::size_t n = 0; n < most_candidates; ++n) keep_one(row, n, scratch.order[n], scratch);

@@ -100,7 +100,8 @@ TEST_F(assign, compares_methods_on_random_costs) {
 }
 
 TEST_F(assign, reruns_the_experiments) {
-  const outcome result = run({"assign", "experiment", "--quick", "--repeats", "12", "--output", file("all.json"), "--report", file("page.html"), "--json"});
+  const outcome result = run({"assign", "experiment", "--quick", "--repeats", "12", "--output", file("all.json"),
+                              "--report", file("page.html"), "--json"});
   ASSERT_EQ(result.status, 0) << result.err;
   const json object = json::parse(result.out);
   EXPECT_EQ(object["sizes"], json::array({4, 8, 16}));
@@ -111,7 +112,8 @@ TEST_F(assign, reruns_the_experiments) {
     ASSERT_EQ(method["factors"].size(), sizes);
     for (std::size_t i = 0; i < sizes; ++i) {
       // Seven standard errors: 12 matrices are few, and the seed is one.
-      EXPECT_NEAR(method["factors"][i].get<double>(), method["expected_factors"][i].get<double>(), 7 * method["factor_standard_errors"][i].get<double>());
+      EXPECT_NEAR(method["factors"][i].get<double>(), method["expected_factors"][i].get<double>(),
+                  7 * method["factor_standard_errors"][i].get<double>());
       EXPECT_GT(method["seconds"][i].get<double>(), 0);
     }
     EXPECT_TRUE(method["exponent"].is_number());
@@ -130,7 +132,9 @@ TEST_F(assign, reruns_the_experiments) {
 
 TEST_F(assign, names_a_device_for_the_auction_alone) {
   EXPECT_EQ(run({"assign", file("ties.csv"), "--device", "elsewhere"}).status, 2);
-  EXPECT_EQ(json::parse(run({"assign", file("ties.csv"), "--method", "auction", "--device", "cpu", "--json"}).out)["cost"], 142);
+  EXPECT_EQ(
+      json::parse(run({"assign", file("ties.csv"), "--method", "auction", "--device", "cpu", "--json"}).out)["cost"],
+      142);
 }
 
 }  // namespace

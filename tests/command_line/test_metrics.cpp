@@ -42,9 +42,10 @@ TEST_F(metrics, tell_agreement_separation_and_memberships) {
   EXPECT_DOUBLE_EQ(object["matched_accuracy"].get<double>(), 5.0 / 6);
   EXPECT_EQ(object["counts"], json::parse("[[1, 2], [3, 0]]"));
   EXPECT_EQ(object["matched_groups"], json::parse(R"([{"true": 0, "found": 7}, {"true": 1, "found": 3}])"));
-  for (const char* name : {"adjusted_rand_index", "mutual_information", "normalized_mutual_information", "adjusted_mutual_information",
-                           "homogeneity", "completeness", "v_measure", "fowlkes_mallows_index", "silhouette", "simplified_silhouette",
-                           "davies_bouldin_index", "calinski_harabasz_index"})
+  for (const char* name :
+       {"adjusted_rand_index", "mutual_information", "normalized_mutual_information", "adjusted_mutual_information",
+        "homogeneity", "completeness", "v_measure", "fowlkes_mallows_index", "silhouette", "simplified_silhouette",
+        "davies_bouldin_index", "calinski_harabasz_index"})
     EXPECT_TRUE(object[name].is_number()) << name;
   EXPECT_EQ(object["centroid_index"], 0);
   EXPECT_DOUBLE_EQ(object["modelling_error"].get<double>(), 0.5);

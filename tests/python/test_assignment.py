@@ -43,7 +43,7 @@ def test_forbidden_pairs():
     assert allowed[1].tolist() == [1, 0]
     with pytest.raises(ValueError, match="row 1 and column 0"):
         shoal.assignment.solve([[1.0, 2.0], [np.nan, 1.0]])
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="two or three dimensions"):
         shoal.assignment.solve([1.0, 2.0])
     with pytest.raises(ValueError, match="method must be one of"):
         shoal.assignment.solve([[1.0]], method="munkres")

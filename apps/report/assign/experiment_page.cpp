@@ -16,7 +16,11 @@ bool grows_fast(const method_points& method) { return method.expected.back() > 0
 line_chart factors_chart(const experiment_data& data, bool fast) {
   line_chart chart{fast ? "Approximation factor of the random method" : "Approximation factor",
                    "Mean cost over the expected least cost by size, with standard errors; dashed is theory.",
-                   "n", "factor", {}, true, {}};
+                   "n",
+                   "factor",
+                   {},
+                   true,
+                   {}};
   int colour = 0;
   for (const method_points& method : data.methods) {
     if (grows_fast(method) != fast) continue;
@@ -37,7 +41,9 @@ std::vector<double> logarithms(const std::vector<double>& values) {
 
 line_chart times_chart(const experiment_data& data) {
   line_chart chart{"Run time", "Mean seconds by size, both as logarithms; dashed is the fitted power of n.",
-                   "log₁₀ n", "log₁₀ seconds", {}, false, {}};
+                   "log₁₀ n",  "log₁₀ seconds",
+                   {},         false,
+                   {}};
   int colour = 0;
   for (const method_points& method : data.methods) {
     chart.series.push_back({method.name, logarithms(method.sizes), logarithms(method.seconds), colour});
@@ -46,7 +52,8 @@ line_chart times_chart(const experiment_data& data) {
     }
     if (std::isfinite(method.exponent)) {
       line_series fit{method.name + ", fitted", logarithms(method.sizes), {}, colour};
-      for (const double n : method.sizes) fit.y.push_back(std::log10(method.constant) + method.exponent * std::log10(n));
+      for (const double n : method.sizes)
+        fit.y.push_back(std::log10(method.constant) + method.exponent * std::log10(n));
       fit.dashed = true;
       chart.series.push_back(std::move(fit));
     }
@@ -65,9 +72,12 @@ page experiment_page(const experiment_data& data) {
   if (std::any_of(data.methods.begin(), data.methods.end(), grows_fast)) out.figure(draw(factors_chart(data, true)));
   out.section("How long it takes");
   out.figure(draw(times_chart(data)));
-  table numbers{"Methods", {"method", "mean squared error of the factor", "exponent of n", "seconds at the largest n"}, {}, {}};
+  table numbers{
+      "Methods", {"method", "mean squared error of the factor", "exponent of n", "seconds at the largest n"}, {}, {}};
   for (const method_points& method : data.methods) {
-    numbers.rows.push_back({{method.name}, {number(method.mean_squared_error)}, {std::isfinite(method.exponent) ? number(method.exponent, 3) : "–"},
+    numbers.rows.push_back({{method.name},
+                            {number(method.mean_squared_error)},
+                            {std::isfinite(method.exponent) ? number(method.exponent, 3) : "–"},
                             {number(method.seconds.back(), 3)}});
   }
   out.add(numbers);

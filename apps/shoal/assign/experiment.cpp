@@ -105,7 +105,8 @@ std::vector<report::method_points> measure_all(const experiment_command& command
   std::erase_if(found, [](const report::method_points& points) { return points.sizes.empty(); });
   for (report::method_points& points : found) {
     for (std::size_t i = 0; i < points.sizes.size(); ++i) {
-      points.mean_squared_error += std::pow(points.factors[i] - points.expected[i], 2) / static_cast<double>(points.sizes.size());
+      points.mean_squared_error +=
+          std::pow(points.factors[i] - points.expected[i], 2) / static_cast<double>(points.sizes.size());
     }
     const power_law law = fit_power(points.sizes, points.seconds);
     points.exponent = law.exponent;
@@ -138,7 +139,8 @@ void run(experiment_command command) {
   }
   const std::vector<report::method_points> found = measure_all(command);
   json all = json::array();
-  std::vector<std::vector<std::string>> shown = {{"method", "n", "factor", "±", "theory", "squared error", "seconds", "exponent"}};
+  std::vector<std::vector<std::string>> shown = {
+      {"method", "n", "factor", "±", "theory", "squared error", "seconds", "exponent"}};
   for (const report::method_points& points : found) {
     all.push_back(values_of(points));
     shown.push_back({points.name, fmt::format("{}", points.sizes.back()), fmt::format("{:.4g}", points.factors.back()),
@@ -146,7 +148,11 @@ void run(experiment_command command) {
                      fmt::format("{:.2g}", points.mean_squared_error), fmt::format("{:.2e}", points.seconds.back()),
                      std::isfinite(points.exponent) ? fmt::format("{:.2f}", points.exponent) : "-"});
   }
-  const named_values values = {{"costs", "standard exponential"}, {"repeats", command.repeats}, {"seed", command.seed}, {"sizes", command.sizes}, {"methods", all}};
+  const named_values values = {{"costs", "standard exponential"},
+                               {"repeats", command.repeats},
+                               {"seed", command.seed},
+                               {"sizes", command.sizes},
+                               {"methods", all}};
   if (!command.output.empty()) write_file_atomically(command.output, json_text(object_of(values)) + "\n");
   if (!command.report.empty()) {
     report::experiment_page({.title = "Experiment",
@@ -165,8 +171,8 @@ void run(experiment_command command) {
 
 void add_assign_experiment(CLI::App& assign, verb& selected) {
   const auto command = std::make_shared<experiment_command>();
-  CLI::App& app = *add_verb(assign, "experiment", "Each method's cost against theory, and its run time, by size", examples,
-                            selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(assign, "experiment", "Each method's cost against theory, and its run time, by size",
+                            examples, selected, [command] { run(*command); });
   add_option(app, "--sizes", "LIST", "Rows and columns of the matrices: 10,20,40", "10,20,40,80,160,320",
              [command](const std::string& text) { command->sizes = parse_counts("--sizes", text); });
   add_count(app, "--repeats", command->repeats, "R", "Matrices for each size", 2);

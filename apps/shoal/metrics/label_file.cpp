@@ -21,7 +21,8 @@ void label_file::read(std::size_t first, std::span<std::int32_t> labels) {
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const double value = some(i, 0);
     if (!(std::abs(value) < 0x1p31 && value == std::floor(value))) {
-      throw bad_data(fmt::format("{}: the label of row {} is {}; labels are whole numbers of 32 bits", path_, first + i, value));
+      throw bad_data(
+          fmt::format("{}: the label of row {} is {}; labels are whole numbers of 32 bits", path_, first + i, value));
     }
     labels[i] = static_cast<std::int32_t>(value);
   }

@@ -91,7 +91,8 @@ named_values separation_values(const metrics_command& command, label_file& truth
                                opened.rows->rows(), command.found, found.rows()));
   }
   const auto labelled_by = [&](label_file& file) {
-    return metrics::labelled_rows{opened.rows.get(), [&file](std::size_t first, std::span<std::int32_t> labels) { file.read(first, labels); }};
+    return metrics::labelled_rows{
+        opened.rows.get(), [&file](std::size_t first, std::span<std::int32_t> labels) { file.read(first, labels); }};
   };
   const metrics::labelled_rows data = labelled_by(found);
   const std::size_t columns = opened.rows->columns();
@@ -104,7 +105,8 @@ named_values separation_values(const metrics_command& command, label_file& truth
       opened.rows.get(), [&](std::size_t first, std::span<std::int32_t> labels) {
         found.read(first, labels);
         for (std::int32_t& label : labels) {
-          label = static_cast<std::int32_t>(std::lower_bound(own.labels.begin(), own.labels.end(), label) - own.labels.begin());
+          label = static_cast<std::int32_t>(std::lower_bound(own.labels.begin(), own.labels.end(), label) -
+                                            own.labels.begin());
         }
       }};
   return {{"silhouette", metrics::silhouette(data, resolved_threads(command.run))},
@@ -130,7 +132,8 @@ named_values modelling_values(const std::vector<std::string>& paths) {
   }
   const metrics::modelling_error error = metrics::modelling_error_of(sums);
   json match = json::array();
-  for (const std::size_t component : error.match) match.push_back(component == assignment::unassigned ? json() : json(component));
+  for (const std::size_t component : error.match)
+    match.push_back(component == assignment::unassigned ? json() : json(component));
   return {{"modelling_error", error.error}, {"matched_components", match}};
 }
 
@@ -144,18 +147,20 @@ void run(const metrics_command& command) {
   const metrics::contingency_table table = count_pairs(truth, found);
   named_values indices = agreement_values(table);
   if (!command.data.empty()) indices = joined({indices, separation_values(command, truth, found)});
-  const named_values modelling = command.probabilities.empty() ? named_values{} : modelling_values(command.probabilities);
+  const named_values modelling =
+      command.probabilities.empty() ? named_values{} : modelling_values(command.probabilities);
   std::vector<std::vector<std::string>> shown = {{"index", "value"}};
   for (const auto& [name, value] : joined({indices, modelling})) {
     if (value.is_number()) shown.push_back({name, fmt::format("{:.6g}", value.get<double>())});
   }
-  give({.values = joined({{{"rows", table.rows}, {"true_groups", table.first.size()}, {"found_groups", table.second.size()}},
-                          indices,
-                          modelling,
-                          {{"matched_groups", matched_groups(table, metrics::match_labels(table))},
-                           {"true_labels", table.first},
-                           {"found_labels", table.second},
-                           {"counts", counts_of(table)}}}),
+  give({.values =
+            joined({{{"rows", table.rows}, {"true_groups", table.first.size()}, {"found_groups", table.second.size()}},
+                    indices,
+                    modelling,
+                    {{"matched_groups", matched_groups(table, metrics::match_labels(table))},
+                     {"true_labels", table.first},
+                     {"found_labels", table.second},
+                     {"counts", counts_of(table)}}}),
         .paragraphs = {lines({{"rows", counted(table.rows, "row")},
                               {"groups", fmt::format("{} true, {} found", table.first.size(), table.second.size())}}),
                        app::table(shown)}},

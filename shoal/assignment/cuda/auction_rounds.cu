@@ -132,8 +132,8 @@ __device__ round_counts settle_few(const auction_state& state, const bid* bids, 
   return {all, stuck};
 }
 
-__global__ void __launch_bounds__(block_threads) rounds_kernel(auction_state state, double step, double spread,
-                                                               std::uint32_t enough, unsigned long long most_bids) {
+__global__ void __launch_bounds__(block_threads)
+    rounds_kernel(auction_state state, double step, double spread, std::uint32_t enough, unsigned long long most_bids) {
   __shared__ nearest parts[warps];
   __shared__ bid few[most_shared_bids];
   __shared__ std::uint32_t list[most_shared_bids];
@@ -290,7 +290,8 @@ void begin_phase(const auction_state& state, cudaStream_t stream) {
   shoal::cuda::check_launch("begin a phase of an auction");
 }
 
-void find_range(const double* costs, std::size_t count, double most, cost_range* parts, std::size_t blocks, cudaStream_t stream) {
+void find_range(const double* costs, std::size_t count, double most, cost_range* parts, std::size_t blocks,
+                cudaStream_t stream) {
   range_kernel<<<static_cast<unsigned>(blocks), 512, 0, stream>>>(costs, count, most, parts);
   shoal::cuda::check_launch("find the range of costs");
 }

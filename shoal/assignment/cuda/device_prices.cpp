@@ -24,14 +24,22 @@ double seconds_since(clock::time_point begin) { return std::chrono::duration<dou
 
 struct auction_memory {
   explicit auction_memory(std::size_t n)
-      : potentials(n), owners(n), waiting(2 * n), waiting_count(2), bids(2 * n), best_fall(n), best_row(n), progress(1) {
+      : potentials(n),
+        owners(n),
+        waiting(2 * n),
+        waiting_count(2),
+        bids(2 * n),
+        best_fall(n),
+        best_row(n),
+        progress(1) {
     potentials.fill_with_zeros();
     progress.fill_with_zeros();
   }
 
   auction_state state(const double* costs) {
-    return {costs,       potentials.data(), owners.data(),   waiting.data(),  waiting_count.data(),
-            bids.data(), best_fall.data(),  best_row.data(), progress.data(), static_cast<std::uint32_t>(owners.size())};
+    return {
+        costs,       potentials.data(), owners.data(),   waiting.data(),  waiting_count.data(),
+        bids.data(), best_fall.data(),  best_row.data(), progress.data(), static_cast<std::uint32_t>(owners.size())};
   }
 
   shoal::cuda::device_buffer<double> potentials;
@@ -95,7 +103,8 @@ std::vector<double> device_prices(matrix_view<const double> costs, const device_
     for (;; step = std::ldexp(step, -schedule.halvings)) {
       begin_phase(state, gpu.compute);
       // What the last phase leaves waiting would be searched for on the host.
-      run_rounds(state, step, spread, step < last ? 0 : enough, most_bids - done.bids, gpu.multiprocessors, gpu.compute);
+      run_rounds(state, step, spread, step < last ? 0 : enough, most_bids - done.bids, gpu.multiprocessors,
+                 gpu.compute);
       const auction_progress now = memory.progress.download(1, gpu.compute).front();
       ++done.phases;
       done.bids = now.bids;

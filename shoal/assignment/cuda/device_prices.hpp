@@ -30,7 +30,8 @@ struct auction_work {
 
 /// Column potentials near the best, for costs [n][n], on the first device of the choice. They are the same for
 /// any such device. Throws wrong_cost where one is not-a-number or larger than `most` in size without being +∞ (of some
-/// row, which the host must look for), out_of_memory when the device cannot hold the costs, not_built in a build without CUDA.
+/// row, which the host must look for), out_of_memory when the device cannot hold the costs, not_built in a build
+/// without CUDA.
 std::vector<double> device_prices(matrix_view<const double> costs, const device_choice& device, double most,
                                   const auction_schedule& schedule = {}, auction_work* work = nullptr);
 

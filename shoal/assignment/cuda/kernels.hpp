@@ -58,6 +58,7 @@ void run_rounds(const auction_state& state, double step, double spread, std::uin
 void begin_phase(const auction_state& state, cudaStream_t stream);
 
 /// One part for each block of `blocks`.
-void find_range(const double* costs, std::size_t count, double most, cost_range* parts, std::size_t blocks, cudaStream_t stream);
+void find_range(const double* costs, std::size_t count, double most, cost_range* parts, std::size_t blocks,
+                cudaStream_t stream);
 
 }  // namespace shoal::assignment::cuda

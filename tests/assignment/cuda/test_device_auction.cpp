@@ -23,7 +23,8 @@ const assignment::options on_device{.method = method::auction, .device = {.cuda 
 
 TEST_F(device_auction, agrees_with_shortest_paths_on_all_kinds) {
   for (const kind kind : all_kinds) {
-    for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{1, 1}, {1, 7}, {31, 31}, {33, 20}, {300, 300}, {257, 700}}) {
+    for (const auto& [rows, columns] :
+         {std::pair<std::size_t, std::size_t>{1, 1}, {1, 7}, {31, 31}, {33, 20}, {300, 300}, {257, 700}}) {
       SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", kind " << static_cast<int>(kind));
       const cost_matrix costs = make(kind, rows, columns, 5);
       const assignment::solution best = assignment::solve(costs.view());
@@ -50,7 +51,8 @@ TEST_F(device_auction, prices_are_the_same_every_time) {
 TEST_F(device_auction, of_whole_costs_is_exact_by_its_last_step_alone) {
   const cost_matrix costs = make(kind::many_whole, 400, 400, 3);
   assignment::cuda::auction_work work;
-  const std::vector<double> prices = assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {.left_over = 0}, &work);
+  const std::vector<double> prices =
+      assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {.left_over = 0}, &work);
   EXPECT_EQ(work.waiting, 0u);
   // Σ of the rows' least reduced costs and of the potentials is within n steps of the best, and costs are whole.
   double dual = 0;
