@@ -21,7 +21,8 @@ struct line_series {
   std::vector<double> y;  ///< as many as x
   int colour = 0;
   bool dashed = false;
-  bool mark_least = false;  ///< a ring on the least y, named by line_chart::mark_name and its x
+  bool mark_least = false;          ///< a ring on the least y, named by line_chart::mark_name and its x
+  std::vector<double> errors = {};  ///< as many as x, drawn as bars of ±error about y; empty: none
 };
 
 struct line_chart {

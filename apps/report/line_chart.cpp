@@ -25,6 +25,7 @@ bool drawable(const line_series& series, std::size_t i) {
 std::string draw_series(const line_series& series, const frame& plot) {
   std::string path;
   std::string markers;
+  std::string bars;
   bool pen_down = false;
   std::size_t points = 0;
   for (std::size_t i = 0; i < series.x.size(); ++i) {
@@ -35,12 +36,18 @@ std::string draw_series(const line_series& series, const frame& plot) {
     const std::string at = fmt::format("{} {}", coordinate(plot.x(series.x[i])), coordinate(plot.y(series.y[i])));
     path += (pen_down ? "L" : "M") + at;
     markers += "M" + at + "h0";
+    if (!series.errors.empty() && std::isfinite(series.errors[i])) {
+      bars +=
+          fmt::format("M{} {}V{}", coordinate(plot.x(series.x[i])), coordinate(plot.y(series.y[i] - series.errors[i])),
+                      coordinate(plot.y(series.y[i] + series.errors[i])));
+    }
     pen_down = true;
     ++points;
   }
   if (points == 0) return {};
   std::string out = fmt::format(R"(<path class="line {}{}" d="{}"/>)", stroke_class(series.colour),
                                 series.dashed ? " dashed" : "", path);
+  if (!bars.empty()) out += fmt::format(R"(<path class="line {}" d="{}"/>)", stroke_class(series.colour), bars);
   if (points <= most_markers)
     out += fmt::format(R"(<path class="dot {}" stroke-width="7" d="{}"/>)", stroke_class(series.colour), markers);
   return out;
@@ -82,9 +89,9 @@ picture draw(const line_chart& chart) {
   std::vector<legend_entry> legend;
   std::size_t left_out = 0;
   for (const line_series& series : chart.series) {
-    if (series.x.size() != series.y.size())
-      throw bad_argument(fmt::format("the line {} has {} x and {} y values; give as many of each", series.name,
-                                     series.x.size(), series.y.size()));
+    if (series.x.size() != series.y.size() || (!series.errors.empty() && series.errors.size() != series.x.size()))
+      throw bad_argument(fmt::format("the line {} has {} x and {} y values; give as many of each, and of errors",
+                                     series.name, series.x.size(), series.y.size()));
     for (std::size_t i = 0; i < series.x.size(); ++i) {
       if (!drawable(series, i)) {
         ++left_out;
@@ -92,6 +99,10 @@ picture draw(const line_chart& chart) {
       }
       xs.push_back(series.x[i]);
       ys.push_back(series.y[i]);
+      if (!series.errors.empty() && std::isfinite(series.errors[i])) {
+        ys.push_back(series.y[i] - series.errors[i]);
+        ys.push_back(series.y[i] + series.errors[i]);
+      }
     }
     if (chart.series.size() > 1)
       legend.push_back({series.dashed ? legend_mark::dashed : legend_mark::line, series.colour, series.name});

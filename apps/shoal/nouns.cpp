@@ -11,6 +11,7 @@
 #include "help/noun.hpp"
 #include "kmeans/noun.hpp"
 #include "manual/noun.hpp"
+#include "metrics/noun.hpp"
 #include "som/noun.hpp"
 #include "sponge/noun.hpp"
 #include "view/noun.hpp"
@@ -30,6 +31,7 @@ const std::vector<noun>& nouns() {
                                           som_noun(),
                                           assign_noun(),
                                           wave_noun(),
+                                          metrics_noun(),
                                           sponge_noun(),
                                           view_noun({gmm_view(), kmeans_view(), som_view()}),
                                           data_noun({add_gmm_generate}),

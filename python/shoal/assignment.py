@@ -19,6 +19,9 @@ __all__ = ["Assignment", "linear_sum_assignment", "solve"]
 class Assignment:
     """An assignment with its proof. Made by :func:`solve`.
 
+    Of a batch every attribute has one more dimension in front, the problems; an infeasible one has -1 and not-a-number, and the
+    conflicting rows and columns are not told.
+
     Attributes
     ----------
     feasible : bool
@@ -46,15 +49,36 @@ class Assignment:
     conflicting_columns: np.ndarray
 
 
-def _matrix(costs: Any) -> np.ndarray:
+_NONE = np.empty(0, dtype=np.int64)
+
+
+def _arrays(costs: Any, dimensions: tuple[int, ...]) -> np.ndarray:
     costs = np.asarray(costs)
-    if costs.ndim != 2:
-        raise ValueError(f"costs must be a matrix of two dimensions; got {costs.ndim}")
+    if costs.ndim not in dimensions:
+        known = " or three" if 3 in dimensions else ""
+        raise ValueError(f"costs must be a matrix of two{known} dimensions; got {costs.ndim}")
     if costs.dtype not in (np.float32, np.float64, np.int32, np.int64):
         if not (np.issubdtype(costs.dtype, np.number) or costs.dtype == bool) or np.iscomplexobj(costs):
             raise ValueError(f"costs must be real numbers; got {costs.dtype}")
         costs = costs.astype(np.float64)
     return np.ascontiguousarray(costs)
+
+
+def _solve_sparse(costs: Any, method: str, maximize: bool, price: float, n_threads: int) -> dict[str, Any]:
+    costs = costs.tocsr()
+    if not costs.has_canonical_format:  # ascending columns, none twice
+        costs = costs.copy()
+        costs.sum_duplicates()
+    return _shoal.assignment_solve_sparse(
+        np.ascontiguousarray(costs.indptr, dtype=np.int64),
+        np.ascontiguousarray(costs.indices, dtype=np.int64),
+        np.ascontiguousarray(costs.data, dtype=np.float64),
+        costs.shape[1],
+        method,
+        maximize,
+        price,
+        n_threads,
+    )
 
 
 def solve(
@@ -65,16 +89,18 @@ def solve(
     price: float | None = None,
     random_state: int = 0,
     n_threads: int = 0,
+    device: str = "cpu",
 ) -> Assignment:
     """The assignment of least cost, or of the greatest.
 
     Parameters
     ----------
-    costs : array-like of shape (n_rows, n_columns)
-        float32, float64, int32 and int64 are read as they are. An infinite cost forbids a pair.
+    costs : array-like of shape (n_rows, n_columns) or (n_problems, n_rows, n_columns), or sparse matrix of SciPy
+        float32, float64, int32 and int64 are read as they are. An infinite cost forbids a pair. Three dimensions are many problems,
+        which threads share. A sparse matrix lists the allowed pairs, zeros that it stores among them; all others are forbidden.
     method : str
         "auto", "shortest-augmenting-paths", "hungarian", "auction" and "brute-force" (at most 12 rows or columns) are exact; "random",
-        "greedy", "greedy-naive" and "greedy-paths" are not.
+        "greedy", "greedy-naive" and "greedy-paths" are not. Sparse costs take "auto", and "auction" for as many rows as columns.
     maximize : bool
         Seek the greatest sum.
     price : float, optional
@@ -82,16 +108,31 @@ def solve(
     random_state : int
         Seed of "random".
     n_threads : int
-        Threads of "auction"; 0: all that the process may use.
+        Threads of "auction" and of many problems; 0: all that the process may use.
+    device : str
+        Where "auction" finds its prices: "cpu", or "cuda" for a GPU.
 
     Returns
     -------
     Assignment
     """
-    found = _shoal.assignment_solve(
-        _matrix(costs), method, maximize, float("inf") if price is None else float(price), random_state, n_threads
-    )
+    single = float("inf") if price is None else float(price)
     whole = ("column_of_row", "row_of_column", "conflicting_rows", "conflicting_columns")
+    if hasattr(costs, "tocsr"):
+        if device != "cpu":
+            raise ValueError(f"device={device!r} needs dense costs; got a sparse matrix")
+        found = _solve_sparse(costs, method, maximize, single, n_threads)
+    else:
+        costs = _arrays(costs, (2, 3))
+        if costs.ndim == 3:
+            if device != "cpu":
+                raise ValueError(f"device={device!r} needs one matrix; got {costs.shape[0]}")
+            if 0 in costs.shape[1:]:
+                raise ValueError(f"many problems need rows and columns; got the shape {costs.shape}")
+            costs = np.ascontiguousarray(costs, dtype=np.float64)
+            found = _shoal.assignment_solve_batch(costs, method, maximize, single, random_state, n_threads)
+            return Assignment(**found, conflicting_rows=_NONE, conflicting_columns=_NONE)
+        found = _shoal.assignment_solve(costs, method, maximize, single, random_state, n_threads, device)
     values: dict[str, Any] = {
         name: np.array(value, dtype=np.int64) if name in whole else value for name, value in found.items()
     }
@@ -124,7 +165,7 @@ def linear_sum_assignment(
     ValueError
         When every assignment needs a forbidden pair, with the rows that conflict; and for a cost that is not a number.
     """
-    costs = _matrix(cost_matrix)
+    costs = _arrays(cost_matrix, (2,))
     if maximize and np.issubdtype(costs.dtype, np.floating):
         if np.isposinf(costs).any():
             raise ValueError("matrix contains invalid numeric entries")

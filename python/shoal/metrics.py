@@ -8,7 +8,14 @@ import numpy as np
 
 from . import _shoal
 
-__all__ = ["agreement", "separation"]
+__all__ = [
+    "agreement",
+    "centroid_index",
+    "contingency",
+    "modelling_error",
+    "separation",
+    "simplified_silhouette",
+]
 
 
 def _numbered(labels: Any) -> np.ndarray:
@@ -53,4 +60,83 @@ def separation(X: Any, labels: Any, *, n_threads: int = 0) -> dict[str, float]:
     dict of str to float
         ``silhouette`` (of all pairs of rows), ``davies_bouldin_index`` and ``calinski_harabasz_index``.
     """
-    return _shoal.metrics_separation(np.ascontiguousarray(X, dtype=np.float64), _numbered(labels), n_threads)
+    return _shoal.metrics_separation(_rows(X), _numbered(labels), n_threads)
+
+
+def _rows(X: Any) -> np.ndarray:
+    return np.ascontiguousarray(X, dtype=np.float64)
+
+
+def contingency(labels_true: Any, labels_found: Any) -> dict[str, np.ndarray]:
+    """How many rows carry each pair of labels, and the best one-to-one match of the groups.
+
+    Parameters
+    ----------
+    labels_true, labels_found : array-like of shape (n_rows,)
+
+    Returns
+    -------
+    dict of str to ndarray
+        ``counts`` of shape (true groups, found groups), ``true_labels`` and ``found_labels``, ascending, and ``match``: for each true
+        group the index of its found group, or -1.
+    """
+    true_names, truth = np.unique(np.asarray(labels_true), return_inverse=True)
+    found_names, found = np.unique(np.asarray(labels_found), return_inverse=True)
+    table = _shoal.metrics_contingency(truth.astype(np.int32), found.astype(np.int32))
+    return {
+        "counts": np.array(table["counts"], dtype=np.int64).reshape(true_names.size, found_names.size),
+        "true_labels": true_names,
+        "found_labels": found_names,
+        "match": np.array(table["match"], dtype=np.int64),
+    }
+
+
+def simplified_silhouette(X: Any, labels: Any, centroids: Any) -> float:
+    """The silhouette with distances to centroids in place of mean distances: one pass over the rows.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_rows, n_columns)
+    labels : array-like of shape (n_rows,)
+        The number of each row's centroid.
+    centroids : array-like of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    float
+    """
+    numbers = np.ascontiguousarray(labels, dtype=np.int32)
+    return _shoal.metrics_simplified_silhouette(_rows(X), numbers, _rows(centroids))
+
+
+def centroid_index(centroids: Any, others: Any) -> int:
+    """The number of centroids that no centroid of the other set has as its nearest, the greater of both directions.
+
+    Parameters
+    ----------
+    centroids, others : array-like of shape (n_clusters, n_columns)
+
+    Returns
+    -------
+    int
+        0 when both find the same groups.
+    """
+    return _shoal.metrics_centroid_index(_rows(centroids), _rows(others))
+
+
+def modelling_error(desired: Any, found: Any) -> tuple[float, np.ndarray]:
+    """The mean squared error of memberships, for the match of components that makes it least.
+
+    Parameters
+    ----------
+    desired, found : array-like of shape (n_rows, n_components)
+        Probabilities, which sum to one over a row.
+
+    Returns
+    -------
+    error : float
+    match : ndarray of int64
+        For each desired component the found one, or -1.
+    """
+    pair = (_rows(desired), _rows(found))
+    return _shoal.metrics_modelling_error(*pair), np.array(_shoal.metrics_matched_components(*pair), dtype=np.int64)

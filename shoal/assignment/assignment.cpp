@@ -10,26 +10,19 @@
 
 #include <fmt/format.h>
 
+#include <shoal/assignment/batch.hpp>
 #include <shoal/assignment/certificate.hpp>
 #include <shoal/assignment/methods.hpp>
 #include <shoal/assignment/shortest_augmenting_paths.hpp>
 #include <shoal/assignment/sides.hpp>
 #include <shoal/assignment/sparse_paths.hpp>
+#include <shoal/assignment/wrong_cost.hpp>
 #include <shoal/core/error.hpp>
-#include <shoal/execution/executor.hpp>
 
 namespace shoal::assignment {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-// A potential is a sum of at most n + m differences of costs.
-template <class T>
-double most_cost(matrix_view<const T> costs) {
-  const double sums = 4.0 * static_cast<double>(costs.rows() + costs.columns() + 1);
-  if constexpr (std::is_same_v<T, std::int64_t>) return 0x1p53 / sums;
-  return std::numeric_limits<double>::max() / sums;
-}
 
 template <class T>
 [[noreturn]] void refuse(matrix_view<const T> costs, std::size_t row, double most) {
@@ -42,6 +35,17 @@ template <class T>
                                                            : ", so that sums of them are exact"));
   }
   throw bad_data(fmt::format("a cost of row {} changed while it was read", row));
+}
+
+template <class T>
+[[noreturn]] void refuse_first(matrix_view<const T> costs, double most) {
+  for (std::size_t i = 0; i < costs.rows(); ++i) {
+    for (std::size_t j = 0; j < costs.columns(); ++j) {
+      const auto cost = static_cast<double>(costs(i, j));
+      if (!(std::abs(cost) <= most || cost == infinity)) refuse(costs, i, most);
+    }
+  }
+  refuse(costs, 0, most);
 }
 
 template <class T>
@@ -66,13 +70,7 @@ solution minimise(matrix_view<const T> costs, double price) {
     swap_sides(found);
     return found;
   } catch (const wrong_cost&) {
-    for (std::size_t i = 0; i < costs.rows(); ++i) {
-      for (std::size_t j = 0; j < costs.columns(); ++j) {
-        const auto cost = static_cast<double>(costs(i, j));
-        if (!(std::abs(cost) <= most || cost == infinity)) refuse(costs, i, most);
-      }
-    }
-    throw;
+    refuse_first(costs, most);
   }
 }
 
@@ -122,6 +120,23 @@ void check(const options& options) {
     throw bad_argument(
         fmt::format("price needs method='shortest-augmenting-paths'; got '{}'", method_name(options.method)));
   }
+  if (!options.device.on_host() && options.method != method::auction) {
+    throw bad_argument(fmt::format("device='{}' needs method='auction'; got '{}'", device_name(options.device),
+                                   method_name(options.method)));
+  }
+}
+
+template <class T>
+bool checked_by_device(const options& options) {
+  return std::is_same_v<T, double> && !options.maximise && !options.device.on_host();
+}
+
+solution on_device(matrix_view<const double> costs, const options& options) {
+  try {
+    return by_method(costs, options);
+  } catch (const wrong_cost&) {
+    refuse_first(costs, most_cost(costs));
+  }
 }
 
 template <class T>
@@ -136,6 +151,9 @@ solution solve_any(matrix_view<const T> costs, const options& options) {
   solution found;
   if (paths && !options.maximise) {
     found = minimise(costs, options.price);
+  } else if (checked_by_device<T>(options)) {
+    // A device checks the costs that it holds, and a copy here would take longer than it does.
+    if constexpr (std::is_same_v<T, double>) found = on_device(costs, options);
   } else {
     const std::vector<double> copy = copied(costs, options.maximise);
     const matrix_view<const double> view{copy.data(), costs.rows(), costs.columns()};
@@ -151,32 +169,20 @@ solution solve_any(matrix_view<const T> costs, const options& options) {
 
 solution solve(const sparse_costs& costs, const options& options) {
   check(options);
-  if (options.method != method::automatic && options.method != method::shortest_augmenting_paths) {
-    throw bad_argument(
-        fmt::format("sparse costs need method='shortest-augmenting-paths'; got '{}'", method_name(options.method)));
+  const bool by_auction = options.method == method::auction;
+  if ((!by_auction && options.method != method::automatic && options.method != method::shortest_augmenting_paths) ||
+      !options.device.on_host()) {
+    throw bad_argument(fmt::format(
+        "sparse costs need method='shortest-augmenting-paths' or 'auction' on device='cpu'; got '{}' on '{}'",
+        method_name(options.method), device_name(options.device)));
   }
-  return solve_sparse(costs, options.maximise, options.price);
+  return solve_sparse(costs, options.maximise, options.price, by_auction);
 }
 
-std::vector<solution> solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
-                                  const options& options) {
+batch_solution solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
+                           const options& options) {
   check(options);
-  const std::size_t size = rows * columns;
-  if (size == 0 || costs.size() % size != 0) {
-    throw bad_argument(fmt::format("{} costs are no whole number of problems of {} × {}", costs.size(), rows, columns));
-  }
-  assignment::options own = options;
-  own.threads = 1;
-  std::vector<solution> found(costs.size() / size);
-  constexpr std::size_t at_once = 64;
-  make_threads(options.threads)
-      ->run((found.size() + at_once - 1) / at_once, 1, [&](std::size_t task, const team_member&) {
-        const std::size_t end = std::min(found.size(), (task + 1) * at_once);
-        for (std::size_t n = task * at_once; n < end; ++n) {
-          found[n] = solve(matrix_view<const double>(costs.data() + n * size, rows, columns), own);
-        }
-      });
-  return found;
+  return solve_all(costs, rows, columns, options, solve_any<double>);
 }
 
 solution solve(matrix_view<const float> costs, const options& options) { return solve_any(costs, options); }

@@ -4,8 +4,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <vector>
 
+#include <shoal/assignment/batch_solution.hpp>
 #include <shoal/assignment/options.hpp>
 #include <shoal/assignment/solution.hpp>
 #include <shoal/assignment/sparse_costs.hpp>
@@ -28,8 +28,9 @@ solution solve(matrix_view<const std::int64_t> costs, const options& options = {
 /// lists are not ascending columns in range.
 solution solve(const sparse_costs& costs, const options& options = {});
 
-/// Many problems of one shape, costs [problems][rows][columns], over threads. Each result is what `solve` gives.
-std::vector<solution> solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
-                                  const options& options = {});
+/// Many problems of one shape, costs [problems][rows][columns], over threads. Each result is what `solve` gives. Throws
+/// bad_data with the problem as well as its row and column.
+batch_solution solve_batch(std::span<const double> costs, std::size_t rows, std::size_t columns,
+                           const options& options = {});
 
 }  // namespace shoal::assignment

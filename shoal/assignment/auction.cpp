@@ -116,23 +116,30 @@ class square_auction {
   std::vector<offer> lowered_;
 };
 
-solution finish(matrix_view<const double> costs, std::vector<double> potentials) {
+solution finish(matrix_view<const double> costs, std::vector<double> potentials, executor& threads) {
+  // Prices have risen by far more than they differ, and what all have in common would only take digits.
+  const double common = potentials.empty() ? 0 : *std::max_element(potentials.begin(), potentials.end());
+  for (double& potential : potentials) potential -= common;
   candidate_columns<double> candidates(costs);
-  for (std::size_t i = 0; i < costs.rows(); ++i) candidates.fill(i, potentials.data(), infinity);
+  candidates.fill_all(potentials.data(), threads);
   return augmenting_paths<candidate_columns<double>>(candidates, infinity).run_from(std::move(potentials));
 }
 
 }  // namespace
 
-solution auction(matrix_view<const double> costs, executor& threads) {
-  if (costs.rows() == costs.columns()) return finish(costs, square_auction(costs, threads).run());
+std::vector<double> host_prices(matrix_view<const double> costs, executor& threads) {
+  return square_auction(costs, threads).run();
+}
+
+solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads) {
+  if (costs.rows() == costs.columns()) return finish(costs, find(costs), threads);
   // Further rows, to which all columns are equal, take what is left over, so that the potentials of these become equal.
   const std::size_t rows = costs.rows();
   const std::size_t columns = costs.columns();
   std::vector<double> padded(columns * columns, 0.0);
   for (std::size_t i = 0; i < rows; ++i) std::copy_n(costs.row(i), columns, padded.data() + i * columns);
   const matrix_view<const double> square{padded.data(), columns, columns};
-  solution found = finish(square, square_auction(square, threads).run());
+  solution found = finish(square, find(square), threads);
   if (!found.feasible) return found;
   const double zero = *std::max_element(found.column_potentials.begin(), found.column_potentials.end());
   for (std::size_t j = 0; j < columns; ++j) {

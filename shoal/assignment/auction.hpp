@@ -1,5 +1,8 @@
-// The auction algorithm with ε-scaling, whose bids are made on threads.
+// The auction algorithm with ε-scaling, whose bids are made on threads or on a GPU.
 #pragma once
+
+#include <functional>
+#include <vector>
 
 #include <shoal/assignment/solution.hpp>
 #include <shoal/core/matrix_view.hpp>
@@ -7,9 +10,15 @@
 
 namespace shoal::assignment {
 
-/// The assignment of least cost for checked costs [n][m], n ≤ m. All rows without a column bid at once by the same
-/// prices; of equal bids the first row's counts, so that no result depends on the threads. Steps fall to below 1/n for
-/// whole costs, which is exact; augmenting paths from the last prices finish other costs. n < m takes a copy [m][m].
-solution auction(matrix_view<const double> costs, executor& threads);
+/// Column potentials (minus the prices) near the best, for checked costs [n][n].
+using find_prices = std::function<std::vector<double>(matrix_view<const double> costs)>;
+
+/// By bidding on threads. All rows without a column bid at once by the same prices; of equal bids the first row's
+/// counts, so that no result depends on the threads. Steps fall to below 1/n for whole costs.
+std::vector<double> host_prices(matrix_view<const double> costs, executor& threads);
+
+/// The assignment of least cost for checked costs [n][m], n ≤ m: augmenting paths begin at the prices that `find`
+/// gives, whatever these are. n < m takes a copy [m][m].
+solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads);
 
 }  // namespace shoal::assignment

@@ -12,6 +12,7 @@
 
 #include <shoal/assignment/row_scan.hpp>
 #include <shoal/core/matrix_view.hpp>
+#include <shoal/execution/executor.hpp>
 
 namespace shoal::assignment {
 
@@ -36,8 +37,7 @@ class candidate_columns {
         values_(std::make_unique_for_overwrite<double[]>(costs.rows() * most_candidates)),
         counts_(costs.rows(), 0),
         bounds_(costs.rows(), 0.0),
-        scratch_columns_(std::make_unique_for_overwrite<std::uint64_t[]>(costs.columns() + append_slack)),
-        scratch_values_(std::make_unique_for_overwrite<double[]>(costs.columns() + append_slack)) {}
+        own_(costs.columns()) {}
 
   std::size_t rows() const { return costs_.rows(); }
   std::size_t columns() const { return costs_.columns(); }
@@ -53,16 +53,16 @@ class candidate_columns {
   /// Chooses the candidates of a row by potentials of zero, in one pass when the row is much like the one before.
   /// Returns false when a cost of the row is not-a-number or larger than `most` in size without being +∞.
   bool fill_first(std::size_t row, const double* zeros, double most) {
-    if (was_equal_) {
+    if (own_.was_equal) {
       const least_check check = find_least(costs_.row(row), columns(), most);
       if (!check.valid) return false;
-      if (fill_equal(row, zeros, check.least)) return true;
+      if (fill_equal(row, zeros, check.least, own_)) return true;
     } else if (guess_ < infinity) {
-      const row_check check = append_checked(costs_.row(row), columns(), guess_, most, scratch());
+      const row_check check = append_checked(costs_.row(row), columns(), guess_, most, own_.out());
       if (!check.valid) return false;
       if (check.count >= fewest_candidates && check.count <= 2 * most_candidates) {
         bounds_[row] = guess_;
-        keep(row, check.count, zeros);
+        keep(row, check.count, zeros, own_);
         return true;
       }
     }
@@ -73,23 +73,17 @@ class candidate_columns {
 
   /// Chooses the candidates of a row by the present potentials. Returns false, and does nothing, when a cost of the row
   /// is not-a-number or larger than `most` in size without being +∞.
-  bool fill(std::size_t row, const double* potentials, double most) {
-    const T* const costs = costs_.row(row);
-    std::array<double, column_groups> minima;
-    if (!group_minima(costs, potentials, columns(), most, minima.data())) return false;
-    const double least = *std::min_element(minima.begin(), minima.end());
-    double bound = infinity;
-    if (columns() > whole_row) {
-      std::nth_element(minima.begin(), minima.begin() + ranked_groups, minima.end());
-      bound = minima[ranked_groups];
-    }
-    bounds_[row] = bound;
-    const double within = std::min(bound, std::numeric_limits<double>::max());
-    was_equal_ = bound == least && fill_equal(row, potentials, least);
-    if (was_equal_) return true;
-    const std::size_t count = append_within(costs, potentials, 0, columns(), within, columns(), scratch());
-    keep(row, count, potentials);
-    return true;
+  bool fill(std::size_t row, const double* potentials, double most) { return fill(row, potentials, most, own_); }
+
+  /// The same for all rows of valid costs, on threads.
+  void fill_all(const double* potentials, executor& threads) {
+    constexpr std::size_t at_once = 64;
+    threads.run((rows() + at_once - 1) / at_once, 1, [&](std::size_t task, const team_member&) {
+      scratch_memory scratch(columns());
+      for (std::size_t row = task * at_once; row < std::min(rows(), (task + 1) * at_once); ++row) {
+        fill(row, potentials, std::numeric_limits<double>::infinity(), scratch);
+      }
+    });
   }
 
   /// All columns whose distance by way of the row is less than `distances` and `bound`.
@@ -105,49 +99,82 @@ class candidate_columns {
   static constexpr std::size_t most_candidates = 24;
   static constexpr std::size_t whole_row = 24;  // columns that are all candidates
 
-  void keep(std::size_t row, std::size_t count, const double* potentials) {
-    if (count > most_candidates) return keep_least(row, count, potentials);
-    counts_[row] = count;
-    for (std::size_t n = 0; n < count; ++n) keep_one(row, n, n);
-  }
+  // Where a row's candidates are gathered before they are kept.
+  struct scratch_memory {
+    explicit scratch_memory(std::size_t count)
+        : columns(std::make_unique_for_overwrite<std::uint64_t[]>(count + append_slack)),
+          values(std::make_unique_for_overwrite<double[]>(count + append_slack)) {}
 
-  void keep_one(std::size_t row, std::size_t place, std::size_t from) {
-    columns_[row * most_candidates + place] = static_cast<std::uint32_t>(scratch_columns_[from]);
-    values_[row * most_candidates + place] = scratch_values_[from];
-  }
+    entries out() const { return {columns.get(), values.get()}; }
 
-  // Enough columns of least cost, if there are. Each row begins elsewhere, so that they do not all want the same ones.
-  bool fill_equal(std::size_t row, const double* potentials, double least) {
-    if (!(least < infinity)) return false;
+    std::unique_ptr<std::uint64_t[]> columns;
+    std::unique_ptr<double[]> values;
+    std::vector<std::size_t> order;
+    bool was_equal = false;  // the row that was filled last had many columns of least cost
+  };
+
+  bool fill(std::size_t row, const double* potentials, double most, scratch_memory& scratch) {
     const T* const costs = costs_.row(row);
-    const std::size_t first = row % columns();
-    std::size_t count = append_within(costs, potentials, first, columns(), least, most_candidates, scratch());
-    if (count < most_candidates) {
-      count += append_within(costs, potentials, 0, first, least, most_candidates - count,
-                             {scratch().columns + count, scratch().values + count});
+    std::array<double, column_groups> minima;
+    if (!group_minima(costs, potentials, columns(), most, minima.data())) return false;
+    const double least = *std::min_element(minima.begin(), minima.end());
+    double bound = infinity;
+    if (columns() > whole_row) {
+      std::nth_element(minima.begin(), minima.begin() + ranked_groups, minima.end());
+      bound = minima[ranked_groups];
     }
-    if (count < most_candidates) return false;
-    bounds_[row] = least;
-    keep(row, count, potentials);
+    bounds_[row] = bound;
+    const double within = std::min(bound, std::numeric_limits<double>::max());
+    scratch.was_equal = bound == least && fill_equal(row, potentials, least, scratch);
+    if (scratch.was_equal) return true;
+    const std::size_t count = append_within(costs, potentials, 0, columns(), within, columns(), scratch.out());
+    keep(row, count, potentials, scratch);
     return true;
   }
 
-  entries scratch() const { return {scratch_columns_.get(), scratch_values_.get()}; }
+  void keep(std::size_t row, std::size_t count, const double* potentials, scratch_memory& scratch) {
+    if (count > most_candidates) return keep_least(row, count, potentials, scratch);
+    counts_[row] = count;
+    for (std::size_t n = 0; n < count; ++n) keep_one(row, n, n, scratch);
+  }
+
+  void keep_one(std::size_t row, std::size_t place, std::size_t from, const scratch_memory& scratch) {
+    columns_[row * most_candidates + place] = static_cast<std::uint32_t>(scratch.columns[from]);
+    values_[row * most_candidates + place] = scratch.values[from];
+  }
+
+  // Enough columns of least cost, if there are. Each row begins elsewhere, so that they do not all want the same ones.
+  bool fill_equal(std::size_t row, const double* potentials, double least, scratch_memory& scratch) {
+    if (!(least < infinity)) return false;
+    const T* const costs = costs_.row(row);
+    const std::size_t first = row % columns();
+    std::size_t count = append_within(costs, potentials, first, columns(), least, most_candidates, scratch.out());
+    if (count < most_candidates) {
+      count += append_within(costs, potentials, 0, first, least, most_candidates - count,
+                             {scratch.out().columns + count, scratch.out().values + count});
+    }
+    if (count < most_candidates) return false;
+    bounds_[row] = least;
+    keep(row, count, potentials, scratch);
+    return true;
+  }
 
   // Of too many in scratch, those of least reduced cost; the first of equal ones.
-  void keep_least(std::size_t row, std::size_t count, const double* potentials) {
-    order_.resize(count);
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
+  void keep_least(std::size_t row, std::size_t count, const double* potentials, scratch_memory& scratch) {
+    scratch.order.resize(count);
+    std::iota(scratch.order.begin(), scratch.order.end(), std::size_t{0});
     const std::size_t start = row % count;  // rows that like the same columns equally do not all begin with one
-    const auto reduced = [&](std::size_t n) { return scratch_values_[n] - potentials[scratch_columns_[n]]; };
-    std::nth_element(order_.begin(), order_.begin() + most_candidates, order_.end(), [&](std::size_t a, std::size_t b) {
-      const double left = reduced(a);
-      const double right = reduced(b);
-      return left < right || (left == right && (a + count - start) % count < (b + count - start) % count);
-    });
-    bounds_[row] = reduced(order_[most_candidates]);
-    std::sort(order_.begin(), order_.begin() + most_candidates);
-    for (std::size_t n = 0; n < most_candidates; ++n) keep_one(row, n, order_[n]);
+    const auto reduced = [&](std::size_t n) { return scratch.values[n] - potentials[scratch.columns[n]]; };
+    std::nth_element(scratch.order.begin(), scratch.order.begin() + most_candidates, scratch.order.end(),
+                     [&](std::size_t a, std::size_t b) {
+                       const double left = reduced(a);
+                       const double right = reduced(b);
+                       return left < right ||
+                              (left == right && (a + count - start) % count < (b + count - start) % count);
+                     });
+    bounds_[row] = reduced(scratch.order[most_candidates]);
+    std::sort(scratch.order.begin(), scratch.order.begin() + most_candidates);
+    for (std::size_t n = 0; n < most_candidates; ++n) keep_one(row, n, scratch.order[n], scratch);
     counts_[row] = most_candidates;
   }
 
@@ -156,10 +183,7 @@ class candidate_columns {
   std::unique_ptr<double[]> values_;
   std::vector<std::size_t> counts_;
   std::vector<double> bounds_;
-  std::unique_ptr<std::uint64_t[]> scratch_columns_;
-  std::unique_ptr<double[]> scratch_values_;
-  std::vector<std::size_t> order_;
-  bool was_equal_ = false;   // that row had many columns of least cost
+  scratch_memory own_;
   double guess_ = infinity;  // the bound of a row that was filled last
 };
 

@@ -2,10 +2,13 @@
 #include <shoal/assignment/certificate.hpp>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <limits>
+#include <type_traits>
 #include <vector>
 
+#include <shoal/assignment/dense_paths.hpp>
 #include <shoal/assignment/row_scan.hpp>
 
 namespace shoal::assignment {
@@ -13,10 +16,22 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-double largest(const std::vector<double>& potentials) {
+double largest(const double* potentials, std::size_t count) {
   double most = 0;
-  for (const double potential : potentials) most = std::max(most, std::abs(potential));
+  for (std::size_t n = 0; n < count; ++n) most = std::max(most, std::abs(potentials[n]));
   return most;
+}
+
+template <class T>
+bool covered(matrix_view<const T> costs, const double* u, const double* v, double slack) {
+  if constexpr (std::is_same_v<T, double>) {
+    return all_feasible(costs, u, v, slack);
+  } else {
+    for (std::size_t i = 0; i < costs.rows(); ++i) {
+      if (!all_at_least(costs.row(i), v, costs.columns(), u[i] - slack)) return false;
+    }
+    return true;
+  }
 }
 
 template <class T>
@@ -33,16 +48,27 @@ bool conflict_is_one(matrix_view<const T> costs, const solution& found) {
 }
 
 template <class T>
-bool certify_wide(matrix_view<const T> costs, const solution& found, double price) {
+bool covered_by_all(matrix_view<const T> costs, const double* u, const double* v, double slack, executor* threads) {
+  constexpr std::size_t at_once = 64;
+  if (threads == nullptr) return covered(costs, u, v, slack);
+  std::atomic<bool> all = true;
+  threads->run((costs.rows() + at_once - 1) / at_once, 1, [&](std::size_t task, const team_member&) {
+    const std::size_t first = task * at_once;
+    const std::size_t count = std::min(at_once, costs.rows() - first);
+    if (!covered(costs.middle_rows(first, count), u + first, v, slack)) all = false;
+  });
+  return all;
+}
+
+}  // namespace
+
+template <class T>
+bool proves_itself(matrix_view<const T> costs, const proof& found, double price, executor* threads) {
   const std::size_t rows = costs.rows();
   const std::size_t columns = costs.columns();
-  const std::vector<double>& u = found.row_potentials;
-  const std::vector<double>& v = found.column_potentials;
-  if (found.column_of_row.size() != rows || found.row_of_column.size() != columns || u.size() != rows ||
-      v.size() != columns) {
-    return false;
-  }
-  const double scale = largest(u) + largest(v);
+  const double* const u = found.row_potentials;
+  const double* const v = found.column_potentials;
+  const double scale = largest(u, rows) + largest(v, columns);
   const double slack = std::numeric_limits<double>::epsilon() * static_cast<double>(rows + columns) *
                        (price < infinity ? scale + std::abs(price) : scale);
   const bool may_be_left = rows < columns || price < infinity;
@@ -68,23 +94,30 @@ bool certify_wide(matrix_view<const T> costs, const solution& found, double pric
       cost += pair;
       --pairs;
     }
-    if (!(u[i] <= price + slack) || !all_at_least(costs.row(i), v.data(), columns, u[i] - slack)) return false;
+    if (!(u[i] <= price + slack)) return false;
     dual += u[i];
   }
-  return pairs == 0 && std::abs(found.cost - cost) <= slack * static_cast<double>(rows) &&
+  return pairs == 0 && covered_by_all(costs, u, v, slack, threads) &&
+         std::abs(found.cost - cost) <= slack * static_cast<double>(rows) &&
          std::abs(dual - cost) <= slack * static_cast<double>(rows + columns);
 }
 
-}  // namespace
+template bool proves_itself(matrix_view<const double>, const proof&, double, executor*);
 
 template <class T>
-bool certify(matrix_view<const T> costs, const solution& found, double price) {
-  return found.feasible ? certify_wide(costs, found, price) : conflict_is_one(costs, found);
+bool certify(matrix_view<const T> costs, const solution& found, double price, executor* threads) {
+  if (!found.feasible) return conflict_is_one(costs, found);
+  return found.column_of_row.size() == costs.rows() && found.row_of_column.size() == costs.columns() &&
+         found.row_potentials.size() == costs.rows() && found.column_potentials.size() == costs.columns() &&
+         proves_itself(costs,
+                       {found.column_of_row.data(), found.row_of_column.data(), found.row_potentials.data(),
+                        found.column_potentials.data(), found.cost},
+                       price, threads);
 }
 
-template bool certify(matrix_view<const float>, const solution&, double);
-template bool certify(matrix_view<const double>, const solution&, double);
-template bool certify(matrix_view<const std::int32_t>, const solution&, double);
-template bool certify(matrix_view<const std::int64_t>, const solution&, double);
+template bool certify(matrix_view<const float>, const solution&, double, executor*);
+template bool certify(matrix_view<const double>, const solution&, double, executor*);
+template bool certify(matrix_view<const std::int32_t>, const solution&, double, executor*);
+template bool certify(matrix_view<const std::int64_t>, const solution&, double, executor*);
 
 }  // namespace shoal::assignment

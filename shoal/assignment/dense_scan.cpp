@@ -1,4 +1,5 @@
 // Scans of whole rows of costs, vectors of columns at a time. Minima and differences have the same bits in any order.
+#include <cstdint>
 #include <limits>
 
 #include <shoal/assignment/dense_scan.hpp>
@@ -63,56 +64,6 @@ least_two find_least_two_target(const double* HWY_RESTRICT costs, const double* 
   return found;
 }
 
-double relax_target(const double* HWY_RESTRICT costs, const double* HWY_RESTRICT potentials, double shift,
-                    std::uint64_t row, double* HWY_RESTRICT distances, std::uint64_t* HWY_RESTRICT predecessors,
-                    std::size_t columns) {
-  const tag d;
-  const index_tag di;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto shifts = hn::Set(d, shift);
-  const auto rows = hn::Set(di, row);
-  auto least = hn::Set(d, infinity);
-  std::size_t j = 0;
-  for (; j + lanes <= columns; j += lanes) {
-    const auto reached = hn::Add(hn::Sub(hn::LoadU(d, costs + j), hn::LoadU(d, potentials + j)), shifts);
-    const auto before = hn::LoadU(d, distances + j);
-    const auto less = hn::Lt(reached, before);
-    const auto now = hn::Min(reached, before);
-    least = hn::Min(least, now);
-    if (!hn::AllFalse(d, less)) {
-      hn::StoreU(now, d, distances + j);
-      hn::BlendedStore(rows, hn::RebindMask(di, less), di, predecessors + j);
-    }
-  }
-  double found = hn::GetLane(hn::MinOfLanes(d, least));
-  for (; j < columns; ++j) {
-    const double reached = costs[j] - potentials[j] + shift;
-    if (reached < distances[j]) {
-      distances[j] = reached;
-      predecessors[j] = row;
-    }
-    if (distances[j] < found) found = distances[j];
-  }
-  return found;
-}
-
-void append_reached_target(const double* HWY_RESTRICT distances, double bound, std::size_t columns,
-                           std::vector<std::size_t>& out) {
-  const tag d;
-  const std::size_t lanes = hn::Lanes(d);
-  const auto bounds = hn::Set(d, bound);
-  std::size_t j = 0;
-  for (; j + lanes <= columns; j += lanes) {
-    if (hn::AllFalse(d, hn::Le(hn::LoadU(d, distances + j), bounds))) continue;
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      if (distances[j + lane] <= bound) out.push_back(j + lane);
-    }
-  }
-  for (; j < columns; ++j) {
-    if (distances[j] <= bound) out.push_back(j);
-  }
-}
-
 }  // namespace
 }  // namespace HWY_NAMESPACE
 }  // namespace shoal::assignment
@@ -122,20 +73,9 @@ HWY_AFTER_NAMESPACE();
 namespace shoal::assignment {
 
 HWY_EXPORT(find_least_two_target);
-HWY_EXPORT(relax_target);
-HWY_EXPORT(append_reached_target);
 
 least_two find_least_two(const double* costs, const double* potentials, std::size_t columns) {
   return HWY_DYNAMIC_DISPATCH(find_least_two_target)(costs, potentials, columns);
-}
-
-double relax(const double* costs, const double* potentials, double shift, std::uint64_t row, double* distances,
-             std::uint64_t* predecessors, std::size_t columns) {
-  return HWY_DYNAMIC_DISPATCH(relax_target)(costs, potentials, shift, row, distances, predecessors, columns);
-}
-
-void append_reached(const double* distances, double bound, std::size_t columns, std::vector<std::size_t>& out) {
-  HWY_DYNAMIC_DISPATCH(append_reached_target)(distances, bound, columns, out);
 }
 
 }  // namespace shoal::assignment

@@ -14,12 +14,14 @@
 #include <shoal/assignment/auction.hpp>
 #include <shoal/assignment/brute_force.hpp>
 #include <shoal/assignment/certificate.hpp>
+#include <shoal/assignment/cuda/device_prices.hpp>
 #include <shoal/assignment/greedy.hpp>
 #include <shoal/assignment/greedy_naive.hpp>
 #include <shoal/assignment/greedy_paths.hpp>
 #include <shoal/assignment/hungarian.hpp>
 #include <shoal/assignment/random_assignment.hpp>
 #include <shoal/assignment/sides.hpp>
+#include <shoal/assignment/wrong_cost.hpp>
 #include <shoal/core/error.hpp>
 
 namespace shoal::assignment {
@@ -56,6 +58,15 @@ solution of_pairs(matrix_view<const double> costs, std::vector<std::size_t> colu
   return found;
 }
 
+// `most`: of a cost of the problem itself, which may be padded.
+find_prices prices_by(const options& options, double most, executor& threads) {
+  if (!options.device.on_host()) {
+    return
+        [&options, most](matrix_view<const double> costs) { return cuda::device_prices(costs, options.device, most); };
+  }
+  return [&threads](matrix_view<const double> costs) { return host_prices(costs, threads); };
+}
+
 solution by_wide_method(matrix_view<const double> costs, const options& options) {
   if (options.method == method::brute_force) {
     if (costs.columns() > most_brute_force_columns) {
@@ -68,9 +79,15 @@ solution by_wide_method(matrix_view<const double> costs, const options& options)
     none.feasible = false;
     return none;
   }
-  solution found =
-      options.method == method::hungarian ? hungarian(costs) : auction(costs, *make_threads(options.threads));
-  found.certified = certify(costs, found, std::numeric_limits<double>::infinity());
+  constexpr double no_price = std::numeric_limits<double>::infinity();
+  if (options.method == method::hungarian) {
+    solution found = hungarian(costs);
+    found.certified = certify(costs, found, no_price);
+    return found;
+  }
+  const auto threads = make_threads(options.threads);
+  solution found = auction(costs, prices_by(options, most_cost(costs), *threads), *threads);
+  found.certified = certify(costs, found, no_price, threads.get());
   return found;
 }
 

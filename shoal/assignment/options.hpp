@@ -6,6 +6,8 @@
 #include <limits>
 #include <string_view>
 
+#include <shoal/execution/device_choice.hpp>
+
 namespace shoal::assignment {
 
 /// Exact methods prove what they find. The others (random, greedy…) return pairs without potentials, and are not
@@ -35,9 +37,10 @@ struct options {
   /// smaller side has. With `maximise` it is what such a row earns, and −∞ stands for +∞. For shortest augmenting
   /// paths.
   double price = std::numeric_limits<double>::infinity();
-  std::uint64_t seed = 0;   ///< of random
-  std::size_t paths = 100;  ///< of greedy_paths: assignments that are followed side by side, at least 1
-  std::size_t threads = 0;  ///< of auction and batches; 0: all that the process may use. No result depends on it.
+  std::uint64_t seed = 0;     ///< of random
+  std::size_t paths = 100;    ///< of greedy_paths: assignments that are followed side by side, at least 1
+  device_choice device = {};  ///< of auction: where its prices are found; "auto" never needs a GPU
+  std::size_t threads = 0;    ///< of auction and batches; 0: all that the process may use. No result depends on it.
 };
 
 }  // namespace shoal::assignment

@@ -9,6 +9,7 @@
 
 #include <shoal/assignment/augmenting_paths.hpp>
 #include <shoal/assignment/candidate_columns.hpp>
+#include <shoal/assignment/conflict.hpp>
 #include <shoal/assignment/dense_paths.hpp>
 #include <shoal/assignment/row_scan.hpp>
 
@@ -18,12 +19,27 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 // Up to here a whole row is read as quickly as its candidates are chosen (bench/results/assignment.json).
-constexpr std::size_t small_columns = 256;
+constexpr std::size_t small_columns = 512;
+
+solution by_rows(matrix_view<const double> costs) {
+  solution found;
+  found.column_of_row.resize(costs.rows());
+  found.row_of_column.resize(costs.columns());
+  found.row_potentials.resize(costs.rows());
+  found.column_potentials.resize(costs.columns());
+  dense_memory memory;
+  const bool feasible = dense_paths(costs, memory,
+                                    {found.column_of_row.data(), found.row_of_column.data(),
+                                     found.row_potentials.data(), found.column_potentials.data()});
+  if (!feasible) return conflict_of(memory.left.front(), memory.closed, found.row_of_column);
+  for (std::size_t i = 0; i < costs.rows(); ++i) found.cost += costs(i, found.column_of_row[i]);
+  return found;
+}
 
 template <class T>
 solution by_whole_rows(matrix_view<const T> costs) {
   if constexpr (std::is_same_v<T, double>) {
-    return dense_paths(costs);
+    return by_rows(costs);
   } else {
     std::vector<double> copy(costs.rows() * costs.columns());
     for (std::size_t i = 0; i < costs.rows(); ++i) {
@@ -31,7 +47,19 @@ solution by_whole_rows(matrix_view<const T> costs) {
       double* const out = copy.data() + i * costs.columns();
       for (std::size_t j = 0; j < costs.columns(); ++j) out[j] = static_cast<double>(row[j]);
     }
-    return dense_paths({copy.data(), costs.rows(), costs.columns()});
+    return by_rows({copy.data(), costs.rows(), costs.columns()});
+  }
+}
+
+template <class T>
+void check_costs(matrix_view<const T> costs, double most) {
+  if constexpr (std::is_same_v<T, double>) {
+    if (all_valid(costs, most)) return;
+  }
+  std::uint64_t columns[append_slack];
+  double values[append_slack];
+  for (std::size_t i = 0; i < costs.rows(); ++i) {
+    if (!append_checked(costs.row(i), costs.columns(), -infinity, most, {columns, values}).valid) throw wrong_cost{i};
   }
 }
 
@@ -40,11 +68,7 @@ solution by_whole_rows(matrix_view<const T> costs) {
 template <class T>
 solution shortest_augmenting_paths(matrix_view<const T> costs, double price, double most) {
   if (costs.columns() <= small_columns && price == infinity) {
-    std::uint64_t columns[append_slack];
-    double values[append_slack];
-    for (std::size_t i = 0; i < costs.rows(); ++i) {
-      if (!append_checked(costs.row(i), costs.columns(), -infinity, most, {columns, values}).valid) throw wrong_cost{i};
-    }
+    check_costs(costs, most);
     return by_whole_rows(costs);
   }
   candidate_columns<T> candidates(costs);

@@ -4,14 +4,10 @@
 #include <cstdint>
 
 #include <shoal/assignment/solution.hpp>
+#include <shoal/assignment/wrong_cost.hpp>
 #include <shoal/core/matrix_view.hpp>
 
 namespace shoal::assignment {
-
-/// A cost that cannot be used.
-struct wrong_cost {
-  std::size_t row = 0;
-};
 
 /// The assignment of least cost, n ≤ m unless there is a price. Throws wrong_cost with the first row that has a cost
 /// which is not-a-number or larger than `most` in size without being +∞.

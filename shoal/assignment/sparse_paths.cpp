@@ -12,6 +12,7 @@
 
 #include <shoal/assignment/augmenting_paths.hpp>
 #include <shoal/assignment/sides.hpp>
+#include <shoal/assignment/sparse_prices.hpp>
 #include <shoal/core/error.hpp>
 
 namespace shoal::assignment {
@@ -157,17 +158,23 @@ pair_lists turned(const sparse_costs& costs) {
   return out;
 }
 
-solution minimise(const sparse_costs& costs, double price) {
+solution minimise(const sparse_costs& costs, double price, bool by_auction) {
   sparse_candidates candidates(costs);
-  solution found = *augmenting_paths<sparse_candidates>(candidates, price).run();
+  augmenting_paths<sparse_candidates> paths(candidates, price);
+  solution found = by_auction ? paths.run_from(sparse_prices(costs)) : *paths.run();
   found.certified = found.feasible ? proves_itself(candidates, found, price) : proves_conflict(candidates, found);
   return found;
 }
 
 }  // namespace
 
-solution solve_sparse(const sparse_costs& costs, bool maximise, double price) {
+solution solve_sparse(const sparse_costs& costs, bool maximise, double price, bool by_auction) {
   check(costs);
+  if (by_auction && costs.rows != costs.columns) {
+    throw bad_argument(
+        fmt::format("method='auction' of sparse costs needs as many rows as columns; got {} and {}; use 'auto'",
+                    costs.rows, costs.columns));
+  }
   std::vector<double> negated;
   sparse_costs own = costs;
   if (maximise) {
@@ -178,10 +185,10 @@ solution solve_sparse(const sparse_costs& costs, bool maximise, double price) {
   solution found;
   if (costs.rows > costs.columns && price == infinity) {
     const pair_lists lists = turned(own);
-    found = minimise(lists.view(), price);
+    found = minimise(lists.view(), price, false);
     swap_sides(found);
   } else {
-    found = minimise(own, price);
+    found = minimise(own, price, by_auction);
   }
   if (found.feasible) {  // in row order, whichever way the sides were turned
     const sparse_candidates pairs(costs);

@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -23,6 +25,12 @@ std::vector<std::int32_t> distinct(std::span<const std::int32_t> labels) {
   return values;
 }
 
+std::vector<std::int32_t> joined(const std::vector<std::int32_t>& a, const std::vector<std::int32_t>& b) {
+  std::vector<std::int32_t> all;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(all));
+  return all;
+}
+
 std::size_t index_of(const std::vector<std::int32_t>& values, std::int32_t label) {
   return static_cast<std::size_t>(std::lower_bound(values.begin(), values.end(), label) - values.begin());
 }
@@ -34,17 +42,27 @@ double pairs(std::uint64_t count) {
 
 }  // namespace
 
-contingency_table contingency(std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
+void add(contingency_table& table, std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
   if (first.size() != second.size())
     throw bad_argument(fmt::format("labellings of {} and {} rows cannot be compared; give one label for each row",
                                    first.size(), second.size()));
+  contingency_table all;
+  all.first = joined(table.first, distinct(first));
+  all.second = joined(table.second, distinct(second));
+  all.rows = table.rows + first.size();
+  all.counts.assign(all.first.size() * all.second.size(), 0);
+  const auto count_of = [&](std::int32_t a, std::int32_t b) -> std::uint64_t& {
+    return all.counts[index_of(all.first, a) * all.second.size() + index_of(all.second, b)];
+  };
+  for (std::size_t a = 0; a < table.first.size(); ++a)
+    for (std::size_t b = 0; b < table.second.size(); ++b) count_of(table.first[a], table.second[b]) = table(a, b);
+  for (std::size_t i = 0; i < first.size(); ++i) ++count_of(first[i], second[i]);
+  table = std::move(all);
+}
+
+contingency_table contingency(std::span<const std::int32_t> first, std::span<const std::int32_t> second) {
   contingency_table table;
-  table.first = distinct(first);
-  table.second = distinct(second);
-  table.counts.assign(table.first.size() * table.second.size(), 0);
-  table.rows = first.size();
-  for (std::size_t i = 0; i < first.size(); ++i)
-    ++table.counts[index_of(table.first, first[i]) * table.second.size() + index_of(table.second, second[i])];
+  add(table, first, second);
   return table;
 }
 

@@ -22,6 +22,9 @@ struct contingency_table {
 /// of one length.
 contingency_table contingency(std::span<const std::int32_t> first, std::span<const std::int32_t> second);
 
+/// Counts further rows, so that labellings can be read piece by piece.
+void add(contingency_table& table, std::span<const std::int32_t> first, std::span<const std::int32_t> second);
+
 /// Agreement of two labellings whatever the labels are called: 1 when they cut the rows alike, 0 as expected by chance,
 /// at least −0.5. Two labellings that are both a single group, or both all different, agree fully, as does an empty
 /// table. (Hubert & Arabie 1985, equation 5.)

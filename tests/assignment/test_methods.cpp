@@ -143,19 +143,49 @@ TEST(methods, no_result_depends_on_the_threads) {
 }
 
 TEST(methods, batches_are_single_problems) {
-  std::vector<double> many;
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    const cost_matrix one = make(kind::exponential, 5, 7, seed);
-    many.insert(many.end(), one.values.begin(), one.values.end());
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{5, 7}, {7, 5}, {16, 16}, {9, 3}}) {
+    for (const bool maximise : {false, true}) {
+      std::vector<double> many;
+      std::vector<cost_matrix> each;
+      for (std::uint64_t seed = 0; seed < 150; ++seed) {
+        each.push_back(make(all_kinds[seed % std::size(all_kinds)], rows, columns, seed));
+        many.insert(many.end(), each.back().values.begin(), each.back().values.end());
+      }
+      const assignment::batch_solution found =
+          assignment::solve_batch(many, rows, columns, {.maximise = maximise, .threads = 3});
+      ASSERT_EQ(found.problems, 150u);
+      for (std::size_t n = 0; n < 150; ++n) {
+        SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", problem " << n);
+        const assignment::solution one = assignment::solve(each[n].view(), {.maximise = maximise});
+        EXPECT_EQ(found.feasible[n] != 0, one.feasible);
+        EXPECT_EQ(found.cost[n], one.cost);
+        EXPECT_TRUE(found.certified[n]);
+        for (std::size_t i = 0; i < rows; ++i) {
+          EXPECT_EQ(found.column_of_row[n * rows + i], one.feasible ? one.column_of_row[i] : unassigned);
+          if (one.feasible) {
+            EXPECT_EQ(found.row_potentials[n * rows + i], one.row_potentials[i]);
+          }
+        }
+        for (std::size_t j = 0; j < columns; ++j) {
+          EXPECT_EQ(found.row_of_column[n * columns + j], one.feasible ? one.row_of_column[j] : unassigned);
+          if (one.feasible) {
+            EXPECT_EQ(found.column_potentials[n * columns + j], one.column_potentials[j]);
+          }
+        }
+      }
+    }
   }
-  const std::vector<assignment::solution> found = assignment::solve_batch(many, 5, 7, {.threads = 3});
-  ASSERT_EQ(found.size(), 150u);
-  for (std::uint64_t seed = 0; seed < 150; ++seed) {
-    const cost_matrix one = make(kind::exponential, 5, 7, seed);
-    expect_proven(one, found[seed]);
-    EXPECT_EQ(found[seed].column_of_row, assignment::solve(one.view()).column_of_row);
+  std::vector<double> wrong(3 * 35, 1.0);
+  EXPECT_THROW(assignment::solve_batch(wrong, 4, 7), shoal::bad_argument);
+  wrong[2 * 35 + 8] = std::nan("");
+  try {
+    assignment::solve_batch(wrong, 5, 7);
+    FAIL() << "not-a-number was taken";
+  } catch (const shoal::bad_data& error) {
+    EXPECT_NE(std::string(error.what()).find("problem 2: the cost of row 1 and column 1"), std::string::npos)
+        << error.what();
   }
-  EXPECT_THROW(assignment::solve_batch(many, 4, 7), shoal::bad_argument);
+  EXPECT_EQ(assignment::solve_batch({}, 5, 7).problems, 0u);
 }
 
 TEST(methods, sparse_costs_are_dense_ones_with_forbidden_pairs) {
@@ -184,6 +214,16 @@ TEST(methods, sparse_costs_are_dense_ones_with_forbidden_pairs) {
       } else {
         ++infeasible;
       }
+    }
+    if (costs.rows == costs.columns) {
+      const assignment::solution bid = assignment::solve(sparse, {.method = method::auction});
+      ASSERT_TRUE(bid.certified) << seed;
+      ASSERT_EQ(bid.feasible, assignment::solve(costs.view()).feasible) << seed;
+      if (bid.feasible) {
+        ASSERT_NEAR(bid.cost, assignment::solve(costs.view()).cost, 1e-12) << seed;
+      }
+    } else {
+      EXPECT_THROW(assignment::solve(sparse, {.method = method::auction}), shoal::bad_argument);
     }
     const double priced = assignment::solve(sparse, {.price = 4}).cost;
     ASSERT_NEAR(priced, assignment::solve(costs.view(), {.price = 4}).cost, 1e-12) << seed;

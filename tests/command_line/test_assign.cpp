@@ -99,4 +99,42 @@ TEST_F(assign, compares_methods_on_random_costs) {
   EXPECT_EQ(run({"assign"}).status, 2);
 }
 
+TEST_F(assign, reruns_the_experiments) {
+  const outcome result = run({"assign", "experiment", "--quick", "--repeats", "12", "--output", file("all.json"),
+                              "--report", file("page.html"), "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  const json object = json::parse(result.out);
+  EXPECT_EQ(object["sizes"], json::array({4, 8, 16}));
+  ASSERT_EQ(object["methods"].size(), 7u);
+  for (const json& method : object["methods"]) {
+    SCOPED_TRACE(method["method"].get<std::string>());
+    const std::size_t sizes = method["method"] == "brute-force" ? 2 : 3;
+    ASSERT_EQ(method["factors"].size(), sizes);
+    for (std::size_t i = 0; i < sizes; ++i) {
+      // Seven standard errors: 12 matrices are few, and the seed is one.
+      EXPECT_NEAR(method["factors"][i].get<double>(), method["expected_factors"][i].get<double>(),
+                  7 * method["factor_standard_errors"][i].get<double>());
+      EXPECT_GT(method["seconds"][i].get<double>(), 0);
+    }
+    EXPECT_TRUE(method["exponent"].is_number());
+    if (method["method"] == "greedy") {
+      EXPECT_NEAR(method["expected_factors"][0].get<double>(), (25.0 / 12) / (205.0 / 144), 1e-12);
+    }
+    if (method["method"] == "random") {
+      EXPECT_NEAR(method["expected_factors"][0].get<double>(), 4 / (205.0 / 144), 1e-12);
+    }
+  }
+  EXPECT_EQ(json::parse(text_of("all.json"))["methods"], object["methods"]);
+  EXPECT_NE(text_of("page.html").find("Approximation factor"), std::string::npos);
+  EXPECT_NE(text_of("page.html").find("Run time"), std::string::npos);
+  EXPECT_EQ(run({"assign", "experiment", "--sizes", "0"}).status, 2);
+}
+
+TEST_F(assign, names_a_device_for_the_auction_alone) {
+  EXPECT_EQ(run({"assign", file("ties.csv"), "--device", "elsewhere"}).status, 2);
+  EXPECT_EQ(
+      json::parse(run({"assign", file("ties.csv"), "--method", "auction", "--device", "cpu", "--json"}).out)["cost"],
+      142);
+}
+
 }  // namespace

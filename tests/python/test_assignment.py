@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 from scipy.optimize import linear_sum_assignment
 from sklearn import metrics as peer
 
@@ -42,10 +43,76 @@ def test_forbidden_pairs():
     assert allowed[1].tolist() == [1, 0]
     with pytest.raises(ValueError, match="row 1 and column 0"):
         shoal.assignment.solve([[1.0, 2.0], [np.nan, 1.0]])
-    with pytest.raises(ValueError, match="two dimensions"):
+    with pytest.raises(ValueError, match="two or three dimensions"):
         shoal.assignment.solve([1.0, 2.0])
     with pytest.raises(ValueError, match="method must be one of"):
         shoal.assignment.solve([[1.0]], method="munkres")
+
+
+@pytest.mark.parametrize("shape", [(16, 16), (5, 9), (9, 5)])
+@pytest.mark.parametrize("maximize", [False, True])
+def test_many_problems_are_single_ones(shape, maximize):
+    costs = np.random.default_rng(2).exponential(size=(200, *shape))
+    costs[7] = np.inf
+    many = shoal.assignment.solve(costs, maximize=maximize, n_threads=2)
+    assert many.certified.all() and many.cost.shape == (200,) and many.column_of_row.shape == costs.shape[:2]
+    for n in (0, 7, 199):
+        one = shoal.assignment.solve(costs[n], maximize=maximize)
+        assert many.feasible[n] == one.feasible and many.cost[n] == one.cost
+        if one.feasible:
+            assert many.column_of_row[n].tolist() == one.column_of_row.tolist()
+            assert many.row_potentials[n].tolist() == one.row_potentials.tolist()
+    assert not many.feasible[7] and (many.column_of_row[7] == -1).all()
+    single = shoal.assignment.solve(costs[:3].astype(np.float32), price=0.1)
+    assert single.column_of_row.min() == -1
+    with pytest.raises(ValueError, match="rows and columns"):
+        shoal.assignment.solve(np.empty((3, 0, 2)))
+    costs[5, 1, 2] = np.nan
+    with pytest.raises(ValueError, match="problem 5"):
+        shoal.assignment.solve(costs)
+
+
+def test_sparse_costs_are_dense_ones_with_forbidden_pairs():
+    random = np.random.default_rng(4)
+    dense = np.where(random.uniform(size=(60, 60)) < 0.3, random.uniform(0, 1, size=(60, 60)), np.inf)
+    np.fill_diagonal(dense, 2)
+    allowed = np.isfinite(dense)
+    rows, columns = np.nonzero(allowed)
+    listed = sparse.coo_array((dense[allowed], (rows, columns)), shape=dense.shape)
+    best = shoal.assignment.solve(dense)
+    for method in ("auto", "auction"):
+        for kind in (listed, listed.tocsr(), listed.tocsc()):
+            found = shoal.assignment.solve(kind, method=method)
+            assert found.certified and found.cost == pytest.approx(best.cost, rel=1e-13)
+    assert shoal.assignment.solve(listed, maximize=True).cost == pytest.approx(shoal.assignment.solve(dense, maximize=True).cost)
+    assert not shoal.assignment.solve(sparse.csr_array((2, 2))).feasible
+    with pytest.raises(ValueError, match="sparse costs need"):
+        shoal.assignment.solve(listed, method="hungarian")
+    with pytest.raises(ValueError, match="needs dense costs"):
+        shoal.assignment.solve(listed, method="auction", device="cuda")
+
+
+def test_metrics_of_groups_and_memberships():
+    random = np.random.default_rng(6)
+    truth, found = random.integers(0, 3, 5000), random.integers(0, 4, 5000)
+    table = shoal.metrics.contingency(truth, found)
+    assert np.array_equal(table["counts"], peer.cluster.contingency_matrix(truth, found))
+    rows, columns = linear_sum_assignment(table["counts"], maximize=True)
+    assert table["counts"][rows, table["match"]].sum() == table["counts"][rows, columns].sum()
+    X = random.normal(size=(5000, 2)) + 4 * truth[:, None]
+    assert shoal.metrics.separation(X, truth)["silhouette"] == pytest.approx(peer.silhouette_score(X, truth), rel=0, abs=1e-12)
+    centroids = np.array([X[truth == k].mean(axis=0) for k in range(3)])
+    far = np.linalg.norm(X[:, None] - centroids, axis=2)
+    own = far[np.arange(5000), truth]
+    far[np.arange(5000), truth] = np.inf
+    nearest = far.min(axis=1)
+    expected = ((nearest - own) / np.maximum(nearest, own)).mean()
+    assert shoal.metrics.simplified_silhouette(X, truth, centroids) == pytest.approx(expected, rel=0, abs=1e-12)
+    assert shoal.metrics.centroid_index(centroids, centroids[::-1]) == 0
+    assert shoal.metrics.centroid_index(centroids, np.repeat(centroids[:1], 3, axis=0)) == 2
+    p, q = np.eye(3)[truth], np.eye(3)[(truth + 1) % 3]
+    error, match = shoal.metrics.modelling_error(p, q)
+    assert error == 0 and match.tolist() == [1, 2, 0]
 
 
 def test_metrics_are_those_of_scikit_learn():

@@ -9,10 +9,12 @@
 
 #include <shoal/assignment/assignment.hpp>
 #include <shoal/core/error.hpp>
+#include <shoal/execution/device_choice.hpp>
 #include <shoal/io/whole_file.hpp>
 
 #include "assign/compare.hpp"
 #include "assign/costs.hpp"
+#include "assign/experiment.hpp"
 #include "assign/pairs_text.hpp"
 #include "assign/steps.hpp"
 #include "common/answer.hpp"
@@ -24,7 +26,9 @@ constexpr const char* examples = R"(Examples:
   shoal assign costs.csv --output pairs.csv
   shoal assign costs.npy --method auction --maximize --json
   shoal assign costs.csv --method hungarian --steps steps.html
+  shoal assign costs.npy --method auction --device cuda
   shoal assign compare --base auto --test greedy --size 50 --repeats 120
+  shoal assign experiment --report experiment.html
 
 An infinite cost forbids a pair. When no assignment is left, the rows that conflict are told, and the exit status is 1.)";
 
@@ -104,9 +108,9 @@ void run(const assign_command& command) {
 
 void declare(CLI::App& program, verb& selected) {
   const auto command = std::make_shared<assign_command>();
-  CLI::App& app =
-      *add_verb(program, "assign", "Which column each row takes at least cost; compare: methods on random costs",
-                examples, selected, [command] { command->below ? command->below() : run(*command); });
+  CLI::App& app = *add_verb(program, "assign",
+                            "Which column each row takes at least cost; compare, experiment: methods on random costs",
+                            examples, selected, [command] { command->below ? command->below() : run(*command); });
   add_file(app, "COST", command->path, "", "Costs: .npy, .csv, or - for standard input");
   add_choice(app, "--input-format", command->input, input_formats, "What COST holds", "matrix");
   add_option(app, "--method", "NAME",
@@ -120,8 +124,11 @@ void declare(CLI::App& program, verb& selected) {
   add_file(app, "--output", command->output, "FILE", "Write the pairs");
   add_choice(app, "--output-format", command->format, output_formats, "How pairs are written", "list");
   add_file(app, "--steps", command->steps, "FILE", "Write the steps of --method hungarian or greedy: .html or .tex");
+  add_option(app, "--device", "NAME", "Where --method auction finds its prices: cpu, cuda, cuda:1", "cpu",
+             [command](const std::string& text) { command->options.device = choose_device(text); });
   add_run_options(app, command->run, false);
   add_assign_compare(app, command->below);
+  add_assign_experiment(app, command->below);
 }
 
 }  // namespace

@@ -110,6 +110,13 @@ void add_file(CLI::App& app, const std::string& name, std::string& value, const 
       need, std::move(words));
 }
 
+void add_two_files(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                   const std::string& metavariable, const std::string& help) {
+  CLI::Option* const option = app.add_option(name, values, help)->type_name(metavariable)->expected(2);
+  option->group(group_of(name));
+  words_by_option()[option] = {};
+}
+
 void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
                 const std::string& help, presence need) {
   const std::string written = fs::path(metavariable).extension();

@@ -100,6 +100,9 @@ void add_number(CLI::App& app, const std::string& name, double& value, const std
                 bool open = false, const std::string& shown_default = {});
 void add_file(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
               const std::string& help, presence need = presence::optional, std::vector<std::string> words = {});
+/// An option that takes two files, `values` [2] or empty.
+void add_two_files(CLI::App& app, const std::string& name, std::vector<std::string>& values,
+                   const std::string& metavariable, const std::string& help);
 /// A file that is written. What the metavariable ends in is its format: names that end in another one are refused.
 void add_output(CLI::App& app, const std::string& name, std::string& value, const std::string& metavariable,
                 const std::string& help, presence need = presence::optional);

@@ -1,0 +1,83 @@
+// The auction whose prices a GPU finds: exact, and the same every time.
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include <shoal/assignment/cuda/device_prices.hpp>
+#include <shoal/core/error.hpp>
+
+#include "../../cuda_devices.hpp"
+#include "../cost_matrices.hpp"
+
+namespace {
+
+using namespace cost_matrices;
+using assignment::method;
+
+class device_auction : public cuda_devices::on_one_device {};
+
+const assignment::options on_device{.method = method::auction, .device = {.cuda = {0}}};
+
+TEST_F(device_auction, agrees_with_shortest_paths_on_all_kinds) {
+  for (const kind kind : all_kinds) {
+    for (const auto& [rows, columns] :
+         {std::pair<std::size_t, std::size_t>{1, 1}, {1, 7}, {31, 31}, {33, 20}, {300, 300}, {257, 700}}) {
+      SCOPED_TRACE(testing::Message() << rows << " x " << columns << ", kind " << static_cast<int>(kind));
+      const cost_matrix costs = make(kind, rows, columns, 5);
+      const assignment::solution best = assignment::solve(costs.view());
+      const assignment::solution found = assignment::solve(costs.view(), on_device);
+      ASSERT_EQ(found.feasible, best.feasible);
+      EXPECT_TRUE(found.certified);
+      expect_right(costs, found);
+      if (best.feasible) {
+        EXPECT_NEAR(found.cost, best.cost, 1e-12 * (1 + static_cast<double>(rows) * largest_finite(costs)));
+      }
+    }
+  }
+}
+
+TEST_F(device_auction, prices_are_the_same_every_time) {
+  const cost_matrix costs = make(kind::few_whole, 1500, 1500, 2);
+  assignment::cuda::auction_work first, again;
+  const std::vector<double> prices = assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &first);
+  EXPECT_EQ(prices, assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &again));
+  EXPECT_EQ(first.bids, again.bids);
+  EXPECT_GT(first.rounds, 0u);
+}
+
+TEST_F(device_auction, of_whole_costs_is_exact_by_its_last_step_alone) {
+  const cost_matrix costs = make(kind::many_whole, 400, 400, 3);
+  assignment::cuda::auction_work work;
+  const std::vector<double> prices =
+      assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {.left_over = 0}, &work);
+  EXPECT_EQ(work.waiting, 0u);
+  // Σ of the rows' least reduced costs and of the potentials is within n steps of the best, and costs are whole.
+  double dual = 0;
+  for (std::size_t i = 0; i < costs.rows; ++i) {
+    double least = infinity;
+    for (std::size_t j = 0; j < costs.columns; ++j) least = std::min(least, costs(i, j) - prices[j]);
+    dual += least + prices[i];
+  }
+  EXPECT_EQ(std::ceil(dual - 1e-6), assignment::solve(costs.view()).cost);
+}
+
+TEST_F(device_auction, tells_where_a_cost_is_no_number) {
+  cost_matrix costs = make(kind::exponential, 50, 50, 1);
+  costs.values[50 * 17 + 3] = std::nan("");
+  try {
+    assignment::solve(costs.view(), on_device);
+    FAIL() << "not-a-number was taken";
+  } catch (const shoal::bad_data& wrong) {
+    EXPECT_NE(std::string(wrong.what()).find("row 17 and column 3"), std::string::npos) << wrong.what();
+  }
+}
+
+TEST(device_auction_options, are_refused_where_they_do_nothing) {
+  const cost_matrix costs = make(kind::exponential, 3, 3, 1);
+  EXPECT_THROW(assignment::solve(costs.view(), {.device = {.cuda = {0}}}), shoal::bad_argument);
+}
+
+}  // namespace
