@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <optional>
 #include <ranges>
 #include <string>
 #include <type_traits>
@@ -22,14 +21,16 @@ namespace detail {
 // Whether result[i] takes in values[i].
 enum class scan_kind : unsigned char { inclusive, exclusive };
 
-// The two passes over a block of task_elements values: its total, and its results once all before it is known. Both go
-// from left to right, so a result is (blocks before)·(values of the block before it).
+// Values of a group: running totals of several groups are computed at the same time, and only their ends wait for each
+// other.
+inline constexpr std::size_t group_elements = 8;
+static_assert(task_elements % group_elements == 0);
+
+// The two passes over blocks of task_elements values: their totals, and their results once all before them is known.
 template <scan_kind Kind, class Structure, class Iterator, class Result>
 class block_scan {
  public:
   using value_type = value_of<Structure>;
-  // Blocks that are worked on at a time. One running total waits for itself; several hide that.
-  static constexpr std::size_t lanes = plain_values<Structure, Iterator> ? 4 : 1;
 
   block_scan(const Structure& structure, Iterator values, Result result, std::size_t count)
       : structure_(structure), values_(values), result_(result), count_(count) {}
@@ -38,27 +39,25 @@ class block_scan {
 
   // totals[b] for blocks [begin, end), all of which are whole.
   void sum(slots<value_type>& totals, std::size_t begin, std::size_t end) const {
-    if constexpr (lanes > 1) {
-      for (; begin + lanes <= end; begin += lanes) sum_together(totals, begin);
-    }
     for (; begin < end; ++begin) {
-      value_type running = value(begin * task_elements);
-      for (std::size_t i = 1; i < task_elements; ++i) {
-        combine_into(structure_, running, value(begin * task_elements + i));
-      }
-      totals[begin] = std::move(running);
+      const Iterator first = values_ + static_cast<in_difference>(begin * task_elements);
+      totals[begin] =
+          reduce_nonempty(structure_, std::ranges::subrange(first, first + static_cast<in_difference>(task_elements)));
     }
   }
 
   // The results of blocks [begin, end); prefixes[b] is the total of all blocks up to b.
   void write(slots<value_type>& prefixes, std::size_t begin, std::size_t end) const {
-    if (begin == 0 && begin < end) write_first(std::min(count_, task_elements)), ++begin;
-    if constexpr (lanes > 1) {
-      for (; begin + lanes <= end && (begin + lanes) * task_elements <= count_; begin += lanes) {
-        write_together(prefixes, begin);
+    for (; begin < end; ++begin) {
+      const std::size_t first = begin * task_elements, last = std::min(count_, first + task_elements);
+      if (begin > 0) {
+        write_groups(*prefixes[begin - 1], first, last);
+      } else {
+        const std::size_t group = std::min(last, group_elements);
+        value_type before = write_first(group);
+        write_groups(std::move(before), group, last);
       }
     }
-    for (; begin < end; ++begin) write_one(*prefixes[begin - 1], begin);
   }
 
  private:
@@ -68,50 +67,24 @@ class block_scan {
   value_type value(std::size_t i) const { return values_[static_cast<in_difference>(i)]; }
   void set(std::size_t i, value_type value) const { result_[static_cast<out_difference>(i)] = std::move(value); }
 
-  void sum_together(slots<value_type>& totals, std::size_t begin) const {
-    value_type running[lanes];
-    for (std::size_t lane = 0; lane < lanes; ++lane) running[lane] = value((begin + lane) * task_elements);
-    for (std::size_t i = 1; i < task_elements; ++i) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        combine_into(structure_, running[lane], value((begin + lane) * task_elements + i));
+  // Values [i, end), which `before` comes before.
+  void write_groups(value_type before, std::size_t i, std::size_t end) const {
+    while (i < end) {
+      const std::size_t group_end = std::min(end, i + group_elements);
+      value_type running = value(i);
+      set(i, Kind == scan_kind::exclusive ? before : combine(structure_, before, running));
+      for (++i; i < group_end; ++i) {
+        const value_type next = value(i);
+        if constexpr (Kind == scan_kind::exclusive) set(i, combine(structure_, before, running));
+        combine_into(structure_, running, next);
+        if constexpr (Kind == scan_kind::inclusive) set(i, combine(structure_, before, running));
       }
-    }
-    for (std::size_t lane = 0; lane < lanes; ++lane) totals[begin + lane] = running[lane];
-  }
-
-  void write_together(slots<value_type>& prefixes, std::size_t begin) const {
-    value_type prefix[lanes], running[lanes];
-    for (std::size_t lane = 0; lane < lanes; ++lane) {
-      const std::size_t first = (begin + lane) * task_elements;
-      prefix[lane] = *prefixes[begin + lane - 1];
-      running[lane] = value(first);
-      set(first, Kind == scan_kind::exclusive ? prefix[lane] : combine(structure_, prefix[lane], running[lane]));
-    }
-    for (std::size_t i = 1; i < task_elements; ++i) {
-      for (std::size_t lane = 0; lane < lanes; ++lane) {
-        const std::size_t at = (begin + lane) * task_elements + i;
-        const value_type next = value(at);
-        if constexpr (Kind == scan_kind::exclusive) set(at, combine(structure_, prefix[lane], running[lane]));
-        combine_into(structure_, running[lane], next);
-        if constexpr (Kind == scan_kind::inclusive) set(at, combine(structure_, prefix[lane], running[lane]));
-      }
+      combine_into(structure_, before, running);
     }
   }
 
-  void write_one(const value_type& prefix, std::size_t block) const {
-    const std::size_t first = block * task_elements, end = std::min(count_, first + task_elements);
-    value_type running = value(first);
-    set(first, Kind == scan_kind::exclusive ? prefix : combine(structure_, prefix, running));
-    for (std::size_t i = first + 1; i < end; ++i) {
-      const value_type next = value(i);
-      if constexpr (Kind == scan_kind::exclusive) set(i, combine(structure_, prefix, running));
-      combine_into(structure_, running, next);
-      if constexpr (Kind == scan_kind::inclusive) set(i, combine(structure_, prefix, running));
-    }
-  }
-
-  // Nothing comes before the first block.
-  void write_first(std::size_t end) const {
+  // Values [0, end) of the first group, which nothing comes before; returns their total.
+  value_type write_first(std::size_t end) const {
     value_type running = value(0);
     if constexpr (Kind == scan_kind::exclusive) {
       set(0, structure_.identity());
@@ -124,6 +97,7 @@ class block_scan {
       combine_into(structure_, running, next);
       if constexpr (Kind == scan_kind::inclusive) set(i, running);
     }
+    return running;
   }
 
   const Structure& structure_;
@@ -190,17 +164,18 @@ std::vector<value_of<Structure>> scanned(const Structure& structure, const Value
 
 }  // namespace detail
 
-/// result[i] = values[0]·…·values[i]. Each block of task_elements values is scanned from left to right, block totals
-/// likewise, and result[i] = (blocks before)·(scan within the block): the same bits for every runner.
+/// result[i] = values[0]·…·values[i], in an order that depends on the number of values alone: the same bits for every
+/// runner. Blocks of 1024 values are reduced as reduce does, and their totals chained from left to right. Within a
+/// block groups of 8 are scanned from left to right; result[i] is (all groups before)·(scan within the group), and the
+/// groups' totals are chained from the total of the blocks before.
 template <semigroup Structure, std::ranges::random_access_range Values, class Runner = in_order>
 std::vector<value_of<Structure>> inclusive_scan(const Structure& structure, const Values& values,
                                                 const Runner& run = {}) {
   return detail::scanned<detail::scan_kind::inclusive>(structure, values, run);
 }
 
-/// result[0] = identity and result[i] = values[0]·…·values[i − 1], in the same order as inclusive_scan: where
-/// that gives bits at i − 1, this gives them at i, but for the first value of a block, which is the total of the blocks
-/// before it.
+/// result[0] = identity and result[i] = values[0]·…·values[i − 1], in the same order: within a group the bits are those
+/// of inclusive_scan one place before.
 template <monoid Structure, std::ranges::random_access_range Values, class Runner = in_order>
 std::vector<value_of<Structure>> exclusive_scan(const Structure& structure, const Values& values,
                                                 const Runner& run = {}) {

@@ -2,13 +2,11 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <iterator>
 #include <ranges>
 #include <string>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 #include <shoal/algebra/group.hpp>
@@ -53,6 +51,14 @@ inline std::size_t segment_of_work(const std::vector<std::size_t>& offsets, std:
 
 }  // namespace detail
 
+namespace detail {
+
+// Results that threads write side by side: std::vector has no place of its own for a bool.
+template <class Value>
+using separate_values = std::conditional_t<std::is_same_v<Value, bool>, std::vector<unsigned char>, std::vector<Value>>;
+
+}  // namespace detail
+
 /// One reduction for each segment [offsets[s], offsets[s + 1]) of `values`, each in the same tree as reduce of the
 /// segment alone; an empty segment gives the identity. Throws bad_argument unless offsets ascend from within
 /// [0, size of values].
@@ -72,19 +78,20 @@ std::vector<value_of<Structure>> segmented_reduce(const Structure& structure, co
   const std::size_t work = offsets.back() - offsets.front() + segments;
   std::size_t each = detail::plain_values<Structure, iterator> ? 16 * task_elements : task_elements;
   while (work / each > 4096) each *= 2;
-  std::vector<std::array<value_of<Structure>, 1>> reduced(segments, {structure.identity()});
+  detail::separate_values<value_of<Structure>> reduced(segments, structure.identity());
   run((work + each - 1) / each, [&](std::size_t task) {
     const std::size_t end = detail::segment_of_work(offsets, (task + 1) * each);
     for (std::size_t s = detail::segment_of_work(offsets, task * each); s < end; ++s) {
       const std::size_t count = offsets[s + 1] - offsets[s];
-      if (count > 0 && count <= detail::long_segment) reduced[s][0] = reduce(structure, segment(s));
+      if (count > 0 && count <= detail::long_segment) reduced[s] = reduce(structure, segment(s));
     }
   });
-  for (const std::size_t s : shared) reduced[s][0] = reduce(structure, segment(s), run);
-  std::vector<value_of<Structure>> result;
-  result.reserve(segments);
-  for (auto& value : reduced) result.push_back(std::move(value[0]));
-  return result;
+  for (const std::size_t s : shared) reduced[s] = reduce(structure, segment(s), run);
+  if constexpr (std::is_same_v<value_of<Structure>, bool>) {
+    return std::vector<bool>(reduced.begin(), reduced.end());
+  } else {
+    return reduced;
+  }
 }
 
 }  // namespace shoal::algebra

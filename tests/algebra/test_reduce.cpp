@@ -157,6 +157,8 @@ TEST(SegmentedReduce, ReducesEachSegmentAsIfAlone) {
   }
   EXPECT_EQ(segmented_reduce(integer_addition<int>{}, std::vector<int>{}, std::vector<std::size_t>(40001)),
             std::vector<int>(40000));
+  EXPECT_EQ(segmented_reduce(disjunction{}, std::vector<bool>{false, false, true}, {0, 2, 2, 3}),
+            (std::vector<bool>{false, false, true}));
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 5, 4}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 4001}), shoal::bad_argument);

@@ -1,6 +1,10 @@
 // Scans: prefixes, in place and elsewhere, with the same bits for every runner.
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -42,15 +46,29 @@ TEST(Scan, IsTheReductionOfEachPrefix) {
 template <class Structure>
 std::vector<value_of<Structure>> by_blocks(const Structure& structure, const std::vector<value_of<Structure>>& values,
                                            bool inclusive) {
-  std::vector<value_of<Structure>> result;
-  value_of<Structure> blocks = structure.identity(), within = structure.identity();
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    const bool begins = i % task_elements == 0;
-    if (begins && i > 0) blocks = i == task_elements ? within : combine(structure, blocks, within);
-    const auto with_blocks = [&](const auto& x) { return i < task_elements ? x : combine(structure, blocks, x); };
-    if (!inclusive) result.push_back(begins ? blocks : with_blocks(within));
-    within = begins ? values[i] : combine(structure, within, values[i]);
-    if (inclusive) result.push_back(with_blocks(within));
+  using value = value_of<Structure>;
+  constexpr std::size_t group = 8, block = 1024;
+  std::vector<value> result;
+  std::optional<value> blocks, before;
+  const auto behind = [&](const std::optional<value>& left, const value& right) {
+    return left ? combine(structure, *left, right) : right;
+  };
+  for (std::size_t first = 0; first < values.size(); first += group) {
+    if (first % block == 0) {
+      if (first > 0) blocks = behind(blocks, reduce(structure, std::span(values).subspan(first - block, block)));
+      before = blocks;
+    }
+    std::optional<value> within;
+    for (std::size_t i = first; i < std::min(first + group, values.size()); ++i) {
+      const value with = within ? combine(structure, *within, values[i]) : values[i];
+      if (inclusive) {
+        result.push_back(behind(before, with));
+      } else {
+        result.push_back(within ? behind(before, *within) : before.value_or(structure.identity()));
+      }
+      within = with;
+    }
+    before = behind(before, *within);
   }
   return result;
 }
@@ -58,7 +76,7 @@ std::vector<value_of<Structure>> by_blocks(const Structure& structure, const std
 template <class Structure>
 void expect_stated_order(const Structure& structure, const std::vector<value_of<Structure>>& all) {
   const auto pool = shoal::make_threads(3);
-  for (const std::size_t count : {0, 1, 2, 1023, 1024, 1025, 2048, 4096, 5119, 5120, 20001, 50000}) {
+  for (const std::size_t count : {0, 1, 2, 7, 8, 9, 1023, 1024, 1025, 2048, 5119, 5120, 20001, 50000}) {
     const std::vector<value_of<Structure>> values(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(count));
     const auto inclusive = by_blocks(structure, values, true), exclusive = by_blocks(structure, values, false);
     const auto everywhere = [&](const auto& run) {

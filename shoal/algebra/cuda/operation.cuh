@@ -7,7 +7,7 @@
 
 #include <shoal/algebra/group.hpp>
 
-namespace shoal::algebra::device {
+namespace shoal::algebra::gpu {
 
 /// The values are plain bytes, at most 128 of them, that a thread can hold, hand on and make without arguments.
 template <class Structure>
@@ -108,4 +108,4 @@ __device__ __forceinline__ value_of<Structure> meet(const Structure& structure, 
 }
 
 }  // namespace detail
-}  // namespace shoal::algebra::device
+}  // namespace shoal::algebra::gpu

@@ -10,7 +10,7 @@
 #include <shoal/algebra/cuda/tree.cuh>
 #include <shoal/algebra/cuda/workspace.cuh>
 
-namespace shoal::algebra::device {
+namespace shoal::algebra::gpu {
 
 namespace detail {
 
@@ -67,4 +67,4 @@ value_of<Structure> reduce(const Structure& structure, const value_of<Structure>
   return result;
 }
 
-}  // namespace shoal::algebra::device
+}  // namespace shoal::algebra::gpu

@@ -11,18 +11,18 @@
 #include <shoal/algebra/cuda/tree.cuh>
 #include <shoal/algebra/cuda/workspace.cuh>
 
-namespace shoal::algebra::device {
+namespace shoal::algebra::gpu {
 
 namespace detail {
 
-inline constexpr int group_tiles = 128;  // tiles whose totals are combined before the groups before them are
+inline constexpr int group_tiles = 64;  // tiles whose totals are combined before the groups before them are
 
 // Values that a thread scans: an odd number, so that lanes that read neighbouring runs do not meet in a bank of shared
 // memory.
 template <class Value>
-inline constexpr int scan_items = sizeof(Value) <= 4    ? 21
-                                  : sizeof(Value) <= 8  ? 15
-                                  : sizeof(Value) <= 16 ? 7
+inline constexpr int scan_items = sizeof(Value) <= 8    ? 19
+                                  : sizeof(Value) <= 16 ? 11
+                                  : sizeof(Value) <= 32 ? 5
                                                         : 1;
 
 // Where blocks leave a value for others, who wait for it: values of at most eight bytes together with their mark, which
@@ -284,4 +284,4 @@ void exclusive_scan(const Structure& structure, const value_of<Structure>* value
       structure, values, result, count, structure.identity(), memory, stream);
 }
 
-}  // namespace shoal::algebra::device
+}  // namespace shoal::algebra::gpu

@@ -11,7 +11,7 @@
 #include <shoal/algebra/cuda/tree.cuh>
 #include <shoal/algebra/cuda/workspace.cuh>
 
-namespace shoal::algebra::device {
+namespace shoal::algebra::gpu {
 
 namespace detail {
 
@@ -154,4 +154,4 @@ void segmented_reduce(const Structure& structure, const value_of<Structure>* val
   }
 }
 
-}  // namespace shoal::algebra::device
+}  // namespace shoal::algebra::gpu

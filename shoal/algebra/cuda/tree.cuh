@@ -5,7 +5,7 @@
 
 #include <shoal/algebra/cuda/operation.cuh>
 
-namespace shoal::algebra::device::detail {
+namespace shoal::algebra::gpu::detail {
 
 inline constexpr int warp_lanes = 32;
 inline constexpr int warps_of_block = 8;
@@ -107,4 +107,4 @@ __device__ __forceinline__ value_of<Structure> tree_of_block(const Structure& st
   return met_lanes<1, warps_of_block>(structure, totals[lane % warps_of_block], lane);
 }
 
-}  // namespace shoal::algebra::device::detail
+}  // namespace shoal::algebra::gpu::detail

@@ -8,7 +8,7 @@
 
 #include <shoal/core/error.hpp>
 
-namespace shoal::algebra::device {
+namespace shoal::algebra::gpu {
 
 namespace detail {
 
@@ -77,4 +77,4 @@ class arrays_of_workspace {
 };
 
 }  // namespace detail
-}  // namespace shoal::algebra::device
+}  // namespace shoal::algebra::gpu
