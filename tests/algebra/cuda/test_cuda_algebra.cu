@@ -18,8 +18,7 @@
 #include <shoal/algebra/instances/log_sum_exp.hpp>
 #include <shoal/algebra/scan.hpp>
 #include <shoal/algebra/segmented_reduce.hpp>
-
-#include "cuda_devices.hpp"
+#include <shoal/execution/devices.hpp>
 
 namespace {
 
@@ -115,7 +114,12 @@ std::vector<affine_map<double>> contractions(std::size_t count) {
   return maps;
 }
 
-class CudaAlgebra : public cuda_devices::on_one_device {};
+class CudaAlgebra : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (shoal::cuda_devices().empty()) GTEST_SKIP() << "this machine has no CUDA device";
+  }
+};
 
 constexpr std::size_t most = 1200003;
 
