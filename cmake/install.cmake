@@ -2,7 +2,7 @@
 include(CMakePackageConfigHelpers)
 
 # Each room names its own by shoal_public_headers(); what is not named is private and not installed. What is named compiles by
-# itself, with the standard library alone (tests/install/ holds it to that).
+# itself, with the standard library alone (tests/install/ holds it to that); what ends in .cuh does so by nvcc.
 get_property(SHOAL_PUBLIC_HEADERS GLOBAL PROPERTY SHOAL_PUBLIC_HEADERS)
 foreach(header ${SHOAL_PUBLIC_HEADERS})
   get_filename_component(folder ${header} DIRECTORY)

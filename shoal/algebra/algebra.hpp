@@ -8,14 +8,17 @@
 
 #include <shoal/algebra/adapt.hpp>
 #include <shoal/algebra/compose.hpp>
+#include <shoal/algebra/finite_group.hpp>
 #include <shoal/algebra/group.hpp>
 #include <shoal/algebra/instances/affine.hpp>
 #include <shoal/algebra/instances/boolean.hpp>
 #include <shoal/algebra/instances/dihedral.hpp>
 #include <shoal/algebra/instances/extrema.hpp>
+#include <shoal/algebra/instances/higher_moments.hpp>
 #include <shoal/algebra/instances/integers.hpp>
 #include <shoal/algebra/instances/log_sum_exp.hpp>
 #include <shoal/algebra/instances/moments.hpp>
+#include <shoal/algebra/instances/permutations.hpp>
 #include <shoal/algebra/instances/processes.hpp>
 #include <shoal/algebra/instances/reals.hpp>
 #include <shoal/algebra/instances/strings.hpp>
@@ -29,4 +32,6 @@
 #include <shoal/algebra/module.hpp>
 #include <shoal/algebra/reduce.hpp>
 #include <shoal/algebra/ring.hpp>
+#include <shoal/algebra/scan.hpp>
+#include <shoal/algebra/segmented_reduce.hpp>
 #include <shoal/algebra/summary.hpp>

@@ -90,33 +90,55 @@ concept declares_operation_laws = requires {
   { Structure::laws } -> std::convertible_to<operation_laws>;
 };
 
+/// The structure gives its operation in one form or the other.
+template <class Structure>
+concept gives_combine_or_combine_into = combines_values<Structure> || combines_in_place<Structure>;
+
+/// The structure gives `value_type identity() const`.
+template <class Structure>
+concept gives_identity = requires(const Structure& structure) {
+  { structure.identity() } -> std::same_as<value_of<Structure>>;
+};
+
+/// The structure gives `value_type inverse(a) const`.
+template <class Structure>
+concept gives_inverse = requires(const Structure& structure, const value_of<Structure>& a) {
+  { structure.inverse(a) } -> std::same_as<value_of<Structure>>;
+};
+
+// Compilers name the concept that was not met: one for each law, so that the message names the law.
+template <class Structure>
+concept declares_associative_law = Structure::laws.associative != law::unclaimed;
+template <class Structure>
+concept declares_commutative_law = Structure::laws.commutative != law::unclaimed;
+template <class Structure>
+concept declares_identity_law = Structure::laws.identity != law::unclaimed;
+template <class Structure>
+concept declares_inverse_law = Structure::laws.inverse != law::unclaimed;
+template <class Structure>
+concept declares_idempotent_law = Structure::laws.idempotent != law::unclaimed;
+
 /// A set closed under one operation. A structure is a value: whatever the operation needs to know at run time (a
 /// dimension, a K) is a member of it. The set is `value_type` with an equality: `bool equal(a, b) const` where the
 /// structure gives it, == otherwise. The source calls this a groupoid.
 template <class Structure>
 concept magma = std::copyable<value_of<Structure>> && declares_operation_laws<Structure> &&
-    (combines_values<Structure> || combines_in_place<Structure>);
+    gives_combine_or_combine_into<Structure>;
 
 /// A magma whose operation associates: it can be cut anywhere, so folded in blocks.
 template <class Structure>
-concept semigroup = magma<Structure> &&(Structure::laws.associative != law::unclaimed);
+concept semigroup = magma<Structure> && declares_associative_law<Structure>;
 
 /// A semigroup with `value_type identity() const`: it can fold nothing.
 template <class Structure>
-concept monoid = semigroup<Structure> &&(Structure::laws.identity != law::unclaimed) &&
-                 requires(const Structure& structure) {
-  { structure.identity() } -> std::same_as<value_of<Structure>>;
-};
+concept monoid = semigroup<Structure> && declares_identity_law<Structure> && gives_identity<Structure>;
 
 /// A monoid with `value_type inverse(a) const`.
 template <class Structure>
-concept group = monoid<Structure> &&(Structure::laws.inverse != law::unclaimed) &&
-                requires(const Structure& structure, const value_of<Structure>& a) {
-  { structure.inverse(a) } -> std::same_as<value_of<Structure>>;
-};
+concept group = monoid<Structure> && declares_inverse_law<Structure> && gives_inverse<Structure>;
 
 template <class Structure>
-concept commutative_magma = magma<Structure> &&(Structure::laws.commutative != law::unclaimed);
+concept commutative_magma = magma<Structure> && declares_commutative_law<Structure>;
 template <class Structure>
 concept commutative_semigroup = semigroup<Structure> && commutative_magma<Structure>;
 template <class Structure>
@@ -126,7 +148,7 @@ concept abelian_group = group<Structure> && commutative_magma<Structure>;
 
 /// A commutative, idempotent semigroup: the join or meet of an order.
 template <class Structure>
-concept semilattice = commutative_semigroup<Structure> &&(Structure::laws.idempotent != law::unclaimed);
+concept semilattice = commutative_semigroup<Structure> && declares_idempotent_law<Structure>;
 
 /// A set that can be listed: `elements() const` returns a range of every value, and laws are checked exhaustively.
 template <class Structure>

@@ -1,4 +1,4 @@
-// Reductions and scans with a stated order of operations, whoever runs them.
+// Reductions in one stated order of operations, whoever runs them.
 #pragma once
 
 #include <algorithm>
@@ -7,18 +7,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <optional>
 #include <ranges>
-#include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <shoal/algebra/group.hpp>
-#include <shoal/core/error.hpp>
 
 namespace shoal::algebra {
 
-/// Elements that one task reduces or scans: a power of two, so that tasks are whole subtrees.
+/// Elements of the smallest task, and of a block of a scan: a power of two, so that tasks are whole subtrees.
 inline constexpr std::size_t task_elements = 1024;
 
 /// Running sums that reduce_unordered keeps side by side.
@@ -88,22 +88,6 @@ class tree_accumulator {
   std::size_t count_ = 0;
 };
 
-/// Combines a range in the fixed tree of tree_accumulator, or returns nothing for an empty range. Order of the elements
-/// is kept, so the operation need not commute.
-template <semigroup Structure, std::ranges::input_range Values>
-std::optional<value_of<Structure>> reduce_nonempty(const Structure& structure, Values&& values) {
-  tree_accumulator<Structure> tree(structure);
-  for (auto&& value : values) tree.push(value);
-  return tree.finish();
-}
-
-/// Combines a range in the fixed tree of tree_accumulator; the identity for an empty range. Order is kept.
-template <monoid Structure, std::ranges::input_range Values>
-value_of<Structure> reduce(const Structure& structure, Values&& values) {
-  auto result = reduce_nonempty(structure, std::forward<Values>(values));
-  return result ? *std::move(result) : structure.identity();
-}
-
 namespace detail {
 
 // A vector whose elements may be written by different threads, also when they are bool.
@@ -117,22 +101,110 @@ struct slots {
   std::vector<holder> list;
 };
 
+// Values that lie one behind the other and can be copied byte by byte: whole levels of the tree are computed at once,
+// which compilers turn into vector code, and nothing is allocated.
+template <class Structure, class Iterator>
+concept plain_values = std::contiguous_iterator<Iterator> &&
+                       std::same_as<std::iter_value_t<Iterator>, value_of<Structure>> &&
+                       std::is_trivially_copyable_v<value_of<Structure>> &&
+                       std::default_initializable<value_of<Structure>> && sizeof(value_of<Structure>) <= 64;
+
+inline constexpr std::size_t leaf_elements = 64;
+static_assert(task_elements % leaf_elements == 0);
+
+// The tree of Count values, a power of two, level by level.
+template <std::size_t Count, class Structure>
+[[gnu::always_inline]] inline value_of<Structure> tree_of_leaf(const Structure& structure,
+                                                               const value_of<Structure>* values) {
+  if constexpr (Count == 1) {
+    return values[0];
+  } else {
+    value_of<Structure> level[Count / 2];
+    for (std::size_t i = 0; i < Count / 2; ++i) level[i] = combine(structure, values[2 * i], values[2 * i + 1]);
+    return tree_of_leaf<Count / 2>(structure, level);
+  }
+}
+
+// The tree of 0 < count < 2·Most values: what is complete on the left, then the rest.
+template <std::size_t Most, class Structure>
+inline value_of<Structure> tree_below(const Structure& structure, const value_of<Structure>* values,
+                                      std::size_t count) {
+  if constexpr (Most == 1) {
+    return values[0];
+  } else {
+    if (count < Most) return tree_below<Most / 2>(structure, values, count);
+    const value_of<Structure> left = tree_of_leaf<Most>(structure, values);
+    if (count == Most) return left;
+    return combine(structure, left, tree_below<Most / 2>(structure, values + Most, count - Most));
+  }
+}
+
+// The tree of 0 < count <= task_elements values.
+template <class Structure>
+value_of<Structure> tree_of_block(const Structure& structure, const value_of<Structure>* values, std::size_t count) {
+  constexpr std::size_t most_leaves = task_elements / leaf_elements;
+  if (count < leaf_elements) return tree_below<leaf_elements / 2>(structure, values, count);
+  value_of<Structure> leaves[most_leaves];
+  const std::size_t whole = count / leaf_elements, rest = count % leaf_elements;
+  for (std::size_t leaf = 0; leaf < whole; ++leaf) {
+    leaves[leaf] = tree_of_leaf<leaf_elements>(structure, values + leaf * leaf_elements);
+  }
+  if (rest > 0) leaves[whole] = tree_below<leaf_elements / 2>(structure, values + whole * leaf_elements, rest);
+  return tree_below<most_leaves>(structure, leaves, whole + (rest > 0 ? 1 : 0));
+}
+
+// The tree of count > 0 values.
+template <class Structure>
+value_of<Structure> tree_of_plain(const Structure& structure, const value_of<Structure>* values, std::size_t count) {
+  if (count <= task_elements) return tree_of_block(structure, values, count);
+  tree_accumulator<Structure> tree(structure);
+  for (std::size_t i = 0; i < count; i += task_elements) {
+    tree.push(tree_of_block(structure, values + i, std::min(task_elements, count - i)));
+  }
+  return *tree.finish();
+}
+
 }  // namespace detail
 
-/// The same tree, so the same bits, with `run` carrying out its subtrees of task_elements values.
+/// Combines a range in the fixed tree of tree_accumulator, or returns nothing for an empty range. Order of the elements
+/// is kept, so the operation need not commute.
+template <semigroup Structure, std::ranges::input_range Values>
+std::optional<value_of<Structure>> reduce_nonempty(const Structure& structure, Values&& values) {
+  if constexpr (detail::plain_values<Structure, std::ranges::iterator_t<Values>> && std::ranges::sized_range<Values>) {
+    const auto count = static_cast<std::size_t>(std::ranges::size(values));
+    if (count == 0) return std::nullopt;
+    return detail::tree_of_plain(structure, std::to_address(std::ranges::begin(values)), count);
+  } else {
+    tree_accumulator<Structure> tree(structure);
+    for (auto&& value : values) tree.push(value);
+    return tree.finish();
+  }
+}
+
+/// Combines a range in the fixed tree of tree_accumulator; the identity for an empty range. Order is kept.
+template <monoid Structure, std::ranges::input_range Values>
+value_of<Structure> reduce(const Structure& structure, Values&& values) {
+  auto result = reduce_nonempty(structure, std::forward<Values>(values));
+  return result ? *std::move(result) : structure.identity();
+}
+
+/// The same tree, so the same bits, with `run` carrying out its subtrees. `run` is in_order, or
+/// shoal::runner(executor) (<shoal/execution/runner.hpp>), or what in_order says.
 template <monoid Structure, std::ranges::random_access_range Values, class Runner>
 value_of<Structure> reduce(const Structure& structure, const Values& values, const Runner& run) {
   const auto count = static_cast<std::size_t>(std::ranges::size(values));
-  const std::size_t tasks = (count + task_elements - 1) / task_elements;
-  detail::slots<value_of<Structure>> partial(tasks);
   const auto first = std::ranges::begin(values);
-  using difference = std::iter_difference_t<decltype(first)>;
+  using iterator = std::remove_cvref_t<decltype(first)>;
+  using difference = std::iter_difference_t<iterator>;
+  // Larger subtrees do not change the tree. Plain values take nanoseconds each, and to hand out a task some hundred.
+  std::size_t each = detail::plain_values<Structure, iterator> ? 16 * task_elements : task_elements;
+  while (count / each > 4096) each *= 2;
+  const std::size_t tasks = (count + each - 1) / each;
+  detail::slots<value_of<Structure>> partial(tasks);
   run(tasks, [&](std::size_t task) {
-    const std::size_t begin = task * task_elements;
-    const std::size_t end = std::min(count, begin + task_elements);
-    tree_accumulator<Structure> tree(structure);
-    for (std::size_t i = begin; i < end; ++i) tree.push(first[static_cast<difference>(i)]);
-    partial[task] = tree.finish();
+    const std::size_t begin = task * each, end = std::min(count, begin + each);
+    partial[task] = reduce_nonempty(
+        structure, std::ranges::subrange(first + static_cast<difference>(begin), first + static_cast<difference>(end)));
   });
   tree_accumulator<Structure> tree(structure);
   for (std::size_t task = 0; task < tasks; ++task) tree.push(*std::move(partial[task]));
@@ -141,8 +213,8 @@ value_of<Structure> reduce(const Structure& structure, const Values& values, con
 }
 
 /// Combines a range out of order, which needs a declared commutative law: element i goes to running sum
-/// i mod unordered_lanes, and the running sums are combined in the fixed tree. Faster than reduce for small values, and
-/// as reproducible: the order depends on the number of elements alone.
+/// i mod unordered_lanes, and the running sums are combined in the fixed tree. For ranges that are made while they are
+/// read it is faster than reduce, and as reproducible: the order depends on the number of elements alone.
 template <commutative_monoid Structure, std::ranges::input_range Values>
 value_of<Structure> reduce_unordered(const Structure& structure, Values&& values) {
   std::vector<std::array<value_of<Structure>, 1>> lanes(unordered_lanes, {structure.identity()});
@@ -154,66 +226,6 @@ value_of<Structure> reduce_unordered(const Structure& structure, Values&& values
   tree_accumulator<Structure> tree(structure);
   for (auto& sum : lanes) tree.push(std::move(sum[0]));
   return *tree.finish();
-}
-
-/// result[i] = values[0]·…·values[i]. Each block of task_elements values is scanned from left to right, block totals
-/// likewise, and result[i] = (blocks before)·(scan within the block): the same bits for every runner.
-template <semigroup Structure, std::ranges::random_access_range Values, class Runner = in_order>
-std::vector<value_of<Structure>> inclusive_scan(const Structure& structure, const Values& values,
-                                                const Runner& run = {}) {
-  using value_type = value_of<Structure>;
-  const auto count = static_cast<std::size_t>(std::ranges::size(values));
-  const std::size_t tasks = (count + task_elements - 1) / task_elements;
-  const auto first = std::ranges::begin(values);
-  using difference = std::iter_difference_t<decltype(first)>;
-  std::vector<value_type> result(first, first + static_cast<difference>(count));
-  detail::slots<value_type> totals(tasks);
-  run(tasks, [&](std::size_t task) {
-    const std::size_t begin = task * task_elements;
-    const std::size_t end = std::min(count, begin + task_elements);
-    value_type running = result[begin];
-    for (std::size_t i = begin + 1; i < end; ++i) {
-      const value_type& next = result[i];
-      combine_into(structure, running, next);
-      result[i] = running;
-    }
-    totals[task] = std::move(running);
-  });
-  for (std::size_t task = 1; task < tasks; ++task) totals[task] = combine(structure, *totals[task - 1], *totals[task]);
-  run(tasks == 0 ? 0 : tasks - 1, [&](std::size_t previous) {
-    const std::size_t begin = (previous + 1) * task_elements;
-    const std::size_t end = std::min(count, begin + task_elements);
-    for (std::size_t i = begin; i < end; ++i) result[i] = combine(structure, *totals[previous], result[i]);
-  });
-  return result;
-}
-
-/// One reduction for each segment [offsets[s], offsets[s + 1]) of `values`, each in the same tree as reduce of the
-/// segment alone; an empty segment gives the identity. Throws bad_argument unless offsets ascend from within
-/// [0, size of values].
-template <monoid Structure, std::ranges::random_access_range Values, class Runner = in_order>
-std::vector<value_of<Structure>> segmented_reduce(const Structure& structure, const Values& values,
-                                                  const std::vector<std::size_t>& offsets, const Runner& run = {}) {
-  const auto count = static_cast<std::size_t>(std::ranges::size(values));
-  if (offsets.empty()) throw bad_argument("segmented_reduce: offsets are empty; give one more than there are segments");
-  for (std::size_t s = 0; s < offsets.size(); ++s) {
-    if (offsets[s] > count || (s > 0 && offsets[s] < offsets[s - 1])) {
-      throw bad_argument("segmented_reduce: offset " + std::to_string(s) + " is " + std::to_string(offsets[s]) +
-                         "; offsets must ascend and end at most at the number of values, " + std::to_string(count));
-    }
-  }
-  const auto first = std::ranges::begin(values);
-  using difference = std::iter_difference_t<decltype(first)>;
-  const std::size_t segments = offsets.size() - 1;
-  detail::slots<value_of<Structure>> reduced(segments);
-  run(segments, [&](std::size_t s) {
-    reduced[s] = reduce(structure, std::ranges::subrange(first + static_cast<difference>(offsets[s]),
-                                                         first + static_cast<difference>(offsets[s + 1])));
-  });
-  std::vector<value_of<Structure>> result;
-  result.reserve(segments);
-  for (std::size_t s = 0; s < segments; ++s) result.push_back(*std::move(reduced[s]));
-  return result;
 }
 
 /// a·a·…·a, `exponent` times, by repeated squaring; the identity for exponent 0.

@@ -39,13 +39,29 @@ concept two_operations = requires {
     std::same_as<value_of<addition_of<Structure>>, value_of<Structure>>&&
         std::same_as<value_of<multiplication_of<Structure>>, value_of<Structure>>;
 
+// Named for the compilers' messages, as the laws of one operation are.
+template <class Structure>
+concept declares_left_distributive_law = Structure::laws.left_distributive != law::unclaimed;
+template <class Structure>
+concept declares_right_distributive_law = Structure::laws.right_distributive != law::unclaimed;
+template <class Structure>
+concept declares_annihilating_zero = Structure::laws.annihilating_zero != law::unclaimed;
+template <class Structure>
+concept declares_reciprocal_law = Structure::laws.reciprocal != law::unclaimed;
+
+/// The structure gives `value_type reciprocal(a) const`.
+template <class Structure>
+concept gives_reciprocal = requires(const Structure& structure, const value_of<Structure>& a) {
+  { structure.reciprocal(a) } -> std::same_as<value_of<Structure>>;
+};
+
 /// Distributive on the right only: (x + y)z = xz + yz. What processes are when the moment of choice counts.
 template <class Structure>
-concept near_ringoid = two_operations<Structure> &&(Structure::laws.right_distributive != law::unclaimed);
+concept near_ringoid = two_operations<Structure> && declares_right_distributive_law<Structure>;
 
 /// Two magmas, the second distributing over the first on both sides.
 template <class Structure>
-concept ringoid = near_ringoid<Structure> &&(Structure::laws.left_distributive != law::unclaimed);
+concept ringoid = near_ringoid<Structure> && declares_left_distributive_law<Structure>;
 
 /// A ringoid of a commutative semigroup and a semigroup. (The source does not ask addition to commute; every semiring
 /// in use does.)
@@ -56,7 +72,7 @@ concept semiring =
 /// A semiring with 0 and 1 where 0 annihilates: what matrices and polynomials can be built over.
 template <class Structure>
 concept unital_semiring = semiring<Structure> && monoid<addition_of<Structure>> &&
-    monoid<multiplication_of<Structure>> &&(Structure::laws.annihilating_zero != law::unclaimed);
+    monoid<multiplication_of<Structure>> && declares_annihilating_zero<Structure>;
 
 /// A semiring whose addition is an abelian group.
 template <class Structure>
@@ -70,10 +86,7 @@ concept commutative_ring_with_unity = ring_with_unity<Structure> && commutative_
 /// A ring with unity with `value_type reciprocal(a) const` for every a but 0. Zero has no inverse, so multiplication
 /// on the whole set is never a group, and the reciprocal belongs to the ring instead.
 template <class Structure>
-concept division_ring = ring_with_unity<Structure> &&(Structure::laws.reciprocal != law::unclaimed) &&
-                        requires(const Structure& structure, const value_of<Structure>& a) {
-  { structure.reciprocal(a) } -> std::same_as<value_of<Structure>>;
-};
+concept division_ring = ring_with_unity<Structure> && declares_reciprocal_law<Structure> && gives_reciprocal<Structure>;
 
 template <class Structure>
 concept field = division_ring<Structure> && commutative_ring_with_unity<Structure>;

@@ -1,4 +1,4 @@
-// Who runs the lanes of a fold: one thread, or several that claim lanes one after another.
+// Who runs the lanes of a fold, and the tasks of a reduction: one thread, or several that claim them one after another.
 #pragma once
 
 #include <atomic>
@@ -81,7 +81,8 @@ class executor {
 std::unique_ptr<executor> make_sequential();
 
 /// `threads` workers, the calling thread among them; 0 means default_threads().
-/// Throws bad_argument above most_threads (default_threads.hpp).
+/// Throws bad_argument above most_threads (default_threads.hpp). Threads are started by the first run that needs them,
+/// and stay until the executor is gone; one run at a time.
 std::unique_ptr<executor> make_threads(std::size_t threads);
 
 /// sequential for one thread, else threads; 0 as for make_threads.

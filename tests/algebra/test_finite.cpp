@@ -20,12 +20,6 @@ using enum square_symmetry;
 
 static_assert(group<dihedral_4> && !commutative_monoid<dihedral_4> && !abelian_group<dihedral_4>);
 
-std::size_t order(square_symmetry a) {
-  std::size_t n = 1;
-  for (square_symmetry x = a; x != rotation_0; x = dihedral_4{}.combine(x, a)) ++n;
-  return n;
-}
-
 TEST(Dihedral4, IsAGroupInAll512Triples) {
   const law_report report = check_group(dihedral_4{});
   EXPECT_TRUE(report.passed()) << report.message();
@@ -55,26 +49,18 @@ TEST(Dihedral4, HasTheInversesOfTheSquareAndNotThoseOfTheSource) {
   EXPECT_EQ(report.failure_of("right inverse")->elements, (std::vector<std::size_t>{2}));
 }
 
-TEST(Dihedral4, HasElementOrdersCentreAndClassesOfD4) {
+TEST(Dihedral4, HasElementOrdersCentreClassesAndSubgroupsOfD4) {
   const dihedral_4 d4;
   std::map<std::size_t, int> orders;
-  for (const auto a : d4.elements()) ++orders[order(a)];
+  for (const auto a : d4.elements()) ++orders[element_order(d4, a)];
   EXPECT_EQ(orders, (std::map<std::size_t, int>{{1, 1}, {2, 5}, {4, 2}}));
-
-  std::set<square_symmetry> centre;
-  std::set<std::set<square_symmetry>> classes;
-  for (const auto a : d4.elements()) {
-    bool central = true;
-    std::set<square_symmetry> conjugates;
-    for (const auto g : d4.elements()) {
-      central = central && d4.combine(a, g) == d4.combine(g, a);
-      conjugates.insert(d4.combine(d4.combine(g, a), d4.inverse(g)));
-    }
-    if (central) centre.insert(a);
-    classes.insert(conjugates);
-  }
-  EXPECT_EQ(centre, (std::set{rotation_0, rotation_180}));
-  EXPECT_EQ(classes.size(), 5u);
+  EXPECT_EQ(centre(d4), (std::set{rotation_0, rotation_180}));
+  EXPECT_EQ(conjugacy_classes(d4).size(), 5u);
+  // One of order 1, five of order 2, the rotations and two of Klein's four-groups of order 4, and the whole.
+  std::map<std::size_t, int> sizes;
+  for (const auto& subgroup : subgroups(d4)) ++sizes[subgroup.size()];
+  EXPECT_EQ(sizes, (std::map<std::size_t, int>{{1, 1}, {2, 5}, {4, 3}, {8, 1}}));
+  EXPECT_EQ(generated_subgroup(d4, {rotation_90}).size(), 4u);
 }
 
 TEST(Dihedral4, DoesNotCommute) {

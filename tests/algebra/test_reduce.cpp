@@ -1,12 +1,11 @@
 // Reductions and scans: the order they state, the same bits for every runner, and the bridge to folds over rows.
 #include <algorithm>
-#include <atomic>
 #include <cmath>
 #include <list>
 #include <numeric>
 #include <random>
+#include <span>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -14,6 +13,9 @@
 
 #include <shoal/algebra/algebra.hpp>
 #include <shoal/execution/fold.hpp>
+#include <shoal/execution/runner.hpp>
+
+#include "runners.hpp"
 
 namespace {
 
@@ -27,6 +29,13 @@ struct parentheses {
   std::string identity() const { return ""; }
   std::size_t bytes() const { return sizeof(std::string); }
 };
+
+std::vector<double> uneven(std::size_t count) {
+  std::vector<double> values(count);
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = std::ldexp(std::sin(static_cast<double>(i)), static_cast<int>(i % 40));
+  return values;
+}
 
 std::vector<std::string> letters(std::size_t count) {
   std::vector<std::string> result;
@@ -63,6 +72,29 @@ TEST(Reduce, UsesTheTreeOfTheLanesOfAFold) {
   }
 }
 
+// Values that lie in memory are combined by whole levels of the tree; a list of the same values goes through it one by
+// one.
+template <class Structure>
+void expect_one_tree(const Structure& structure, const std::vector<value_of<Structure>>& values) {
+  for (std::size_t count = 0; count <= values.size(); count += count < 200 ? 1 : 61) {
+    const std::vector<value_of<Structure>> part(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(count));
+    const std::list<value_of<Structure>> one_by_one(part.begin(), part.end());
+    ASSERT_EQ(reduce(structure, part), reduce(structure, one_by_one)) << count;
+    ASSERT_EQ(reduce_nonempty(structure, part), reduce_nonempty(structure, one_by_one)) << count;
+  }
+}
+
+TEST(Reduce, IsOneTreeHoweverItIsComputed) {
+  const auto values = uneven(3500);
+  expect_one_tree(real_addition<double>{}, values);
+  std::vector<affine_map<double>> maps;
+  for (std::size_t i = 0; i < values.size(); ++i) maps.push_back({std::cos(values[i]), values[i]});
+  expect_one_tree(affine_maps<reals<double>>{}, maps);
+  std::vector<moments_value> parts;
+  for (const double x : values) parts.push_back(moments::of(x));
+  expect_one_tree(moments{}, parts);
+}
+
 TEST(Reduce, KeepsOrder) {
   const std::vector<std::string> words{"a", "sh", "oal", "", " of", " fish"};
   EXPECT_EQ(reduce(concatenation{}, words), "ashoal of fish");
@@ -88,33 +120,9 @@ TEST(Reduce, UnorderedTakesEveryEighthElementTogether) {
   EXPECT_EQ(reduce_unordered(integer_addition<int>{}, std::vector<int>{}), 0);
 }
 
-// Runs tasks on threads, last task first.
-struct backwards_on_threads {
-  std::size_t threads;
-  template <class Task>
-  void operator()(std::size_t count, const Task& task) const {
-    std::atomic<std::size_t> next{0};
-    std::vector<std::jthread> pool;
-    for (std::size_t t = 0; t < threads; ++t) {
-      pool.emplace_back([&] {
-        for (std::size_t i = next++; i < count; i = next++) task(count - 1 - i);
-      });
-    }
-  }
-};
-
-std::vector<double> uneven(std::size_t count) {
-  std::vector<double> values(count);
-  for (std::size_t i = 0; i < count; ++i)
-    values[i] = std::ldexp(std::sin(static_cast<double>(i)), static_cast<int>(i % 40));
-  return values;
-}
-
 TEST(Reduce, HasTheSameBitsForEveryRunner) {
   const auto pool = shoal::make_threads(3);
-  const auto on_executor = [&](std::size_t count, const auto& task) {
-    pool->run(count, 1, [&](std::size_t i, const shoal::team_member&) { task(i); });
-  };
+  const shoal::runner on_executor(*pool);
   for (const std::size_t count : {0, 1, 7, 1023, 1024, 1025, 5000, 100003}) {
     const auto values = uneven(count);
     const double expected = reduce(real_addition<double>{}, values);
@@ -125,24 +133,6 @@ TEST(Reduce, HasTheSameBitsForEveryRunner) {
     EXPECT_EQ(inclusive_scan(real_addition<double>{}, values, backwards_on_threads{3}), scan);
     EXPECT_EQ(inclusive_scan(real_addition<double>{}, values, on_executor), scan);
   }
-}
-
-TEST(Scan, IsTheReductionOfEachPrefix) {
-  for (const std::size_t count : {0, 1, 2, 1023, 1024, 1025, 3001}) {
-    std::vector<std::string> words(count);
-    for (std::size_t i = 0; i < count; ++i) words[i] = std::string(1, static_cast<char>('a' + i % 26));
-    const auto scan = inclusive_scan(concatenation{}, words);
-    ASSERT_EQ(scan.size(), count);
-    std::string prefix;
-    for (std::size_t i = 0; i < count; ++i) {
-      prefix += words[i];
-      ASSERT_EQ(scan[i], prefix);
-    }
-  }
-  std::vector<bool> flags(3000);
-  flags[1500] = true;
-  const auto seen = inclusive_scan(disjunction{}, flags, backwards_on_threads{2});
-  for (std::size_t i = 0; i < flags.size(); ++i) ASSERT_EQ(seen[i], i >= 1500);
 }
 
 TEST(SegmentedReduce, ReducesEachSegmentAsIfAlone) {
@@ -157,6 +147,18 @@ TEST(SegmentedReduce, ReducesEachSegmentAsIfAlone) {
   }
   EXPECT_TRUE(std::signbit(got[0]));  // the identity, −0
   EXPECT_EQ(segmented_reduce(real_addition<double>{}, values, offsets, backwards_on_threads{3}), got);
+  // Long segments are shared among tasks of their own, and empty ones cost a task's share too.
+  const auto many = uneven(700000);
+  const std::vector<std::size_t> lengths{0, 3, 600003, 600003, 700000};
+  const auto shared = segmented_reduce(real_addition<double>{}, many, lengths, backwards_on_threads{3});
+  for (std::size_t s = 0; s + 1 < lengths.size(); ++s) {
+    const auto alone = std::span(many).subspan(lengths[s], lengths[s + 1] - lengths[s]);
+    EXPECT_EQ(shared[s], reduce(real_addition<double>{}, alone));
+  }
+  EXPECT_EQ(segmented_reduce(integer_addition<int>{}, std::vector<int>{}, std::vector<std::size_t>(40001)),
+            std::vector<int>(40000));
+  EXPECT_EQ(segmented_reduce(disjunction{}, std::vector<bool>{false, false, true}, {0, 2, 2, 3}),
+            (std::vector<bool>{false, false, true}));
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 5, 4}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 4001}), shoal::bad_argument);

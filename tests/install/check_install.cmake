@@ -41,5 +41,6 @@ endforeach()
 run("configuring the consumer" ${CMAKE_COMMAND} -S ${CONSUMER} -B ${SCRATCH}/consumer -G ${GENERATOR}
     -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=Release -DCMAKE_PREFIX_PATH=${prefix})
 run("building the consumer" ${CMAKE_COMMAND} --build ${SCRATCH}/consumer)
+run("running the consumer of the algebra" ${SCRATCH}/consumer/algebra)
 run("running the consumer" ${SCRATCH}/consumer/consumer)
 message(STATUS "${count} headers compile alone; the consumer says: ${output}")

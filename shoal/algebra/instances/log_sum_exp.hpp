@@ -7,6 +7,7 @@
 #include <limits>
 
 #include <shoal/algebra/instances/reals.hpp>
+#include <shoal/core/host_device.hpp>
 
 namespace shoal::algebra {
 
@@ -19,7 +20,7 @@ struct log_sum_exp {
   static constexpr operation_laws laws{
       .associative = law::approximate, .commutative = law::exact, .identity = law::exact};
 
-  Real combine(Real a, Real b) const {
+  SHOAL_HD Real combine(Real a, Real b) const {
     const Real greater = std::max(a, b), lesser = std::min(a, b);
     if (std::isinf(greater)) return greater;
     return greater + std::log1p(std::exp(lesser - greater));

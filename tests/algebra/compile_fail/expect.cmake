@@ -1,7 +1,7 @@
-# Compiles SOURCE with COMPILER and DEFINITIONS, and holds the outcome to EXPECT: "compiles", or a regular expression that
-# the compiler's complaint must match.
+# Compiles SOURCE with COMMAND (a compiler and its options) and DEFINITIONS, and holds the outcome to EXPECT: "compiles", or a regular
+# expression that the compiler's complaint must match.
 execute_process(
-  COMMAND ${COMPILER} -std=c++20 -fsyntax-only -I ${INCLUDE} ${DEFINITIONS} ${SOURCE}
+  COMMAND ${COMMAND} -I ${INCLUDE} ${DEFINITIONS} ${SOURCE}
   RESULT_VARIABLE code
   OUTPUT_VARIABLE text
   ERROR_VARIABLE text)
