@@ -6,6 +6,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/adaptive.hpp>
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
+#include <shoal/reaction_diffusion/device_stepper.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 #include <shoal/reaction_diffusion/plane_steps.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
@@ -18,6 +19,7 @@ template <class Scalar>
 std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const options& how, executor& executor) {
   const double least = std::is_same_v<Scalar, float> ? 1e-6 : 1e-12;
   const double accuracy = how.newton_accuracy > 0 ? std::max(how.newton_accuracy, least) : least;
+  if (!how.device.on_host()) return make_device_stepper<Scalar>(wave, how, accuracy);
   switch (how.scheme) {
     case scheme::explicit_steps: {
       if (how.order == 4) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <shoal/execution/device_choice.hpp>
+
 namespace shoal::reaction_diffusion {
 
 /// How time is discretised.
@@ -50,8 +52,9 @@ struct options {
   source_end_rows end_rows = source_end_rows::printed;  ///< of source_2016
   std::vector<double> times;                            ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;                              ///< 0: one for each hardware thread. They change no bit
-  std::string checkpoint;                               ///< file to resume from and to write; empty: none
-  double checkpoint_seconds = 1;                        ///< at least so long between two of them
+  device_choice device;           ///< where to run: explicit steps on any number of GPUs, crank_nicolson on one
+  std::string checkpoint;         ///< file to resume from and to write; empty: none
+  double checkpoint_seconds = 1;  ///< at least so long between two of them
 };
 
 }  // namespace shoal::reaction_diffusion

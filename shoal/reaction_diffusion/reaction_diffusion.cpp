@@ -27,9 +27,6 @@ using clock = std::chrono::steady_clock;
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-// Nodes that are stepped between two looks at the clock and at the stop token.
-constexpr std::size_t nodes_between_looks = std::size_t{1} << 22;
-
 template <class Scalar>
 class run {
  public:
@@ -55,7 +52,7 @@ class run {
     const clock::time_point start = clock::now();
     written_ = start;
     resume();
-    const std::size_t most = std::max<std::size_t>(32, nodes_between_looks / nodes_);
+    const std::size_t most = stepper_->steps_between_looks(nodes_);
     for (; kept_ < how_.times.size(); keep()) {
       const span over{kept_ == 0 ? 0 : how_.times[kept_ - 1], how_.times[kept_]};
       while (now_.time < over.end) {
@@ -80,6 +77,7 @@ class run {
 
  private:
   void keep() {
+    stepper_->collect(now_);
     found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
     found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
     ++kept_;
@@ -119,6 +117,7 @@ class run {
 
   // [kept][2][nodes], v, w, time, done, steps, and what the scheme remembers.
   void remember() {
+    stepper_->collect(now_);
     checkpoint point;
     point.restart = kept_;
     std::vector<double>& out = point.state;

@@ -1,6 +1,7 @@
 // What every scheme offers to the loop over time.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <vector>
@@ -34,6 +35,14 @@ class stepper {
   /// Takes at most `most` steps towards `over.end`, and never past it. `now.time` is exactly that when it is reached.
   /// Returns how many steps were taken.
   virtual std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) = 0;
+
+  /// Steps between two looks at the clock and at the stop token.
+  virtual std::size_t steps_between_looks(std::size_t nodes) const {
+    return std::max<std::size_t>(32, (std::size_t{1} << 22) / nodes);
+  }
+
+  /// Brings v and w of `now` up to date, where advance() keeps them elsewhere.
+  virtual void collect(state<Scalar>&) {}
 
   /// What a resumed run must know beside the state. restore() throws foreign_memory for what memory() never gives.
   virtual std::vector<double> memory() const { return {}; }

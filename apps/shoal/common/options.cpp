@@ -180,23 +180,30 @@ void add_data_options(CLI::App& app, data_options& options, bool weights) {
              [&options](const std::string& text) { options.unpacked_limit = parse_bytes("--unpacked-limit", text); });
 }
 
+void add_device_option(CLI::App& app, run_options& options, bool automatic) {
+  options.device_word = automatic ? "auto" : "cpu";
+  std::vector<std::string> words = {"cpu", "cuda"};
+  if (automatic) words.insert(words.begin(), "auto");
+  add_option(
+      app, "--device", "NAME",
+      fmt::format("Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all{}",
+                  automatic ? "; auto is cuda where there is a GPU and the work is worth it" : ""),
+      options.device_word,
+      [&options, automatic](const std::string& text) {
+        try {
+          options.device.cuda = automatic && text == "auto" ? std::vector<int>() : choose_device(text).cuda;
+        } catch (const bad_argument& failure) {
+          throw bad_argument(fmt::format("--device: {}", failure.what()));
+        } catch (const not_built& failure) {
+          throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
+        }
+        options.device_word = text;
+      },
+      presence::optional, words);
+}
+
 void add_device_options(CLI::App& app, run_options& options, bool products) {
-  options.device_word = "auto";
-  add_option(app, "--device", "NAME",
-             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU "
-             "and the work is worth it",
-             "auto",
-             [&options](const std::string& text) {
-               try {
-                 options.device.cuda = text == "auto" ? std::vector<int>() : choose_device(text).cuda;
-               } catch (const bad_argument& failure) {
-                 throw bad_argument(fmt::format("--device: {}", failure.what()));
-               } catch (const not_built& failure) {
-                 throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
-               }
-               options.device_word = text;
-             },
-             presence::optional, {"auto", "cpu", "cuda"});
+  add_device_option(app, options, true);
   add_option(app, "--device-memory", "BYTES",
              "Most memory of each GPU for rows (64MiB, 2GiB); more rows are streamed, with the same result",
              "four fifths of what is free",

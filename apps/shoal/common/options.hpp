@@ -158,6 +158,8 @@ const choices<selection_criterion>& criterion_choices();
 void add_counts(CLI::App& app, const std::string& name, std::vector<std::size_t>& values, const std::string& help);
 
 void add_data_options(CLI::App& app, data_options& options, bool weights = true);
+/// --device alone. `automatic`: `auto` is a device too, and what is meant without a word.
+void add_device_option(CLI::App& app, run_options& options, bool automatic);
 /// For verbs that run on GPUs too; the others run on the host. `products`: matrix products are part of it, and their
 /// precision may be chosen.
 void add_device_options(CLI::App& app, run_options& options, bool products = true);

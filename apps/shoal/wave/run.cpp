@@ -160,6 +160,7 @@ template <class Scalar>
 void run(const wave_command& command, const rd::problem& wave, const rd::initial_state& begin, scalar scalar) {
   rd::options how = command.options;
   how.threads = resolved_threads(command.run);
+  how.device = command.run.device;
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, interruptions().token()};
   const rd::result<Scalar> found =
@@ -249,11 +250,7 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_output(app, "--output", command->output, "STATES.npy",
              "Write the states, [times][2][nodes] or [times][2][rows][columns]");
   add_output(app, "--report", command->report, "OUT.html", "Write a page with pictures of the states that are kept");
-  add_option(app, "--device", "NAME", "Where to run: cpu", "cpu", [](const std::string& text) {
-    if (text != "cpu") {
-      throw bad_argument(fmt::format("--device: '{}' cannot be used; waves are computed on the host, cpu", text));
-    }
-  });
+  add_device_option(app, command->run, false);
   add_run_options(app, command->run, false);
 }
 

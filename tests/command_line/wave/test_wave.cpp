@@ -108,7 +108,7 @@ TEST(wave, refuses_wrong_use_with_the_limit) {
   expect_refused({"--nodes", "2"}, "at least 3 nodes");
   expect_refused({"--rows", "20"}, "give both");
   expect_refused({"--preset", "spiral", "--scheme", "tr-bdf2"}, "in the plane (200 rows)");
-  expect_refused({"--device", "cuda"}, "waves are computed on the host");
+  expect_refused({"--device", "tpu"}, "'tpu' is not a device");
   expect_refused({"--time", "3", "--times", "1,2"}, "--time and --times both say when to end");
   expect_refused({"--times", "2,1"}, "ascend");
   expect_refused({"--scheme", "explict"}, "did you mean 'explicit'?");
