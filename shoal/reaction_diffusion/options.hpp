@@ -52,7 +52,7 @@ struct options {
   source_end_rows end_rows = source_end_rows::printed;  ///< of source_2016
   std::vector<double> times;                            ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;                              ///< 0: one for each hardware thread. They change no bit
-  device_choice device;           ///< where to run: explicit steps on any number of GPUs, crank_nicolson on one
+  device_choice device;           ///< where to run: explicit steps on any number of GPUs, implicit ones on one
   std::string checkpoint;         ///< file to resume from and to write; empty: none
   double checkpoint_seconds = 1;  ///< at least so long between two of them
 };

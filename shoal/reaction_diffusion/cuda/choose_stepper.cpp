@@ -4,6 +4,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/cuda/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/cuda/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/cuda/tr_bdf2.hpp>
 #include <shoal/reaction_diffusion/device_stepper.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 
@@ -15,19 +16,23 @@ std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const 
     return make_device_explicit_steps<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave),
                                               how.device.cuda);
   }
-  if (how.scheme != scheme::crank_nicolson) {
+  const bool trapezoidal = how.scheme == scheme::crank_nicolson;
+  if (!trapezoidal && how.scheme != scheme::tr_bdf2) {
     throw bad_argument(
-        "on CUDA devices the scheme is explicit_steps of order 2, or crank_nicolson; the others run on the cpu");
+        "on CUDA devices the scheme is explicit_steps of order 2, crank_nicolson or tr_bdf2; the others run on the "
+        "cpu");
   }
   if (wave.boundary == boundary::periodic) {
-    throw bad_argument("on CUDA devices crank_nicolson needs ends; with boundary periodic it runs on the cpu");
+    throw bad_argument("on CUDA devices implicit steps need ends; with boundary periodic they run on the cpu");
   }
   if (how.device.cuda.size() != 1) {
     throw bad_argument(
-        fmt::format("crank_nicolson runs on one CUDA device; got {}. Name one, or use scheme explicit_steps",
+        fmt::format("implicit steps run on one CUDA device; got {}. Name one, or use scheme explicit_steps",
                     how.device.cuda.size()));
   }
-  return make_device_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, how.device.cuda.front());
+  const int device = how.device.cuda.front();
+  if (!trapezoidal) return make_device_tr_bdf2<Scalar>(wave, how.step, how.tolerance, accuracy, device);
+  return make_device_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, device);
 }
 
 template std::unique_ptr<stepper<double>> make_device_stepper<double>(const problem&, const options&, double);

@@ -4,6 +4,7 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/reaction_diffusion/cuda/newton.hpp>
+#include <shoal/reaction_diffusion/cuda/newton_vectors.cuh>
 #include <shoal/reaction_diffusion/tridiagonal/cuda/partition.cuh>
 
 namespace shoal::reaction_diffusion {
@@ -22,18 +23,9 @@ constexpr int most_iterations = 40;
 constexpr int threads = 256;
 constexpr int vectors_of_thread = 2;
 
-__device__ unsigned long long bits_of(double value) {
-  return static_cast<unsigned long long>(__double_as_longlong(value));
-}
-
-// One of the vectors; an index that is not constant would move the array of them to slow memory.
-template <class Scalar>
-__device__ Scalar* vector_of(const newton_memory<Scalar>& memory, int which) {
-  return which == 0 ? memory.vectors[0] : which == 1 ? memory.vectors[1] : memory.vectors[2];
-}
-
-// Newton's rows at the iterate. The ends mirror their neighbours, or v is prescribed.
-template <class Scalar>
+// Newton's rows at the iterate; or, with a right side that is given, those of the last iteration. The ends mirror their
+// neighbours, or v is prescribed.
+template <class Scalar, bool given>
 struct newton_rows {
   newton_memory<Scalar> memory;
 
@@ -42,7 +34,7 @@ struct newton_rows {
   __device__ void rows(long long first, thread_rows<Scalar, own>& to, node_vector<Scalar>* room) const {
     const newton_state<Scalar>& state = *memory.state;
     const axon_equations<Scalar>& by = memory.equations;
-    const Scalar* const v = vector_of(memory, state.iterate);
+    const Scalar* const v = vector_of(memory, given ? state.spare : state.iterate);
     const Scalar kappa = state.stage.kappa;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const long long begin = first - lane * own;  // of the warp
@@ -85,10 +77,10 @@ struct newton_rows {
       to.lower[k] = lower;
       to.upper[k] = upper;
       to.diagonal[k] = fused(-kappa, derivative, still);
-      to.right[k] = fused(kappa, rate, fused(-state.stage.own, value, to.right[k]));
+      if constexpr (!given) to.right[k] = fused(kappa, rate, fused(-state.stage.own, value, to.right[k]));
       if (at_end && first + k >= by.nodes - 1) {
         if (first + k >= by.nodes || by.has_input) to.diagonal[k] = 1;
-        if (first + k == by.nodes - 1 && by.has_input) to.right[k] = state.stage.input - value;
+        if (!given && first + k == by.nodes - 1 && by.has_input) to.right[k] = state.stage.input - value;
         if (first + k >= by.nodes) to.lower[k] = to.upper[k] = to.right[k] = 0;
       }
     }
@@ -105,20 +97,13 @@ struct newton_change {
     const long long nodes = memory.equations.nodes;
     const int lane = static_cast<int>(threadIdx.x) % lanes;
     const lane_exchange<Scalar, own> through{room};
-    // The bits of a number without sign order as the numbers do, and those of a not-a-number are the largest.
     unsigned long long largest = 0;
 #pragma unroll
     for (int k = 0; k < own; ++k) {
-      const unsigned long long bits = bits_of(fabs(static_cast<double>(change[k])));
+      const unsigned long long bits = bits_of(static_cast<double>(change[k]));
       if (first + k < nodes && bits > largest) largest = bits;
     }
-    for (int distance = lanes / 2; distance > 0; distance /= 2) {
-      const unsigned long long other = __shfl_xor_sync(every_lane, largest, distance);
-      if (other > largest) largest = other;
-    }
-    if (lane == 0 && largest > *static_cast<volatile unsigned long long*>(&state.change)) {
-      atomicMax(&state.change, largest);
-    }
+    raise(state.change, largest, lane);
     Scalar here[own];
     through.load(vector_of(memory, state.iterate), first - lane * own, nodes, lane, here);
 #pragma unroll
@@ -128,17 +113,42 @@ struct newton_change {
 };
 
 template <class Scalar>
-__global__ void set_stage_kernel(newton_state<Scalar>* state, stage_coefficients<Scalar> stage) {
+__global__ void set_stage_kernel(newton_state<Scalar>* state, stage_coefficients<Scalar> stage, stage_place place) {
   state->stage = stage;
   state->iteration = 0;
   state->change = 0;
   state->before = __longlong_as_double(0x7ff0000000000000LL);
-  // The state becomes the earlier one; the place of that one takes the guess.
-  const int free = state->earlier;
-  state->earlier = state->now;
-  state->iterate = free;
-  state->spare = 3 - state->earlier - state->iterate;
+  state->accepts = place == stage_place::step;
+  if (place == stage_place::step) {
+    // The state becomes the earlier one; the place of that one takes the guess.
+    const int free = state->earlier;
+    state->earlier = state->now;
+    state->iterate = free;
+    state->spare = 3 - state->earlier - state->iterate;
+  } else if (place == stage_place::middle) {
+    int free[3], count = 0;
+    for (int i = 0; i < 5; ++i) {
+      if (i != state->now && i != state->earlier) free[count++] = i;
+    }
+    state->iterate = free[0];
+    state->spare = free[1];
+    state->third = free[2];
+  } else {
+    state->middle = state->iterate;
+    state->iterate = state->third;
+  }
 }
+
+// The right side, solved in its place.
+template <class Scalar>
+struct damped_right {
+  newton_memory<Scalar> memory;
+
+  __device__ void take(long long first, const Scalar (&known)[own], node_vector<Scalar>* room) const {
+    const int lane = static_cast<int>(threadIdx.x) % lanes;
+    lane_exchange<Scalar, own>{room}.store(known, 0, first - lane * own, memory.equations.nodes, lane, memory.right);
+  }
+};
 
 // right, the guess, and what w has beside β·v, node by node.
 template <bool damped, class Scalar>
@@ -168,12 +178,7 @@ __global__ void __launch_bounds__(threads) begin_kernel(newton_memory<Scalar> me
         right.values[k] = value - product_of(kappa, constant.values[k]);
         next.values[k] = value;
       } else {
-        Scalar before = at + k > 0 ? now[at + k - 1] : now[1];
-        Scalar behind = at + k < by.nodes - 1 ? now[at + k + 1] : before;
-        const Scalar bend = sum_of(before, behind) - sum_of(value, value);
-        const Scalar reaction = product_of(product_of(value, 1 - value), value - by.a);
-        Scalar rate = fused(by.weight, bend, reaction) - w.values[k];
-        if (by.has_input && at + k == by.nodes - 1) rate = 0;
+        const Scalar rate = rate_at(by, now, at + k, w.values[k]);
         constant.values[k] = sum_of(product_of(keep, w.values[k]), product_of(beta, value));
         right.values[k] = sum_of(value, product_of(kappa, rate - constant.values[k]));
         next.values[k] = sum_of(value, value) - old.values[k];
@@ -204,10 +209,10 @@ __global__ void __launch_bounds__(threads) end_kernel(newton_memory<Scalar> memo
   }
 }
 
-template <class Scalar>
+template <bool given, class Scalar>
 __global__ void __launch_bounds__(partition_threads, 3)
     reduce_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
-  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar>{memory}, blocks, &memory.state->refused);
+  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar, given>{memory}, blocks, &memory.state->refused);
 }
 
 template <class Scalar>
@@ -219,7 +224,14 @@ __global__ void __launch_bounds__(middle_threads)
 template <class Scalar>
 __global__ void __launch_bounds__(partition_threads, 3)
     finish_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
-  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar>{memory}, newton_change<Scalar>{memory}, blocks,
+  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, false>{memory}, newton_change<Scalar>{memory}, blocks,
+                                         &memory.state->refused);
+}
+
+template <class Scalar>
+__global__ void __launch_bounds__(partition_threads, 3)
+    finish_damped_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
+  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, true>{memory}, damped_right<Scalar>{memory}, blocks,
                                          &memory.state->refused);
 }
 
@@ -246,7 +258,7 @@ __global__ void decide_kernel(newton_state<Scalar>* state, cudaGraphConditionalH
       state->failed_at = state->stage.time;
     }
   }
-  state->now = state->iterate;
+  if (state->accepts) state->now = state->iterate;
   cudaGraphSetConditional(loop, 0);
 }
 
@@ -266,16 +278,34 @@ std::size_t newton_scratch_values(std::size_t nodes) {
 }
 
 template <class Scalar>
-void begin_stage(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, bool damped,
-                 cudaStream_t stream) {
-  set_stage_kernel<<<1, 1, 0, stream>>>(memory.state, stage);
+void set_stage(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, stage_place place,
+               cudaStream_t stream) {
+  set_stage_kernel<<<1, 1, 0, stream>>>(memory.state, stage, place);
+  cuda::check_launch("set_stage");
+}
+
+template <class Scalar>
+void begin_step(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, bool damped,
+                cudaStream_t stream) {
+  set_stage(memory, stage, stage_place::step, stream);
   const unsigned blocks = vector_blocks<Scalar>(memory.equations.nodes);
   if (damped) {
     begin_kernel<true><<<blocks, threads, 0, stream>>>(memory);
   } else {
     begin_kernel<false><<<blocks, threads, 0, stream>>>(memory);
   }
-  cuda::check_launch("begin_stage");
+  cuda::check_launch("begin_step");
+}
+
+template <class Scalar>
+void damp(const newton_memory<Scalar>& memory, cudaStream_t stream) {
+  const std::size_t count = blocks_of(static_cast<std::size_t>(memory.equations.nodes));
+  const auto blocks = block_memory<Scalar>::in(memory.scratch, count);
+  const auto grid = static_cast<unsigned>(count);
+  reduce_newton_kernel<true><<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
+  middle_newton_kernel<<<1, middle_threads, 0, stream>>>(memory, blocks, static_cast<int>(count));
+  finish_damped_kernel<<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
+  cuda::check_launch("damp");
 }
 
 template <class Scalar>
@@ -299,7 +329,7 @@ cuda::graph record_newton(const newton_memory<Scalar>& memory, cudaStream_t stre
   cuda::check(cudaStreamBeginCaptureToGraph(stream, of_loop.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                             cudaStreamCaptureModeThreadLocal),
               "record a graph");
-  reduce_newton_kernel<<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
+  reduce_newton_kernel<false><<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
   middle_newton_kernel<<<1, middle_threads, 0, stream>>>(memory, blocks, static_cast<int>(count));
   finish_newton_kernel<<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
   decide_kernel<<<1, 1, 0, stream>>>(memory.state, loop);
@@ -320,8 +350,12 @@ cuda::graph record_newton(const newton_memory<Scalar>& memory, cudaStream_t stre
 
 template std::size_t newton_scratch_values<double>(std::size_t);
 template std::size_t newton_scratch_values<float>(std::size_t);
-template void begin_stage(const newton_memory<double>&, const stage_coefficients<double>&, bool, cudaStream_t);
-template void begin_stage(const newton_memory<float>&, const stage_coefficients<float>&, bool, cudaStream_t);
+template void set_stage(const newton_memory<double>&, const stage_coefficients<double>&, stage_place, cudaStream_t);
+template void begin_step(const newton_memory<double>&, const stage_coefficients<double>&, bool, cudaStream_t);
+template void damp(const newton_memory<double>&, cudaStream_t);
+template void set_stage(const newton_memory<float>&, const stage_coefficients<float>&, stage_place, cudaStream_t);
+template void begin_step(const newton_memory<float>&, const stage_coefficients<float>&, bool, cudaStream_t);
+template void damp(const newton_memory<float>&, cudaStream_t);
 template cuda::graph record_newton(const newton_memory<double>&, cudaStream_t);
 template cuda::graph record_newton(const newton_memory<float>&, cudaStream_t);
 

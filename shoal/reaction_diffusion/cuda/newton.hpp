@@ -19,6 +19,9 @@ struct stage_coefficients {
   double time;  ///< for messages
 };
 
+/// Which stage of a step it is. A whole step becomes the state when its iterations end; the stages of TR-BDF2 do not.
+enum class stage_place { step, middle, end };
+
 /// How the iterations ended.
 enum class newton_end { converged, too_many, not_finite };
 
@@ -31,8 +34,11 @@ struct newton_state {
   unsigned long long refused;  ///< the first row whose pivot was zero
   unsigned long long iterations;
   int iteration;
-  int iterate, spare;  ///< which of the vectors holds the iterate, and which takes the next one
+  // Which of the vectors holds what.
+  int iterate, spare;  ///< spare: what the next iterate is written to; afterwards the iterate before the last
   int now, earlier;    ///< the state, and the one before, which the guess needs
+  int middle, third;   ///< of TR-BDF2: the middle of the step, and the vector that is left
+  bool accepts;
   newton_end end;
   double failed_at;  ///< the time of the first stage that did not converge
 };
@@ -48,8 +54,8 @@ struct axon_equations {
 /// All that kernels read and write.
 template <class Scalar>
 struct newton_memory {
-  Scalar* vectors[3];
-  Scalar* w;  ///< w, or while a stage is solved what w has beside β·v
+  Scalar* vectors[5];  ///< a scheme without a middle stage needs three
+  Scalar* w;           ///< w, or while a stage is solved what w has beside β·v
   Scalar* right;
   Scalar* scratch;
   newton_state<Scalar>* state;
@@ -59,14 +65,24 @@ struct newton_memory {
 template <class Scalar>
 std::size_t newton_scratch_values(std::size_t nodes);
 
-/// Sets up a stage in the order of `stream`: damped is a step of the backward Euler rule, of length κ; else one of the
-/// trapezoidal rule, of length 2κ, whose guess goes through the last two states.
+/// A stage of any scheme begins: which vectors take the iterates. A guess is written to the first of them afterwards.
 template <class Scalar>
-void begin_stage(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, bool damped,
-                 cudaStream_t stream);
+void set_stage(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, stage_place place,
+               cudaStream_t stream);
 
-/// Records the iterations of one stage, and the step of w behind them, as a graph that is launched after begin_stage().
+/// Sets up a step: damped is one of the backward Euler rule, of length κ; else one of the trapezoidal rule, of length
+/// 2κ, whose guess goes through the last two states.
+template <class Scalar>
+void begin_step(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, bool damped,
+                cudaStream_t stream);
+
+/// Records the iterations of one stage, and the step of w behind them, as a graph that is launched when its guess and
+/// its right side are there.
 template <class Scalar>
 cuda::graph record_newton(const newton_memory<Scalar>& memory, cudaStream_t stream);
+
+/// right ← (I − κ·J)⁻¹·right, with the matrix of the last iteration.
+template <class Scalar>
+void damp(const newton_memory<Scalar>& memory, cudaStream_t stream);
 
 }  // namespace shoal::reaction_diffusion

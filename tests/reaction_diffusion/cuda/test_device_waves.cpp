@@ -141,6 +141,38 @@ TEST_F(DeviceWaves, CrankNicolsonAgreesWithTheHosts) {
   }
 }
 
+// By fixed steps, of which each solves two stages, and by steps that follow a tolerance, where Newton's method may
+// leave a thousandth of that in each stage.
+template <class Scalar>
+void expect_hosts_tr_bdf2(const rd::problem& wave) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  rd::options how;
+  how.scheme = rd::scheme::tr_bdf2;
+  how.times = {0, 1.75, 10};
+  for (const double step : {0.25, 0.0}) {
+    how.step = step;
+    how.device = {};
+    const auto expected = rd::solve<Scalar>(wave, begin, how);
+    how.device.cuda = {0};
+    const auto found = rd::solve<Scalar>(wave, begin, how);
+    if (step > 0) {
+      EXPECT_EQ(found.steps, expected.steps);
+    }
+    const double accuracy = step > 0 ? (sizeof(Scalar) == 4 ? 1e-6 : 1e-12) : 1e-3 * how.tolerance;
+    EXPECT_LE(largest_difference(found, expected), 2 * static_cast<double>(found.steps) * accuracy)
+        << wave.grid.columns << " nodes, boundary " << int(wave.boundary) << ", step " << step;
+  }
+}
+
+TEST_F(DeviceWaves, TrBdf2AgreesWithTheHosts) {
+  for (const auto ends : {rd::boundary::no_flux, rd::boundary::input, rd::boundary::periodic_input}) {
+    for (const std::size_t nodes : {3, 17, 401, 2048, 5003}) {
+      expect_hosts_tr_bdf2<double>(wave_on({1, nodes, 0.5}, ends));
+      expect_hosts_tr_bdf2<float>(wave_on({1, nodes, 0.5}, ends));
+    }
+  }
+}
+
 TEST_F(DeviceWaves, CrankNicolsonThatDoesNotConvergeNamesTheTime) {
   const rd::problem wave = wave_on({1, 100, 0.5}, rd::boundary::no_flux);
   rd::initial_state begin = rd::rest(wave.grid);
@@ -190,6 +222,8 @@ TEST_F(DeviceWaves, ACheckpointResumesOnEither) {
   how.scheme = rd::scheme::crank_nicolson;
   how.step = 0.25;
   expect_resumption(how, 200e-12);
+  how.scheme = rd::scheme::tr_bdf2;
+  expect_resumption(how, 400e-12);
 }
 
 TEST_F(DeviceWaves, SchemesOfTheHostAreRefused) {
