@@ -4,7 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/reaction_diffusion/cuda/fused.cuh>
-#include <shoal/reaction_diffusion/cuda/newton.hpp>
+#include <shoal/reaction_diffusion/cuda/newton_state.hpp>
 
 namespace shoal::reaction_diffusion {
 

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <shoal/reaction_diffusion/cuda/newton.hpp>
+#include <shoal/reaction_diffusion/cuda/newton_state.hpp>
 
 namespace shoal::reaction_diffusion {
 
