@@ -70,16 +70,6 @@ std::vector<double> parse_times(const std::string& text) {
   return times;
 }
 
-// Speed between the last two states that lie apart in time.
-template <class Scalar>
-std::optional<double> speed_of(const rd::result<Scalar>& found, const rd::grid& grid) {
-  const std::size_t last = found.times.size() - 1, size = 2 * grid.nodes();
-  std::size_t before = last;
-  while (before > 0 && found.times[before] == found.times[last]) --before;
-  return rd::wave_speed(found.states.data() + before * size, found.states.data() + last * size,
-                        found.times[last] - found.times[before], grid);
-}
-
 template <class Scalar>
 void write_states(const std::string& path, const rd::result<Scalar>& found, const rd::grid& grid) {
   std::vector<std::size_t> shape = {found.times.size(), 2};
@@ -111,7 +101,7 @@ void write_report(const wave_command& command, const rd::problem& wave, const rd
 template <class Scalar>
 answer answer_of(const wave_command& command, const rd::problem& wave, const rd::result<Scalar>& found,
                  std::size_t threads, scalar scalar) {
-  const std::optional<double> speed = speed_of(found, wave.grid);
+  const std::optional<double> speed = rd::wave_speed(found, wave.grid);
   const double per_step = found.steps_here == 0 ? 0 : found.seconds / static_cast<double>(found.steps_here);
   const std::string scheme = word_for(scheme_choices(), command.options.scheme);
   const bool is_implicit =
