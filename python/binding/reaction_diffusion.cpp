@@ -1,10 +1,12 @@
 // FitzHugh–Nagumo waves for Python.
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -55,6 +57,19 @@ rd::second_differences differences_named(const std::string& name) {
                                        {{"three-point", rd::second_differences::three_point},
                                         {"five-point", rd::second_differences::five_point},
                                         {"spline", rd::second_differences::spline}});
+}
+
+rd::noise_kind noise_named(const std::string& name) {
+  return named<rd::noise_kind>(
+      "noise_kind", name, {{"additive", rd::noise_kind::additive}, {"multiplicative", rd::noise_kind::multiplicative}});
+}
+
+// Coefficients that differ from node to node, by name.
+rd::coefficient_fields fields_of(const nb::dict& given) {
+  const auto field = [&](const char* name) {
+    return given.contains(name) ? copied(nb::cast<numbers>(given[name])) : std::vector<double>();
+  };
+  return {field("a"), field("gamma"), field("epsilon"), field("diffusion")};
 }
 
 rd::initial_state state_named(const std::string& name, const rd::problem& wave) {
@@ -112,17 +127,22 @@ const add_family added([](nb::module_& module) {
       "v and w at time 0, [rows][columns] each.");
   module.def(
       "reaction_diffusion_solve",
-      [](const numbers& v, const numbers& w, std::size_t rows, std::size_t columns, double spacing, double a,
-         double gamma, double epsilon, double diffusion, double recovery_diffusion, const std::string& boundary,
-         double input_level, double input_period, const std::string& scheme, std::size_t order, double step,
-         double tolerance, double newton_accuracy, const std::string& differences, std::vector<double> times,
-         bool float32, const std::string& checkpoint, std::size_t threads, bool brief, const nb::object& report) {
+      [](const numbers& v, const numbers& w, std::size_t rows, std::size_t columns, double spacing,
+         const nb::dict& fields, double a, double gamma, double epsilon, double diffusion, double recovery_diffusion,
+         const std::string& boundary, double input_level, double input_period, double noise,
+         const std::string& noise_kind, std::uint64_t seed, std::optional<double> coupling, const std::string& scheme,
+         std::size_t order, double step, double tolerance, double newton_accuracy, const std::string& differences,
+         std::vector<double> times, bool float32, const std::string& checkpoint, std::size_t threads, bool brief,
+         const nb::object& report) {
         rd::problem wave;
         wave.parameters = {a, gamma, epsilon, diffusion, recovery_diffusion};
         wave.grid = {rows, columns, spacing};
         wave.boundary = boundary_named(boundary);
         wave.input_level = input_level;
         wave.input_period = input_period;
+        wave.fields = fields_of(fields);
+        wave.noise = {noise_named(noise_kind), noise, seed};
+        wave.coupling = coupling;
         rd::options how;
         how.scheme = scheme_named(scheme);
         how.order = order;
@@ -136,12 +156,13 @@ const add_family added([](nb::module_& module) {
         const rd::initial_state begin{copied(v), copied(w)};
         return float32 ? solve<float>(wave, begin, how, brief, report) : solve<double>(wave, begin, how, brief, report);
       },
-      nb::arg("v"), nb::arg("w"), nb::kw_only(), nb::arg("rows"), nb::arg("columns"), nb::arg("spacing"), nb::arg("a"),
-      nb::arg("gamma"), nb::arg("epsilon"), nb::arg("diffusion"), nb::arg("recovery_diffusion"), nb::arg("boundary"),
-      nb::arg("input_level"), nb::arg("input_period"), nb::arg("scheme"), nb::arg("order"), nb::arg("step"),
-      nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("differences"), nb::arg("times"), nb::arg("float32"),
-      nb::arg("checkpoint"), nb::arg("threads"), nb::arg("brief"), nb::arg("report").none(),
-      "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
+      nb::arg("v"), nb::arg("w"), nb::kw_only(), nb::arg("rows"), nb::arg("columns"), nb::arg("spacing"),
+      nb::arg("fields"), nb::arg("a"), nb::arg("gamma"), nb::arg("epsilon"), nb::arg("diffusion"),
+      nb::arg("recovery_diffusion"), nb::arg("boundary"), nb::arg("input_level"), nb::arg("input_period"),
+      nb::arg("noise"), nb::arg("noise_kind"), nb::arg("seed"), nb::arg("coupling").none(), nb::arg("scheme"),
+      nb::arg("order"), nb::arg("step"), nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("differences"),
+      nb::arg("times"), nb::arg("float32"), nb::arg("checkpoint"), nb::arg("threads"), nb::arg("brief"),
+      nb::arg("report").none(), "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
 });
 
 }  // namespace shoal::python

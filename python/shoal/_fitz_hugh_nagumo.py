@@ -12,7 +12,7 @@ import numpy as np
 from . import _device_arrays as device_arrays
 from . import _shoal
 from ._input import on_host
-from ._running import BRIEF_WORK, reporter
+from ._running import BRIEF_WORK, reporter, seed_of
 
 # Operations of one node in one step, roughly.
 NODE_WORK = 20
@@ -72,12 +72,14 @@ class FitzHughNagumo:
 
     Parameters
     ----------
-    a : float
-        Threshold of excitation.
-    gamma, epsilon : float
+    a : float or array-like
+        Threshold of excitation. An array gives every node its own, as it may for ``gamma``, ``epsilon`` and ``diffusion``.
+    gamma, epsilon : float or array-like
         How fast the recovery itself decays, and how slow it is.
-    diffusion, recovery_diffusion : float
-        Of v and of w.
+    diffusion : float or array-like
+        Of v.
+    recovery_diffusion : float
+        Of w.
     spacing : float
         Distance of two nodes.
     boundary : str
@@ -85,6 +87,14 @@ class FitzHughNagumo:
         (v = ``input_level`` (1 - cos(2 pi t / ``input_period``)) / 2 there), or "periodic".
     input_level, input_period : float
         Of the input.
+    coupling : float, optional
+        With one, the rows of the initial state are axons, each of which pulls so strongly at v of the next; without, a plane.
+    noise : float
+        Strength of white noise in space and time that drives v, with "explicit" (Euler-Maruyama) or "crank-nicolson" (drift-implicit).
+    noise_kind : str
+        "additive", or "multiplicative": times v, in Ito's sense.
+    random_state : int, RandomState instance or None
+        Seed of the noise, which is the same for any number of threads.
     scheme : str
         "explicit", "adaptive", "crank-nicolson", "tr-bdf2" or "source-2016" (the waves page tells them apart).
     order : int
@@ -120,15 +130,19 @@ class FitzHughNagumo:
     def __init__(
         self,
         *,
-        a: float = 0.1,
-        gamma: float = 2.0,
-        epsilon: float = 0.01,
-        diffusion: float = 1.0,
+        a: Any = 0.1,
+        gamma: Any = 2.0,
+        epsilon: Any = 0.01,
+        diffusion: Any = 1.0,
         recovery_diffusion: float = 0.0,
         spacing: float = 0.5,
         boundary: str = "no-flux",
         input_level: float = 1.0,
         input_period: float = 100.0,
+        coupling: float | None = None,
+        noise: float = 0.0,
+        noise_kind: str = "additive",
+        random_state: Any = None,
         scheme: str = "explicit",
         order: int = 2,
         step: float | None = None,
@@ -151,6 +165,10 @@ class FitzHughNagumo:
         self.boundary = boundary
         self.input_level = input_level
         self.input_period = input_period
+        self.coupling = coupling
+        self.noise = noise
+        self.noise_kind = noise_kind
+        self.random_state = random_state
         self.scheme = scheme
         self.order = order
         self.step = step
@@ -197,7 +215,7 @@ class FitzHughNagumo:
         if isinstance(v, str):
             rows, columns = (1, shape) if isinstance(shape, (int, np.integer)) else shape
             begin: Any = _shoal.reaction_diffusion_state(
-                v, rows=rows, columns=columns, spacing=self.spacing, diffusion=self.diffusion
+                v, rows=rows, columns=columns, spacing=self.spacing, diffusion=float(np.max(self.diffusion))
             )
             begin_v, begin_w = (part[0] for part in begin) if rows == 1 else begin
             float32 = self.precision == "float32"
@@ -216,12 +234,20 @@ class FitzHughNagumo:
         # No scheme takes steps longer than those of explicit ones by much where it is quick.
         steps = (kept[-1] if kept else 0) / (self.step or self.spacing * self.spacing)
         given: dict[str, Any] = {name: getattr(self, name) for name in _PASSED_ON}
+        fields = {}
+        for name in _FIELDS:
+            if np.ndim(given[name]) > 0:
+                field = np.broadcast_to(_numbers(given[name], name), begin_v.shape)
+                fields[name] = np.ascontiguousarray(field)
+                given[name] = float(field.flat[0])
         given |= {name: getattr(self, name) or 0 for name in ("step", "newton_accuracy")}
         found: dict[str, Any] = _shoal.reaction_diffusion_solve(
             begin_v,
             begin_w,
             rows=rows,
             columns=columns,
+            fields=fields,
+            seed=seed_of(self.random_state) if self.noise else 0,
             times=kept,
             float32=float32,
             threads=self.threads or 0,
@@ -238,6 +264,7 @@ class FitzHughNagumo:
         return Wave(times=np.array(kept), v=states[:, 0], w=states[:, 1], spacing=self.spacing, **found)
 
 
+_FIELDS = ("a", "gamma", "epsilon", "diffusion")
 _PASSED_ON = (
     "a",
     "gamma",
@@ -248,6 +275,9 @@ _PASSED_ON = (
     "boundary",
     "input_level",
     "input_period",
+    "coupling",
+    "noise",
+    "noise_kind",
     "scheme",
     "order",
     "tolerance",

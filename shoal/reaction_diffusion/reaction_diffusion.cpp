@@ -96,7 +96,11 @@ class run {
   fit_identity identity(const initial_state& begin) const {
     const parameters& of = wave_.parameters;
     const adaptive_options& use = how_.adaptive;
-    word_hash hash;
+    word_hash hash, fields;
+    for (const auto* field : {&wave_.fields.a, &wave_.fields.gamma, &wave_.fields.epsilon, &wave_.fields.diffusion}) {
+      fields.take(static_cast<double>(field->size()));
+      for (const double value : *field) fields.take(value);
+    }
     for (const double value : begin.v) hash.take(value);
     for (const double value : begin.w) hash.take(value);
     return {
@@ -106,6 +110,9 @@ class run {
         {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
         {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
                                  wave_.input_period)},
+        {"variants", fmt::format("fields {:016x}, noise {} of kind {} and seed {}, coupling {}", fields.value(),
+                                 wave_.noise.strength, static_cast<int>(wave_.noise.kind), wave_.noise.seed,
+                                 wave_.coupling ? fmt::format("{}", *wave_.coupling) : "none")},
         {"scheme", fmt::format("{} of order {}, end rows {}", static_cast<int>(how_.scheme), how_.order,
                                static_cast<int>(how_.end_rows))},
         {"step",

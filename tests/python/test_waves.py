@@ -57,6 +57,32 @@ def test_the_plane_has_rows_and_columns():
     assert wave.v[0, 0, 0] == 1 and wave.w[0, 4, 0] == 0.1 and wave.wave_speed is None
 
 
+def test_coefficients_may_differ_from_node_to_node():
+    a = np.linspace(0.05, 0.4, 50)
+    v = np.random.default_rng(1).uniform(size=50)
+    wave = shoal.FitzHughNagumo(a=a, step=0.1).solve(v, times=TIMES)
+    np.testing.assert_allclose(wave.v[-1], euler(v, np.zeros(50), 0.1, 60, a=a)[0], atol=1e-13)
+    with pytest.raises(ValueError, match="broadcast"):
+        shoal.FitzHughNagumo(a=a[:3]).solve(v, times=[1])
+
+
+def test_rows_may_be_axons():
+    v = np.zeros((2, 101))
+    v[0, 40:60] = 1
+    wave = shoal.FitzHughNagumo(coupling=0.05).solve(v, times=[40])
+    assert wave.v.shape == (1, 2, 101) and wave.v[0, 1].max() > 0.8
+
+
+@pytest.mark.parametrize("scheme", ["explicit", "crank-nicolson"])
+def test_noise_has_a_seed(scheme):
+    def end(seed, threads):
+        noisy = shoal.FitzHughNagumo(noise=0.05, scheme=scheme, random_state=seed, threads=threads)
+        return noisy.solve("rest", times=[5], shape=9000).v
+
+    np.testing.assert_array_equal(end(3, 1), end(3, 2))
+    assert (end(3, 1) != end(4, 1)).any()
+
+
 def test_tensors_come_out_where_they_went_in():
     torch = pytest.importorskip("torch")
     v = torch.zeros(30)
@@ -85,6 +111,8 @@ def test_a_run_goes_on_from_its_checkpoint_and_tells_where_it_is(tmp_path):
         ({}, [0, np.nan, 0], r"v\[1\] is nan"),
         ({}, np.zeros((3, 3, 3)), "one dimension"),
         ({"precision": "half"}, "impulse", "precision must be"),
+        ({"noise": 1, "scheme": "tr-bdf2"}, "impulse", "noise needs"),
+        ({"noise_kind": "white"}, "impulse", "noise_kind must be one of additive"),
         ({"diffusion": -1}, "impulse", "diffusion must be"),
     ],
 )

@@ -54,8 +54,8 @@ TEST(wave, writes_states_by_every_scheme_in_both_scalars) {
 }
 
 TEST(wave, every_preset_and_boundary_runs) {
-  for (const std::string preset :
-       {"axon-input", "impulse", "oscillation", "front", "self-excitation", "impulse-train", "spiral"}) {
+  for (const std::string preset : {"axon-input", "impulse", "oscillation", "front", "self-excitation", "impulse-train",
+                                   "return-to-rest", "spiral"}) {
     EXPECT_EQ(answer_of({"--preset", preset, "--time", "5"})["preset"], preset);
   }
   for (const std::string boundary : {"no-flux", "input", "periodic-input", "periodic"}) {
@@ -71,6 +71,28 @@ TEST(wave, computes_the_plane) {
   EXPECT_EQ(plane["rows"], 20);
   EXPECT_TRUE(plane["wave_speed"].is_null());
   EXPECT_EQ(read_npy(path).shape, (std::vector<std::size_t>{3, 2, 20, 30}));
+}
+
+TEST(wave, draws_noise_by_its_seed) {
+  const scratch_folder folder;
+  const auto states = [&](const std::string& seed, const std::string& threads) {
+    const std::string path = folder / "noise.npy";
+    const json answer =
+        answer_of({"--noise", "0.1", "--seed", seed, "--threads", threads, "--time", "5", "--output", path});
+    EXPECT_EQ(answer["noise_kind"], "additive");
+    EXPECT_EQ(answer["seed"], std::stoi(seed));
+    return read_file(path);
+  };
+  EXPECT_EQ(states("1", "1"), states("1", "2"));
+  EXPECT_NE(states("1", "1"), states("2", "1"));
+  expect_refused({"--noise", "0.1", "--scheme", "tr-bdf2"}, "noise needs");
+}
+
+TEST(wave, couples_axons) {
+  const json axons = answer_of({"--rows", "2", "--columns", "30", "--coupling", "0.1", "--time", "3"});
+  EXPECT_EQ(axons["coupling"], 0.1);
+  expect_refused({"--coupling", "0.1"}, "at least 2 axons");
+  expect_refused({"--rows", "2", "--columns", "30"}, "at least 3 nodes in each direction");
 }
 
 TEST(wave, counts_adaptive_nodes) {
