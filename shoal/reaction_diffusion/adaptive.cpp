@@ -50,6 +50,7 @@ class adaptive final : public stepper<Scalar> {
   }
 
   double mean_nodes() const override { return steps_taken_ > 0 ? nodes_used_ / steps_taken_ : 0; }
+  std::vector<std::size_t> nodes_in_use() const override { return places_; }
 
  private:
   void begin(const state<Scalar>& now) {

@@ -111,7 +111,7 @@ void check_plane(const problem& wave, const options& how) {
     throw bad_argument(
         fmt::format("in the plane ({} rows) steps are explicit and of order 2; others need rows = 1", wave.grid.rows));
   }
-  if (wave.has_input()) throw bad_argument("with more than one row the boundary is no_flux or periodic; got input");
+  if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
 }
 
 void check_fourth_order(const problem& wave, const options& how) {

@@ -82,6 +82,10 @@ class run {
   void keep() {
     found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
     found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    if (how_.scheme == scheme::adaptive) {
+      found_.nodes_in_use.resize(kept_);
+      found_.nodes_in_use.push_back(stepper_->nodes_in_use());
+    }
     ++kept_;
     now_.done = 0;
     if (observe_) observe_(now_.time, now_.v.data(), now_.w.data());

@@ -40,6 +40,7 @@ class stepper {
   virtual void restore(const std::vector<double>& kept) { expect_words(kept, 0); }
 
   virtual double mean_nodes() const { return 0; }
+  virtual std::vector<std::size_t> nodes_in_use() const { return {}; }
   virtual std::size_t refused_steps() const { return 0; }
   virtual std::size_t newton_iterations() const { return 0; }
 };
