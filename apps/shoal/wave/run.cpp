@@ -102,7 +102,8 @@ void write_report(const wave_command& command, const rd::problem& wave, const rd
                                {"steps", report::count(found.steps)}},
                      .grid = wave.grid,
                      .times = found.times,
-                     .states = {found.states.begin(), found.states.end()}})
+                     .states = {found.states.begin(), found.states.end()},
+                     .nodes_in_use = found.nodes_in_use})
       .write(command.report);
 }
 

@@ -109,10 +109,21 @@ TEST(wave, writes_a_page_with_pictures) {
   const scratch_folder folder;
   const std::string axon = folder / "axon.html", plane = folder / "plane.html";
   answer_of({"--times", "0,20,40,60", "--report", axon});
-  for (const std::string part : {"v over space and time", "Profiles", "Phase plane", "data:image/png", "t = 40"}) {
+  for (const std::string part : {"v over space and time", "The wave as it moves", "speed", "Profiles", "Phase plane",
+                                 "data:image/png", "t = 40"}) {
     EXPECT_NE(read_file(axon).find(part), std::string::npos) << part;
   }
   EXPECT_EQ(read_file(axon).find("http:"), std::string::npos);
+  EXPECT_EQ(read_file(axon).find("Nodes in use"), std::string::npos);
+  const auto count = [](const std::string& text, const std::string& part) {
+    std::size_t found = 0;
+    for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+    return found;
+  };
+  EXPECT_EQ(count(read_file(axon), "<animate "), 4u);
+  const std::string adaptive = folder / "adaptive.html";
+  answer_of({"--scheme", "adaptive", "--times", "0,20,40,60", "--report", adaptive});
+  EXPECT_NE(read_file(adaptive).find("Nodes in use"), std::string::npos);
   answer_of({"--rows", "20", "--columns", "30", "--time", "3", "--report", plane});
   EXPECT_NE(read_file(plane).find("v at time 3"), std::string::npos);
 }
