@@ -44,6 +44,8 @@ void check_equations(const problem& wave) {
   require_above_zero("input_period", wave.input_period);
 }
 
+bool is_implicit(const options& how) { return how.scheme == scheme::crank_nicolson || how.scheme == scheme::tr_bdf2; }
+
 void check_field(const problem& wave, std::string_view name, const std::vector<double>& values, double least) {
   if (values.empty()) return;
   if (values.size() != wave.grid.nodes()) {
@@ -68,12 +70,18 @@ void check_variants(const problem& wave, const options& how) {
     require_at_least_zero("coupling", *wave.coupling);
     if (wave.grid.rows < 2) throw bad_argument("coupling needs at least 2 axons, a row each; got 1 row");
   }
-  if (!wave.is_varied() || (how.scheme == scheme::explicit_steps && how.order == 2)) return;
-  const bool only_noise = !wave.fields.any() && !wave.coupling;
-  if (only_noise && how.scheme == scheme::crank_nicolson && wave.grid.rows == 1) return;
-  throw bad_argument(
-      "fields of coefficients and coupled axons need scheme explicit_steps of order 2; noise needs that, or "
-      "crank_nicolson on an axon");
+  if (how.scheme == scheme::explicit_steps && how.order == 2) return;
+  if (wave.has_noise() && (how.scheme != scheme::crank_nicolson || wave.is_split())) {
+    throw bad_argument(
+        "noise needs scheme explicit_steps of order 2, or crank_nicolson on an axon with constant coefficients where w "
+        "does not spread");
+  }
+  if (!wave.fields.any() && !wave.coupling) return;
+  if (!is_implicit(how)) {
+    throw bad_argument(
+        "fields of coefficients and coupled axons need scheme explicit_steps of order 2, crank_nicolson or tr_bdf2");
+  }
+  if (!wave.fields.diffusion.empty()) throw bad_argument("a field of diffusion needs scheme explicit_steps of order 2");
 }
 
 void check_times(const std::vector<double>& times) {
@@ -107,9 +115,11 @@ void check_adaptive(const problem& wave, const options& how) {
 }
 
 void check_plane(const problem& wave, const options& how) {
-  if (how.scheme != scheme::explicit_steps || how.order != 2) {
+  if ((how.scheme != scheme::explicit_steps && !is_implicit(how)) || how.order != 2) {
     throw bad_argument(
-        fmt::format("in the plane ({} rows) steps are explicit and of order 2; others need rows = 1", wave.grid.rows));
+        fmt::format("in the plane ({} rows) the scheme is explicit_steps, crank_nicolson or tr_bdf2, of order 2; "
+                    "others need rows = 1",
+                    wave.grid.rows));
   }
   if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
 }
@@ -148,10 +158,15 @@ void check(const problem& wave, const options& how) {
     throw bad_argument("scheme source_2016 needs boundary no_flux");
   }
   if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
-  if (wave.parameters.recovery_diffusion > 0) {
+  if (is_implicit(how) && wave.is_split() && wave.has_input()) {
+    throw bad_argument(
+        "implicit steps with recovery_diffusion or fields of coefficients are split, and need boundary no_flux or "
+        "periodic; got input. Use scheme explicit_steps");
+  }
+  if (!is_implicit(how) && wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(fmt::format(
-        "the adaptive and the implicit schemes take w node by node, so recovery_diffusion must be 0; got {}. Use "
-        "scheme explicit_steps",
+        "the adaptive scheme and source_2016 take w node by node, so recovery_diffusion must be 0; got {}. Use another "
+        "scheme",
         wave.parameters.recovery_diffusion));
   }
 }

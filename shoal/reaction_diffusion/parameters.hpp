@@ -75,6 +75,9 @@ struct problem {
   /// Whether more is asked for than constant coefficients without noise.
   bool is_varied() const { return fields.any() || has_noise() || coupling.has_value(); }
 
+  /// Whether implicit steps are split into reaction and diffusion, which are taken by turns.
+  bool is_split() const { return grid.rows > 1 || parameters.recovery_diffusion > 0 || fields.any(); }
+
   bool has_input() const { return boundary == boundary::input || boundary == boundary::periodic_input; }
 
   /// v at the last node at a time, where there is input.

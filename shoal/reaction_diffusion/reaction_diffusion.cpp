@@ -27,8 +27,10 @@ using clock = std::chrono::steady_clock;
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-// Nodes that are stepped between two looks at the clock and at the stop token.
+// Nodes that are stepped between two looks at the clock and at the stop token; an implicit step of a node counts for
+// sixteen.
 constexpr std::size_t nodes_between_looks = std::size_t{1} << 22;
+constexpr std::size_t implicit_nodes_between_looks = nodes_between_looks / 16;
 
 template <class Scalar>
 class run {
@@ -55,7 +57,9 @@ class run {
     const clock::time_point start = clock::now();
     written_ = start;
     resume();
-    const std::size_t most = std::max<std::size_t>(32, nodes_between_looks / nodes_);
+    const bool is_explicit = how_.scheme == scheme::explicit_steps || how_.scheme == scheme::adaptive;
+    const std::size_t between = is_explicit ? nodes_between_looks : implicit_nodes_between_looks;
+    const std::size_t most = std::max<std::size_t>(is_explicit ? 32 : 1, between / nodes_);
     for (; kept_ < how_.times.size(); keep()) {
       const span over{kept_ == 0 ? 0 : how_.times[kept_ - 1], how_.times[kept_]};
       while (now_.time < over.end) {

@@ -20,8 +20,8 @@ struct result {
   double mean_nodes = 0;              ///< adaptive: nodes in use, mean over the steps
   /// Adaptive: the nodes in use at each of the times, ascending; none at times before a run was resumed.
   std::vector<std::vector<std::size_t>> nodes_in_use;
-  double seconds = 0;                 ///< of this call; a run that was resumed counts what is left
-  std::size_t steps_here = 0;         ///< of this call
+  double seconds = 0;          ///< of this call; a run that was resumed counts what is left
+  std::size_t steps_here = 0;  ///< of this call
 };
 
 }  // namespace shoal::reaction_diffusion

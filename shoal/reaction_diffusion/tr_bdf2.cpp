@@ -9,14 +9,13 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/implicit_stage.hpp>
+#include <shoal/reaction_diffusion/node_reaction.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
 
-// The middle stage lies at this share of the step, so that both stages have one matrix, κ = share·step / 2.
-constexpr double share = 2 - std::numbers::sqrt2;
-constexpr double from_middle = 1 / (share * (2 - share));
-constexpr double from_begin = (1 - share) * (1 - share) / (share * (2 - share));
+constexpr double share = tr_bdf2_weights::share, from_middle = tr_bdf2_weights::from_middle,
+                 from_begin = tr_bdf2_weights::from_begin;
 // Weights of the rates at the three places: of the third-order companion less those of the step.
 constexpr double outer = std::numbers::sqrt2 / 4;
 constexpr double of_begin = (1 - outer) / 3 - outer;

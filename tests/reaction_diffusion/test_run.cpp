@@ -145,7 +145,7 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
   refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });
   refused("order 4 needs scheme explicit_steps", [](rd::problem&, rd::options& o) {
     o.order = 4;
-    o.scheme = rd::scheme::tr_bdf2;
+    o.scheme = rd::scheme::adaptive;
   });
   refused("order 4 needs boundary no_flux or periodic", [](rd::problem& p, rd::options& o) {
     o.order = 4;

@@ -71,6 +71,10 @@ TEST(wave, computes_the_plane) {
   EXPECT_EQ(plane["rows"], 20);
   EXPECT_TRUE(plane["wave_speed"].is_null());
   EXPECT_EQ(read_npy(path).shape, (std::vector<std::size_t>{3, 2, 20, 30}));
+  for (const std::string scheme : {"crank-nicolson", "tr-bdf2"}) {
+    const json implicit = answer_of({"--rows", "20", "--columns", "30", "--time", "3", "--scheme", scheme});
+    EXPECT_GT(implicit["newton_iterations"].get<int>(), implicit["steps"].get<int>());
+  }
 }
 
 TEST(wave, draws_noise_by_its_seed) {
@@ -140,7 +144,7 @@ TEST(wave, refuses_wrong_use_with_the_limit) {
   expect_refused({"--step", "0.2"}, "stay bounded up to 0.117716");
   expect_refused({"--nodes", "2"}, "at least 3 nodes");
   expect_refused({"--rows", "20"}, "give both");
-  expect_refused({"--preset", "spiral", "--scheme", "tr-bdf2"}, "in the plane (200 rows)");
+  expect_refused({"--preset", "spiral", "--scheme", "adaptive"}, "in the plane (200 rows)");
   expect_refused({"--device", "cuda"}, "waves are computed on the host");
   expect_refused({"--time", "3", "--times", "1,2"}, "--time and --times both say when to end");
   expect_refused({"--times", "2,1"}, "ascend");
