@@ -133,9 +133,9 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     p.grid = {7, 401, 0.5};
     o.step = 0.1;
   });
-  refused("in the plane (7 rows) steps are explicit", [](rd::problem& p, rd::options& o) {
+  refused("in the plane (7 rows) the scheme is explicit_steps", [](rd::problem& p, rd::options& o) {
     p.grid.rows = 7;
-    o.scheme = rd::scheme::crank_nicolson;
+    o.scheme = rd::scheme::adaptive;
   });
   refused("in the plane the boundary is no_flux or periodic", [](rd::problem& p, rd::options&) {
     p.grid.rows = 7;
@@ -145,7 +145,7 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
   refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });
   refused("order 4 needs scheme explicit_steps", [](rd::problem&, rd::options& o) {
     o.order = 4;
-    o.scheme = rd::scheme::adaptive;
+    o.scheme = rd::scheme::tr_bdf2;
   });
   refused("order 4 needs boundary no_flux or periodic", [](rd::problem& p, rd::options& o) {
     o.order = 4;
