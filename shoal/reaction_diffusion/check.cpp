@@ -104,7 +104,11 @@ void check_step(double step, double bound, std::string_view formula) {
 }
 
 void check_adaptive(const problem& wave, const options& how) {
-  if (wave.boundary != boundary::no_flux) throw bad_argument("scheme adaptive needs boundary no_flux");
+  if (wave.boundary == boundary::periodic)
+    throw bad_argument("scheme adaptive needs boundary no_flux or input; got periodic");
+  if (wave.has_input() && how.adaptive.differences != second_differences::three_point) {
+    throw bad_argument("scheme adaptive with input needs three-point differences; the others mirror v beyond the ends");
+  }
   const adaptive_options& use = how.adaptive;
   if (use.coarse_stride == 0) throw bad_argument("coarse_stride must be at least 1; got 0");
   require_at_least_zero("slope", use.slope);
@@ -128,9 +132,8 @@ void check_fourth_order(const problem& wave, const options& how) {
   if (how.scheme != scheme::explicit_steps) {
     throw bad_argument("order 4 needs scheme explicit_steps; the others are of order 2");
   }
-  if (wave.has_input()) throw bad_argument("order 4 needs boundary no_flux or periodic; got input");
-  if (wave.parameters.recovery_diffusion > 0) {
-    throw bad_argument(fmt::format("order 4 needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  if (wave.has_input() && wave.grid.columns < 6) {
+    throw bad_argument(fmt::format("order 4 with input needs at least 6 nodes; got {}", wave.grid.columns));
   }
   check_step(how.step, longest_runge_kutta_step(wave), "2.785/(16/3 D/spacing² + 1 − a)");
 }
@@ -163,11 +166,9 @@ void check(const problem& wave, const options& how) {
         "implicit steps with recovery_diffusion or fields of coefficients are split, and need boundary no_flux or "
         "periodic; got input. Use scheme explicit_steps");
   }
-  if (!is_implicit(how) && wave.parameters.recovery_diffusion > 0) {
-    throw bad_argument(fmt::format(
-        "the adaptive scheme and source_2016 take w node by node, so recovery_diffusion must be 0; got {}. Use another "
-        "scheme",
-        wave.parameters.recovery_diffusion));
+  if (how.scheme == scheme::source_2016 && wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(fmt::format("scheme source_2016 needs recovery_diffusion 0; got {}. Use another scheme",
+                                   wave.parameters.recovery_diffusion));
   }
 }
 
