@@ -52,7 +52,8 @@ class run {
     const clock::time_point start = clock::now();
     written_ = start;
     resume();
-    const std::size_t most = stepper_->steps_between_looks(nodes_);
+    const bool is_explicit = how_.scheme == scheme::explicit_steps || how_.scheme == scheme::adaptive;
+    const std::size_t most = stepper_->steps_between_looks(nodes_, is_explicit);
     for (; kept_ < how_.times.size(); keep()) {
       const span over{kept_ == 0 ? 0 : how_.times[kept_ - 1], how_.times[kept_]};
       while (now_.time < over.end) {
@@ -80,6 +81,10 @@ class run {
     stepper_->collect(now_);
     found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
     found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    if (how_.scheme == scheme::adaptive) {
+      found_.nodes_in_use.resize(kept_);
+      found_.nodes_in_use.push_back(stepper_->nodes_in_use());
+    }
     ++kept_;
     now_.done = 0;
     if (observe_) observe_(now_.time, now_.v.data(), now_.w.data());
@@ -94,7 +99,11 @@ class run {
   fit_identity identity(const initial_state& begin) const {
     const parameters& of = wave_.parameters;
     const adaptive_options& use = how_.adaptive;
-    word_hash hash;
+    word_hash hash, fields;
+    for (const auto* field : {&wave_.fields.a, &wave_.fields.gamma, &wave_.fields.epsilon, &wave_.fields.diffusion}) {
+      fields.take(static_cast<double>(field->size()));
+      for (const double value : *field) fields.take(value);
+    }
     for (const double value : begin.v) hash.take(value);
     for (const double value : begin.w) hash.take(value);
     return {
@@ -104,6 +113,9 @@ class run {
         {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
         {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
                                  wave_.input_period)},
+        {"variants", fmt::format("fields {:016x}, noise {} of kind {} and seed {}, coupling {}", fields.value(),
+                                 wave_.noise.strength, static_cast<int>(wave_.noise.kind), wave_.noise.seed,
+                                 wave_.coupling ? fmt::format("{}", *wave_.coupling) : "none")},
         {"scheme", fmt::format("{} of order {}, end rows {}", static_cast<int>(how_.scheme), how_.order,
                                static_cast<int>(how_.end_rows))},
         {"step",

@@ -10,17 +10,14 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/reaction_diffusion/node_reaction.hpp>
 #include <shoal/reaction_diffusion/parameters.hpp>
 #include <shoal/reaction_diffusion/stepper.hpp>
 
 namespace shoal::reaction_diffusion {
 
 /// Hosea & Shampine (1996).
-struct tr_bdf2_coefficients {
-  /// The middle stage lies at this share of the step, so that both stages have one matrix, κ = share·step / 2.
-  static constexpr double share = 2 - std::numbers::sqrt2;
-  static constexpr double from_middle = 1 / (share * (2 - share));
-  static constexpr double from_begin = (1 - share) * (1 - share) / (share * (2 - share));
+struct tr_bdf2_coefficients : tr_bdf2_weights {
   /// Weights of the rates at the three places: of the third-order companion less those of the step.
   static constexpr double outer = std::numbers::sqrt2 / 4;
   static constexpr double of_begin = (1 - outer) / 3 - outer;

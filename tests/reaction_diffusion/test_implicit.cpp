@@ -199,7 +199,7 @@ TEST(Implicit, ThreadsGiveTheSameBits) {
 
 TEST(Implicit, ResumeToTheSameBits) {
   rd::problem wave;
-  wave.grid = {1, 20001, 0.5};
+  wave.grid = {1, 801, 0.5};
   const rd::initial_state begin = rd::impulse(wave.grid);
   const std::string path = testing::TempDir() + "implicit_checkpoint.json";
   for (const auto& [scheme, step] : {std::tuple{rd::scheme::crank_nicolson, 0.015}, {rd::scheme::tr_bdf2, 0.0}}) {
@@ -246,13 +246,5 @@ TEST(Implicit, PulsesHaveTheKnownSpeeds) {
       found.push_back((second[1] - first[1]) / 200);
     }
     EXPECT_NEAR(found[1] + (found[1] - found[0]) / 3, speed, 5e-5);
-  }
-}
-
-TEST(Implicit, RefuseRecoveryThatSpreads) {
-  rd::problem wave;
-  wave.parameters.recovery_diffusion = 1;
-  for (const rd::scheme scheme : implicit_schemes) {
-    EXPECT_THROW(rd::solve<double>(wave, rd::impulse(wave.grid), options_of(scheme, 0.1, {1})), shoal::bad_argument);
   }
 }

@@ -12,6 +12,9 @@ namespace shoal::reaction_diffusion {
 
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const options& how, double accuracy) {
+  if (wave.is_varied()) {
+    throw bad_argument("noise, coupled axons and coefficients that differ from node to node run on the cpu");
+  }
   if (how.scheme == scheme::explicit_steps && how.order == 2) {
     return make_device_explicit_steps<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave),
                                               how.device.cuda);
@@ -21,6 +24,10 @@ std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const 
     throw bad_argument(
         "on CUDA devices the scheme is explicit_steps of order 2, crank_nicolson or tr_bdf2; the others run on the "
         "cpu");
+  }
+  if (wave.is_split()) {
+    throw bad_argument(
+        "on CUDA devices implicit steps are for an axon with recovery_diffusion 0; others run on the cpu");
   }
   if (wave.boundary == boundary::periodic) {
     throw bad_argument("on CUDA devices implicit steps need ends; with boundary periodic they run on the cpu");

@@ -19,7 +19,9 @@ class device_crank_nicolson final : public stepper<Scalar> {
     newton_ = record_newton(axon_.memory(), axon_.stream());
   }
 
-  std::size_t steps_between_looks(std::size_t nodes) const override { return implicit_steps_between_looks(nodes); }
+  std::size_t steps_between_looks(std::size_t nodes, bool) const override {
+    return implicit_steps_between_looks(nodes);
+  }
 
   std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) override {
     const cuda::device_scope scope(axon_.device());
@@ -49,13 +51,15 @@ class device_crank_nicolson final : public stepper<Scalar> {
     std::vector<double> kept = axon_.before();
     kept.push_back(static_cast<double>(damped_));
     kept.push_back(static_cast<double>(axon_.iterations()));
+    kept.push_back(static_cast<double>(solved_));
     return kept;
   }
   void restore(const std::vector<double>& kept) override {
     const std::size_t nodes = wave_.grid.columns;
-    expect_words(kept, nodes + 2);
+    expect_words(kept, nodes + 3);
     damped_ = count_in(kept[nodes]);
     axon_.restore(kept, count_in(kept[nodes + 1]));
+    solved_ = count_in(kept[nodes + 2]);
   }
 
   std::size_t newton_iterations() const override { return axon_.iterations(); }
@@ -80,6 +84,7 @@ class device_crank_nicolson final : public stepper<Scalar> {
                         static_cast<Scalar>(keep), static_cast<Scalar>(input), 3 * kappa, accuracy_, time},
                        damped, axon_.stream());
     newton_.launch(axon_.stream());
+    ++solved_;
   }
 
   problem wave_;
@@ -87,6 +92,7 @@ class device_crank_nicolson final : public stepper<Scalar> {
   double accuracy_;
   device_axon<Scalar> axon_;
   std::size_t damped_ = 0;
+  std::size_t solved_ = 0;  // stages, as on the host
   cuda::graph newton_;
 };
 

@@ -32,7 +32,7 @@ class device_explicit_steps final : public stepper<Scalar> {
     }
   }
 
-  std::size_t steps_between_looks(std::size_t nodes) const override { return device_steps_between_looks(nodes); }
+  std::size_t steps_between_looks(std::size_t nodes, bool) const override { return device_steps_between_looks(nodes); }
 
   std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) override {
     const std::size_t steps = over.steps_of(step_);

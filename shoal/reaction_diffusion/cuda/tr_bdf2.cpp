@@ -28,7 +28,9 @@ class device_tr_bdf2 final : public tr_bdf2_control<Scalar> {
     solve_end_ = record_newton(of_end, axon_.stream());
   }
 
-  std::size_t steps_between_looks(std::size_t nodes) const override { return implicit_steps_between_looks(nodes); }
+  std::size_t steps_between_looks(std::size_t nodes, bool) const override {
+    return implicit_steps_between_looks(nodes);
+  }
   void collect(state<Scalar>& now) override { axon_.collect(now); }
   std::size_t newton_iterations() const override { return axon_.iterations(); }
 
