@@ -40,6 +40,7 @@ rd::scheme scheme_named(const std::string& name) {
                            {{"explicit", rd::scheme::explicit_steps},
                             {"adaptive", rd::scheme::adaptive},
                             {"crank-nicolson", rd::scheme::crank_nicolson},
+                            {"pieces", rd::scheme::pieces},
                             {"tr-bdf2", rd::scheme::tr_bdf2},
                             {"source-2016", rd::scheme::source_2016}});
 }
@@ -131,9 +132,9 @@ const add_family added([](nb::module_& module) {
          const nb::dict& fields, double a, double gamma, double epsilon, double diffusion, double recovery_diffusion,
          const std::string& boundary, double input_level, double input_period, double noise,
          const std::string& noise_kind, std::uint64_t seed, std::optional<double> coupling, const std::string& scheme,
-         std::size_t order, double step, double tolerance, double newton_accuracy, const std::string& differences,
-         std::vector<double> times, bool float32, const std::string& checkpoint, std::size_t threads, bool brief,
-         const nb::object& report) {
+         std::size_t order, double step, double tolerance, double newton_accuracy, std::size_t piece_nodes,
+         const std::string& differences, std::vector<double> times, bool float32, const std::string& checkpoint,
+         std::size_t threads, bool brief, const nb::object& report) {
         rd::problem wave;
         wave.parameters = {a, gamma, epsilon, diffusion, recovery_diffusion};
         wave.grid = {rows, columns, spacing};
@@ -149,6 +150,7 @@ const add_family added([](nb::module_& module) {
         how.step = step;
         how.tolerance = tolerance;
         how.newton_accuracy = newton_accuracy;
+        how.piece_nodes = piece_nodes;
         how.adaptive.differences = differences_named(differences);
         how.times = std::move(times);
         how.threads = threads;
@@ -160,9 +162,10 @@ const add_family added([](nb::module_& module) {
       nb::arg("fields"), nb::arg("a"), nb::arg("gamma"), nb::arg("epsilon"), nb::arg("diffusion"),
       nb::arg("recovery_diffusion"), nb::arg("boundary"), nb::arg("input_level"), nb::arg("input_period"),
       nb::arg("noise"), nb::arg("noise_kind"), nb::arg("seed"), nb::arg("coupling").none(), nb::arg("scheme"),
-      nb::arg("order"), nb::arg("step"), nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("differences"),
-      nb::arg("times"), nb::arg("float32"), nb::arg("checkpoint"), nb::arg("threads"), nb::arg("brief"),
-      nb::arg("report").none(), "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
+      nb::arg("order"), nb::arg("step"), nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("piece_nodes"),
+      nb::arg("differences"), nb::arg("times"), nb::arg("float32"), nb::arg("checkpoint"), nb::arg("threads"),
+      nb::arg("brief"), nb::arg("report").none(),
+      "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
 });
 
 }  // namespace shoal::python

@@ -96,16 +96,18 @@ class FitzHughNagumo:
     random_state : int, RandomState instance or None
         Seed of the noise, which is the same for any number of threads.
     scheme : str
-        "explicit", "adaptive", "crank-nicolson", "tr-bdf2" or "source-2016" (the waves page tells them apart).
+        "explicit", "adaptive", "crank-nicolson", "pieces", "tr-bdf2" or "source-2016" (the waves page tells them apart).
     order : int
         Of the differences in space: 2, or 4 with "explicit", whose steps are then Runge-Kutta's.
     step : float, optional
-        Longest time step; fixes it. Without one it is 0.9 of the bound ("explicit", "adaptive"), 0.1 ("crank-nicolson"), half of
+        Longest time step; fixes it. Without one it is 0.9 of the bound ("explicit", "adaptive"), 0.1 ("crank-nicolson", "pieces"), half of
         spacing squared ("source-2016"), or follows ``tolerance`` ("tr-bdf2").
     tolerance : float
         Error of one step of "tr-bdf2".
     newton_accuracy : float, optional
         What Newton's method may leave of an error: 1e-12, or 1e-6 in float32.
+    piece_nodes : int
+        With "pieces": nodes from one explicit node to the next.
     differences : str
         Second derivatives of "adaptive" on uneven nodes: "three-point", "five-point" or "spline".
     precision : str
@@ -148,6 +150,7 @@ class FitzHughNagumo:
         step: float | None = None,
         tolerance: float = 1e-4,
         newton_accuracy: float | None = None,
+        piece_nodes: int = 256,
         differences: str = "three-point",
         precision: str = "auto",
         threads: int | None = None,
@@ -174,6 +177,7 @@ class FitzHughNagumo:
         self.step = step
         self.tolerance = tolerance
         self.newton_accuracy = newton_accuracy
+        self.piece_nodes = piece_nodes
         self.differences = differences
         self.precision = precision
         self.threads = threads
@@ -281,5 +285,6 @@ _PASSED_ON = (
     "scheme",
     "order",
     "tolerance",
+    "piece_nodes",
     "differences",
 )

@@ -11,6 +11,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/adaptive.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/pieces.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -118,6 +119,22 @@ void check_adaptive(const problem& wave, const options& how) {
              "2/(λD/spacing² + 1 − a) with λ = 4 for three points, 16/3 for five, 12 for a spline");
 }
 
+void check_pieces(const problem& wave, const options& how) {
+  if (wave.boundary == boundary::periodic)
+    throw bad_argument("scheme pieces needs boundary no_flux or input; got periodic");
+  if (wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(
+        fmt::format("scheme pieces needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  }
+  const std::size_t reach = reach_of_step(wave, how.step > 0 ? how.step : 0.1);
+  if (reach > 0 && how.piece_nodes > 2 * reach) return;
+  throw bad_argument(
+      fmt::format("scheme pieces: for step {} the explicit nodes look {} nodes away, and pieces must be longer than "
+                  "twice that; got "
+                  "{} nodes. Give a shorter step or longer pieces",
+                  how.step, reach == 0 ? "infinitely many" : fmt::to_string(reach), how.piece_nodes));
+}
+
 void check_plane(const problem& wave, const options& how) {
   if ((how.scheme != scheme::explicit_steps && !is_implicit(how)) || how.order != 2) {
     throw bad_argument(
@@ -160,6 +177,7 @@ void check(const problem& wave, const options& how) {
   if (how.scheme == scheme::source_2016 && wave.boundary != boundary::no_flux) {
     throw bad_argument("scheme source_2016 needs boundary no_flux");
   }
+  if (how.scheme == scheme::pieces) check_pieces(wave, how);
   if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
   if (is_implicit(how) && wave.is_split() && wave.has_input()) {
     throw bad_argument(

@@ -8,6 +8,7 @@
 #include <shoal/reaction_diffusion/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/device_stepper.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/pieces.hpp>
 #include <shoal/reaction_diffusion/plane_steps.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
 #include <shoal/reaction_diffusion/source_2016.hpp>
@@ -41,6 +42,8 @@ std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const optio
         return make_split_steps<Scalar>(wave, {false, how.step > 0 ? how.step : 0.1, 0, accuracy}, executor);
       }
       return make_crank_nicolson<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, executor);
+    case scheme::pieces:
+      return make_pieces<Scalar>(wave, how.step > 0 ? how.step : 0.1, accuracy, how.piece_nodes, executor);
     case scheme::source_2016:
       return std::make_unique<source_2016<Scalar>>(
           wave, how.step > 0 ? how.step : 0.5 * wave.grid.spacing * wave.grid.spacing, accuracy, how.end_rows);

@@ -193,10 +193,10 @@ TEST(Noise, IsTheSameForAnyThreadsAndAfterAStop) {
                                      {std::size_t{1}, rd::scheme::crank_nicolson},
                                      {std::size_t{9}, rd::scheme::explicit_steps}}) {
     rd::problem wave;
-    wave.grid = {rows, 9001, 0.5};
+    wave.grid = {rows, rows == 1 ? 20001u : 601u, 0.5};
     wave.noise = {rd::noise_kind::additive, 0.05, 11};
     const rd::initial_state begin = rd::impulse(wave.grid);
-    rd::options how = options_of(scheme, 0.05, {1, 5});
+    rd::options how = options_of(scheme, 0.05, {0.5, 1.5});
     const auto one = rd::solve<double>(wave, begin, how);
     how.threads = 3;
     EXPECT_EQ(rd::solve<double>(wave, begin, how).states, one.states);

@@ -54,6 +54,7 @@ const choices<rd::scheme>& scheme_choices() {
   static const choices<rd::scheme> known = {{"explicit", rd::scheme::explicit_steps},
                                             {"adaptive", rd::scheme::adaptive},
                                             {"crank-nicolson", rd::scheme::crank_nicolson},
+                                            {"pieces", rd::scheme::pieces},
                                             {"tr-bdf2", rd::scheme::tr_bdf2},
                                             {"source-2016", rd::scheme::source_2016}};
   return known;
@@ -237,11 +238,12 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
             2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
-             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson), half of spacing^2 (source-2016), by "
+             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson, pieces), half of spacing^2 (source-2016), by "
              "--tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
   add_choice(app, "--differences", how.adaptive.differences, differences_choices(),
              "With adaptive: second derivatives on uneven nodes", "three-point");
+  add_count(app, "--piece-nodes", how.piece_nodes, "N", "With pieces: nodes from one explicit node to the next", 3);
   add_number(app, "--newton-accuracy", how.newton_accuracy, "What Newton's method may leave of an error", 0, true,
              "1e-12, or 1e-6 in float32");
   add_some_number(app, "--time", command->time, "When to end", 0);

@@ -40,7 +40,7 @@ TEST(wave, answers_in_json) {
 
 TEST(wave, writes_states_by_every_scheme_in_both_scalars) {
   const scratch_folder folder;
-  for (const std::string scheme : {"explicit", "adaptive", "crank-nicolson", "tr-bdf2", "source-2016"}) {
+  for (const std::string scheme : {"explicit", "adaptive", "crank-nicolson", "pieces", "tr-bdf2", "source-2016"}) {
     for (const std::string scalar : {"float32", "float64"}) {
       const std::string path = folder / (scheme + scalar + ".npy");
       answer_of({"--scheme", scheme, "--scalar", scalar, "--times", "0,60", "--output", path});
