@@ -1,6 +1,7 @@
 """Gaussian mixtures, k-means and self-organizing maps on data of any size, with scikit-learn's interface."""
 
 from . import _threads, assignment, metrics, statistics
+from ._fitz_hugh_nagumo import FitzHughNagumo, Wave
 from ._gaussian_mixture import GaussianMixture
 from ._generate import make_mixture
 from ._kmeans import KMeans, kmeans_plusplus
@@ -12,12 +13,14 @@ from ._view import View, view
 
 __all__ = [
     "ColumnScaleWarning",
+    "FitzHughNagumo",
     "GaussianMixture",
     "KMeans",
     "Progress",
     "Selection",
     "SelfOrganizingMap",
     "View",
+    "Wave",
     "__version__",
     "assignment",
     "kmeans_plusplus",

@@ -20,11 +20,12 @@ class adaptive final : public stepper<Scalar> {
     const std::size_t steps = over.steps_of(step_);
     const double step = (over.end - over.begin) / static_cast<double>(steps);
     const std::size_t first = now.done, end = std::min(steps, first + most);
-    for (; now.done < end; ++now.done) {
+    while (now.done < end) {
+      ++now.done;
+      now.time = now.done == steps ? over.end : over.begin + static_cast<double>(now.done) * step;
       take_step(now, step);
       choose_nodes(now);
     }
-    now.time = end == steps ? over.end : over.begin + static_cast<double>(end) * step;
     return end - first;
   }
 
@@ -50,6 +51,7 @@ class adaptive final : public stepper<Scalar> {
   }
 
   double mean_nodes() const override { return steps_taken_ > 0 ? nodes_used_ / steps_taken_ : 0; }
+  std::vector<std::size_t> nodes_in_use() const override { return places_; }
 
  private:
   void begin(const state<Scalar>& now) {
@@ -72,12 +74,23 @@ class adaptive final : public stepper<Scalar> {
     const parameters& of = wave_.parameters;
     read(now);
     second_derivative(how_.differences, x_, v_, bends_);
+    if (of.recovery_diffusion > 0) {
+      w_.resize(places_.size());
+      for (std::size_t k = 0; k < places_.size(); ++k) w_[k] = static_cast<double>(now.w[places_[k]]);
+      second_derivative(how_.differences, x_, w_, recovery_bends_);
+    }
     rates_.resize(places_.size());
     for (std::size_t k = 0; k < places_.size(); ++k) {
       const double v = v_[k], w = static_cast<double>(now.w[places_[k]]);
       rates_[k] = of.diffusion * bends_[k] + v * (1 - v) * (v - of.a) - w;
       now.v[places_[k]] = static_cast<Scalar>(v + step * rates_[k]);
-      now.w[places_[k]] = static_cast<Scalar>(w + step * of.epsilon * (v - of.gamma * w));
+      const double spread = of.recovery_diffusion > 0 ? of.recovery_diffusion * recovery_bends_[k] : 0;
+      now.w[places_[k]] = static_cast<Scalar>(w + step * (of.epsilon * (v - of.gamma * w) + spread));
+    }
+    if (wave_.has_input()) {
+      const double v = wave_.input_at(now.time);
+      rates_.back() = (v - v_.back()) / step;
+      now.v[nodes_ - 1] = static_cast<Scalar>(v);
     }
     nodes_used_ += static_cast<double>(places_.size());
     steps_taken_ += 1;
@@ -97,7 +110,7 @@ class adaptive final : public stepper<Scalar> {
   }
 
   // The source's rule: a coarse grid everywhere, a finer one where v is steep, a finer one where it changes, and every
-  // node around inflection points of what is steep.
+  // node around inflection points of what is steep, and near an end with input, where waves begin.
   void choose_nodes(const state<Scalar>& now) {
     strides_.assign(nodes_, how_.coarse_stride);
     read(now);
@@ -105,6 +118,7 @@ class adaptive final : public stepper<Scalar> {
       for (std::size_t i = from; i <= std::min(to, nodes_ - 1); ++i) strides_[i] = std::min(strides_[i], stride);
     };
     const auto radius = static_cast<std::size_t>(std::ceil(how_.inflection_radius / wave_.grid.spacing));
+    if (wave_.has_input()) mark(nodes_ - 1 - std::min(radius, nodes_ - 1), nodes_ - 1, 1);
     const auto slope = [&](std::size_t k) { return (v_[k + 1] - v_[k]) / (x_[k + 1] - x_[k]); };
     for (std::size_t k = 0; k + 1 < places_.size(); ++k) {
       const bool steep = std::abs(slope(k)) > how_.slope;
@@ -129,7 +143,7 @@ class adaptive final : public stepper<Scalar> {
   double nodes_used_ = 0;
   double steps_taken_ = 0;
   std::vector<std::size_t> places_, strides_;
-  std::vector<double> x_, v_, bends_, rates_;
+  std::vector<double> x_, v_, w_, bends_, recovery_bends_, rates_;
 };
 
 }  // namespace
@@ -140,7 +154,8 @@ double longest_adaptive_step(const problem& wave, second_differences differences
                                                                             : 4;
   const parameters& of = wave.parameters;
   const double square = wave.grid.spacing * wave.grid.spacing;
-  return std::min(2 / (eigenvalue * of.diffusion / square + std::abs(1 - of.a)), 2 / (of.epsilon * of.gamma));
+  return std::min(2 / (eigenvalue * of.diffusion / square + std::abs(1 - of.a)),
+                  2 / (eigenvalue * of.recovery_diffusion / square + of.epsilon * of.gamma));
 }
 
 template <class Scalar>

@@ -13,7 +13,7 @@ namespace shoal::reaction_diffusion {
 /// largest eigenvalue of the differences: 4, 16/3 for five points, 12 for the spline.
 double longest_adaptive_step(const problem& wave, second_differences differences);
 
-/// On an axon without flux at its ends. `step` fixes the step.
+/// On an axon without flux at its ends, or with input at the last node. `step` fixes the step.
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> make_adaptive(const problem& wave, const adaptive_options& how, double step);
 

@@ -1,14 +1,17 @@
 #include <shoal/reaction_diffusion/check.hpp>
 
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/adaptive.hpp>
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
+#include <shoal/reaction_diffusion/pieces.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -32,7 +35,7 @@ void check_equations(const problem& wave) {
   require_at_least_zero("diffusion", of.diffusion);
   require_at_least_zero("recovery_diffusion", of.recovery_diffusion);
   require_above_zero("spacing", wave.grid.spacing);
-  if (wave.grid.columns < 3 || (wave.grid.rows < 3 && wave.grid.rows != 1)) {
+  if (wave.grid.columns < 3 || wave.grid.rows == 0 || (wave.in_plane() && wave.grid.rows < 3)) {
     throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
                                    wave.grid.rows, wave.grid.columns));
   }
@@ -40,6 +43,46 @@ void check_equations(const problem& wave) {
     throw bad_argument(fmt::format("input_level must be a finite number; got {}", wave.input_level));
   }
   require_above_zero("input_period", wave.input_period);
+}
+
+bool is_implicit(const options& how) { return how.scheme == scheme::crank_nicolson || how.scheme == scheme::tr_bdf2; }
+
+void check_field(const problem& wave, std::string_view name, const std::vector<double>& values, double least) {
+  if (values.empty()) return;
+  if (values.size() != wave.grid.nodes()) {
+    throw bad_argument(
+        fmt::format("the field of {} has {} values, and the grid {} nodes", name, values.size(), wave.grid.nodes()));
+  }
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (std::isfinite(values[i]) && values[i] >= least) continue;
+    throw bad_argument(fmt::format("{}[{}] must be a finite number{}; got {}", name, i,
+                                   least == 0 ? " of at least 0" : "", values[i]));
+  }
+}
+
+// Fields, noise and coupling.
+void check_variants(const problem& wave, const options& how) {
+  check_field(wave, "a", wave.fields.a, -std::numeric_limits<double>::infinity());
+  check_field(wave, "gamma", wave.fields.gamma, 0);
+  check_field(wave, "epsilon", wave.fields.epsilon, 0);
+  check_field(wave, "diffusion", wave.fields.diffusion, 0);
+  require_at_least_zero("the strength of noise", wave.noise.strength);
+  if (wave.coupling) {
+    require_at_least_zero("coupling", *wave.coupling);
+    if (wave.grid.rows < 2) throw bad_argument("coupling needs at least 2 axons, a row each; got 1 row");
+  }
+  if (how.scheme == scheme::explicit_steps && how.order == 2) return;
+  if (wave.has_noise() && (how.scheme != scheme::crank_nicolson || wave.is_split())) {
+    throw bad_argument(
+        "noise needs scheme explicit_steps of order 2, or crank_nicolson on an axon with constant coefficients where w "
+        "does not spread");
+  }
+  if (!wave.fields.any() && !wave.coupling) return;
+  if (!is_implicit(how)) {
+    throw bad_argument(
+        "fields of coefficients and coupled axons need scheme explicit_steps of order 2, crank_nicolson or tr_bdf2");
+  }
+  if (!wave.fields.diffusion.empty()) throw bad_argument("a field of diffusion needs scheme explicit_steps of order 2");
 }
 
 void check_times(const std::vector<double>& times) {
@@ -62,7 +105,11 @@ void check_step(double step, double bound, std::string_view formula) {
 }
 
 void check_adaptive(const problem& wave, const options& how) {
-  if (wave.boundary != boundary::no_flux) throw bad_argument("scheme adaptive needs boundary no_flux");
+  if (wave.boundary == boundary::periodic)
+    throw bad_argument("scheme adaptive needs boundary no_flux or input; got periodic");
+  if (wave.has_input() && how.adaptive.differences != second_differences::three_point) {
+    throw bad_argument("scheme adaptive with input needs three-point differences; the others mirror v beyond the ends");
+  }
   const adaptive_options& use = how.adaptive;
   if (use.coarse_stride == 0) throw bad_argument("coarse_stride must be at least 1; got 0");
   require_at_least_zero("slope", use.slope);
@@ -72,10 +119,28 @@ void check_adaptive(const problem& wave, const options& how) {
              "2/(λD/spacing² + 1 − a) with λ = 4 for three points, 16/3 for five, 12 for a spline");
 }
 
-void check_plane(const problem& wave, const options& how) {
-  if (how.scheme != scheme::explicit_steps || how.order != 2) {
+void check_pieces(const problem& wave, const options& how) {
+  if (wave.boundary == boundary::periodic)
+    throw bad_argument("scheme pieces needs boundary no_flux or input; got periodic");
+  if (wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(
-        fmt::format("in the plane ({} rows) steps are explicit and of order 2; others need rows = 1", wave.grid.rows));
+        fmt::format("scheme pieces needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  }
+  const std::size_t reach = reach_of_step(wave, how.step > 0 ? how.step : 0.1);
+  if (reach > 0 && how.piece_nodes > 2 * reach) return;
+  throw bad_argument(
+      fmt::format("scheme pieces: for step {} the explicit nodes look {} nodes away, and pieces must be longer than "
+                  "twice that; got "
+                  "{} nodes. Give a shorter step or longer pieces",
+                  how.step, reach == 0 ? "infinitely many" : fmt::to_string(reach), how.piece_nodes));
+}
+
+void check_plane(const problem& wave, const options& how) {
+  if ((how.scheme != scheme::explicit_steps && !is_implicit(how)) || how.order != 2) {
+    throw bad_argument(
+        fmt::format("in the plane ({} rows) the scheme is explicit_steps, crank_nicolson or tr_bdf2, of order 2; "
+                    "others need rows = 1",
+                    wave.grid.rows));
   }
   if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
 }
@@ -84,9 +149,8 @@ void check_fourth_order(const problem& wave, const options& how) {
   if (how.scheme != scheme::explicit_steps) {
     throw bad_argument("order 4 needs scheme explicit_steps; the others are of order 2");
   }
-  if (wave.has_input()) throw bad_argument("order 4 needs boundary no_flux or periodic; got input");
-  if (wave.parameters.recovery_diffusion > 0) {
-    throw bad_argument(fmt::format("order 4 needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
+  if (wave.has_input() && wave.grid.columns < 6) {
+    throw bad_argument(fmt::format("order 4 with input needs at least 6 nodes; got {}", wave.grid.columns));
   }
   check_step(how.step, longest_runge_kutta_step(wave), "2.785/(16/3 D/spacing² + 1 − a)");
 }
@@ -100,22 +164,29 @@ void check(const problem& wave, const options& how) {
   require_above_zero("tolerance", how.tolerance);
   require_at_least_zero("newton_accuracy", how.newton_accuracy);
   require_at_least_zero("checkpoint_seconds", how.checkpoint_seconds);
+  check_variants(wave, how);
   if (wave.grid.rows > 1) check_plane(wave, how);
   if (how.order == 4) return check_fourth_order(wave, how);
   if (how.order != 2) throw bad_argument(fmt::format("order must be 2 or 4; got {}", how.order));
   if (how.scheme == scheme::explicit_steps) {
     return check_step(how.step, longest_explicit_step(wave),
-                      wave.grid.rows > 1 ? "2/(8D/spacing² + 1 − a)" : "2/(4D/spacing² + 1 − a)");
+                      wave.in_plane() ? "2/(8D/spacing² + 1 − a)"
+                      : wave.coupling ? "2/(4D/spacing² + 4·coupling + 1 − a)"
+                                      : "2/(4D/spacing² + 1 − a)");
   }
   if (how.scheme == scheme::source_2016 && wave.boundary != boundary::no_flux) {
     throw bad_argument("scheme source_2016 needs boundary no_flux");
   }
+  if (how.scheme == scheme::pieces) check_pieces(wave, how);
   if (how.scheme == scheme::adaptive) check_adaptive(wave, how);
-  if (wave.parameters.recovery_diffusion > 0) {
-    throw bad_argument(fmt::format(
-        "the adaptive and the implicit schemes take w node by node, so recovery_diffusion must be 0; got {}. Use "
-        "scheme explicit_steps",
-        wave.parameters.recovery_diffusion));
+  if (is_implicit(how) && wave.is_split() && wave.has_input()) {
+    throw bad_argument(
+        "implicit steps with recovery_diffusion or fields of coefficients are split, and need boundary no_flux or "
+        "periodic; got input. Use scheme explicit_steps");
+  }
+  if (how.scheme == scheme::source_2016 && wave.parameters.recovery_diffusion > 0) {
+    throw bad_argument(fmt::format("scheme source_2016 needs recovery_diffusion 0; got {}. Use another scheme",
+                                   wave.parameters.recovery_diffusion));
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <shoal/reaction_diffusion/add_noise.hpp>
 #include <shoal/reaction_diffusion/implicit_stage.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -45,14 +46,16 @@ class crank_nicolson final : public stepper<Scalar> {
     std::vector<double> kept(before_.data(), before_.data() + nodes_);
     kept.push_back(static_cast<double>(damped_));
     kept.push_back(static_cast<double>(iterations_));
+    kept.push_back(static_cast<double>(solved_));
     return kept;
   }
   void restore(const std::vector<double>& kept) override {
-    expect_words(kept, nodes_ + 2);
+    expect_words(kept, nodes_ + 3);
     std::transform(kept.begin(), kept.begin() + static_cast<std::ptrdiff_t>(nodes_), before_.data(),
                    [](double value) { return static_cast<Scalar>(value); });
     damped_ = count_in(kept[nodes_]);
     iterations_ = count_in(kept[nodes_ + 1]);
+    solved_ = count_in(kept[nodes_ + 2]);
   }
 
   std::size_t newton_iterations() const override { return iterations_; }
@@ -67,6 +70,7 @@ class crank_nicolson final : public stepper<Scalar> {
         constant_[i] = static_cast<Scalar>(share) * now.w[i];
         right_[i] = now.v[i] - static_cast<Scalar>(step) * constant_[i];
       }
+      add_noise(wave_, {solved_, step}, now.v.data(), first, end, right_.data());
     });
     find(now, step, beta, time);
   }
@@ -82,6 +86,10 @@ class crank_nicolson final : public stepper<Scalar> {
         const Scalar v = now.v[i];
         constant_[i] = static_cast<Scalar>(keep) * now.w[i] + static_cast<Scalar>(beta) * v;
         right_[i] = v + static_cast<Scalar>(kappa) * (right_[i] - constant_[i]);
+      }
+      add_noise(wave_, {solved_, step}, now.v.data(), first, end, right_.data());
+      for (std::size_t i = first; i < end; ++i) {
+        const Scalar v = now.v[i];
         now.v[i] = 2 * v - before_[i];  // the guess
         before_[i] = v;
       }
@@ -90,6 +98,7 @@ class crank_nicolson final : public stepper<Scalar> {
   }
 
   void find(state<Scalar>& now, double kappa, double beta, double time) {
+    ++solved_;
     const double input = wave_.has_input() ? wave_.input_at(time) : 0;
     iterations_ += stages_.solve({kappa, beta, right_.data(), input, accuracy_, time}, now.v.data());
     stages_.for_each_range([&](std::size_t first, std::size_t end) {
@@ -104,6 +113,7 @@ class crank_nicolson final : public stepper<Scalar> {
   implicit_stage<Scalar> stages_;
   std::size_t damped_ = 0;
   std::size_t iterations_ = 0;
+  std::size_t solved_ = 0;  // stages, each with noise of its own
   aligned_buffer<Scalar> right_, constant_, before_;
 };
 

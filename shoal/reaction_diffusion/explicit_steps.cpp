@@ -137,10 +137,17 @@ template explicit_coefficients<double> explicit_coefficients_of<double>(const pr
 template explicit_coefficients<float> explicit_coefficients_of<float>(const problem&, double);
 
 double longest_explicit_step(const problem& wave) {
-  const double eigenvalue = (wave.grid.rows > 1 ? 8 : 4) / (wave.grid.spacing * wave.grid.spacing);
+  const double eigenvalue = (wave.in_plane() ? 8 : 4) / (wave.grid.spacing * wave.grid.spacing);
   const parameters& of = wave.parameters;
-  const double of_v = 2 / (eigenvalue * of.diffusion + std::abs(1 - of.a));
-  const double of_w = 2 / (eigenvalue * of.recovery_diffusion + of.epsilon * of.gamma);
+  const auto largest = [](const std::vector<double>& field, double everywhere) {
+    return field.empty() ? everywhere : *std::max_element(field.begin(), field.end());
+  };
+  double reaction = wave.fields.a.empty() ? std::abs(1 - of.a) : 0;
+  for (const double a : wave.fields.a) reaction = std::max(reaction, std::abs(1 - a));
+  const double spread = eigenvalue * largest(wave.fields.diffusion, of.diffusion) + 4 * wave.coupling.value_or(0);
+  const double of_v = 2 / (spread + reaction);
+  const double of_w = 2 / (eigenvalue * of.recovery_diffusion +
+                           largest(wave.fields.epsilon, of.epsilon) * largest(wave.fields.gamma, of.gamma));
   return std::min(of_v, of_w);
 }
 

@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include <shoal/execution/device_choice.hpp>
+
 namespace shoal::reaction_diffusion {
 
 /// How time is discretised.
@@ -13,6 +15,7 @@ enum class scheme {
   crank_nicolson,  ///< trapezoidal steps by Newton's method; the first two are damped (Rannacher 1984)
   adaptive,        ///< Euler's steps on nodes that are chosen anew in each step
   source_2016,     ///< the source's own implicit scheme, faults included, for its figures
+  pieces,          ///< some nodes by explicit steps, the pieces between them by implicit ones: the source's proposal
   tr_bdf2,         ///< TR-BDF2 with an embedded error estimate (Hosea & Shampine 1996)
 };
 
@@ -48,10 +51,12 @@ struct options {
   double newton_accuracy = 0;  ///< what Newton's method may leave of an error; 0: 1e-12, or 1e-6 in float32
   adaptive_options adaptive;
   source_end_rows end_rows = source_end_rows::printed;  ///< of source_2016
+  std::size_t piece_nodes = 256;                        ///< of pieces: nodes from one explicit node to the next
   std::vector<double> times;                            ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;                              ///< 0: one for each hardware thread. They change no bit
-  std::string checkpoint;                               ///< file to resume from and to write; empty: none
-  double checkpoint_seconds = 1;                        ///< at least so long between two of them
+  device_choice device;           ///< where to run: explicit steps on any number of GPUs, implicit ones on one
+  std::string checkpoint;         ///< file to resume from and to write; empty: none
+  double checkpoint_seconds = 1;  ///< at least so long between two of them
 };
 
 }  // namespace shoal::reaction_diffusion

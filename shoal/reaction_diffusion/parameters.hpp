@@ -3,7 +3,10 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <numbers>
+#include <optional>
+#include <vector>
 
 namespace shoal::reaction_diffusion {
 
@@ -34,6 +37,25 @@ enum class boundary {
   periodic,        ///< the last node's neighbour is the first
 };
 
+/// Coefficients that differ from node to node, [rows][columns] each; an empty one is that of `parameters` everywhere.
+/// Between two nodes D is the mean of theirs.
+struct coefficient_fields {
+  std::vector<double> a;
+  std::vector<double> gamma;
+  std::vector<double> epsilon;
+  std::vector<double> diffusion;
+
+  bool any() const { return !a.empty() || !gamma.empty() || !epsilon.empty() || !diffusion.empty(); }
+};
+
+/// White noise in space and time that drives v, in Itô's sense: strength·g(v)·dW with g = 1 or g = v.
+enum class noise_kind { additive, multiplicative };
+struct noise {
+  noise_kind kind = noise_kind::additive;
+  double strength = 0;     ///< 0: none
+  std::uint64_t seed = 0;  ///< of the streams of random/
+};
+
 /// One problem: equations, nodes, ends.
 struct problem {
   reaction_diffusion::parameters parameters;
@@ -41,6 +63,20 @@ struct problem {
   reaction_diffusion::boundary boundary = boundary::no_flux;
   double input_level = 1;
   double input_period = 100;
+  coefficient_fields fields;
+  reaction_diffusion::noise noise;
+  /// With one, each row is an axon of its own, and v_t of each gets coupling·(v of the next axon − v), and the same of
+  /// the one before.
+  std::optional<double> coupling;
+
+  /// Whether the grid is a plane, in which v spreads in both directions.
+  bool in_plane() const { return grid.rows > 1 && !coupling; }
+  bool has_noise() const { return noise.strength > 0; }
+  /// Whether more is asked for than constant coefficients without noise.
+  bool is_varied() const { return fields.any() || has_noise() || coupling.has_value(); }
+
+  /// Whether implicit steps are split into reaction and diffusion, which are taken by turns.
+  bool is_split() const { return grid.rows > 1 || parameters.recovery_diffusion > 0 || fields.any(); }
 
   bool has_input() const { return boundary == boundary::input || boundary == boundary::periodic_input; }
 

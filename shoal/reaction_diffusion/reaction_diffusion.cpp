@@ -27,9 +27,6 @@ using clock = std::chrono::steady_clock;
 
 double seconds_since(clock::time_point start) { return std::chrono::duration<double>(clock::now() - start).count(); }
 
-// Nodes that are stepped between two looks at the clock and at the stop token.
-constexpr std::size_t nodes_between_looks = std::size_t{1} << 22;
-
 template <class Scalar>
 class run {
  public:
@@ -55,7 +52,8 @@ class run {
     const clock::time_point start = clock::now();
     written_ = start;
     resume();
-    const std::size_t most = std::max<std::size_t>(32, nodes_between_looks / nodes_);
+    const bool is_explicit = how_.scheme == scheme::explicit_steps || how_.scheme == scheme::adaptive;
+    const std::size_t most = stepper_->steps_between_looks(nodes_, is_explicit);
     for (; kept_ < how_.times.size(); keep()) {
       const span over{kept_ == 0 ? 0 : how_.times[kept_ - 1], how_.times[kept_]};
       while (now_.time < over.end) {
@@ -80,8 +78,13 @@ class run {
 
  private:
   void keep() {
+    stepper_->collect(now_);
     found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
     found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    if (how_.scheme == scheme::adaptive) {
+      found_.nodes_in_use.resize(kept_);
+      found_.nodes_in_use.push_back(stepper_->nodes_in_use());
+    }
     ++kept_;
     now_.done = 0;
     if (observe_) observe_(now_.time, now_.v.data(), now_.w.data());
@@ -96,7 +99,11 @@ class run {
   fit_identity identity(const initial_state& begin) const {
     const parameters& of = wave_.parameters;
     const adaptive_options& use = how_.adaptive;
-    word_hash hash;
+    word_hash hash, fields;
+    for (const auto* field : {&wave_.fields.a, &wave_.fields.gamma, &wave_.fields.epsilon, &wave_.fields.diffusion}) {
+      fields.take(static_cast<double>(field->size()));
+      for (const double value : *field) fields.take(value);
+    }
     for (const double value : begin.v) hash.take(value);
     for (const double value : begin.w) hash.take(value);
     return {
@@ -106,8 +113,11 @@ class run {
         {"grid", fmt::format("{} x {}, spacing {}", wave_.grid.rows, wave_.grid.columns, wave_.grid.spacing)},
         {"boundary", fmt::format("{}, input {}, period {}", static_cast<int>(wave_.boundary), wave_.input_level,
                                  wave_.input_period)},
-        {"scheme", fmt::format("{} of order {}, end rows {}", static_cast<int>(how_.scheme), how_.order,
-                               static_cast<int>(how_.end_rows))},
+        {"variants", fmt::format("fields {:016x}, noise {} of kind {} and seed {}, coupling {}", fields.value(),
+                                 wave_.noise.strength, static_cast<int>(wave_.noise.kind), wave_.noise.seed,
+                                 wave_.coupling ? fmt::format("{}", *wave_.coupling) : "none")},
+        {"scheme", fmt::format("{} of order {}, pieces of {}, end rows {}", static_cast<int>(how_.scheme), how_.order,
+                               how_.piece_nodes, static_cast<int>(how_.end_rows))},
         {"step",
          fmt::format("{}, tolerance {}, Newton's accuracy {}", how_.step, how_.tolerance, how_.newton_accuracy)},
         {"nodes in use", fmt::format("{}, stride {}, slope {}, rate {}, radius {}", static_cast<int>(use.differences),
@@ -119,6 +129,7 @@ class run {
 
   // [kept][2][nodes], v, w, time, done, steps, and what the scheme remembers.
   void remember() {
+    stepper_->collect(now_);
     checkpoint point;
     point.restart = kept_;
     std::vector<double>& out = point.state;

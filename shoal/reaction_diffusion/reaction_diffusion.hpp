@@ -17,7 +17,8 @@ template <class Scalar>
 using observer = std::function<void(double time, const Scalar* v, const Scalar* w)>;
 
 /// Computes the wave from `begin` at time 0 and keeps it at each of `how.times`, in the scalar that is asked for:
-/// solve<float>() or solve<double>(). The bits do not depend on the threads, nor on whether the run was resumed. Throws
+/// solve<float>() or solve<double>(). The bits do not depend on the threads, nor on whether the run was resumed;
+/// explicit steps have the same on any number of CUDA devices, where the host has fused multiply-adds. Throws
 /// bad_argument for what cannot be computed, an explicit step above its bound among it; bad_data for an initial value
 /// that is not finite, and for a damaged checkpoint; bad_argument for a checkpoint of another run; numerical_error when
 /// Newton's method or the step control fails, with the time; interrupted.

@@ -18,8 +18,10 @@ struct result {
   std::size_t refused_steps = 0;      ///< TR-BDF2: steps whose error was too large
   std::size_t newton_iterations = 0;  ///< of all implicit steps
   double mean_nodes = 0;              ///< adaptive: nodes in use, mean over the steps
-  double seconds = 0;                 ///< of this call; a run that was resumed counts what is left
-  std::size_t steps_here = 0;         ///< of this call
+  /// Adaptive: the nodes in use at each of the times, ascending; none at times before a run was resumed.
+  std::vector<std::vector<std::size_t>> nodes_in_use;
+  double seconds = 0;          ///< of this call; a run that was resumed counts what is left
+  std::size_t steps_here = 0;  ///< of this call
 };
 
 }  // namespace shoal::reaction_diffusion

@@ -30,11 +30,14 @@ class runge_kutta final : public stepper<Scalar> {
     const std::size_t begin = now.done, end = std::min(steps, begin + most);
     std::copy_n(now.v.data(), nodes_, parts_[at_begin].v.data() + margin);
     std::copy_n(now.w.data(), nodes_, parts_[at_begin].w.data() + margin);
-    for (std::size_t done = begin; done < end; ++done) take_step(step);
+    const auto time_of = [&](std::size_t done) {
+      return done == steps ? over.end : over.begin + static_cast<double>(done) * step;
+    };
+    for (std::size_t done = begin; done < end; ++done) take_step(time_of(done), step, time_of(done + 1));
     std::copy_n(parts_[at_begin].v.data() + margin, nodes_, now.v.data());
     std::copy_n(parts_[at_begin].w.data() + margin, nodes_, now.w.data());
     now.done = end;
-    now.time = end == steps ? over.end : over.begin + static_cast<double>(end) * step;
+    now.time = time_of(end);
     return end - begin;
   }
 
@@ -44,25 +47,44 @@ class runge_kutta final : public stepper<Scalar> {
     aligned_buffer<Scalar> v, w;
   };
 
-  void take_step(double step) {
+  void take_step(double time, double step, double next_time) {
     pair& begin = parts_[at_begin];
     pair& sum = parts_[at_end];
     std::copy_n(begin.v.data() + margin, nodes_, sum.v.data() + margin);
     std::copy_n(begin.w.data() + margin, nodes_, sum.w.data() + margin);
-    constexpr double reaches[] = {0.5, 0.5, 1, 0}, shares[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
+    constexpr double places[] = {0, 0.5, 0.5, 1}, reaches[] = {0.5, 0.5, 1, 0},
+                     shares[] = {1.0 / 6, 1.0 / 3, 1.0 / 3, 1.0 / 6};
     for (std::size_t stage = 0; stage < std::size(reaches); ++stage) {
-      run_stage(stage == 0 ? begin : parts_[at_stage], step * reaches[stage], step * shares[stage]);
+      pair& from = stage == 0 ? begin : parts_[at_stage];
+      prescribe(from, time + places[stage] * step);
+      run_stage(from, step * reaches[stage], step * shares[stage]);
       std::swap(parts_[at_stage], parts_[at_next]);
     }
+    prescribe(sum, next_time);
     std::swap(parts_[at_begin], parts_[at_end]);
+  }
+
+  void prescribe(pair& part, double time) const {
+    if (wave_.has_input()) part.v[margin + nodes_ - 1] = static_cast<Scalar>(wave_.input_at(time));
+  }
+
+  // Two ghost nodes at either end.
+  void fill_ghosts(Scalar* u) const {
+    const bool around = wave_.boundary == boundary::periodic;
+    for (std::size_t i = 1; i <= 2; ++i) {
+      u[-static_cast<std::ptrdiff_t>(i)] = around ? u[nodes_ - i] : u[i];
+      u[nodes_ - 1 + i] = around ? u[i - 1] : u[nodes_ - 1 - i];
+    }
   }
 
   void run_stage(pair& from, double reach, double share) {
     Scalar* v = from.v.data() + margin;
-    const bool around = wave_.boundary == boundary::periodic;
-    for (std::size_t i = 1; i <= 2; ++i) {
-      v[-static_cast<std::ptrdiff_t>(i)] = around ? v[nodes_ - i] : v[i];
-      v[nodes_ - 1 + i] = around ? v[i - 1] : v[nodes_ - 1 - i];
+    fill_ghosts(v);
+    if (wave_.parameters.recovery_diffusion > 0) fill_ghosts(from.w.data() + margin);
+    if (wave_.has_input()) {
+      // Of the polynomial through the last six nodes; the one after it is read for the last node alone.
+      const Scalar* end = v + nodes_;
+      v[nodes_] = 6 * (end[-1] + end[-5]) - 15 * (end[-2] + end[-4]) + 20 * end[-3] - end[-6];
     }
     const parameters& of = wave_.parameters;
     const stage_coefficients<Scalar> by{
@@ -70,6 +92,7 @@ class runge_kutta final : public stepper<Scalar> {
         static_cast<Scalar>(of.epsilon),
         static_cast<Scalar>(of.gamma),
         static_cast<Scalar>(of.diffusion / (12 * wave_.grid.spacing * wave_.grid.spacing)),
+        static_cast<Scalar>(of.recovery_diffusion / (12 * wave_.grid.spacing * wave_.grid.spacing)),
         static_cast<Scalar>(reach),
         static_cast<Scalar>(share)};
     const stage_arrays<Scalar> arrays{parts_[at_begin].v.data() + margin,
@@ -97,7 +120,8 @@ class runge_kutta final : public stepper<Scalar> {
 double longest_runge_kutta_step(const problem& wave) {
   const parameters& of = wave.parameters;
   const double square = wave.grid.spacing * wave.grid.spacing;
-  return std::min(2.785 / (16.0 / 3 * of.diffusion / square + std::abs(1 - of.a)), 2.785 / (of.epsilon * of.gamma));
+  return std::min(2.785 / (16.0 / 3 * of.diffusion / square + std::abs(1 - of.a)),
+                  2.785 / (16.0 / 3 * of.recovery_diffusion / square + of.epsilon * of.gamma));
 }
 
 template <class Scalar>

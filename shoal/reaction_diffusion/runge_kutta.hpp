@@ -13,8 +13,8 @@ namespace shoal::reaction_diffusion {
 /// on the real axis, and the largest eigenvalue of the differences is 16/3 / Δx².
 double longest_runge_kutta_step(const problem& wave);
 
-/// On an axon without input and with w that does not spread. At a wall without flux v_x = v_xxx = 0, so that two
-/// mirrored ghost nodes keep the order.
+/// On an axon. At a wall without flux v_x = v_xxx = 0, so that two mirrored ghost nodes keep the order; beyond an end
+/// with input lies one ghost node of the polynomial through the last six nodes.
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> make_runge_kutta(const problem& wave, double step, executor& executor);
 

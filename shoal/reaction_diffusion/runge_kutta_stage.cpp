@@ -16,17 +16,23 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
+// (−u[−2] + 16·u[−1] − 30·u + 16·u[1] − u[2])
 template <class D, class Scalar>
+HWY_INLINE hn::Vec<D> bend_of(D d, const Scalar* u, std::size_t at) {
+  const auto near = hn::Add(hn::LoadU(d, u + at - 1), hn::LoadU(d, u + at + 1));
+  const auto far = hn::Add(hn::LoadU(d, u + at - 2), hn::LoadU(d, u + at + 2));
+  return hn::NegMulAdd(hn::Set(d, Scalar(30)), hn::LoadU(d, u + at), hn::MulSub(hn::Set(d, Scalar(16)), near, far));
+}
+
+template <bool recovery_spreads, class D, class Scalar>
 HWY_INLINE void step_nodes(D d, const stage_arrays<Scalar>& nodes, const stage_coefficients<Scalar>& by,
                            std::size_t at) {
   const auto v = hn::LoadU(d, nodes.v + at), w = hn::LoadU(d, nodes.w + at);
-  // v_xx ≈ (−v[−2] + 16·v[−1] − 30·v + 16·v[1] − v[2]) / (12·Δx²)
-  const auto near = hn::Add(hn::LoadU(d, nodes.v + at - 1), hn::LoadU(d, nodes.v + at + 1));
-  const auto far = hn::Add(hn::LoadU(d, nodes.v + at - 2), hn::LoadU(d, nodes.v + at + 2));
-  const auto bend = hn::NegMulAdd(hn::Set(d, Scalar(30)), v, hn::MulSub(hn::Set(d, Scalar(16)), near, far));
+  const auto bend = bend_of(d, nodes.v, at);  // 12·Δx²·v_xx
   const auto reaction = hn::MulSub(hn::Mul(v, hn::Sub(hn::Set(d, Scalar(1)), v)), hn::Sub(v, hn::Set(d, by.a)), w);
   const auto rate_v = hn::MulAdd(hn::Set(d, by.weight), bend, reaction);
-  const auto rate_w = hn::Mul(hn::Set(d, by.epsilon), hn::NegMulAdd(hn::Set(d, by.gamma), w, v));
+  auto rate_w = hn::Mul(hn::Set(d, by.epsilon), hn::NegMulAdd(hn::Set(d, by.gamma), w, v));
+  if constexpr (recovery_spreads) rate_w = hn::MulAdd(hn::Set(d, by.recovery_weight), bend_of(d, nodes.w, at), rate_w);
   const auto reach = hn::Set(d, by.reach), share = hn::Set(d, by.share);
   hn::StoreU(hn::MulAdd(share, rate_v, hn::LoadU(d, nodes.sum_v + at)), d, nodes.sum_v + at);
   hn::StoreU(hn::MulAdd(share, rate_w, hn::LoadU(d, nodes.sum_w + at)), d, nodes.sum_w + at);
@@ -34,14 +40,21 @@ HWY_INLINE void step_nodes(D d, const stage_arrays<Scalar>& nodes, const stage_c
   hn::StoreU(hn::MulAdd(reach, rate_w, hn::LoadU(d, nodes.begin_w + at)), d, nodes.next_w + at);
 }
 
-template <class Scalar>
-void step_stage_target(const stage_arrays<Scalar>& nodes, const stage_coefficients<Scalar>& by, std::size_t first,
-                       std::size_t end) {
+template <bool recovery_spreads, class Scalar>
+void step_stage_nodes(const stage_arrays<Scalar>& nodes, const stage_coefficients<Scalar>& by, std::size_t first,
+                      std::size_t end) {
   const hn::ScalableTag<Scalar> d;
   const std::size_t lanes = hn::Lanes(d);
   std::size_t at = first;
-  for (; at + lanes <= end; at += lanes) step_nodes(d, nodes, by, at);
-  for (; at < end; ++at) step_nodes(hn::CappedTag<Scalar, 1>(), nodes, by, at);
+  for (; at + lanes <= end; at += lanes) step_nodes<recovery_spreads>(d, nodes, by, at);
+  for (; at < end; ++at) step_nodes<recovery_spreads>(hn::CappedTag<Scalar, 1>(), nodes, by, at);
+}
+
+template <class Scalar>
+void step_stage_target(const stage_arrays<Scalar>& nodes, const stage_coefficients<Scalar>& by, std::size_t first,
+                       std::size_t end) {
+  if (by.recovery_weight != 0) return step_stage_nodes<true>(nodes, by, first, end);
+  step_stage_nodes<false>(nodes, by, first, end);
 }
 
 void stage_f64(const stage_arrays<double>& nodes, const stage_coefficients<double>& by, std::size_t first,

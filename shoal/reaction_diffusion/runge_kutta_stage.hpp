@@ -9,9 +9,10 @@ namespace shoal::reaction_diffusion {
 template <class Scalar>
 struct stage_coefficients {
   Scalar a, epsilon, gamma;
-  Scalar weight;  ///< D / (12·Δx²)
-  Scalar reach;   ///< the next stage lies this time after the step's begin
-  Scalar share;   ///< of this stage's rates in the step, times the step
+  Scalar weight;           ///< D / (12·Δx²)
+  Scalar recovery_weight;  ///< E / (12·Δx²)
+  Scalar reach;            ///< the next stage lies this time after the step's begin
+  Scalar share;            ///< of this stage's rates in the step, times the step
 };
 
 /// v and w of the step's begin, of the stage and of the next one, and the sums that become the step's end.
@@ -19,8 +20,8 @@ template <class Scalar>
 struct stage_arrays {
   const Scalar* begin_v;
   const Scalar* begin_w;
-  const Scalar* v;  ///< two more nodes on either side are read
-  const Scalar* w;
+  const Scalar* v;  ///< two more nodes on either side are read,
+  const Scalar* w;  ///< and of these where the recovery spreads
   Scalar* next_v;
   Scalar* next_w;
   Scalar* sum_v;

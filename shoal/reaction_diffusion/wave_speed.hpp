@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <shoal/reaction_diffusion/parameters.hpp>
+#include <shoal/reaction_diffusion/result.hpp>
 
 namespace shoal::reaction_diffusion {
 
@@ -18,5 +19,15 @@ std::vector<double> crossings(const double* v, const grid& nodes);
 /// crossing in each, in the plane, or where no time lies between them.
 std::optional<double> wave_speed(const float* before, const float* after, double time_between, const grid& nodes);
 std::optional<double> wave_speed(const double* before, const double* after, double time_between, const grid& nodes);
+
+/// The same between the last two states of a run that lie apart in time.
+template <class Scalar>
+std::optional<double> wave_speed(const result<Scalar>& found, const grid& nodes) {
+  const std::size_t last = found.times.size() - 1, size = 2 * nodes.nodes();
+  std::size_t before = last;
+  while (before > 0 && found.times[before] == found.times[last]) --before;
+  return wave_speed(found.states.data() + before * size, found.states.data() + last * size,
+                    found.times[last] - found.times[before], nodes);
+}
 
 }  // namespace shoal::reaction_diffusion

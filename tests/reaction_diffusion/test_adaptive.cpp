@@ -117,6 +117,31 @@ TEST(Adaptive, AThirdOfTheNodesIsAsGood) {
   }
 }
 
+// The source's axon with input, and one on which w spreads: no worse than explicit steps on all nodes by much.
+TEST(Adaptive, TakesInputAndRecoveryThatSpreads) {
+  for (const bool input : {true, false}) {
+    rd::problem fine = source_axon(801), wave = source_axon(401);
+    for (rd::problem* of : {&fine, &wave}) {
+      if (input) of->boundary = rd::boundary::input;
+      if (!input) of->parameters.recovery_diffusion = 0.5;
+    }
+    const auto begin = [&](const rd::problem& of) { return input ? rd::rest(of.grid) : rd::impulse(of.grid); };
+    rd::options uniform;
+    uniform.times = {20, 60, 90};
+    uniform.step = 0.02;
+    const auto reference = rd::solve<double>(fine, begin(fine), uniform);
+    uniform.step = 0.08;
+    const auto all = rd::solve<double>(wave, begin(wave), uniform);
+    const auto some =
+        rd::solve<double>(wave, begin(wave), options_of(second_differences::three_point, 0.08, {20, 60, 90}));
+    EXPECT_LT(some.mean_nodes, 401.0 / 2.5);
+    EXPECT_LT(root_mean_square(some, reference), 1.5 * root_mean_square(all, reference)) << input;
+    if (input) {
+      EXPECT_EQ(some.states[400], 1);
+    }
+  }
+}
+
 TEST(Adaptive, ResumesToTheSameBits) {
   const std::string path = testing::TempDir() + "adaptive_checkpoint.json";
   const rd::problem wave = source_axon(4001);
@@ -141,6 +166,8 @@ TEST(Adaptive, RefusesWhatItCannotDo) {
   rd::problem wave = source_axon(401);
   const rd::initial_state begin = rd::impulse(wave.grid);
   EXPECT_THROW(rd::solve<double>(wave, begin, options_of(second_differences::spline, 0.05, {1})), shoal::bad_argument);
+  wave.boundary = rd::boundary::input;
+  EXPECT_THROW(rd::solve<double>(wave, begin, options_of(second_differences::five_point, 0, {1})), shoal::bad_argument);
   wave.boundary = rd::boundary::periodic;
   EXPECT_THROW(rd::solve<double>(wave, begin, options_of(second_differences::three_point, 0, {1})),
                shoal::bad_argument);

@@ -199,7 +199,7 @@ TEST(Implicit, ThreadsGiveTheSameBits) {
 
 TEST(Implicit, ResumeToTheSameBits) {
   rd::problem wave;
-  wave.grid = {1, 20001, 0.5};
+  wave.grid = {1, 801, 0.5};
   const rd::initial_state begin = rd::impulse(wave.grid);
   const std::string path = testing::TempDir() + "implicit_checkpoint.json";
   for (const auto& [scheme, step] : {std::tuple{rd::scheme::crank_nicolson, 0.015}, {rd::scheme::tr_bdf2, 0.0}}) {
@@ -231,28 +231,20 @@ TEST(Implicit, PulsesHaveTheKnownSpeeds) {
     for (const double spacing : {0.4, 0.2}) {
       rd::problem wave;
       wave.parameters = {.a = a, .gamma = gamma, .epsilon = epsilon};
-      wave.grid = {1, static_cast<std::size_t>(std::lround(360 / spacing)) + 1, spacing};
+      wave.grid = {1, static_cast<std::size_t>(std::lround(220 / spacing)) + 1, spacing};
       rd::initial_state begin = rd::rest(wave.grid);
       for (std::size_t i = 0; i < begin.v.size(); ++i) {
         begin.v[i] = std::exp(-std::pow(double(i) * spacing / 12, 2));
       }
       const auto run =
-          rd::solve<double>(wave, begin, options_of(rd::scheme::crank_nicolson, 0.2 * spacing, {400, 600}));
+          rd::solve<double>(wave, begin, options_of(rd::scheme::crank_nicolson, 0.2 * spacing, {240, 340}));
       const std::size_t nodes = wave.grid.columns;
       const auto first = rd::crossings(run.states.data(), wave.grid),
                  second = rd::crossings(run.states.data() + 2 * nodes, wave.grid);
       ASSERT_EQ(first.size(), 2u);
       ASSERT_EQ(second.size(), 2u);
-      found.push_back((second[1] - first[1]) / 200);
+      found.push_back((second[1] - first[1]) / 100);
     }
     EXPECT_NEAR(found[1] + (found[1] - found[0]) / 3, speed, 5e-5);
-  }
-}
-
-TEST(Implicit, RefuseRecoveryThatSpreads) {
-  rd::problem wave;
-  wave.parameters.recovery_diffusion = 1;
-  for (const rd::scheme scheme : implicit_schemes) {
-    EXPECT_THROW(rd::solve<double>(wave, rd::impulse(wave.grid), options_of(scheme, 0.1, {1})), shoal::bad_argument);
   }
 }

@@ -133,9 +133,9 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     p.grid = {7, 401, 0.5};
     o.step = 0.1;
   });
-  refused("in the plane (7 rows) steps are explicit", [](rd::problem& p, rd::options& o) {
+  refused("in the plane (7 rows) the scheme is explicit_steps", [](rd::problem& p, rd::options& o) {
     p.grid.rows = 7;
-    o.scheme = rd::scheme::crank_nicolson;
+    o.scheme = rd::scheme::adaptive;
   });
   refused("in the plane the boundary is no_flux or periodic", [](rd::problem& p, rd::options&) {
     p.grid.rows = 7;
@@ -147,9 +147,14 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     o.order = 4;
     o.scheme = rd::scheme::tr_bdf2;
   });
-  refused("order 4 needs boundary no_flux or periodic", [](rd::problem& p, rd::options& o) {
+  refused("order 4 with input needs at least 6 nodes; got 5", [](rd::problem& p, rd::options& o) {
     o.order = 4;
     p.boundary = rd::boundary::input;
+    p.grid.columns = 5;
+  });
+  refused("scheme source_2016 needs recovery_diffusion 0; got 1", [](rd::problem& p, rd::options& o) {
+    o.scheme = rd::scheme::source_2016;
+    p.parameters.recovery_diffusion = 1;
   });
   refused("up to 0.124757 on this grid", [](rd::problem&, rd::options& o) {
     o.order = 4;

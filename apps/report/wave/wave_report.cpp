@@ -1,7 +1,7 @@
 #include "report/wave/wave_report.hpp"
 
 #include <algorithm>
-#include <cstdint>
+#include <functional>
 
 #include <fmt/format.h>
 
@@ -9,51 +9,25 @@
 
 #include "report/axis.hpp"
 #include "report/chart.hpp"
-#include "report/colour_scale.hpp"
 #include "report/frame.hpp"
-#include "report/png.hpp"
 #include "report/text.hpp"
+#include "report/wave/moving_picture.hpp"
+#include "report/wave/shades.hpp"
 
 namespace shoal::report {
 namespace {
 
-constexpr std::size_t shades = 64;
-constexpr std::size_t most_pixels = 400;  // across and down
+constexpr std::size_t time_rows = 400;  // of the picture of space and time
 constexpr std::size_t most_curves = 6;
 
-// An image of `height` × `width` values, at most most_pixels of them each way, drawn in a frame with its axes.
-template <class At>
 picture image(const std::string& title, const std::string& description, const axis& across, const axis& up,
-              std::size_t width, std::size_t height, range shown, const At& at) {
-  const std::size_t pixels_across = std::min(width, most_pixels), pixels_down = std::min(height, most_pixels);
-  std::vector<std::uint8_t> pixels;
-  for (std::size_t i = 0; i < pixels_down; ++i) {
-    for (std::size_t j = 0; j < pixels_across; ++j) {
-      // The first row of a picture is its top, where the vertical axis ends.
-      const double value = at((pixels_down - 1 - i) * height / pixels_down, j * width / pixels_across);
-      const double share = std::clamp((value - shown.low) / (shown.high - shown.low), 0.0, 1.0);
-      pixels.push_back(static_cast<std::uint8_t>(1 + share * (shades - 1)));
-    }
-  }
-  std::vector<rgb> palette;
-  for (std::size_t i = 0; i < shades; ++i) palette.push_back(value_colour(static_cast<double>(i) / (shades - 1)));
+              std::size_t width, std::size_t height, range shown,
+              const std::function<double(std::size_t, std::size_t)>& at) {
   picture drawing{title, description, fmt::format("pale is {:.3g}, dark is {:.3g}", shown.low, shown.high),
                   560,   400,         {}};
   const frame axes(drawing.width, drawing.height, across, up, {});
-  drawing.body = axes.draw(fmt::format(
-      R"(<image x="{}" y="{}" width="{}" height="{}" preserveAspectRatio="none" style="image-rendering:pixelated" )"
-      R"(href="data:image/png;base64,{}"/>)",
-      coordinate(axes.left()), coordinate(axes.top()), coordinate(axes.right() - axes.left()),
-      coordinate(axes.bottom() - axes.top()), base64(indexed_png(pixels, pixels_across, pixels_down, palette))));
+  drawing.body = axes.draw(shades(axes, width, height, shown, at));
   return drawing;
-}
-
-// Numbers of at most `most` of the times, the last among them.
-std::vector<std::size_t> some_times(std::size_t times, std::size_t most) {
-  std::vector<std::size_t> chosen;
-  const std::size_t count = std::min(times, most);
-  for (std::size_t k = 0; k < count; ++k) chosen.push_back(count == 1 ? times - 1 : k * (times - 1) / (count - 1));
-  return chosen;
 }
 
 const double* v_at(const wave_data& wave, std::size_t time) {
@@ -86,9 +60,9 @@ void add_axon(page& out, const wave_data& wave) {
   if (wave.times.back() > wave.times.front()) {
     const range span{wave.times.front(), wave.times.back()};
     out.figure(image("v over space and time", "v as shades, space across and time upwards.", make_axis("x", places, 6),
-                     make_axis("time", span, 6), nodes, most_pixels, range_of_v(wave),
+                     make_axis("time", span, 6), nodes, time_rows, range_of_v(wave),
                      [&](std::size_t row, std::size_t j) {
-                       const double time = span.low + (span.high - span.low) * static_cast<double>(row) / most_pixels;
+                       const double time = span.low + (span.high - span.low) * static_cast<double>(row) / time_rows;
                        const auto after = std::upper_bound(wave.times.begin(), wave.times.end(), time);
                        return v_at(wave, static_cast<std::size_t>(after - wave.times.begin()) - 1)[j];
                      }));
@@ -113,14 +87,48 @@ void add_axon(page& out, const wave_data& wave) {
   out.figure(draw(plane));
 }
 
-table crossings_table(const wave_data& wave) {
-  table numbers{"Where v crosses 1/2", {"time", "x"}, {}, {}};
+// The nodes of an adaptive run, a row of dots for each of some times.
+picture nodes_picture(const wave_data& wave) {
+  picture drawing{"Nodes in use", "The nodes that the adaptive scheme used, at some of the times.", {}, 560, 400, {}};
+  const frame axes(drawing.width, drawing.height,
+                   make_axis("x", {0, static_cast<double>(wave.grid.columns - 1) * wave.grid.spacing}, 6),
+                   make_axis("time", range_of(wave.times, 0.05), 6), {});
+  std::string dots;
   for (const std::size_t t : some_times(wave.times.size(), 12)) {
     std::string places;
-    for (const double place : reaction_diffusion::crossings(v_at(wave, t), wave.grid)) {
-      places += fmt::format("{}{}", places.empty() ? "" : ", ", number(place));
+    for (const std::size_t place : wave.nodes_in_use[t]) {
+      places += fmt::format("M{} {}h0", coordinate(axes.x(static_cast<double>(place) * wave.grid.spacing)),
+                            coordinate(axes.y(wave.times[t])));
     }
-    numbers.rows.push_back({{number(wave.times[t])}, {places.empty() ? "nowhere" : places}});
+    if (!places.empty())
+      dots += fmt::format(R"(<path class="dot {}" stroke-width="3" d="{}"/>)", stroke_class(2), places);
+  }
+  drawing.body = axes.draw(dots);
+  return drawing;
+}
+
+// Where v crosses ½, and how fast each place has moved since the time before, where there are as many.
+table crossings_table(const wave_data& wave) {
+  table numbers{
+      "Where v crosses 1/2, and the speed of each place since the time before", {"time", "x", "speed"}, {}, {}};
+  const auto listed = [](const std::vector<double>& values) {
+    std::string text;
+    for (const double value : values) text += fmt::format("{}{}", text.empty() ? "" : ", ", number(value));
+    return text;
+  };
+  std::vector<double> before;
+  double before_time = 0;
+  for (const std::size_t t : some_times(wave.times.size(), 12)) {
+    const std::vector<double> places = reaction_diffusion::crossings(v_at(wave, t), wave.grid);
+    std::vector<double> speeds;
+    if (places.size() == before.size() && wave.times[t] > before_time) {
+      for (std::size_t i = 0; i < places.size(); ++i) {
+        speeds.push_back((places[i] - before[i]) / (wave.times[t] - before_time));
+      }
+    }
+    numbers.rows.push_back({{number(wave.times[t])}, {places.empty() ? "nowhere" : listed(places)}, {listed(speeds)}});
+    before = places;
+    before_time = wave.times[t];
   }
   return numbers;
 }
@@ -130,10 +138,12 @@ table crossings_table(const wave_data& wave) {
 page wave_page(const wave_data& wave) {
   page out(wave.title, "FitzHugh–Nagumo wave");
   out.facts(wave.facts);
+  if (wave.times.size() > 1) out.figure(moving_picture(wave, range_of_v(wave)));
   if (wave.grid.rows > 1) {
     add_plane(out, wave);
   } else {
     add_axon(out, wave);
+    if (!wave.nodes_in_use.empty()) out.figure(nodes_picture(wave));
     out.add(crossings_table(wave));
   }
   return out;

@@ -1,6 +1,7 @@
-// The page of one wave: v over space and time, profiles, the phase plane, and where v crosses ½.
+// The page of one wave: a moving picture, v over space and time, profiles, the phase plane, and where v crosses ½.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -17,6 +18,7 @@ struct wave_data {
   reaction_diffusion::grid grid;
   std::vector<double> times;
   std::vector<double> states;
+  std::vector<std::vector<std::size_t>> nodes_in_use;  ///< of an adaptive run, at each time; else empty
 };
 
 /// In the plane the page shows v at some of the times in place of curves. Needs at least one time.

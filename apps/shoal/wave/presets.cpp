@@ -14,13 +14,11 @@ rd::initial_state with_free_end(const rd::problem& wave) { return rd::broken_fro
 }  // namespace
 
 const choices<wave_preset_name>& wave_preset_choices() {
-  static const choices<wave_preset_name> known = {{"axon-input", wave_preset_name::axon_input},
-                                                  {"impulse", wave_preset_name::impulse},
-                                                  {"oscillation", wave_preset_name::oscillation},
-                                                  {"front", wave_preset_name::front},
-                                                  {"self-excitation", wave_preset_name::self_excitation},
-                                                  {"impulse-train", wave_preset_name::impulse_train},
-                                                  {"spiral", wave_preset_name::spiral}};
+  static const choices<wave_preset_name> known = {
+      {"axon-input", wave_preset_name::axon_input},           {"impulse", wave_preset_name::impulse},
+      {"oscillation", wave_preset_name::oscillation},         {"front", wave_preset_name::front},
+      {"self-excitation", wave_preset_name::self_excitation}, {"impulse-train", wave_preset_name::impulse_train},
+      {"return-to-rest", wave_preset_name::return_to_rest},   {"spiral", wave_preset_name::spiral}};
   return known;
 }
 
@@ -30,6 +28,7 @@ wave_preset wave_preset_of(wave_preset_name name) {
   constexpr rd::parameters bistable{.a = 0.1, .gamma = 2, .epsilon = 0};
   // Rest is unstable where a < −εγ, and no other state is at rest where γ is small.
   constexpr rd::parameters excited{.a = -0.1, .gamma = 2, .epsilon = 0.01};
+  constexpr rd::parameters insensitive{.a = 0.3, .gamma = 2, .epsilon = 0.01};  // the impulse does not reach far enough
   constexpr rd::parameters excitable{.a = 0.1, .gamma = 2, .epsilon = 0.008};
   switch (name) {
     case wave_preset_name::axon_input:
@@ -44,6 +43,8 @@ wave_preset wave_preset_of(wave_preset_name name) {
       return {excited, rd::boundary::no_flux, with_impulse, 600};
     case wave_preset_name::impulse_train:
       return {source, rd::boundary::periodic_input, at_rest, 600};
+    case wave_preset_name::return_to_rest:
+      return {insensitive, rd::boundary::no_flux, with_impulse, 100};
     case wave_preset_name::spiral:
       return {excitable, rd::boundary::no_flux, with_free_end, 400, true};
   }

@@ -18,7 +18,16 @@ struct wave_preset {
   bool in_plane = false;
 };
 
-enum class wave_preset_name { axon_input, impulse, oscillation, front, self_excitation, impulse_train, spiral };
+enum class wave_preset_name {
+  axon_input,
+  impulse,
+  oscillation,
+  front,
+  self_excitation,
+  impulse_train,
+  return_to_rest,
+  spiral
+};
 
 const choices<wave_preset_name>& wave_preset_choices();
 

@@ -41,6 +41,8 @@ struct wave_command {
   std::optional<rd::boundary> boundary;
   double input_level = 1;
   double input_period = 100;
+  rd::noise noise;
+  std::optional<double> coupling;
   rd::options options;
   std::optional<shoal::scalar> scalar;
   std::string output;
@@ -52,8 +54,15 @@ const choices<rd::scheme>& scheme_choices() {
   static const choices<rd::scheme> known = {{"explicit", rd::scheme::explicit_steps},
                                             {"adaptive", rd::scheme::adaptive},
                                             {"crank-nicolson", rd::scheme::crank_nicolson},
+                                            {"pieces", rd::scheme::pieces},
                                             {"tr-bdf2", rd::scheme::tr_bdf2},
                                             {"source-2016", rd::scheme::source_2016}};
+  return known;
+}
+
+const choices<rd::noise_kind>& noise_choices() {
+  static const choices<rd::noise_kind> known = {{"additive", rd::noise_kind::additive},
+                                                {"multiplicative", rd::noise_kind::multiplicative}};
   return known;
 }
 
@@ -68,16 +77,6 @@ std::vector<double> parse_times(const std::string& text) {
   std::vector<double> times;
   for (const std::string& word : parse_names("--times", text)) times.push_back(parse_number("--times", word, 0));
   return times;
-}
-
-// Speed between the last two states that lie apart in time.
-template <class Scalar>
-std::optional<double> speed_of(const rd::result<Scalar>& found, const rd::grid& grid) {
-  const std::size_t last = found.times.size() - 1, size = 2 * grid.nodes();
-  std::size_t before = last;
-  while (before > 0 && found.times[before] == found.times[last]) --before;
-  return rd::wave_speed(found.states.data() + before * size, found.states.data() + last * size,
-                        found.times[last] - found.times[before], grid);
 }
 
 template <class Scalar>
@@ -104,14 +103,15 @@ void write_report(const wave_command& command, const rd::problem& wave, const rd
                                {"steps", report::count(found.steps)}},
                      .grid = wave.grid,
                      .times = found.times,
-                     .states = {found.states.begin(), found.states.end()}})
+                     .states = {found.states.begin(), found.states.end()},
+                     .nodes_in_use = found.nodes_in_use})
       .write(command.report);
 }
 
 template <class Scalar>
 answer answer_of(const wave_command& command, const rd::problem& wave, const rd::result<Scalar>& found,
                  std::size_t threads, scalar scalar) {
-  const std::optional<double> speed = speed_of(found, wave.grid);
+  const std::optional<double> speed = rd::wave_speed(found, wave.grid);
   const double per_step = found.steps_here == 0 ? 0 : found.seconds / static_cast<double>(found.steps_here);
   const std::string scheme = word_for(scheme_choices(), command.options.scheme);
   const bool is_implicit =
@@ -119,6 +119,12 @@ answer answer_of(const wave_command& command, const rd::problem& wave, const rd:
   named_values counts = {{"steps", found.steps}};
   named_values plane;
   if (wave.grid.rows > 1) plane = {{"rows", wave.grid.rows}, {"columns", wave.grid.columns}};
+  if (wave.coupling) plane.emplace_back("coupling", *wave.coupling);
+  if (wave.has_noise()) {
+    counts.emplace_back("noise", wave.noise.strength);
+    counts.emplace_back("noise_kind", word_for(noise_choices(), wave.noise.kind));
+    counts.emplace_back("seed", wave.noise.seed);
+  }
   if (command.options.scheme == rd::scheme::adaptive) {
     counts.emplace_back("differences", word_for(differences_choices(), command.options.adaptive.differences));
     counts.emplace_back("mean_nodes", found.mean_nodes);
@@ -160,6 +166,7 @@ template <class Scalar>
 void run(const wave_command& command, const rd::problem& wave, const rd::initial_state& begin, scalar scalar) {
   rd::options how = command.options;
   how.threads = resolved_threads(command.run);
+  how.device = command.run.device;
   progress_line line(!command.run.quiet);
   const control control{[&](const progress& now) { line(now); }, interruptions().token()};
   const rd::result<Scalar> found =
@@ -186,8 +193,14 @@ void run(const wave_command& given) {
     command.grid.columns = 200;
   }
   if (command.rows) command.grid = {*command.rows, *command.columns, command.grid.spacing};
-  rd::problem wave{preset.parameters, command.grid, command.boundary.value_or(preset.boundary), command.input_level,
-                   command.input_period};
+  rd::problem wave{.parameters = preset.parameters,
+                   .grid = command.grid,
+                   .boundary = command.boundary.value_or(preset.boundary),
+                   .input_level = command.input_level,
+                   .input_period = command.input_period,
+                   .fields = {},
+                   .noise = command.noise,
+                   .coupling = command.coupling};
   wave.parameters.a = command.a.value_or(wave.parameters.a);
   wave.parameters.gamma = command.gamma.value_or(wave.parameters.gamma);
   wave.parameters.epsilon = command.epsilon.value_or(wave.parameters.epsilon);
@@ -205,7 +218,7 @@ void add_some_number(CLI::App& app, const std::string& name, std::optional<doubl
 
 void add_some_count(CLI::App& app, const std::string& name, std::optional<std::size_t>& value,
                     const std::string& help) {
-  add_option(app, name, "N", help, "", [&value, name](const std::string& text) { value = parse_count(name, text, 3); });
+  add_option(app, name, "N", help, "", [&value, name](const std::string& text) { value = parse_count(name, text, 2); });
 }
 
 }  // namespace
@@ -225,11 +238,12 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_count(app, "--order", how.order, "N", "Of the differences in space: 2, or 4 with explicit (Runge-Kutta steps)",
             2);
   add_number(app, "--step", how.step, "Longest time step; fixes the step", 0, true,
-             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson), half of spacing^2 (source-2016), by "
+             "0.9 of the bound (explicit, adaptive), 0.1 (crank-nicolson, pieces), half of spacing^2 (source-2016), by "
              "--tolerance (tr-bdf2)");
   add_number(app, "--tolerance", how.tolerance, "With tr-bdf2 and no --step: error of one step", 0, true);
   add_choice(app, "--differences", how.adaptive.differences, differences_choices(),
              "With adaptive: second derivatives on uneven nodes", "three-point");
+  add_count(app, "--piece-nodes", how.piece_nodes, "N", "With pieces: nodes from one explicit node to the next", 3);
   add_number(app, "--newton-accuracy", how.newton_accuracy, "What Newton's method may leave of an error", 0, true,
              "1e-12, or 1e-6 in float32");
   add_some_number(app, "--time", command->time, "When to end", 0);
@@ -242,6 +256,12 @@ void add_wave_run(CLI::App& noun, verb& selected) {
              "that of the preset");
   add_number(app, "--input-level", command->input_level, "v where there is input, at most", -1000);
   add_number(app, "--input-period", command->input_period, "Time between two inputs of periodic-input", 0, true);
+  add_number(app, "--noise", command->noise.strength,
+             "Strength of white noise in space and time, with explicit or crank-nicolson", 0, false, "0: none");
+  add_choice(app, "--noise-kind", command->noise.kind, noise_choices(), "Of noise: as it is, or times v", "additive");
+  add_count(app, "--seed", command->noise.seed, "N", "Seed of the noise");
+  add_option(app, "--coupling", "X", "Rows are axons; each pulls so strongly at v of the next", "the rows are a plane",
+             [command](const std::string& text) { command->coupling = parse_number("--coupling", text, 0); });
   add_scalar_option(app, command->scalar, "float64");
   add_file(app, "--checkpoint", how.checkpoint, "FILE",
            "Save the state here now and then; the same command again goes on from it");
@@ -249,11 +269,7 @@ void add_wave_run(CLI::App& noun, verb& selected) {
   add_output(app, "--output", command->output, "STATES.npy",
              "Write the states, [times][2][nodes] or [times][2][rows][columns]");
   add_output(app, "--report", command->report, "OUT.html", "Write a page with pictures of the states that are kept");
-  add_option(app, "--device", "NAME", "Where to run: cpu", "cpu", [](const std::string& text) {
-    if (text != "cpu") {
-      throw bad_argument(fmt::format("--device: '{}' cannot be used; waves are computed on the host, cpu", text));
-    }
-  });
+  add_device_option(app, command->run, false);
   add_run_options(app, command->run, false);
 }
 

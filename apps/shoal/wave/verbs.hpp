@@ -6,5 +6,6 @@
 namespace shoal::app {
 
 void add_wave_run(CLI::App& noun, verb& selected);
+void add_wave_study(CLI::App& noun, verb& selected);
 
 }  // namespace shoal::app

@@ -1,8 +1,8 @@
 """Pictures of fits, drawn with matplotlib.
 
 Every function takes ``ax=None``: the axes to draw on, or none to make a new figure. Every function returns the axes.
-They take fitted estimators of shoal and of scikit-learn alike, since the attributes have the same names. Maps are shoal's
-alone.
+They take fitted estimators of shoal and of scikit-learn alike, since the attributes have the same names. Maps and waves
+are shoal's alone.
 
 Two rules hold for all of them. **Large data are thinned out**, except where rows are only counted: at most ``max_points`` rows are drawn, one from each of
 as many equal stretches of the data, at a place in the stretch that a hash of its number fixes, so that the same data
@@ -23,6 +23,7 @@ from ._maps import component_planes, hit_map, u_matrix, unit_labels
 from ._responsibilities import responsibilities
 from ._selection import selection
 from ._silhouette import silhouette
+from ._waves import space_time
 
 __all__ = [
     "component_planes",
@@ -32,6 +33,7 @@ __all__ = [
     "responsibilities",
     "selection",
     "silhouette",
+    "space_time",
     "u_matrix",
     "unit_labels",
 ]

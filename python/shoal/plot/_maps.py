@@ -224,11 +224,7 @@ def _draw_cells(ax, estimator, **options):
 def _draw_values(estimator, values, word, ax):
     ax = _style.new_axes(ax)
     cells = _draw_cells(ax, estimator, array=np.ravel(to_host(values)).astype(np.float64), cmap=_style.VALUES)
-    # Within the axes' own frame, so that it is as high as the map.
-    bar = ax.figure.colorbar(cells, cax=ax.inset_axes((1.03, 0, 0.035, 1)), label=word)
-    bar.outline.set_visible(False)
-    bar.ax.tick_params(colors=_style.muted(), labelcolor=_style.muted(), labelsize="small")
-    bar.ax.yaxis.label.set_color(_style.ink())
+    _style.value_bar(ax, cells, word)
     return ax
 
 

@@ -121,6 +121,14 @@ def finish(ax, lines="both"):
     return ax
 
 
+def value_bar(ax, shades, label):
+    """What the shades mean, within the axes' own frame, so that the bar is as high as they are."""
+    bar = ax.figure.colorbar(shades, cax=ax.inset_axes((1.03, 0, 0.035, 1)), label=label)
+    bar.outline.set_visible(False)
+    bar.ax.tick_params(colors=muted(), labelcolor=muted(), labelsize="small")
+    bar.ax.yaxis.label.set_color(ink())
+
+
 def legend(ax, handles, **options):
     """A legend without a box, next to the axes where it hides nothing."""
     options = {"loc": "upper left", "bbox_to_anchor": (1.01, 1.0), "borderaxespad": 0.0, **options}

@@ -35,9 +35,14 @@ class graph {
       throw;
     }
     check(cudaStreamEndCapture(stream, &recorded), "record a graph");
+    return make(recorded, stream);
+  }
+
+  /// Makes a graph ready that was put together by hand, and destroys what it was made of.
+  static graph make(cudaGraph_t parts, cudaStream_t stream) {
     graph made;
-    const cudaError_t status = cudaGraphInstantiate(&made.handle_, recorded, 0);
-    cudaGraphDestroy(recorded);
+    const cudaError_t status = cudaGraphInstantiate(&made.handle_, parts, 0);
+    cudaGraphDestroy(parts);
     check(status, "make a graph ready");
     check(cudaGraphUpload(made.handle_, stream), "upload a graph");
     return made;

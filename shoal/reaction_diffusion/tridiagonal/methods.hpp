@@ -23,6 +23,9 @@ std::size_t solve_by_parallel_cyclic_reduction(const systems<Scalar>& system, Sc
 std::size_t solve_by_partition(const systems<double>& system, double* solution, executor& executor);
 std::size_t solve_by_partition(const systems<float>& system, float* solution, executor& executor);
 
+/// Throws numerical_error that names the row.
+[[noreturn]] void refuse_pivot(std::size_t which, std::size_t batch, std::size_t row);
+
 /// tridiagonal::solve() on threads that are there already.
 template <class Scalar>
 void solve(const systems<Scalar>& problem, Scalar* solution, tridiagonal::method method, executor& executor);

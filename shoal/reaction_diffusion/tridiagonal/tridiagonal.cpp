@@ -36,14 +36,17 @@ void solve_one_of(const systems<Scalar>& problem, std::size_t which, Scalar* sol
   const systems<Scalar> one{problem.lower + first, problem.diagonal + first, problem.upper + first,
                             problem.right + first, problem.rows};
   const std::size_t row = solve_one(one, solution + first, method, executor);
-  if (row == no_row) return;
-  throw numerical_error(fmt::format(
-      "tridiagonal system {} of {}: the pivot of row {} is zero; these methods do not exchange rows, so the "
-      "matrix must be diagonally dominant, or symmetric and definite",
-      which, problem.batch, row));
+  if (row != no_row) refuse_pivot(which, problem.batch, row);
 }
 
 }  // namespace
+
+void refuse_pivot(std::size_t which, std::size_t batch, std::size_t row) {
+  throw numerical_error(fmt::format(
+      "tridiagonal system {} of {}: the pivot of row {} is zero; these methods do not exchange rows, so the "
+      "matrix must be diagonally dominant, or symmetric and definite",
+      which, batch, row));
+}
 
 template <class Scalar>
 void solve(const systems<Scalar>& problem, Scalar* solution, tridiagonal::method method, executor& executor) {
