@@ -118,7 +118,8 @@ struct library {
       --users;
       const char* reason = nullptr;
       glfwGetError(&reason);
-      throw std::runtime_error(std::string("no window can be opened: ") + (reason != nullptr ? reason : "GLFW gives no reason"));
+      throw std::runtime_error(std::string("no window can be opened: ") +
+                               (reason != nullptr ? reason : "GLFW gives no reason"));
     }
   }
   ~library() {
@@ -166,8 +167,8 @@ struct window::inside {
     const double a = now.view.azimuth * std::numbers::pi / 180;
     const double e = std::clamp(now.view.elevation, -89.9, 89.9) * std::numbers::pi / 180;
     Eigen::Matrix3d rows;
-    rows << -std::sin(a), std::cos(a), 0,                                                  //
-        -std::sin(e) * std::cos(a), -std::sin(e) * std::sin(a), std::cos(e),               //
+    rows << -std::sin(a), std::cos(a), 0,                                     //
+        -std::sin(e) * std::cos(a), -std::sin(e) * std::sin(a), std::cos(e),  //
         std::cos(e) * std::cos(a), std::cos(e) * std::sin(a), std::sin(e);
     return rows;
   }
@@ -208,7 +209,8 @@ struct window::inside {
     const Eigen::Matrix3d rows = directions();
     Eigen::Matrix4f from = Eigen::Matrix4f::Identity();
     from.topLeftCorner<3, 3>() = rows.cast<float>();
-    from.topRightCorner<3, 1>() = (-rows * Eigen::Vector3d(target.data()) - Eigen::Vector3d(0, 0, distance)).cast<float>();
+    from.topRightCorner<3, 1>() =
+        (-rows * Eigen::Vector3d(target.data()) - Eigen::Vector3d(0, 0, distance)).cast<float>();
     Eigen::Matrix4f projected = Eigen::Matrix4f::Zero();
     const double near = 0.01 * reach, far = 100 * reach;
     if (perspective) {
@@ -236,9 +238,8 @@ struct window::inside {
     const auto& [red, green, blue] = geometry::section_colour;
     glUniform3f(glGetUniformLocation(program, "inside"), red / 255.0F, green / 255.0F, blue / 255.0F);
     glUniform1f(glGetUniformLocation(program, "near_size"), perspective ? static_cast<float>(fitting_distance()) : 0);
-    const double size = now.view.point_size > 0
-                            ? now.view.point_size
-                            : std::clamp(46 / std::pow(std::max(points.count, 1), 0.28), 1.4, 7.0);
+    const double size = now.view.point_size > 0 ? now.view.point_size
+                                                : std::clamp(46 / std::pow(std::max(points.count, 1), 0.28), 1.4, 7.0);
     glUniform1f(glGetUniformLocation(program, "size"), static_cast<float>(size));
 
     glEnable(GL_DEPTH_TEST);
@@ -295,8 +296,10 @@ struct window::inside {
     const std::map<std::string_view, std::function<void()>> actions = {
         {"r", [&] { reset(); }},
         {"w", [&] { view.wireframe = !view.wireframe; }},
-        {"p", [&] {
-           view.projection = view.projection == projection::perspective ? projection::orthographic : projection::perspective;
+        {"p",
+         [&] {
+           view.projection =
+               view.projection == projection::perspective ? projection::orthographic : projection::perspective;
          }},
         {"c", [&] { view.section = static_cast<section>((static_cast<int>(view.section) + 1) % 5); }},
         {"[", [&] { view.section_offset = std::max(-1.0, view.section_offset - 0.05); }},
@@ -329,8 +332,8 @@ struct window::inside {
     });
     glfwSetKeyCallback(handle, [](GLFWwindow* of, int key, int, int action, int modifiers) {
       static const std::map<int, std::string_view> names = {
-          {GLFW_KEY_LEFT, "ArrowLeft"},   {GLFW_KEY_RIGHT, "ArrowRight"},  {GLFW_KEY_UP, "ArrowUp"},
-          {GLFW_KEY_DOWN, "ArrowDown"},   {GLFW_KEY_PAGE_UP, "PageUp"},    {GLFW_KEY_PAGE_DOWN, "PageDown"},
+          {GLFW_KEY_LEFT, "ArrowLeft"}, {GLFW_KEY_RIGHT, "ArrowRight"}, {GLFW_KEY_UP, "ArrowUp"},
+          {GLFW_KEY_DOWN, "ArrowDown"}, {GLFW_KEY_PAGE_UP, "PageUp"},   {GLFW_KEY_PAGE_DOWN, "PageDown"},
           {GLFW_KEY_ESCAPE, "Escape"}};
       const auto named = names.find(key);
       if (action == GLFW_RELEASE || named == names.end()) return;
