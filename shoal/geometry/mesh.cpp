@@ -19,10 +19,7 @@ mesh make_mesh(unsigned order) {
   made.faces.resize(4 * size.faces);
   made.directions.reserve(size.faces);
   const sponge_rows cells(order);
-  std::vector<float> places(cells.cells() + 1);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i] = static_cast<float>(static_cast<double>(i) / static_cast<double>(cells.cells()));
-  }
+  const std::vector<float> places = places_of_planes(cells.cells());
   for (std::uint64_t z = 0; z <= cells.cells(); ++z) {
     for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
       made.vertices.insert(made.vertices.end(), {places[x], places[y], places[z]});

@@ -28,14 +28,6 @@ constexpr std::uint64_t most_numbered = std::numeric_limits<std::uint32_t>::max(
 constexpr std::pair<std::string_view, mesh_format> endings[] = {
     {".stl", mesh_format::stl}, {".ply", mesh_format::ply}, {".obj", mesh_format::obj}, {".glb", mesh_format::glb}};
 
-std::vector<float> places_of(const sponge_rows& cells) {
-  std::vector<float> places(cells.cells() + 1);
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    places[i] = static_cast<float>(static_cast<double>(i) / static_cast<double>(cells.cells()));
-  }
-  return places;
-}
-
 std::string ply_header(const surface_size& size) {
   return fmt::format(
       "ply\nformat binary_little_endian 1.0\ncomment Menger sponge\nelement vertex {}\nproperty float x\n"
@@ -96,7 +88,7 @@ void write_stl(mesh_bytes& out, const sponge_rows& cells, const surface_size& si
   header.resize(stl_header - 4);
   out.append(header);
   out.taken(store(out.room(4), static_cast<std::uint32_t>(2 * size.faces)));
-  const std::vector<float> places = places_of(cells);
+  const std::vector<float> places = places_of_planes(cells.cells());
   for_each_layer(cells, control, [&](std::uint64_t z) {
     for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
       const auto faces = stl_faces(looks, &places[y], &places[z]);
@@ -149,7 +141,7 @@ void write_squares(mesh_bytes& out, const sponge_rows& cells, std::size_t longes
 
 // Vertices of PLY and glTF.
 void write_places(mesh_bytes& out, const sponge_rows& cells, const control& control) {
-  const std::vector<float> places = places_of(cells);
+  const std::vector<float> places = places_of_planes(cells.cells());
   write_vertices(out, cells, 12, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
     return store(at, std::array<float, 3>{places[x], places[y], places[z]});
   });
@@ -184,7 +176,7 @@ void write_obj(mesh_bytes& out, const sponge_rows& cells, const control& control
   constexpr std::size_t longest = 64;
   out.append("# Menger sponge\n");
   std::vector<std::string> places;
-  for (const float place : places_of(cells)) places.push_back(fmt::format(" {}", place));
+  for (const float place : places_of_planes(cells.cells())) places.push_back(fmt::format(" {}", place));
   write_vertices(out, cells, longest, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
     *at++ = 'v';
     for (const std::string* place : {&places[x], &places[y], &places[z]}) {

@@ -59,7 +59,16 @@ class sponge_rows {
   std::vector<std::uint32_t> ones_;  // the levels at which a coordinate's digit is 1
 };
 
-/// Calls on(x) for each bit of words, from the first on.
+/// Where the planes between cells lie, from 0 to 1.
+inline std::vector<float> places_of_planes(std::uint64_t cells) {
+  std::vector<float> places(cells + 1);
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    places[i] = static_cast<float>(static_cast<double>(i) / static_cast<double>(cells));
+  }
+  return places;
+}
+
+/// Calls on(x) for each bit of a word, the lowest of which is `first`.
 template <class On>
 void for_each_bit(std::uint64_t word, std::size_t first, const On& on) {
   for (; word != 0; word &= word - 1) on(static_cast<std::uint32_t>(first + std::countr_zero(word)));

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include <shoal/core/host_device.hpp>
+#include <shoal/geometry/sponge.hpp>
 
 namespace shoal::geometry {
 
@@ -49,7 +50,7 @@ constexpr std::uint64_t staying_parts() {
   for (unsigned x = 0; x < 3; ++x) {
     for (unsigned y = 0; y < 3; ++y) {
       for (unsigned z = 0; z < 3; ++z) {
-        if ((x == 1) + (y == 1) + (z == 1) < 2) bits |= std::uint64_t{1} << (16 * x + 4 * y + z);
+        if (stays(x, y, z)) bits |= std::uint64_t{1} << (16 * x + 4 * y + z);
       }
     }
   }

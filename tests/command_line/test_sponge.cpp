@@ -127,6 +127,12 @@ TEST(sponge, wrong_use_is_refused_in_words) {
   refused({"--picture", folder / "a.png", "--section", "1,1,1"}, "'1,1,1' is not hexagon, nor A,B,C,D of a plane");
   refused({"--picture", folder / "a.png", "--background", "white"}, "six hexadecimal digits");
   refused({"--picture", folder / "a.png", "--points", "--order", "7"}, "points; the order must be at most 6");
+  refused({"--device", "gpu"}, "--device: ");
+  if (!built_with_cuda()) {
+    const outcome result = run({"sponge", "--picture", folder / "a.png", "--device", "cuda"});
+    EXPECT_EQ(result.status, 1);
+    EXPECT_NE(result.err.find("or choose --device cpu"), std::string::npos) << result.err;
+  }
   EXPECT_TRUE(fs::is_empty(folder.path()));
 }
 

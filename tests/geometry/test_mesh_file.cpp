@@ -10,6 +10,8 @@
 #include <sstream>
 #include <stop_token>
 #include <string>
+#include <system_error>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -189,4 +191,27 @@ TEST(MeshFile, StopsWhenItIsAskedAndLeavesNothing) {
   stop.request_stop();
   EXPECT_THROW(write_mesh(path, mesh_format::ply, 3, shoal::control{{}, stop.get_token()}), shoal::interrupted);
   EXPECT_FALSE(std::filesystem::exists(path));
+}
+
+TEST(MeshFile, ADiskWithoutRoomIsToldBeforeTheWork) {
+  const mesh_file_size size = size_of_mesh_file(mesh_format::obj, 7);
+  for (const std::filesystem::path& folder :
+       {std::filesystem::path(testing::TempDir()), std::filesystem::path("/dev/shm")}) {
+    std::error_code code;
+    const std::filesystem::space_info room = std::filesystem::space(folder, code);
+    // Twice: others may remove their files meanwhile.
+    if (code || room.available >= size.bytes / 2) continue;
+    const std::string path = (folder / "sponge_without_room.obj").string();
+    try {
+      write_mesh(path, mesh_format::obj, 7);
+      FAIL();
+    } catch (const shoal::io_error& refusal) {
+      const std::string text = refusal.what();
+      EXPECT_NE(text.find("order 7 has 2568388608 faces"), std::string::npos) << text;
+      EXPECT_NE(text.find(std::to_string(size.bytes) + " bytes"), std::string::npos) << text;
+    }
+    EXPECT_FALSE(std::filesystem::exists(path));
+    return;
+  }
+  GTEST_SKIP() << "every disk here has room for " << size.bytes << " bytes";
 }

@@ -15,6 +15,8 @@
 
 #include <shoal/io/output_file.hpp>
 
+#include "common/device.hpp"
+
 namespace shoal::app {
 
 namespace fs = std::filesystem;
@@ -187,13 +189,7 @@ void add_device_options(CLI::App& app, run_options& options, bool products) {
              "and the work is worth it",
              "auto",
              [&options](const std::string& text) {
-               try {
-                 options.device.cuda = text == "auto" ? std::vector<int>() : choose_device(text).cuda;
-               } catch (const bad_argument& failure) {
-                 throw bad_argument(fmt::format("--device: {}", failure.what()));
-               } catch (const not_built& failure) {
-                 throw not_built(fmt::format("{}, or choose --device cpu", failure.what()));
-               }
+               options.device.cuda = text == "auto" ? std::vector<int>() : parse_device(text).cuda;
                options.device_word = text;
              },
              presence::optional, {"auto", "cpu", "cuda"});

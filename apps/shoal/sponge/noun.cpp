@@ -12,7 +12,6 @@
 
 #include <fmt/format.h>
 
-#include <shoal/execution/device_choice.hpp>
 #include <shoal/geometry/geometry.hpp>
 #include <shoal/io/whole_file.hpp>
 
@@ -206,13 +205,7 @@ void add_picture_options(CLI::App& app, sponge_command& command) {
              [&how](const std::string& text) { how.background = parse_colour("--background", text); });
   add_option(app, "--device", "NAME",
              "Where rays are followed: cpu, cuda (the first GPU), cuda:1; auto is a GPU where there is one", "cpu",
-             [&how](const std::string& text) {
-               try {
-                 how.device = choose_device(text);
-               } catch (const bad_argument& failure) {
-                 throw bad_argument(fmt::format("--device: {}", failure.what()));
-               }
-             });
+             [&how](const std::string& text) { how.device = parse_device(text); });
 }
 
 void declare(CLI::App& program, verb& selected) {
