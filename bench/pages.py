@@ -18,6 +18,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import em_study_page as study
 import performance_page as performance
+import sponge_page as sponge
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "bench" / "results"
@@ -69,6 +70,11 @@ BLOCKS = {
         "bench/several_gpus.py": lambda: performance.several_gpus_text(SEVERAL),
         "bench/gpu_parts.py": lambda: measured(performance.gpu_parts_text, "gpu-parts-*.json", "python3 bench/gpu_parts.py"),
         "bench/sweep.py": lambda: measured(performance.iterations_text, "kmeans-iterations-*.json", "bench/sweep.py --iterations"),
+    },
+    "docs/sponge.md": {
+        "bench/sponge.cpp, pictures": lambda: sponge.pictures_text(
+            newest("sponge-*.json", "host_pictures"), newest("sponge-*.json", "kernels")),
+        "bench/sponge.cpp, meshes": lambda: sponge.meshes_text(newest("sponge-*.json", "mesh_files")),
     },
     "docs/em-study.md": {
         "bench/pages.py, overlap": lambda: study.overlap_table(OVERLAP),

@@ -24,7 +24,8 @@ ellipse covariance_ellipse(double xx, double xy, double yy) {
 
 std::array<double, 9> covariance_ellipsoid(const std::array<double, 9>& covariance) {
   std::array<double, 9> axes{};
-  if (!std::all_of(covariance.begin(), covariance.end(), [](double entry) { return std::isfinite(entry); })) return axes;
+  if (!std::all_of(covariance.begin(), covariance.end(), [](double entry) { return std::isfinite(entry); }))
+    return axes;
   const Eigen::Matrix3d matrix = Eigen::Map<const Eigen::Matrix3d>(covariance.data());
   const Eigen::SelfAdjointEigenSolver<Eigen::Matrix3d> solver(matrix);
   Eigen::Matrix3d directions = solver.eigenvectors().rowwise().reverse();

@@ -97,7 +97,8 @@ report::picture still_of(const report::cloud& cloud, std::size_t dimensions) {
 }  // namespace
 
 double contour_distance(double share, std::size_t columns) {
-  if (!(share > 0 && share < 1)) throw bad_argument(fmt::format("the share {} of a contour must lie between 0 and 1", share));
+  if (!(share > 0 && share < 1))
+    throw bad_argument(fmt::format("the share {} of a contour must lie between 0 and 1", share));
   if (columns == 2) return std::sqrt(-2 * std::log1p(-share));
   // The distribution function of the chi distribution of one or three degrees of freedom.
   const auto within = [columns](double r) {
@@ -162,16 +163,17 @@ scene cloud_scene(const cloud_request& request) {
       made.contours.push_back({share, contour_distance(share, chosen.dimensions())});
 
   if (request.rows_in_all > rows)
-    made.notes.push_back(fmt::format("{} of {} are shown.", report::count(rows), report::counted(request.rows_in_all, "row")));
+    made.notes.push_back(
+        fmt::format("{} of {} are shown.", report::count(rows), report::counted(request.rows_in_all, "row")));
   if (outside > 0)
     made.notes.push_back(fmt::format("{} far out or not finite and left out.",
                                      outside == 1 ? "1 row is" : fmt::format("{} rows are", report::count(outside))));
   if (contours) {
     std::vector<std::string> shares;
     for (const contour& one : made.contours) shares.push_back(report::number(100 * one.share) + "\u00a0%");
-    made.notes.push_back(fmt::format("Ellipsoids hold {} of a {}'s rows{}.", fmt::join(shares, " and "),
-                                     cloud.group_word,
-                                     of_rows ? ", by the covariance of the rows that are shown" : ", if it is Gaussian"));
+    made.notes.push_back(
+        fmt::format("Ellipsoids hold {} of a {}'s rows{}.", fmt::join(shares, " and "), cloud.group_word,
+                    of_rows ? ", by the covariance of the rows that are shown" : ", if it is Gaussian"));
   }
   if (!request.strengths.empty()) made.notes.push_back("The fainter a point, the less its component is certain.");
   made.still = still_of(cloud, chosen.dimensions());

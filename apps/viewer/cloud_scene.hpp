@@ -15,9 +15,9 @@ struct cloud_request {
   std::string subtitle;
   /// Rows, which may be none, with their groups. Groups without a covariance get that of their rows.
   report::cloud cloud;
-  std::span<const float> strengths;            ///< [rows] greatest responsibilities in [1/K, 1]; empty: all opaque
-  std::size_t rows_in_all = 0;                 ///< of the data; 0: as many as the cloud's
-  std::vector<std::string> axes;               ///< choose_space()
+  std::span<const float> strengths;             ///< [rows] greatest responsibilities in [1/K, 1]; empty: all opaque
+  std::size_t rows_in_all = 0;                  ///< of the data; 0: as many as the cloud's
+  std::vector<std::string> axes;                ///< choose_space()
   std::vector<double> quantiles = {0.5, 0.95};  ///< shares of a group's rows that its contours hold
 };
 

@@ -20,7 +20,8 @@ std::string viewer_page(const scene& shown, const view_settings& view) {
       "<div id=\"legend\"></div>\n<div id=\"notes\">{2}</div>\n{3}"
       "<div id=\"still\"><p id=\"why\">This browser shows no WebGL 2, so here is a picture; elsewhere the page can be "
       "turned.</p>\n{5}{4}</div>\n"
-      "<noscript><style>#still{{display:block;margin:80px 20px}}#why{{display:none}}#controls{{display:none}}html,body{{overflow:auto}}</style></noscript>\n",
+      "<noscript><style>#still{{display:block;margin:80px "
+      "20px}}#why{{display:none}}#controls{{display:none}}html,body{{overflow:auto}}</style></noscript>\n",
       report::escape(shown.title), report::escape(shown.subtitle), notes, viewer_controls(),
       report::inline_svg(shown.still), still_note);
   // The licences stand in a comment, whose end they do not hold.

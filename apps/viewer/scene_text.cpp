@@ -84,8 +84,7 @@ std::string scene_text(const scene& shown, const view_settings& view) {
   if (!shown.groups.empty()) {
     text["groups"] = groups_array(shown);
     json contours = json::array();
-    for (const contour& one : shown.contours)
-      contours.push_back({{"share", one.share}, {"distance", one.distance}});
+    for (const contour& one : shown.contours) contours.push_back({{"share", one.share}, {"distance", one.distance}});
     text["contours"] = contours;
   }
   if (shown.surface || shown.field)
@@ -115,7 +114,8 @@ std::string scene_text(const scene& shown, const view_settings& view) {
   }
   std::string made = text.dump(-1, ' ', false, json::error_handler_t::replace);
   // Only within strings, where this is the same character.
-  for (std::size_t at = made.find('<'); at != std::string::npos; at = made.find('<', at)) made.replace(at, 1, "\\u003c");
+  for (std::size_t at = made.find('<'); at != std::string::npos; at = made.find('<', at))
+    made.replace(at, 1, "\\u003c");
   return made;
 }
 

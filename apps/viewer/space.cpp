@@ -115,8 +115,8 @@ std::size_t column_named(const report::cloud& data, const std::string& word) {
   std::size_t number = 0;
   const auto [end, fault] = std::from_chars(word.data(), word.data() + word.size(), number);
   if (fault == std::errc() && end == word.data() + word.size() && number < data.rows.columns()) return number;
-  throw bad_argument(fmt::format("the model has no column '{}'; give names, or numbers below {}", word,
-                                 data.rows.columns()));
+  throw bad_argument(
+      fmt::format("the model has no column '{}'; give names, or numbers below {}", word, data.rows.columns()));
 }
 
 }  // namespace

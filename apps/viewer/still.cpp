@@ -70,7 +70,8 @@ report::picture draw_faces(std::vector<still_face> faces, const view_settings& v
   }
   std::stable_sort(order.begin(), order.end(), [](const placed& a, const placed& b) { return a.depth < b.depth; });
   const double scale = reach > 0 ? 0.46 * size / reach : 1;
-  report::picture made{std::move(title), fmt::format("{} faces, seen from one side.", order.size()), {}, size, size, {}};
+  report::picture made{
+      std::move(title), fmt::format("{} faces, seen from one side.", order.size()), {}, size, size, {}};
   for (const placed& one : order) {
     std::string path;
     for (const point& corner : one.face->corners)

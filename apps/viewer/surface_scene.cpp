@@ -104,8 +104,8 @@ scene surface_scene(const surface_request& map, const view_settings& view) {
   made.value_word = map.value_word;
   made.values = {report::number(scale.low, 3), report::number(scale.high, 3)};
   if (map.rows_in_all > map.rows.rows())
-    made.notes.push_back(fmt::format("{} of {} are shown.", report::count(map.rows.rows()),
-                                     report::counted(map.rows_in_all, "row")));
+    made.notes.push_back(
+        fmt::format("{} of {} are shown.", report::count(map.rows.rows()), report::counted(map.rows_in_all, "row")));
   if (outside > 0) made.notes.push_back(fmt::format("{} far out and left out.", report::counted(outside, "row")));
   made.notes.push_back("Units lie where their weights are; neighbours on the map are joined.");
   made.still = still_of(surface, view, "The map among the rows");

@@ -15,12 +15,12 @@ namespace shoal::viewer {
 struct surface_request {
   std::string title;
   std::string subtitle;
-  std::size_t width = 0;   ///< units in a row
-  std::size_t height = 0;  ///< rows of units
-  bool hexagonal = false;  ///< odd rows lie half a unit further
-  bool toroidal = false;   ///< the last row and column are joined to the first
-  matrix_view<const double> weights;      ///< [height · width][d]
-  std::span<const double> values;         ///< [units] what is shown as colours
+  std::size_t width = 0;              ///< units in a row
+  std::size_t height = 0;             ///< rows of units
+  bool hexagonal = false;             ///< odd rows lie half a unit further
+  bool toroidal = false;              ///< the last row and column are joined to the first
+  matrix_view<const double> weights;  ///< [height · width][d]
+  std::span<const double> values;     ///< [units] what is shown as colours
   std::string value_word = "U-matrix";
   matrix_view<const double> rows;         ///< [n][d], may be none
   std::size_t rows_in_all = 0;            ///< of the data; 0: as many as `rows`

@@ -85,8 +85,9 @@ scene wave_scene(const wave_request& wave, const view_settings& view) {
   } else {
     for (const double time : times) field.times.push_back(report::number(time, 6));
   }
-  made.still = still_of(field, made.axes, view, line ? fmt::format("{} over space and time", wave.value_word)
-                                                     : fmt::format("{} at time {}", wave.value_word, field.times.back()));
+  made.still = still_of(field, made.axes, view,
+                        line ? fmt::format("{} over space and time", wave.value_word)
+                             : fmt::format("{} at time {}", wave.value_word, field.times.back()));
   made.field = std::move(field);
   return made;
 }

@@ -1,6 +1,8 @@
 // Collects the bytes of a mesh file in pieces, which a thread writes while the next piece is made.
 #pragma once
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
@@ -20,6 +22,8 @@ namespace shoal::geometry {
 class mesh_bytes {
  public:
   explicit mesh_bytes(output_file& file) : file_(&file), made_(piece_size), written_(piece_size) {
+    // A pipe that holds more lets both ends work for longer before they wait; files and others refuse this.
+    ::fcntl(file.descriptor(), F_SETPIPE_SZ, 1 << 20);
     try {
       writer_ = std::thread([this] { write_pieces(); });
     } catch (const std::system_error& refusal) {

@@ -42,13 +42,19 @@ TEST(view, writes_a_page_of_waves) {
   const std::string line = folder / "line.npy", plane = folder / "plane.npy", page = folder / "view.html";
   ASSERT_EQ(run({"wave", "run", "--times", "0,5,10", "--output", line}).status, 0);
   EXPECT_EQ(run({"view", line, "--times", "0,5,10", "--output", page}).status, 0);
-  ASSERT_EQ(run({"wave", "run", "--rows", "12", "--columns", "9", "--time", "1", "--scalar", "float32", "--output", plane}).status, 0);
+  ASSERT_EQ(
+      run({"wave", "run", "--rows", "12", "--columns", "9", "--time", "1", "--scalar", "float32", "--output", plane})
+          .status,
+      0);
   EXPECT_EQ(run({"view", plane, "--variable", "w", "--play", "--output", page}).status, 0);
   expect_refused({line, "--times", "0,5", "--output", page}, 2, "2 times were given for 3 states");
   const std::string whole = read_file(line);
   write_file(folder / "cut.npy", whole.substr(0, whole.size() - 9));
   expect_refused({folder / "cut.npy", "--output", page}, 1, "truncated: expected");
-  ASSERT_EQ(run({"data", "generate", "--rows", "10", "--columns", "4", "--components", "1", "--output", folder / "rows.npy"}).status, 0);
+  ASSERT_EQ(
+      run({"data", "generate", "--rows", "10", "--columns", "4", "--components", "1", "--output", folder / "rows.npy"})
+          .status,
+      0);
   expect_refused({folder / "rows.npy", "--output", page}, 1, "the array has shape (10, 4); states are [times][2]");
 }
 

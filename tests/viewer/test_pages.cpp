@@ -64,7 +64,8 @@ TEST(pages, settings_are_in_them) {
   view.azimuth = 12.5;
   view.wireframe = true;
   const std::string page = viewer_page(sponge_scene(1, view), view);
-  for (const std::string part : {R"("section":"diagonal")", R"("projection":"orthographic")", R"("azimuth":12.5)", R"("wireframe":true)"})
+  for (const std::string part :
+       {R"("section":"diagonal")", R"("projection":"orthographic")", R"("azimuth":12.5)", R"("wireframe":true)"})
     EXPECT_NE(page.find(part), std::string::npos) << part;
 }
 

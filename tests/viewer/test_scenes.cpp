@@ -37,7 +37,8 @@ struct corners {
 
   explicit corners(std::size_t columns = 3) {
     for (int i = 0; i < 8; ++i) {
-      for (std::size_t j = 0; j < columns; ++j) rows.push_back(j < 3 ? (i >> j & 1) * (10.0 + 10.0 * static_cast<double>(j)) : 0.1 * i);
+      for (std::size_t j = 0; j < columns; ++j)
+        rows.push_back(j < 3 ? (i >> j & 1) * (10.0 + 10.0 * static_cast<double>(j)) : 0.1 * i);
       labels.push_back(i / 4);
     }
     request.cloud.rows = {rows.data(), 8, columns};
@@ -156,7 +157,8 @@ TEST(clouds, wrong_axes_are_refused) {
   expect_refused([&] { cloud_scene(box.request); }, "three at most");
 }
 
-surface_request flat_map(std::size_t width, std::size_t height, std::vector<double>& weights, std::vector<double>& values) {
+surface_request flat_map(std::size_t width, std::size_t height, std::vector<double>& weights,
+                         std::vector<double>& values) {
   weights.clear();
   for (std::size_t u = 0; u < width * height; ++u) {
     weights.insert(weights.end(), {static_cast<double>(u % width), static_cast<double>(u / width), 0.5});
@@ -177,8 +179,7 @@ TEST(maps, are_meshes_of_their_units) {
   const auto sizes = [&] {
     const scene_surface made = *surface_scene(request, {}).surface;
     std::set<std::pair<std::uint32_t, std::uint32_t>> lines;
-    for (std::size_t i = 0; i < made.lines.size(); i += 2)
-      lines.insert(std::minmax(made.lines[i], made.lines[i + 1]));
+    for (std::size_t i = 0; i < made.lines.size(); i += 2) lines.insert(std::minmax(made.lines[i], made.lines[i + 1]));
     EXPECT_EQ(lines.size(), made.lines.size() / 2) << "a line stands twice";
     return std::pair(made.triangles.size() / 3, lines.size());
   };

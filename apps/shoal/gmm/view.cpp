@@ -30,8 +30,8 @@ viewer::scene show(const view_command& command, const std::string& contents) {
     gmm::prediction<double> out;
     out.labels = labels.data() + first;
     out.probabilities = responsibilities.data();
-    gmm::predict(model, view_source<double>(sample.rows().middle_rows(first, count)), out, resolved_threads(command.run),
-                 command.run.memory_limit, nullptr, control);
+    gmm::predict(model, view_source<double>(sample.rows().middle_rows(first, count)), out,
+                 resolved_threads(command.run), command.run.memory_limit, nullptr, control);
     for (std::size_t i = 0; i < count; ++i) {
       const auto of_row = responsibilities.begin() + static_cast<std::ptrdiff_t>(i * K);
       strengths[first + i] = static_cast<float>(*std::max_element(of_row, of_row + static_cast<std::ptrdiff_t>(K)));
@@ -39,8 +39,8 @@ viewer::scene show(const view_command& command, const std::string& contents) {
   }
   viewer::cloud_request request;
   request.title = "Gaussian mixture";
-  request.subtitle = view_subtitle(
-      command, fmt::format("{} of {}", counted(K, "component"), counted(model.columns, "column")));
+  request.subtitle =
+      view_subtitle(command, fmt::format("{} of {}", counted(K, "component"), counted(model.columns, "column")));
   request.cloud.rows = {sample.values.data(), rows, model.columns};
   request.cloud.labels = labels;
   for (std::size_t k = 0; k < K; ++k) {

@@ -16,12 +16,11 @@ viewer::scene show(const view_command& command, const std::string& contents) {
   const model_file<som::model> file = model_file_of(command.file, contents, som::parse_model);
   const som::model& map = file.model;
   const report::row_sample sample = rows_to_show(command, {command.file, map.columns, map.column_names});
-  const std::vector<double> distances =
-      som::u_matrix(file.units ? to_standard_units(map, *file.units) : map);
+  const std::vector<double> distances = som::u_matrix(file.units ? to_standard_units(map, *file.units) : map);
   viewer::surface_request request;
   request.title = "Self-organizing map";
-  request.subtitle = view_subtitle(
-      command, fmt::format("{} x {} units of {}", map.width, map.height, counted(map.columns, "column")));
+  request.subtitle =
+      view_subtitle(command, fmt::format("{} x {} units of {}", map.width, map.height, counted(map.columns, "column")));
   request.width = map.width;
   request.height = map.height;
   request.hexagonal = map.lattice == som::lattice::hexagonal;

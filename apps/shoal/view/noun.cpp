@@ -107,8 +107,7 @@ void open_window(const view_command& command, const viewer::scene& shown) {
 void run(const view_command& command, const std::vector<viewable>& models) {
   check(command);
   const auto begin = std::chrono::steady_clock::now();
-  const viewer::scene shown =
-      naming_data(command.data, command.file, [&] { return scene_of(command, models); });
+  const viewer::scene shown = naming_data(command.data, command.file, [&] { return scene_of(command, models); });
   std::size_t bytes = 0;
   if (!command.output.empty()) {
     const std::string page = viewer::viewer_page(shown, command.view);
@@ -119,15 +118,17 @@ void run(const view_command& command, const std::vector<viewable>& models) {
   if (command.window || !command.screenshot.empty()) open_window(command, shown);
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   const std::size_t points = shown.points ? shown.points->count() : 0;
-  give({.values = joined({{{"title", shown.title}, {"points", points}, {"groups", shown.groups.size()}},
-                          command.sponge ? named_values{{"order", *command.sponge}} : named_values{},
-                          {{"notes", shown.notes}, {"bytes", bytes}},
-                          given_values({{"output", command.output}, {"picture", command.picture}, {"screenshot", command.screenshot}}),
-                          {{"seconds", seconds.count()}}}),
+  give({.values =
+            joined({{{"title", shown.title}, {"points", points}, {"groups", shown.groups.size()}},
+                    command.sponge ? named_values{{"order", *command.sponge}} : named_values{},
+                    {{"notes", shown.notes}, {"bytes", bytes}},
+                    given_values(
+                        {{"output", command.output}, {"picture", command.picture}, {"screenshot", command.screenshot}}),
+                    {{"seconds", seconds.count()}}}),
         .paragraphs = {lines({{"shown", fmt::format("{}, {}", shown.title, shown.subtitle)},
-                              {"page", command.output.empty()
-                                           ? std::string()
-                                           : fmt::format("{}: {}", command.output, bytes_text(static_cast<double>(bytes)))},
+                              {"page", command.output.empty() ? std::string()
+                                                              : fmt::format("{}: {}", command.output,
+                                                                            bytes_text(static_cast<double>(bytes)))},
                               {"picture", command.picture},
                               {"screenshot", command.screenshot}}),
                        fmt::format("{}", fmt::join(shown.notes, "\n"))}},
@@ -161,9 +162,8 @@ void declare(CLI::App& program, verb& selected, const std::vector<viewable>& mod
                             examples, selected, [command, models] { run(*command, models); });
   add_file(app, "FILE", command->file, "", "Model file, or states.npy of shoal wave run");
   add_data_options(app, command->data, false, presence::optional);
-  add_option(app, "--sponge", "ORDER", "Show a Menger sponge", "", [command](const std::string& text) {
-    command->sponge = parse_count("--sponge", text);
-  });
+  add_option(app, "--sponge", "ORDER", "Show a Menger sponge", "",
+             [command](const std::string& text) { command->sponge = parse_count("--sponge", text); });
   add_option(app, "--axes", "LIST", "Three columns of the model to show, by name or number, or principal",
              "the model's columns, principal of more than three",
              [command](const std::string& text) { command->axes = parse_names("--axes", text); });
@@ -203,13 +203,12 @@ std::string view_subtitle(const view_command& command, const std::string& shape)
 }
 
 noun view_noun(std::vector<viewable> models) {
-  return {.name = "view",
-          .title = {},
-          .example = {},
-          .verbs = {},
-          .alone = [models = std::move(models)](CLI::App& program, verb& selected) {
-            declare(program, selected, models);
-          }};
+  return {
+      .name = "view",
+      .title = {},
+      .example = {},
+      .verbs = {},
+      .alone = [models = std::move(models)](CLI::App& program, verb& selected) { declare(program, selected, models); }};
 }
 
 }  // namespace shoal::app

@@ -23,7 +23,8 @@ viewer::scene show_states(const view_command& command, const std::string& conten
         command.file, fmt::join(shape, ", ")));
   }
   if (bytes.size() < states.end) {
-    throw bad_data(fmt::format("{}: truncated: expected {} bytes, the file has {}", command.file, states.end, bytes.size()));
+    throw bad_data(
+        fmt::format("{}: truncated: expected {} bytes, the file has {}", command.file, states.end, bytes.size()));
   }
   viewer::wave_request wave;
   wave.times = shape[0];

@@ -15,8 +15,13 @@ constexpr report::rgb ink = {0x1c, 0x21, 0x26};
 constexpr report::rgb grey = {0xae, 0xb6, 0xbe};
 
 coloured_vertex vertex_at(const point& at, report::rgb colour, std::uint8_t alpha = 255) {
-  return {static_cast<float>(at[0]), static_cast<float>(at[1]), static_cast<float>(at[2]),
-          colour.red, colour.green, colour.blue, alpha};
+  return {static_cast<float>(at[0]),
+          static_cast<float>(at[1]),
+          static_cast<float>(at[2]),
+          colour.red,
+          colour.green,
+          colour.blue,
+          alpha};
 }
 
 void add_points(scene_parts& parts, const scene& shown) {
@@ -24,8 +29,8 @@ void add_points(scene_parts& parts, const scene& shown) {
   for (std::size_t i = 0; i < packed.size(); i += 4) {
     point at{};
     for (std::size_t a = 0; a < 3; ++a) at[a] = (2 * packed[i + a] / 65535.0 - 1) * shown.axes[a].half;
-    parts.points.push_back(vertex_at(at, report::group_colour(packed[i + 3] / 256),
-                                     static_cast<std::uint8_t>(packed[i + 3] % 256)));
+    parts.points.push_back(
+        vertex_at(at, report::group_colour(packed[i + 3] / 256), static_cast<std::uint8_t>(packed[i + 3] % 256)));
   }
 }
 
@@ -37,7 +42,8 @@ void add_groups(scene_parts& parts, const scene& shown) {
     if (!group.axes) continue;
     for (const contour& one : shown.contours) {
       const auto corner = [&](int i, int j) {
-        const double longitude = 2 * std::numbers::pi * i / around, latitude = std::numbers::pi * (1.0 * j / upwards - 0.5);
+        const double longitude = 2 * std::numbers::pi * i / around,
+                     latitude = std::numbers::pi * (1.0 * j / upwards - 0.5);
         const point on = {std::cos(latitude) * std::cos(longitude), std::cos(latitude) * std::sin(longitude),
                           std::sin(latitude)};
         point at = group.centre;
@@ -47,8 +53,8 @@ void add_groups(scene_parts& parts, const scene& shown) {
       };
       for (int i = 0; i < around; ++i)
         for (int j = 0; j < upwards; ++j)
-          for (const auto& [u, v] : {std::pair(0, 0), std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(1, 1),
-                                     std::pair(0, 1)})
+          for (const auto& [u, v] :
+               {std::pair(0, 0), std::pair(1, 0), std::pair(1, 1), std::pair(0, 0), std::pair(1, 1), std::pair(0, 1)})
             parts.ellipsoids.push_back(corner(i + u, j + v));
     }
   }
@@ -77,13 +83,14 @@ void add_field(scene_parts& parts, const scene& shown, std::size_t moment) {
   const auto vertex = [&](std::size_t i, std::size_t j) {
     const double share = heights[i * field.columns + j] / 65535.0;
     const double up = field.row_places.empty() ? part_of(i, field.rows) : field.row_places[i];
-    return vertex_at({shown.axes[0].half * part_of(j, field.columns), shown.axes[1].half * up,
-                      shown.axes[2].half * (2 * share - 1)},
-                     report::value_colour(share));
+    return vertex_at(
+        {shown.axes[0].half * part_of(j, field.columns), shown.axes[1].half * up, shown.axes[2].half * (2 * share - 1)},
+        report::value_colour(share));
   };
   for (std::size_t i = 0; i + 1 < field.rows; ++i)
     for (std::size_t j = 0; j + 1 < field.columns; ++j) {
-      const std::array<coloured_vertex, 4> corner = {vertex(i, j), vertex(i, j + 1), vertex(i + 1, j), vertex(i + 1, j + 1)};
+      const std::array<coloured_vertex, 4> corner = {vertex(i, j), vertex(i, j + 1), vertex(i + 1, j),
+                                                     vertex(i + 1, j + 1)};
       for (const std::size_t c : {0, 1, 2, 1, 3, 2}) parts.sheet.push_back(corner[c]);
     }
 }

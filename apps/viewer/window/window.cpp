@@ -21,56 +21,12 @@
 #include <shoal/geometry/sponge.hpp>
 
 #include "viewer/window/parts.hpp"
+#include "viewer/window/programs.hpp"
 
 namespace shoal::viewer {
 namespace {
 
 constexpr double seen_upwards = 30 * std::numbers::pi / 180;
-
-constexpr const char* vertex_program = R"(#version 330 core
-layout(location = 0) in vec3 position;
-layout(location = 1) in vec4 colour;
-uniform mat4 seen_from;
-uniform mat4 projected;
-uniform float size;
-uniform float near_size;
-out vec3 place;
-out vec3 seen;
-out vec4 paint;
-void main() {
-  place = position;
-  vec4 before_eye = seen_from * vec4(position, 1.0);
-  seen = before_eye.xyz;
-  paint = colour;
-  gl_Position = projected * before_eye;
-  gl_PointSize = max(1.0, size * (near_size > 0.0 ? near_size / -seen.z : 1.0));
-})";
-
-// The kinds: 0 plain, 1 a sheet, 2 a solid, 3 a dot, 4 an ellipsoid, 5 a cross.
-constexpr const char* fragment_program = R"(#version 330 core
-in vec3 place;
-in vec3 seen;
-in vec4 paint;
-uniform vec4 cut;
-uniform int kind;
-uniform vec3 inside;
-out vec4 pixel;
-void main() {
-  if (dot(cut.xyz, place) > cut.w) discard;
-  pixel = paint;
-  vec2 away = 2.0 * gl_PointCoord - 1.0;
-  vec3 normal = kind == 3 || kind == 5 ? vec3(0.0, 0.0, 1.0) : normalize(cross(dFdx(seen), dFdy(seen)));
-  if (kind == 1) pixel.rgb *= 0.62 + 0.38 * abs(normal.z);
-  if (kind == 2) pixel.rgb = gl_FrontFacing ? (0.55 + 0.45 * abs(normal.z)) * paint.rgb : inside;
-  if (kind == 3 && dot(away, away) > 1.0) discard;
-  if (kind == 4) pixel.a = mix(0.42, 0.07, pow(abs(dot(normal, normalize(seen))), 0.6));
-  if (kind == 5) {
-    away = abs(away);
-    if (min(away.x, away.y) > 0.36) discard;
-    bool within = min(away.x, away.y) < 0.18 && max(away.x, away.y) < 0.84;
-    pixel.rgb = within ? 0.75 * paint.rgb : vec3(1.0);
-  }
-})";
 
 GLuint compiled(GLenum kind, const char* text) {
   const GLuint shader = glCreateShader(kind);
@@ -118,7 +74,8 @@ struct library {
       --users;
       const char* reason = nullptr;
       glfwGetError(&reason);
-      throw std::runtime_error(std::string("no window can be opened: ") + (reason != nullptr ? reason : "GLFW gives no reason"));
+      throw std::runtime_error(std::string("no window can be opened: ") +
+                               (reason != nullptr ? reason : "GLFW gives no reason"));
     }
   }
   ~library() {
@@ -166,8 +123,8 @@ struct window::inside {
     const double a = now.view.azimuth * std::numbers::pi / 180;
     const double e = std::clamp(now.view.elevation, -89.9, 89.9) * std::numbers::pi / 180;
     Eigen::Matrix3d rows;
-    rows << -std::sin(a), std::cos(a), 0,                                                  //
-        -std::sin(e) * std::cos(a), -std::sin(e) * std::sin(a), std::cos(e),               //
+    rows << -std::sin(a), std::cos(a), 0,                                     //
+        -std::sin(e) * std::cos(a), -std::sin(e) * std::sin(a), std::cos(e),  //
         std::cos(e) * std::cos(a), std::cos(e) * std::sin(a), std::sin(e);
     return rows;
   }
@@ -208,7 +165,8 @@ struct window::inside {
     const Eigen::Matrix3d rows = directions();
     Eigen::Matrix4f from = Eigen::Matrix4f::Identity();
     from.topLeftCorner<3, 3>() = rows.cast<float>();
-    from.topRightCorner<3, 1>() = (-rows * Eigen::Vector3d(target.data()) - Eigen::Vector3d(0, 0, distance)).cast<float>();
+    from.topRightCorner<3, 1>() =
+        (-rows * Eigen::Vector3d(target.data()) - Eigen::Vector3d(0, 0, distance)).cast<float>();
     Eigen::Matrix4f projected = Eigen::Matrix4f::Zero();
     const double near = 0.01 * reach, far = 100 * reach;
     if (perspective) {
@@ -236,9 +194,8 @@ struct window::inside {
     const auto& [red, green, blue] = geometry::section_colour;
     glUniform3f(glGetUniformLocation(program, "inside"), red / 255.0F, green / 255.0F, blue / 255.0F);
     glUniform1f(glGetUniformLocation(program, "near_size"), perspective ? static_cast<float>(fitting_distance()) : 0);
-    const double size = now.view.point_size > 0
-                            ? now.view.point_size
-                            : std::clamp(46 / std::pow(std::max(points.count, 1), 0.28), 1.4, 7.0);
+    const double size = now.view.point_size > 0 ? now.view.point_size
+                                                : std::clamp(46 / std::pow(std::max(points.count, 1), 0.28), 1.4, 7.0);
     glUniform1f(glGetUniformLocation(program, "size"), static_cast<float>(size));
 
     glEnable(GL_DEPTH_TEST);
@@ -295,8 +252,10 @@ struct window::inside {
     const std::map<std::string_view, std::function<void()>> actions = {
         {"r", [&] { reset(); }},
         {"w", [&] { view.wireframe = !view.wireframe; }},
-        {"p", [&] {
-           view.projection = view.projection == projection::perspective ? projection::orthographic : projection::perspective;
+        {"p",
+         [&] {
+           view.projection =
+               view.projection == projection::perspective ? projection::orthographic : projection::perspective;
          }},
         {"c", [&] { view.section = static_cast<section>((static_cast<int>(view.section) + 1) % 5); }},
         {"[", [&] { view.section_offset = std::max(-1.0, view.section_offset - 0.05); }},
@@ -329,8 +288,8 @@ struct window::inside {
     });
     glfwSetKeyCallback(handle, [](GLFWwindow* of, int key, int, int action, int modifiers) {
       static const std::map<int, std::string_view> names = {
-          {GLFW_KEY_LEFT, "ArrowLeft"},   {GLFW_KEY_RIGHT, "ArrowRight"},  {GLFW_KEY_UP, "ArrowUp"},
-          {GLFW_KEY_DOWN, "ArrowDown"},   {GLFW_KEY_PAGE_UP, "PageUp"},    {GLFW_KEY_PAGE_DOWN, "PageDown"},
+          {GLFW_KEY_LEFT, "ArrowLeft"}, {GLFW_KEY_RIGHT, "ArrowRight"}, {GLFW_KEY_UP, "ArrowUp"},
+          {GLFW_KEY_DOWN, "ArrowDown"}, {GLFW_KEY_PAGE_UP, "PageUp"},   {GLFW_KEY_PAGE_DOWN, "PageDown"},
           {GLFW_KEY_ESCAPE, "Escape"}};
       const auto named = names.find(key);
       if (action == GLFW_RELEASE || named == names.end()) return;

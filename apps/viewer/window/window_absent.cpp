@@ -10,7 +10,8 @@ struct window::inside {};
 bool has_window() { return false; }
 
 window::window(const scene&, const view_settings&, int, int, bool) {
-  throw not_built("this shoal was built without windows; configure it with -DSHOAL_WINDOW=ON, or write a page with --output");
+  throw not_built(
+      "this shoal was built without windows; configure it with -DSHOAL_WINDOW=ON, or write a page with --output");
 }
 window::~window() = default;
 void window::run() {}
