@@ -82,6 +82,18 @@ TEST(line_chart, refuses_unequal_lengths) {
   EXPECT_THROW(draw(chart), bad_argument);
 }
 
+TEST(line_chart, draws_error_bars_within_the_axes) {
+  line_chart chart = criteria();
+  const std::string without = draw(chart).body;
+  chart.series[0].errors = {1, 2, nan, 40};
+  const picture drawing = draw(chart);
+  expect_sound(drawing);
+  EXPECT_EQ(occurrences(drawing.body, "<path class=\"line"), occurrences(without, "<path class=\"line") + 1);
+  EXPECT_NE(drawing.body.find(">−20</text>"), std::string::npos) << "the axis does not reach down to 9 − 40";
+  chart.series[0].errors.pop_back();
+  EXPECT_THROW(draw(chart), bad_argument);
+}
+
 TEST(line_chart, escapes_every_text) {
   line_chart chart = criteria();
   chart.title = chart.description = chart.x_label = chart.y_label = chart.mark_name = chart.series[0].name = evil;
