@@ -1,20 +1,37 @@
 // Deciding where a verb runs.
 #include "common/device.hpp"
 
+#include <algorithm>
 #include <utility>
+
+#include <unistd.h>
 
 #include <fmt/format.h>
 
 #include <shoal/execution/default_threads.hpp>
+#include <shoal/mpi/launch.hpp>
 
 #include "common/output.hpp"
+#include "common/ranks.hpp"
 
 namespace shoal::app {
 
-std::size_t resolved_threads(const run_options& run) { return run.threads != 0 ? run.threads : default_threads(); }
+// Processes of one host that their launcher has not bound to processors share them.
+std::size_t resolved_threads(const run_options& run) {
+  if (run.threads != 0) return run.threads;
+  const std::size_t all = default_threads();
+  const long online = sysconf(_SC_NPROCESSORS_ONLN);
+  if (alone(ranks()) || static_cast<long>(all) < online) return all;
+  return std::max<std::size_t>(1, all / mpi::launched().local_size);
+}
 
 void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
   if (run.device_word != "auto") return;
+  if (!alone(ranks())) {
+    run.device.cuda.clear();
+    say(run, fmt::format("device auto: cpu ({} ranks fit on the host)", ranks()->size()));
+    return;
+  }
   automatic_device chosen = choose_automatically(work, threads, run.device.memory);
   run.device.cuda = std::move(chosen.choice.cuda);
   if (!chosen.had_choice) return;
