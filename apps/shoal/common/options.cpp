@@ -13,6 +13,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <shoal/io/file_names.hpp>
 #include <shoal/io/output_file.hpp>
 
 #include "common/ranks.hpp"
@@ -254,7 +255,10 @@ bool is_file(const std::string& path) {
 }
 
 named_files files_of(const data_options& data, const std::string& model) {
-  named_files files = {{"MODEL", model}, {"DATA", data.path}, {"--weights", data.weights}};
+  named_files files = {{"MODEL", model}, {"--weights", data.weights}};
+  if (data.path != "-") {
+    for (const std::string& part : files_named(data.path)) files.emplace_back("DATA", part);
+  }
   std::erase_if(files, [](const auto& file) { return file.second == "-"; });
   return files;
 }
