@@ -115,11 +115,11 @@ std::optional<mpi_communicator::arrived> mpi_communicator::next(int from) {
 }
 
 void mpi_communicator::note(const arrived& said) {
-  if (said.kind == bye) {
-    ended_[said.from] = true;
-    if (said.from == 0 && said.bytes.size() == sizeof final_status_) {
-      std::memcpy(&final_status_, said.bytes.data(), sizeof final_status_);
-    }
+  if (said.kind == left) ended_[said.from] = true;
+  if (said.kind == bye && said.bytes.size() == sizeof(int)) {
+    int status = 0;
+    std::memcpy(&status, said.bytes.data(), sizeof status);
+    final_status_ = status;
   }
   if (said.kind != failed || said.bytes.size() < 2 * sizeof(std::uint64_t)) return;
   std::uint64_t head[2];
@@ -165,10 +165,9 @@ void mpi_communicator::fail(const std::exception_ptr& thrown) {
   try {
     std::rethrow_exception(thrown);
   } catch (const rank_failed& other) {
-    mine.why = other.what();
-    for (const std::optional<failure>& told : failures_) {
-      if (told) mine = *told;
-    }
+    // The first that failed is named, and not all that heard of it.
+    mine.rank = other.rank();
+    mine.why = std::string(other.what()).substr(std::string(rank_failed(mine.rank, "").what()).size());
   } catch (const interrupted& stop) {
     mine.interrupted = true;
     mine.why = stop.what();

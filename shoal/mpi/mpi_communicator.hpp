@@ -57,7 +57,7 @@ class mpi_communicator final : public communicator {
   std::optional<int> end(double seconds, const Settle& settle);
 
  private:
-  enum tag : int { more, last, failed, bye };
+  enum tag : int { more, last, failed, left, bye };
   struct on_its_way {
     std::vector<std::byte> bytes;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -87,7 +87,7 @@ class mpi_communicator final : public communicator {
   std::vector<std::optional<failure>> failures_;  // [rank]
   std::vector<bool> ended_;                       // [rank]
   std::optional<failure> heard_;                  // the first that this rank heard of, or its own
-  int final_status_ = 0;
+  std::optional<int> final_status_;               // what rank 0 said at the end
   traffic sent_total_;
 };
 
@@ -122,6 +122,9 @@ template <class Settle>
 std::optional<int> mpi_communicator::end(double seconds, const Settle& settle) {
   int status = 0;
   const auto bytes = std::as_bytes(std::span<const int>(&status, 1));
+  for (std::size_t to = 0; to < size_; ++to) {
+    if (to != rank_) post(to, {}, left);
+  }
   if (rank_ == 0) {
     ended_[0] = true;
     const bool all = listen(seconds, [&] {
@@ -134,9 +137,8 @@ std::optional<int> mpi_communicator::end(double seconds, const Settle& settle) {
     status = settle(heard_);
     for (std::size_t to = 1; to < size_; ++to) post(to, bytes, bye);
   } else {
-    post(0, bytes, bye);
-    if (!listen(seconds, [&] { return static_cast<bool>(ended_[0]); })) return std::nullopt;
-    status = final_status_;
+    if (!listen(seconds, [&] { return final_status_.has_value(); })) return std::nullopt;
+    status = *final_status_;
   }
   // What nobody will hear any more goes nowhere; the rest has gone at once.
   constexpr double grace = 1;
