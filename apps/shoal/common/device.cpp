@@ -27,12 +27,11 @@ std::size_t resolved_threads(const run_options& run) {
 
 void settle_device(run_options& run, const estimated_work& work, std::size_t threads) {
   if (run.device_word != "auto") return;
-  if (!alone(ranks())) {
-    run.device.cuda.clear();
-    say(run, fmt::format("device auto: cpu ({} ranks fit on the host)", ranks()->size()));
-    return;
-  }
   automatic_device chosen = choose_automatically(work, threads, run.device.memory);
+  if (!alone(ranks())) {
+    chosen.choice.cuda.clear();
+    chosen.reason = fmt::format("{} ranks compute on their hosts", ranks()->size());
+  }
   run.device.cuda = std::move(chosen.choice.cuda);
   if (!chosen.had_choice) return;
   say(run, fmt::format("device auto: {} ({})", device_name(run.device), chosen.reason));

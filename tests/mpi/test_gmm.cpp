@@ -1,14 +1,7 @@
-// The program on ranks: the bytes of one process, from the data check to the last label.
+// Mixtures on ranks: the bytes of one process, and checkpoints that any number of ranks goes on from.
 #include "fits.hpp"
 
 using namespace shoal_test;
-
-TEST(FitOnRanks, Centroids) { expect_bytes_of_one_process({"kmeans", "fit", "--clusters", "5", "--seed", "3"}); }
-
-TEST(FitOnRanks, WeightedCentroidsFromAParallelStart) {
-  expect_bytes_of_one_process(
-      {"kmeans", "fit", "--clusters", "5", "--init", "k-means||", "--restarts", "2", "--standardize"}, true);
-}
 
 TEST(FitOnRanks, Mixture) {
   expect_bytes_of_one_process({"gmm", "fit", "--components", "4", "--max-iterations", "12"});
