@@ -77,13 +77,13 @@ TEST_F(FailureOnRanks, AnotherBuildIsRefusedByHost) {
 
 TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {
   const auto fit = [&](const std::string& name) {
-    return words{"gmm",     "fit",     folder / "rows.npy",    "--components",  "3",
-                 "--tolerance", "0",   "--max-iterations",     "1500",          "--output",
-                 folder / (name + ".json"), "--labels", folder / (name + ".npy"), "--quiet",
-                 "--checkpoint-seconds", "0", "--checkpoint", folder / (name + ".checkpoint")};
+    return words{"gmm",   "fit",        folder / "rows.npy",       "--components", "3",
+                 "--quiet", "--tolerance", "0",  "--max-iterations", "300",
+                 "--output", folder / (name + ".json"), "--labels", folder / (name + ".npy")};
   };
+  const words checkpointed = fit("fit") + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0"};
   const std::string checkpoint = folder / "fit.checkpoint";
-  process started(fit("fit"), on_ranks(2));
+  process started(checkpointed, on_ranks(2));
   while (started.running() && (!fs::exists(checkpoint) || fs::file_size(checkpoint) == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -97,7 +97,7 @@ TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {
   EXPECT_EQ(times(ended.err, "signal 9"), 1U) << ended.err;
   EXPECT_FALSE(fs::exists(folder / "fit.json"));
   EXPECT_FALSE(fs::exists(folder / "fit.npy"));
-  const outcome resumed = run(fit("fit"), on_ranks(2));
+  const outcome resumed = run(checkpointed, on_ranks(2));
   ASSERT_EQ(resumed.status, 0) << resumed.err;
   ASSERT_EQ(run(fit("whole")).status, 0);
   EXPECT_EQ(read_file(folder / "fit.json"), read_file(folder / "whole.json"));

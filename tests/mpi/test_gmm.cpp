@@ -1,4 +1,8 @@
 // Mixtures on ranks: the bytes of one process, and checkpoints that any number of ranks goes on from.
+#include <chrono>
+#include <csignal>
+#include <thread>
+
 #include "fits.hpp"
 
 using namespace shoal_test;
@@ -16,25 +20,26 @@ TEST(FitOnRanks, AcceleratedMixtureOfWeightedRows) {
 TEST(FitOnRanks, ResumesOnAnyNumberOfRanks) {
   const scratch_folder folder;
   write_clouds(folder / "rows.npy", folder / "weights.npy");
-  const auto fit = [&](const std::string& name, const std::string& iterations) {
-    return words{"gmm",         "fit",      folder / "rows.npy",        "--components", "3",
-                 "--tolerance", "0",        "--max-iterations",         iterations,     "--output",
-                 folder / name, "--quiet",  "--checkpoint-seconds",     "0",            "--checkpoint",
-                 folder / (name + ".checkpoint")};
+  const auto fit = [&](const std::string& name) {
+    return words{"gmm",         "fit", folder / "rows.npy", "--components", "3",        "--quiet",
+                 "--tolerance", "0",   "--max-iterations",  "150",          "--output", folder / (name + ".json")};
   };
-  const words long_fit = fit("model.json", "400");
-  process started(long_fit, on_ranks(3));
+  const auto checkpointed = [&](const std::string& name) {
+    return fit(name) + words{"--checkpoint", folder / (name + ".checkpoint"), "--checkpoint-seconds", "0"};
+  };
+  process started(checkpointed("first"), on_ranks(3));
   // Interrupted as by Ctrl-C: the launcher hands it on to the ranks.
-  while (started.running() && (!fs::exists(folder / "model.json.checkpoint") ||
-                               fs::file_size(folder / "model.json.checkpoint") == 0)) {
+  while (started.running() &&
+         (!fs::exists(folder / "first.checkpoint") || fs::file_size(folder / "first.checkpoint") == 0)) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   started.send(SIGTERM);
   EXPECT_NE(started.wait().status, 0);
-  EXPECT_FALSE(fs::exists(folder / "model.json"));
-  fs::copy_file(folder / "model.json.checkpoint", folder / "again.json.checkpoint");
-  ASSERT_EQ(run(long_fit).status, 0);
-  ASSERT_EQ(run(fit("again.json", "400"), on_ranks(2)).status, 0);
-  ASSERT_EQ(run(fit("whole.json", "400")).status, 0);
-  EXPECT_EQ(read_file(folder / "model.json"), read_file(folder / "whole.json"));
+  EXPECT_FALSE(fs::exists(folder / "first.json"));
+  fs::copy_file(folder / "first.checkpoint", folder / "again.checkpoint");
+  ASSERT_EQ(run(checkpointed("first")).status, 0);
+  ASSERT_EQ(run(checkpointed("again"), on_ranks(2)).status, 0);
+  ASSERT_EQ(run(fit("whole")).status, 0);
+  EXPECT_EQ(read_file(folder / "first.json"), read_file(folder / "whole.json"));
   EXPECT_EQ(read_file(folder / "again.json"), read_file(folder / "whole.json"));
 }

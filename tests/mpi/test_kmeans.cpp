@@ -7,5 +7,5 @@ TEST(FitOnRanks, Centroids) { expect_bytes_of_one_process({"kmeans", "fit", "--c
 
 TEST(FitOnRanks, WeightedCentroidsFromAParallelStart) {
   expect_bytes_of_one_process(
-      {"kmeans", "fit", "--clusters", "5", "--init", "k-means||", "--restarts", "2", "--standardize"}, true);
+      {"kmeans", "fit", "--clusters", "5", "--init", "k-means-parallel", "--restarts", "2", "--standardize"}, true);
 }
