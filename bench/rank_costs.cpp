@@ -1,5 +1,5 @@
-// What ranks cost beside their folds: mpirun -n R rank_costs prints, as JSON, the time of a message between the first two ranks and
-// that of merging what all ranks have folded, with the messages and bytes that all of them send for it.
+// What ranks cost beside their folds: mpirun -n R rank_costs prints, as JSON, the time of a message between the first
+// two ranks and that of merging what all ranks have folded, with the messages and bytes that all of them send for it.
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -106,9 +106,9 @@ void measure(shoal::communicator& ranks) {
     const double message = message_seconds(ranks, bytes);
     const double merge = merge_seconds(ranks, bytes);
     const shoal::mpi::traffic sent = merge_traffic(ranks, bytes);
-    text += fmt::format(
-        R"({}{{"bytes":{},"message_seconds":{},"merge_seconds":{},"merge_messages":{},"merge_bytes":{}}})",
-        text.empty() ? "" : ",", bytes, message, merge, sent.messages, sent.bytes);
+    text +=
+        fmt::format(R"({}{{"bytes":{},"message_seconds":{},"merge_seconds":{},"merge_messages":{},"merge_bytes":{}}})",
+                    text.empty() ? "" : ",", bytes, message, merge, sent.messages, sent.bytes);
   }
   if (ranks.rank() == 0) fmt::print("{{\"ranks\":{},\"repeats\":{},\"sizes\":[{}]}}\n", ranks.size(), repeats, text);
 }

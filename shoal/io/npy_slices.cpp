@@ -72,8 +72,8 @@ npy_slices<Element>::npy_slices(const std::string& path, std::size_t rows, std::
   state& mine = *state_;
   mine.maker.emplace(path, part_name::at_once);
   if (!mine.maker->regular()) {
-    throw bad_argument(
-        fmt::format("{}: several processes write a file together, and this is none: name a file", printable_path(path)));
+    throw bad_argument(fmt::format("{}: several processes write a file together, and this is none: name a file",
+                                   printable_path(path)));
   }
   mine.part = mine.maker->part();
   // Space is taken now, as for a file of one process.

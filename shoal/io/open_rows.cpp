@@ -301,10 +301,9 @@ data_file::data_file(data_file&&) noexcept = default;
 data_file& data_file::operator=(data_file&&) noexcept = default;
 
 scalar data_file::natural_scalar() const {
-  const bool narrow =
-      natural_scalar_of(*opened_) == scalar::float32 &&
-      std::all_of(opened_->following.begin(), opened_->following.end(),
-                  [](const opened_file& each) { return natural_scalar_of(each) == scalar::float32; });
+  const bool narrow = natural_scalar_of(*opened_) == scalar::float32 &&
+                      std::all_of(opened_->following.begin(), opened_->following.end(),
+                                  [](const opened_file& each) { return natural_scalar_of(each) == scalar::float32; });
   return narrow ? scalar::float32 : scalar::float64;
 }
 
@@ -330,8 +329,8 @@ opened_rows<Scalar> data_file::read(const read_options& options) {
     opened_rows<Scalar> part = read_opened<Scalar>(std::move(file), each);
     if (parts.empty()) all.column_names = part.column_names;
     if (!parts.empty() && part.rows->columns() != parts.front()->columns()) {
-      throw bad_data(fmt::format("{}: {} columns, and {} has {}; files that are read together have the same columns", name,
-                                 part.rows->columns(), first, parts.front()->columns()));
+      throw bad_data(fmt::format("{}: {} columns, and {} has {}; files that are read together have the same columns",
+                                 name, part.rows->columns(), first, parts.front()->columns()));
     }
     if (part.column_names != all.column_names) {
       throw bad_data(fmt::format("{}: other column names than {} has: '{}' and '{}'", name, first,

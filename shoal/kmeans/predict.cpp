@@ -36,7 +36,8 @@ double predict(const model& model, const row_source<double>& rows, std::int32_t*
 }
 
 row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks) {
-  return rows_of_rank(ranks, {rows, model.columns, scalar_bytes, statistics_monoid{model.clusters, model.columns}.bytes()});
+  return rows_of_rank(ranks,
+                      {rows, model.columns, scalar_bytes, statistics_monoid{model.clusters, model.columns}.bytes()});
 }
 
 }  // namespace shoal::kmeans

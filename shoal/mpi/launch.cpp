@@ -34,9 +34,10 @@ std::optional<std::size_t> number_in(const char* variable) {
   std::size_t number = 0;
   const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (problem != std::errc() || end != text.data() + text.size()) {
-    throw bad_argument(fmt::format("the environment variable {} is set by launchers of several processes, and must be "
-                                   "a number; got '{}'",
-                                   variable, text));
+    throw bad_argument(
+        fmt::format("the environment variable {} is set by launchers of several processes, and must be "
+                    "a number; got '{}'",
+                    variable, text));
   }
   return number;
 }

@@ -15,8 +15,8 @@ struct launch {
   std::size_t local_size = 1;  ///< how many of them there are on this host, as far as the launcher says
 };
 
-/// Open MPI, MPICH and those that derive from it (Intel MPI, MVAPICH), and Slurm's srun are known. What sbatch and salloc
-/// tell a script is of the allocation, and does not count. Throws bad_argument when a variable is no number.
+/// Open MPI, MPICH and those that derive from it (Intel MPI, MVAPICH), and Slurm's srun are known. What sbatch and
+/// salloc tell a script is of the allocation, and does not count. Throws bad_argument when a variable is no number.
 launch launched();
 
 }  // namespace shoal::mpi

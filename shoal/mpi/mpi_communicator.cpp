@@ -185,4 +185,10 @@ void mpi_communicator::fail(const std::exception_ptr& thrown) {
   }
 }
 
+traffic sent_by(const communicator& ranks) {
+  const auto* const ours = dynamic_cast<const mpi_communicator*>(&ranks);
+  if (ours == nullptr) throw bad_argument("sent_by() is of ranks that speak through MPI");
+  return ours->sent();
+}
+
 }  // namespace shoal::mpi

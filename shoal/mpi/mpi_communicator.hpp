@@ -13,7 +13,7 @@
 #include <vector>
 
 #include <shoal/execution/communicator.hpp>
-#include <shoal/mpi/mpi.hpp>
+#include <shoal/mpi/traffic.hpp>
 
 namespace shoal::mpi {
 
@@ -51,8 +51,8 @@ class mpi_communicator final : public communicator {
   /// Tells the others that this rank makes no more calls of the above, and why.
   void fail(const std::exception_ptr& thrown);
   /// Waits until all ranks have ended; rank 0 then says `status` and all of them give it. Rank 0 calls `settle` before,
-  /// with what another rank failed of, if one did: it gives the status. Nothing when a rank is not heard of for `seconds`
-  /// after one has failed.
+  /// with what another rank failed of, if one did: it gives the status. Nothing when a rank is not heard of for
+  /// `seconds` after one has failed.
   template <class Settle>
   std::optional<int> end(double seconds, const Settle& settle);
 

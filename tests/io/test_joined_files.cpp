@@ -120,7 +120,8 @@ TEST_F(JoinedFiles, SlicesOfSeveralMakeTheFileOfOne) {
   EXPECT_FALSE(fs::exists(at("several.npy")));
   for (std::size_t part = 0; part < 3; ++part) {
     shoal::npy_slices<double> other(shoal::npy_part{maker.part()}, at("several.npy"), rows, columns);
-    for (std::size_t i = cuts[part] * columns; i < cuts[part + 1] * columns; ++i) other.data()[i] = static_cast<double>(i);
+    for (std::size_t i = cuts[part] * columns; i < cuts[part + 1] * columns; ++i)
+      other.data()[i] = static_cast<double>(i);
     other.write(cuts[part], cuts[part + 1]);
   }
   maker.commit();

@@ -36,8 +36,8 @@ inline void expect_bytes_of_one_process(const words& fit, bool weighted = false)
   const scratch_folder folder;
   write_clouds(folder / "rows.npy", folder / "weights.npy");
   const auto run_as = [&](const std::string& name, const spawn_options& options) {
-    words command = fit + words{folder / "rows.npy", "--json", "--output", folder / (name + ".json"), "--labels",
-                                folder / (name + ".npy")};
+    words command = fit + words{folder / "rows.npy",       "--json",   "--output",
+                                folder / (name + ".json"), "--labels", folder / (name + ".npy")};
     if (weighted) command = command + words{"--weights", folder / "weights.npy"};
     const outcome ended = run(command, options);
     EXPECT_EQ(ended.status, 0) << name << ": " << ended.err;

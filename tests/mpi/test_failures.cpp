@@ -23,7 +23,8 @@ std::vector<pid_t> ranks_of(pid_t launcher) {
     std::ifstream stat(entry.path() / "stat");
     std::string id, name, state;
     pid_t parent = 0;
-    if (stat >> id >> name >> state >> parent && parent == launcher && name == "(shoal)") found.push_back(std::stoi(id));
+    if (stat >> id >> name >> state >> parent && parent == launcher && name == "(shoal)")
+      found.push_back(std::stoi(id));
   }
   return found;
 }
@@ -77,9 +78,20 @@ TEST_F(FailureOnRanks, AnotherBuildIsRefusedByHost) {
 
 TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {
   const auto fit = [&](const std::string& name) {
-    return words{"gmm",   "fit",        folder / "rows.npy",       "--components", "3",
-                 "--quiet", "--tolerance", "0",  "--max-iterations", "300",
-                 "--output", folder / (name + ".json"), "--labels", folder / (name + ".npy")};
+    return words{"gmm",
+                 "fit",
+                 folder / "rows.npy",
+                 "--components",
+                 "3",
+                 "--quiet",
+                 "--tolerance",
+                 "0",
+                 "--max-iterations",
+                 "300",
+                 "--output",
+                 folder / (name + ".json"),
+                 "--labels",
+                 folder / (name + ".npy")};
   };
   const words checkpointed = fit("fit") + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0"};
   const std::string checkpoint = folder / "fit.checkpoint";

@@ -12,9 +12,9 @@ TEST(FitOnRanks, Mixture) {
 }
 
 TEST(FitOnRanks, AcceleratedMixtureOfWeightedRows) {
-  expect_bytes_of_one_process({"gmm", "fit", "--components", "4", "--max-iterations", "12", "--accelerate", "squarem",
-                               "--covariance", "diag"},
-                              true);
+  expect_bytes_of_one_process(
+      {"gmm", "fit", "--components", "4", "--max-iterations", "12", "--accelerate", "squarem", "--covariance", "diag"},
+      true);
 }
 
 TEST(FitOnRanks, ResumesOnAnyNumberOfRanks) {

@@ -10,7 +10,8 @@ TEST(MapOnRanks, BatchTraining) {
 TEST(MapOnRanks, OnlineTrainingRefuses) {
   const scratch_folder folder;
   write_clouds(folder / "rows.npy", folder / "weights.npy");
-  const outcome ended = run({"som", "fit", folder / "rows.npy", "--width", "4", "--height", "3", "--training", "online"}, on_ranks(2));
+  const outcome ended =
+      run({"som", "fit", folder / "rows.npy", "--width", "4", "--height", "3", "--training", "online"}, on_ranks(2));
   EXPECT_EQ(ended.status, 2);
   EXPECT_EQ(times(ended.err, "training='online' runs on one rank"), 1U) << ended.err;
 }

@@ -70,8 +70,8 @@ CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& d
   app->callback([&selected, run = std::move(run), together] {
     selected = [run, together] {
       if (together == processes::one && !alone(ranks())) {
-        throw bad_argument(fmt::format("this runs as one process; got {}: start it without mpirun or srun, or with -n 1",
-                                       ranks()->size()));
+        throw bad_argument(fmt::format(
+            "this runs as one process; got {}: start it without mpirun or srun, or with -n 1", ranks()->size()));
       }
       run();
     };

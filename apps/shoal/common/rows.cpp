@@ -27,8 +27,8 @@ void refuse_pipe_of_ranks(const std::string& path) {
   struct stat status {};
   if (path.empty()) return;
   if (path != "-" && (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode))) return;
-  throw bad_argument(fmt::format("{} cannot be read by {} ranks: name a file that all of them see", shown(path),
-                                 ranks()->size()));
+  throw bad_argument(
+      fmt::format("{} cannot be read by {} ranks: name a file that all of them see", shown(path), ranks()->size()));
 }
 
 // Throws bad_data on the rank that sees another file than the first.
@@ -37,9 +37,10 @@ void compare_ranks(const row_source<Scalar>& rows, const std::string& path) {
   const std::vector<std::size_t> own = {rows.rows(), rows.columns()};
   const std::vector<std::size_t> first = shared_from(ranks(), 0, own);
   if (first == own) return;
-  throw bad_data(fmt::format("{}: {} rows x {} columns on this rank, and {} x {} on rank 0; all ranks must read the same "
-                             "file",
-                             shown(path), own[0], own[1], first[0], first[1]));
+  throw bad_data(
+      fmt::format("{}: {} rows x {} columns on this rank, and {} x {} on rank 0; all ranks must read the same "
+                  "file",
+                  shown(path), own[0], own[1], first[0], first[1]));
 }
 
 template <class Scalar>

@@ -35,7 +35,8 @@ void run(const fit_command& command) {
 
 void add_gmm_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
-  CLI::App& app = *add_verb(noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); }, processes::several);
+  CLI::App& app = *add_verb(
+      noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); }, processes::several);
   add_option(app, "--components", "K", "Components of the mixture; not needed when --init is a file", "",
              [command](const std::string& text) { command->components = parse_count("--components", text, 1); });
   add_gmm_options(app, command->options);

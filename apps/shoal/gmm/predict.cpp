@@ -78,8 +78,9 @@ void run(predict_command& command) {
 
 void add_gmm_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the component of each row, or the probabilities of all components",
-                            examples, selected, [command] { run(*command); }, processes::several);
+  CLI::App& app = *add_verb(
+      noun, "predict", "Write the component of each row, or the probabilities of all components", examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");

@@ -1,5 +1,5 @@
 // The start of all ranks, their work, and their common end.
-#include <shoal/mpi/mpi.hpp>
+#include <shoal/mpi/run.hpp>
 
 #include <optional>
 #include <string>
@@ -10,6 +10,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/mpi/alike.hpp>
+#include <shoal/mpi/launch.hpp>
 #include <shoal/mpi/mpi_communicator.hpp>
 
 namespace shoal::mpi {
@@ -112,7 +113,8 @@ int run_all(const launch& started, const std::function<int(communicator*)>& work
   });
   if (common) return *common;
   // Somebody does not answer. All that is left is to end it.
-  status = explain(thrown ? thrown : std::make_exception_ptr(error("another rank has failed, and one does not answer")));
+  status =
+      explain(thrown ? thrown : std::make_exception_ptr(error("another rank has failed, and one does not answer")));
   MPI_Abort(MPI_COMM_WORLD, status);
   return status;
 }
@@ -139,12 +141,6 @@ int run_program(const std::function<int(communicator*)>& work, const std::functi
   } catch (...) {
     return explain(std::current_exception());
   }
-}
-
-traffic sent_by(const communicator& ranks) {
-  const auto* const ours = dynamic_cast<const mpi_communicator*>(&ranks);
-  if (ours == nullptr) throw bad_argument("sent_by() is of ranks that speak through MPI");
-  return ours->sent();
 }
 
 }  // namespace shoal::mpi

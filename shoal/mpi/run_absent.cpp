@@ -4,12 +4,16 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/mpi/mpi.hpp>
+#include <shoal/mpi/launch.hpp>
+#include <shoal/mpi/run.hpp>
+#include <shoal/mpi/traffic.hpp>
 
 namespace shoal::mpi {
 namespace {
 
-[[noreturn]] void refuse() { throw not_built("MPI support was not built; configure with -DSHOAL_MPI=ON (script/build mpi)"); }
+[[noreturn]] void refuse() {
+  throw not_built("MPI support was not built; configure with -DSHOAL_MPI=ON (script/build mpi)");
+}
 
 }  // namespace
 
@@ -25,9 +29,10 @@ int run_program(const std::function<int(communicator*)>& work, const std::functi
     const launch started = launched();
     if (started.size == 1) return work(nullptr);
     if (started.rank != 0) return 0;
-    throw not_built(fmt::format(
-        "{} processes were started ({}), and MPI support was not built; configure with -DSHOAL_MPI=ON (script/build mpi)",
-        started.size, started.variable));
+    throw not_built(
+        fmt::format("{} processes were started ({}), and MPI support was not built; configure with -DSHOAL_MPI=ON "
+                    "(script/build mpi)",
+                    started.size, started.variable));
   } catch (...) {
     return explain(std::current_exception());
   }
