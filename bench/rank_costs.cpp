@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdlib>
 #include <tuple>
 #include <vector>
 
@@ -33,7 +34,7 @@ struct sums {
   std::size_t bytes() const { return size * sizeof(double); }
 };
 
-constexpr int repeats = 2000;
+int repeats = 2000;  // of each measurement
 constexpr std::size_t lanes = 64;
 constexpr std::size_t sizes[] = {64, 2048, 20000, 200000, 1000000};
 
@@ -115,7 +116,8 @@ void measure(shoal::communicator& ranks) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
+  if (argc > 1) repeats = std::max(1, std::atoi(argv[1]));
   shoal::mpi::run_ranks(measure);
   return 0;
 }

@@ -102,6 +102,7 @@ def main():
     parser.add_argument("--columns", type=int, default=8)
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--messages", type=int, default=2000, help="how often a message and a merge are timed; fewer on a busy machine")
     parser.add_argument("--most-ranks", type=int, default=min(4, os.cpu_count()))
     parser.add_argument("--output", type=pathlib.Path)
     arguments = parser.parse_args()
@@ -112,7 +113,7 @@ def main():
         output_of([arguments.program, "data", "generate", "--rows", arguments.rows, "--columns", arguments.columns, "--components",
                    "10", "--scalar", "float32", "--output", rows, "--quiet"])
 
-    costs = {ranks: json.loads(output_of([arguments.mpirun, "-n", ranks, arguments.rank_costs]))
+    costs = {ranks: json.loads(output_of([arguments.mpirun, "-n", ranks, arguments.rank_costs, arguments.messages]))
              for ranks in range(2, arguments.most_ranks + 1)}
     alpha, beta = line_through([(size["bytes"], size["message_seconds"]) for size in costs[2]["sizes"]])
 

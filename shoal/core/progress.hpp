@@ -24,8 +24,8 @@ class communicator;  // shoal/execution/communicator.hpp
 /// processes that share the rows, each of which makes the same call; null: this one has them all. Of several, rank 0
 /// alone reports, and reads and writes checkpoints.
 struct control {
-  std::function<void(const progress&)> report;
-  std::stop_token stop;
+  std::function<void(const progress&)> report = {};
+  std::stop_token stop = {};
   communicator* ranks = nullptr;
 };
 

@@ -22,7 +22,9 @@ inline row_range own_rows(const fold_context& context, const fold_plan& plan) {
 
 /// The same for a fold of that shape.
 inline row_range rows_of_rank(communicator* ranks, const fold_shape& shape) {
-  return own_rows({.ranks = ranks}, make_fold_plan(shape));
+  fold_context context;
+  context.ranks = ranks;
+  return own_rows(context, make_fold_plan(shape));
 }
 
 /// Rows by their index in the whole data, the same on every rank: the rank that owns the first of them reads them and
