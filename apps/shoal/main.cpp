@@ -15,7 +15,10 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include <shoal/mpi/mpi.hpp>
+
 #include "common/interruption.hpp"
+#include "common/ranks.hpp"
 #include "nouns.hpp"
 
 namespace {
@@ -34,9 +37,16 @@ void hold_standard_descriptors() {
   }
 }
 
-int complain(const std::string& where, const std::string& message, int status) {
-  const std::string text = printable_lines(fmt::format("{}: {}", where, message)) + "\n";
-  std::fwrite(text.data(), 1, text.size(), stderr);
+// What a run ends with when it did not end well.
+struct complaint : std::runtime_error {
+  complaint(const std::string& where, const std::string& message, int exit)
+      : std::runtime_error(fmt::format("{}: {}", where, message)), status(exit) {}
+  int status;
+};
+
+int complain(const std::string& text, int status) {
+  const std::string lines = printable_lines(text) + "\n";
+  std::fwrite(lines.data(), 1, lines.size(), stderr);
   return status;
 }
 
@@ -106,27 +116,27 @@ std::string in_our_words(const CLI::ArgumentMismatch& mistake) {
 }
 
 // A mistyped word makes the right one missing, so the mistyped one is what is told.
-int refuse_words(const CLI::App& program, const std::string& message) {
+[[noreturn]] void refuse_words(const CLI::App& program, const std::string& message) {
   std::string name;
   const CLI::App& app = *innermost(program, name);
   const std::vector<std::string> commands = command_names(app);
   for (const std::string& word : program.remaining(true)) {
     if (word.rfind("-", 0) == 0 && word != "-" && word != "--") {
       const std::string option = word.substr(0, word.find('='));
-      return complain(name,
+      throw complaint(name,
                       fmt::format("there is no option {}{}\n'{} --help' lists them", option,
                                   suggestion(option, option_names(app)), name),
                       wrong_use);
     }
     if (!commands.empty()) {
-      return complain(name,
+      throw complaint(name,
                       fmt::format("there is no command '{}'{}\nthere are: {}", word, suggestion(word, commands),
                                   fmt::join(commands, ", ")),
                       wrong_use);
     }
-    return complain(name, fmt::format("'{}' is one word too many\n'{} --help' tells more", word, name), wrong_use);
+    throw complaint(name, fmt::format("'{}' is one word too many\n'{} --help' tells more", word, name), wrong_use);
   }
-  return complain(name, fmt::format("{}\n'{} --help' tells more", message, name), wrong_use);
+  throw complaint(name, fmt::format("{}\n'{} --help' tells more", message, name), wrong_use);
 }
 
 int run(int argc, char** argv) {
@@ -138,23 +148,39 @@ int run(int argc, char** argv) {
     program.parse(argc, argv);
     const CLI::App& app = *innermost(program, name);
     if (!selected) {
-      return complain(
+      throw complaint(
           name, fmt::format("say what to do: {}\n'{} --help' tells more", fmt::join(command_names(app), ", "), name),
           wrong_use);
     }
     selected();
     return success;
   } catch (const CLI::Success& asked) {
+    if (!first_rank()) return success;
     return program.exit(asked) == 0 && std::cout.flush() ? success : failed_run;
   } catch (const CLI::ArgumentMismatch& mistake) {
-    return refuse_words(program, in_our_words(mistake));
+    refuse_words(program, in_our_words(mistake));
   } catch (const CLI::ParseError& mistake) {
-    return refuse_words(program, mistake.what());
+    refuse_words(program, mistake.what());
   } catch (const shoal::bad_argument& mistake) {
     innermost(program, name);
-    return complain(name, mistake.what(), wrong_use);
+    throw complaint(name, mistake.what(), wrong_use);
+  }
+}
+
+// Says what went wrong. Of several processes the first alone comes here.
+int explain(const std::exception_ptr& thrown) {
+  try {
+    std::rethrow_exception(thrown);
+  } catch (const complaint& known) {
+    return complain(known.what(), known.status);
   } catch (const shoal::interrupted& stop) {
-    return complain("shoal", stop.what(), interruptions().exit_status());
+    return complain(fmt::format("shoal: {}", stop.what()), interruptions().exit_status());
+  } catch (const std::length_error&) {
+    return complain("shoal: out of memory: more elements were asked for than any memory holds", failed_run);
+  } catch (const std::bad_alloc&) {
+    return complain_of_memory({});
+  } catch (const std::exception& failure) {
+    return complain(fmt::format("shoal: {}", failure.what()), failed_run);
   }
 }
 
@@ -167,13 +193,14 @@ int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   try {
-    interruptions();
-    return run(argc, argv);
-  } catch (const std::length_error&) {
-    return complain("shoal", "out of memory: more elements were asked for than any memory holds", failed_run);
-  } catch (const std::bad_alloc&) {
-    return complain_of_memory({});
-  } catch (const std::exception& failure) {
-    return complain("shoal", failure.what(), failed_run);
+    interruptions();  // before MPI starts threads of its own
+  } catch (...) {
+    return explain(std::current_exception());
   }
+  return shoal::mpi::run_program(
+      [&](shoal::communicator* all) {
+        set_ranks(all);
+        return run(argc, argv);
+      },
+      explain);
 }

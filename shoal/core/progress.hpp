@@ -17,11 +17,16 @@ struct progress {
   double objective = 0;
 };
 
+class communicator;  // shoal/execution/communicator.hpp
+
 /// What a caller hands to a long computation: `report` (may be empty) is called between steps on the calling thread;
-/// when `stop` is requested the computation ends with shoal::interrupted within one chunk of rows.
+/// when `stop` is requested the computation ends with shoal::interrupted within one chunk of rows. `ranks` are the
+/// processes that share the rows, each of which makes the same call; null: this one has them all. Of several, rank 0
+/// alone reports, and reads and writes checkpoints.
 struct control {
-  std::function<void(const progress&)> report;
-  std::stop_token stop;
+  std::function<void(const progress&)> report = {};
+  std::stop_token stop = {};
+  communicator* ranks = nullptr;
 };
 
 }  // namespace shoal

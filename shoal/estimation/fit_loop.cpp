@@ -8,6 +8,8 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/shared_place.hpp>
+#include <shoal/execution/communicator.hpp>
 
 namespace shoal {
 namespace {
@@ -20,7 +22,7 @@ class loop {
  public:
   loop(stepper& fit, const loop_options& options, const control& control)
       : fit_(fit), options_(options), control_(control) {
-    if (!options.checkpoint.empty()) file_.emplace(options.checkpoint, options.identity);
+    if (!options.checkpoint.empty() && speaks(control.ranks)) file_.emplace(options.checkpoint, options.identity);
   }
 
   loop_result run() {
@@ -38,11 +40,13 @@ class loop {
 
  private:
   void resume() {
-    if (!file_) return;
-    std::optional<checkpoint> found = file_->read();
+    if (options_.checkpoint.empty()) return;
+    std::optional<checkpoint> found;
+    if (file_) found = file_->read();
+    if (found) check_place(*found);
+    found = shared_place(control_.ranks, std::move(found));
     if (!found) return;
     place_ = *std::move(found);
-    check_place();
     for (std::size_t i = 0; i < place_.objectives.size(); ++i) {
       steps_.push_back({place_.objectives[i], place_.changes[i], false});
     }
@@ -52,25 +56,26 @@ class loop {
       seeded_ = !place_.state.empty();
       if (seeded_) fit_.restore(place_.state);
     } catch (const bad_data& failure) {
+      if (!file_) throw;  // rank 0 finds the same, and names the file
       file_->refuse(failure.what());
     }
   }
 
   // What the loop itself has saved; the stepper looks at its own words.
-  void check_place() const {
-    if (place_.finished ? place_.restart != options_.restarts : place_.restart >= options_.restarts) {
-      file_->refuse(fmt::format("it is {} restart {} of {}", place_.finished ? "finished with" : "in", place_.restart,
+  void check_place(const checkpoint& place) const {
+    if (place.finished ? place.restart != options_.restarts : place.restart >= options_.restarts) {
+      file_->refuse(fmt::format("it is {} restart {} of {}", place.finished ? "finished with" : "in", place.restart,
                                 options_.restarts));
     }
-    if (place_.restart > 0 && !place_.best) file_->refuse("it holds no result of its finished restarts");
-    if (place_.restart == 0 && place_.best) file_->refuse("it holds a result before a restart was finished");
-    if (place_.state.empty() && !place_.objectives.empty()) file_->refuse("it holds steps of a restart, but no state");
-    if (place_.finished && !place_.state.empty()) file_->refuse("it is finished, but holds a restart that is not");
-    check_steps(place_.objectives, "the objective");
-    check_steps(place_.changes, "the change");
-    if (!place_.best) return;
-    check_steps(place_.best->history, "the best objective");
-    if (std::isnan(place_.best->score)) file_->refuse("the score of its best restart is nan");
+    if (place.restart > 0 && !place.best) file_->refuse("it holds no result of its finished restarts");
+    if (place.restart == 0 && place.best) file_->refuse("it holds a result before a restart was finished");
+    if (place.state.empty() && !place.objectives.empty()) file_->refuse("it holds steps of a restart, but no state");
+    if (place.finished && !place.state.empty()) file_->refuse("it is finished, but holds a restart that is not");
+    check_steps(place.objectives, "the objective");
+    check_steps(place.changes, "the change");
+    if (!place.best) return;
+    check_steps(place.best->history, "the best objective");
+    if (std::isnan(place.best->score)) file_->refuse("the score of its best restart is nan");
   }
 
   void check_steps(const std::vector<double>& values, std::string_view what) const {
@@ -102,7 +107,7 @@ class loop {
         converged_ = steps_.back().settled || options_.stop(steps_);
         // A step that ends the restart is not checkpointed: resuming before it repeats it and ends in the same way.
         if (!converged_ && seconds_since(last_written_) >= options_.checkpoint_seconds) remember();
-        if (control_.report) {
+        if (control_.report && speaks(control_.ranks)) {
           control_.report({options_.phase, place_.restart * options_.max_iterations + steps_.size(),
                            options_.restarts * options_.max_iterations, steps_.back().objective});
         }

@@ -67,8 +67,9 @@ struct loop_result {
 };
 
 /// Runs every restart and keeps the one with the greatest score (the first of equals). With a checkpoint file it first
-/// resumes from it; no other fit may have the file at the same time. Throws what checkpoint_file throws, interrupted on
-/// request (after writing the last whole state), and what the stepper throws.
+/// resumes from it; no other fit may have the file at the same time. Of several ranks, rank 0 alone has the file, tells
+/// the others what it holds, and reports. Throws what checkpoint_file throws, interrupted on request (after writing the
+/// last whole state), and what the stepper throws.
 loop_result run_fit(stepper& fit, const loop_options& options, const control& control);
 
 }  // namespace shoal

@@ -29,7 +29,8 @@ class rank_failed : public error {
 /// the library in the same order, and each folds lanes of its own. Only the thread that makes these calls speaks with
 /// other ranks.
 ///
-/// All three calls throw rank_failed when a rank that they wait for has failed, so that no rank waits for ever.
+/// All three calls throw when a rank that they wait for has failed, so that no rank waits for ever: interrupted where
+/// that rank was interrupted, else rank_failed.
 class communicator {
  public:
   virtual ~communicator() = default;
@@ -53,6 +54,12 @@ struct lane_range {
   std::size_t count() const { return end - first; }
 };
 
+/// Rows [first, end).
+struct row_range {
+  std::size_t first = 0;
+  std::size_t end = 0;
+};
+
 /// The rank that folds a lane: contiguous runs of lanes as equal as can be. Rank 0 has lane 0; where there are fewer
 /// lanes than ranks, some have none.
 inline std::size_t rank_of_lane(std::size_t lane, std::size_t lanes, std::size_t ranks) { return lane * ranks / lanes; }
@@ -62,6 +69,9 @@ inline lane_range lanes_of_rank(std::size_t rank, std::size_t lanes, std::size_t
 
 /// Whether there is nobody to speak with.
 inline bool alone(const communicator* ranks) { return ranks == nullptr || ranks->size() == 1; }
+
+/// Whether this rank reports and writes what all ranks have made together: one process alone, or rank 0.
+inline bool speaks(const communicator* ranks) { return ranks == nullptr || ranks->rank() == 0; }
 
 /// What rank `from` has, on all ranks. All ranks call it.
 template <class Element>

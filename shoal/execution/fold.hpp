@@ -50,6 +50,12 @@ struct fold_context {
   std::function<void(const progress&)> report = {};  ///< what takes many folds says where it is; may be empty
 };
 
+/// The context of a call that was handed `control`; of several ranks the first alone reports.
+inline fold_context context_of(executor& workers, std::size_t memory_limit, const control& control) {
+  return {&workers, memory_limit, control.stop, control.ranks,
+          speaks(control.ranks) ? control.report : std::function<void(const progress&)>()};
+}
+
 /// The lanes that this rank folds.
 inline lane_range own_lanes(const fold_context& context, const fold_plan& plan) {
   if (context.ranks == nullptr) return {0, plan.lanes};

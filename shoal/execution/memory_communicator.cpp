@@ -60,6 +60,8 @@ class exchange {
     if (!failure_) return;
     try {
       std::rethrow_exception(failure_->thrown);
+    } catch (const interrupted&) {
+      throw;
     } catch (const std::exception& thrown) {
       throw rank_failed(failure_->rank, thrown.what());
     } catch (...) {

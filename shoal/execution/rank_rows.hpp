@@ -14,14 +14,17 @@
 namespace shoal {
 
 /// Rows [first, end) of the lanes that this rank folds.
-struct row_range {
-  std::size_t first = 0;
-  std::size_t end = 0;
-};
 inline row_range own_rows(const fold_context& context, const fold_plan& plan) {
   const lane_range lanes = own_lanes(context, plan);
   if (lanes.count() == 0) return {};
   return {plan.first_row(lanes.first), plan.end_row(lanes.end - 1)};
+}
+
+/// The same for a fold of that shape.
+inline row_range rows_of_rank(communicator* ranks, const fold_shape& shape) {
+  fold_context context;
+  context.ranks = ranks;
+  return own_rows(context, make_fold_plan(shape));
 }
 
 /// Rows by their index in the whole data, the same on every rank: the rank that owns the first of them reads them and

@@ -1,5 +1,6 @@
 #include <shoal/gmm/backend.hpp>
 
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/choose_fit.hpp>
 #include <shoal/gmm/parameters.hpp>
@@ -57,6 +58,7 @@ class host_backend final : public backend<Scalar> {
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
   check_precision(device, sizeof(Scalar) == 8);
+  check_ranks(device, rows.context.ranks);
   if (device.on_host()) return std::make_unique<host_backend<Scalar>>(rows);
   return make_cuda_backend<Scalar>(device, rows);
 }

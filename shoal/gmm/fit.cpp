@@ -22,7 +22,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, row_
   const clock::time_point start = clock::now();
   validate_options(options, rows.columns());
   const std::unique_ptr<executor> workers = make_executor(options.threads);
-  const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
+  const fold_context context = context_of(*workers, options.memory_limit, control);
   const std::unique_ptr<backend<Scalar>> on =
       make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
   fit_result result = fit(*on, options, control);

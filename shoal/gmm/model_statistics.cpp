@@ -31,6 +31,7 @@ void rescale(statistics& value, double factor) {
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
                                  row_weights weights, const control& control) {
+  require_one_rank(control.ranks, "accumulate()", "give each rank a part of the rows, and combine");
   validate_model(model);
   if (rows.columns() != model.columns) {
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));

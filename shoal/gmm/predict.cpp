@@ -4,6 +4,8 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/rank_rows.hpp>
+#include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/backend.hpp>
 #include <shoal/gmm/check_model.hpp>
 #include <shoal/gmm/check_reach.hpp>
@@ -22,7 +24,7 @@ double predict_all(const model& model, const row_source<Scalar>& rows, const pre
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
   }
   const auto workers = make_executor(threads);
-  const fold_context context{workers.get(), memory_limit, control.stop};
+  const fold_context context = context_of(*workers, memory_limit, control);
   const auto on = make_backend<Scalar>(device, {context, &rows, weights, false, true});
   check_reach<Scalar>(model, on->summary(), true);
   return on->predict(model, out);
@@ -38,6 +40,10 @@ double predict(const model& model, const row_source<float>& rows, const predicti
 double predict(const model& model, const row_source<double>& rows, const prediction<double>& out, std::size_t threads,
                std::size_t memory_limit, row_weights weights, const control& control, const device_choice& device) {
   return predict_all(model, rows, out, threads, memory_limit, weights, control, device);
+}
+
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks) {
+  return rows_of_rank(ranks, {rows, model.columns, scalar_bytes, score_monoid{}.bytes()});
 }
 
 }  // namespace shoal::gmm

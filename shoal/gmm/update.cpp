@@ -41,7 +41,8 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
     throw bad_argument(fmt::format("the model has {} columns; the data have {}", model.columns, rows.columns()));
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
-  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  require_one_rank(control.ranks, "update()", "use fit()");
+  const fold_context context = context_of(*workers, options.memory_limit, control);
   const auto on = make_backend<Scalar>(options.device, {context, &rows, weights});
   check_span<Scalar>(on->summary(), model.means);
   check_reach<Scalar>(model, on->summary());

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include <shoal/io/element_type.hpp>
@@ -48,5 +49,11 @@ std::string make_npy_header(element_type element, std::size_t rows, std::size_t 
 
 /// Of an array of any shape, of at least one dimension.
 std::string make_npy_header(element_type element, std::span<const std::size_t> shape);
+
+/// Of what is written: float, double or std::int32_t.
+template <class Element>
+constexpr element_type element_of = std::is_same_v<Element, float>    ? element_type::float32
+                                    : std::is_same_v<Element, double> ? element_type::float64
+                                                                      : element_type::int32;
 
 }  // namespace shoal

@@ -27,6 +27,7 @@ struct opened_file {
   std::unique_ptr<peeked_bytes> bytes;
   std::unique_ptr<text_start> text;     ///< once first_lines() was called
   std::optional<binary_layout> layout;  ///< once layout_of() was called
+  std::vector<opened_file> following;   ///< files whose rows come below these
 };
 
 /// Finds out the kind of a file from its first bytes and its name. Throws io_error and bad_data. `unpacked_limit` is

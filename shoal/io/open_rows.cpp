@@ -17,6 +17,8 @@
 #include <shoal/core/error.hpp>
 #include <shoal/io/binary_source.hpp>
 #include <shoal/io/byte_source.hpp>
+#include <shoal/io/file_names.hpp>
+#include <shoal/io/joined_rows.hpp>
 #include <shoal/io/label_list.hpp>
 #include <shoal/io/npy_format.hpp>
 #include <shoal/io/open_file.hpp>
@@ -284,19 +286,63 @@ file_description describe_opened(opened_file opened) {
   return description;
 }
 
-data_file::data_file(const std::string& path, std::uint64_t unpacked_limit)
-    : opened_(std::make_unique<opened_file>(recognise_file(open_input(path), unpacked_limit))) {}
+data_file::data_file(const std::string& path, std::uint64_t unpacked_limit) {
+  for (const std::string& name : files_named(path)) {
+    opened_file file = recognise_file(open_input(name), unpacked_limit);
+    if (opened_ == nullptr) {
+      opened_ = std::make_unique<opened_file>(std::move(file));
+    } else {
+      opened_->following.push_back(std::move(file));
+    }
+  }
+}
 data_file::~data_file() = default;
 data_file::data_file(data_file&&) noexcept = default;
 data_file& data_file::operator=(data_file&&) noexcept = default;
 
-scalar data_file::natural_scalar() const { return natural_scalar_of(*opened_); }
+scalar data_file::natural_scalar() const {
+  const bool narrow = natural_scalar_of(*opened_) == scalar::float32 &&
+                      std::all_of(opened_->following.begin(), opened_->following.end(),
+                                  [](const opened_file& each) { return natural_scalar_of(each) == scalar::float32; });
+  return narrow ? scalar::float32 : scalar::float64;
+}
 
-file_description data_file::describe_start() { return shoal::describe_start(*opened_); }
+file_description data_file::describe_start() {
+  file_description all = shoal::describe_start(*opened_);
+  for (opened_file& file : opened_->following) all.rows += shoal::describe_start(file).rows;
+  return all;
+}
 
 template <class Scalar>
 opened_rows<Scalar> data_file::read(const read_options& options) {
-  return read_opened<Scalar>(std::move(*opened_), options);
+  std::vector<opened_file> files = std::move(opened_->following);
+  if (files.empty()) return read_opened<Scalar>(std::move(*opened_), options);
+  files.insert(files.begin(), std::move(*opened_));
+  read_options each = options;
+  if (options.memory_limit != 0) each.memory_limit = std::max<std::size_t>(1, options.memory_limit / files.size());
+  opened_rows<Scalar> all;
+  label_list labels;
+  std::vector<std::unique_ptr<row_source<Scalar>>> parts;
+  const std::string first = printable_path(files.front().path);
+  for (opened_file& file : files) {
+    const std::string name = printable_path(file.path);
+    opened_rows<Scalar> part = read_opened<Scalar>(std::move(file), each);
+    if (parts.empty()) all.column_names = part.column_names;
+    if (!parts.empty() && part.rows->columns() != parts.front()->columns()) {
+      throw bad_data(fmt::format("{}: {} columns, and {} has {}; files that are read together have the same columns",
+                                 name, part.rows->columns(), first, parts.front()->columns()));
+    }
+    if (part.column_names != all.column_names) {
+      throw bad_data(fmt::format("{}: other column names than {} has: '{}' and '{}'", name, first,
+                                 fmt::join(part.column_names, ", "), fmt::join(all.column_names, ", ")));
+    }
+    for (const std::int32_t label : part.labels) labels.add(part.label_names[static_cast<std::size_t>(label)]);
+    parts.push_back(std::move(part.rows));
+  }
+  all.label_names = std::move(labels.names);
+  all.labels = std::move(labels.labels);
+  all.rows = std::make_unique<joined_rows<Scalar>>(std::move(parts));
+  return all;
 }
 
 template opened_rows<float> data_file::read<float>(const read_options&);

@@ -15,7 +15,9 @@ struct opened_file;
 /// this name may be another by then.
 class data_file {
  public:
-  /// "-" is standard input. `unpacked_limit` is that of read_options. Throws what open_rows() throws.
+  /// "-" is standard input. A pattern (part-*.npy) that is no file's name stands for all files that match it, one below
+  /// the other in the order of their names (file_names.hpp). `unpacked_limit` is that of read_options. Throws what
+  /// open_rows() throws.
   explicit data_file(const std::string& path, std::uint64_t unpacked_limit = default_unpacked_limit);
   ~data_file();
   data_file(data_file&&) noexcept;

@@ -24,7 +24,7 @@ std::string folder_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-std::string part_name(const std::string& path, unsigned number) {
+std::string numbered_part(const std::string& path, unsigned number) {
   return fmt::format("{}.shoal-{}.part", path, number);
 }
 
@@ -38,7 +38,7 @@ bool same_file(const struct stat& one, const struct stat& other) {
 // A part is locked as long as somebody writes it, so one that can be locked is left from a program that was killed.
 void remove_stale_parts(const std::string& path) {
   for (unsigned number = 0; number < most_parts; ++number) {
-    const std::string name = part_name(path, number);
+    const std::string name = numbered_part(path, number);
     const file_handle part(::open(name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
     struct stat opened {};
     struct stat named {};
@@ -88,7 +88,7 @@ std::optional<output_file::owner_and_mode> output_file::standing_at(const std::s
   return owner_and_mode{status.st_uid, status.st_gid, status.st_mode & permissions};
 }
 
-output_file::output_file(const std::string& path) : path_(path) {
+output_file::output_file(const std::string& path, part_name naming) : path_(path) {
   if (const int descriptor = descriptor_named(path); descriptor >= 0) {
     // Opening the name again would begin at the start of the file, and overwrite what stands there.
     handle_ = file_handle(::fcntl(descriptor, F_DUPFD_CLOEXEC, 0));
@@ -112,6 +112,10 @@ output_file::output_file(const std::string& path) : path_(path) {
   whole_ = true;
   replaced_ = standing_at(path_);
   remove_stale_parts(path_);
+  if (naming == part_name::at_once) {
+    create_part();
+    return;
+  }
   // What replaces a file is nobody else's to read before it has that file's permissions.
   handle_ = file_handle(
       ::open(folder_of(path_).c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, replaced_ ? mode_t{0600} : mode_t{0666}));
@@ -121,7 +125,7 @@ output_file::output_file(const std::string& path) : path_(path) {
 
 void output_file::create_part() {
   for (unsigned number = 0; number < most_parts; ++number) {
-    std::string name = part_name(path_, number);
+    std::string name = numbered_part(path_, number);
     handle_ = file_handle(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, replaced_ ? 0600 : 0666));
     if (handle_.descriptor() < 0 && errno == EEXIST) continue;
     if (handle_.descriptor() < 0) throw_io_error(path_, "cannot create the file", errno);
@@ -139,7 +143,7 @@ void output_file::create_part() {
 void output_file::link_part() {
   if (::flock(handle_.descriptor(), LOCK_EX | LOCK_NB) != 0) throw_io_error(path_, "cannot lock the new file", errno);
   for (unsigned number = 0; number < most_parts; ++number) {
-    std::string name = part_name(path_, number);
+    std::string name = numbered_part(path_, number);
     if (::linkat(AT_FDCWD, own_name(handle_).c_str(), AT_FDCWD, name.c_str(), AT_SYMLINK_FOLLOW) == 0) {
       aside_ = std::move(name);  // a copy could fail, and leave the part behind
       return;

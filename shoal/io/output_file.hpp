@@ -13,13 +13,16 @@ namespace shoal {
 /// The open descriptor that a name stands for (/dev/stdout, /dev/fd/3, links to these), or -1 for any other name.
 int descriptor_named(const std::string& path);
 
+/// Whether what is not whole yet has a name: only where it must, or at once, so that other processes can open it.
+enum class part_name { when_needed, at_once };
+
 /// A file that gets its name in commit(), so that a name never shows half a file. Until then it has no name at all
 /// where the file system can do that, else PATH.shoal-N.part, which a program that is killed leaves behind and the next
 /// one that writes PATH removes. What is replaced keeps its permissions and its owner. A pipe, a device and an open
 /// descriptor (/dev/stdout) are written directly, from where they stand.
 class output_file {
  public:
-  explicit output_file(const std::string& path);
+  explicit output_file(const std::string& path, part_name naming = part_name::when_needed);
   ~output_file();
   output_file(output_file&& other) noexcept
       : path_(std::move(other.path_)),
@@ -40,6 +43,9 @@ class output_file {
   int descriptor() const { return handle_.descriptor(); }
   /// True when commit() will move a file into place; false for what is written directly.
   bool regular() const { return whole_; }
+
+  /// The name of the part, if it has one.
+  const std::string& part() const { return aside_; }
 
   /// Appends.
   void write(const void* data, std::size_t size);

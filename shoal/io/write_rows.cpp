@@ -10,7 +10,6 @@
 #include <cmath>
 #include <limits>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -29,11 +28,6 @@ namespace shoal {
 namespace {
 
 constexpr std::size_t piece_bytes = std::size_t{1} << 20;
-
-template <class Element>
-constexpr element_type element_of = std::is_same_v<Element, float>    ? element_type::float32
-                                    : std::is_same_v<Element, double> ? element_type::float64
-                                                                      : element_type::int32;
 
 // Calls write(rows) for consecutive pieces of about a megabyte.
 template <class Scalar, class Write>

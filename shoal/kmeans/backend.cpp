@@ -1,6 +1,7 @@
 #include <shoal/kmeans/backend.hpp>
 
 #include <shoal/estimation/seeding.hpp>
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/kmeans/first_model.hpp>
 #include <shoal/kmeans/host_distances.hpp>
 #include <shoal/kmeans/lloyd.hpp>
@@ -55,6 +56,7 @@ class host_backend final : public backend<Scalar> {
 template <class Scalar>
 std::unique_ptr<backend<Scalar>> make_plain_backend(const device_choice& device, const backend_rows<Scalar>& rows) {
   check_precision(device, sizeof(Scalar) == 8);
+  check_ranks(device, rows.context.ranks);
   if (device.on_host()) return std::make_unique<host_backend<Scalar>>(rows);
   return make_cuda_backend<Scalar>(device, rows);
 }

@@ -21,7 +21,7 @@ std::vector<std::size_t> choose(const row_source<Scalar>& rows, const choice_opt
                                    rows.rows(), options.clusters));
   }
   const std::unique_ptr<executor> workers = make_executor(options.threads);
-  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  const fold_context context = context_of(*workers, options.memory_limit, control);
   return make_backend<Scalar>(options.device, {context, &rows, weights})
       ->choose_rows({options.clusters, options.seed, 0, options.trials});
 }

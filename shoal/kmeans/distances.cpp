@@ -15,7 +15,7 @@ void measure(const model& model, const row_source<Scalar>& rows, Scalar* out, st
              std::size_t memory_limit, const control& control, const device_choice& device) {
   check_model(model, rows.columns());
   const std::unique_ptr<executor> workers = make_executor(threads);
-  const fold_context context{workers.get(), memory_limit, control.stop};
+  const fold_context context = context_of(*workers, memory_limit, control);
   const auto on = make_backend<Scalar>(device, {context, &rows});
   check_span<double>(on->summary(), model.centroids);
   on->distances(model, out);

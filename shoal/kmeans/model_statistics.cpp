@@ -21,6 +21,7 @@ namespace {
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
                                  row_weights weights, const control& control) {
+  require_one_rank(control.ranks, "accumulate()", "give each rank a part of the rows, and combine");
   check_model(model, rows.columns());
   model_statistics::contents made{{{}, model.columns, {}, statistics_monoid{model.clusters, model.columns}, {}, {}}};
   made.identity = {

@@ -35,7 +35,8 @@ double update_rows(model& model, std::vector<double>& seen, const row_source<Sca
   check_model(model, rows.columns());
   check_seen(seen, model.clusters);
   const std::unique_ptr<executor> workers = make_executor(threads);
-  const fold_context context{workers.get(), memory_limit, control.stop};
+  require_one_rank(control.ranks, "update()", "use fit()");
+  const fold_context context = context_of(*workers, memory_limit, control);
   const std::unique_ptr<backend<Scalar>> on = make_backend<Scalar>(device, {context, &rows, weights});
   check_span<double>(on->summary(), model.centroids);
   const statistics batch = on->predict(model, labels);

@@ -18,7 +18,7 @@ fit_result fit_rows(const row_source<Scalar>& rows, const options& options, row_
   const auto start = std::chrono::steady_clock::now();
   check_options(options);
   const std::unique_ptr<executor> workers = make_threads(options.threads);
-  const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
+  const fold_context context = context_of(*workers, options.memory_limit, control);
   const std::unique_ptr<backend<Scalar>> on =
       make_backend<Scalar>(options.device, {context, &rows, weights, !options.checkpoint.empty()});
   fit_result result = fit(*on, options, control);

@@ -59,6 +59,7 @@ void check_centre(const std::vector<double>& centre, std::size_t columns) {
 template <class Scalar>
 model_statistics accumulate_rows(const model& model, const row_source<Scalar>& rows, const accumulate_options& options,
                                  row_weights weights, const control& control) {
+  require_one_rank(control.ranks, "accumulate()", "give each rank a part of the rows, and combine");
   check_model(model, rows.columns());
   if (!options.centre.empty()) check_centre(options.centre, model.columns);
   if (!options.device.on_host()) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <shoal/core/progress.hpp>
+#include <shoal/execution/communicator.hpp>
 #include <shoal/execution/device_choice.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/io/row_weights.hpp>
@@ -29,5 +30,8 @@ quality score(const model& model, const row_source<float>& rows, std::size_t thr
               row_weights weights = {}, const control& control = {}, const device_choice& device = {});
 quality score(const model& model, const row_source<double>& rows, std::size_t threads = 0, std::size_t memory_limit = 0,
               row_weights weights = {}, const control& control = {}, const device_choice& device = {});
+
+/// Rows [first, end) that predict() writes on this rank of several, each of which writes its own; `rows` are all.
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks);
 
 }  // namespace shoal::som

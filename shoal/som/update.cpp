@@ -18,7 +18,8 @@ double update_rows(model& model, const row_source<Scalar>& rows, const update_op
   check_model(model, rows.columns());
   check_options(options);
   const std::unique_ptr<executor> workers = make_executor(options.threads);
-  const fold_context context{workers.get(), options.memory_limit, control.stop};
+  require_one_rank(control.ranks, "update()", "use fit()");
+  const fold_context context = context_of(*workers, options.memory_limit, control);
   return update(*make_backend<Scalar>(options.device, {context, &rows, weights}), model, options, units, seen);
 }
 

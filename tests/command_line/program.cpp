@@ -35,7 +35,8 @@ words operator+(words first, const words& second) {
 }
 
 process::process(const words& command, const spawn_options& options) : out_(new_file()), err_(new_file()) {
-  std::vector<std::string> arguments = {SHOAL_PROGRAM};
+  std::vector<std::string> arguments = options.launcher;
+  arguments.push_back(options.program.empty() ? SHOAL_PROGRAM : options.program);
   arguments.insert(arguments.end(), command.begin(), command.end());
   std::vector<char*> pointers;
   for (std::string& argument : arguments) pointers.push_back(argument.data());

@@ -27,6 +27,8 @@ struct outcome {
 };
 
 struct spawn_options {
+  words launcher;                     ///< a program, by its whole path, and its words, that starts this one
+  std::string program;                ///< another than shoal; empty: shoal
   fs::path standard_input;            ///< a file; empty: nothing to read
   bool standard_output_full = false;  ///< standard output is /dev/full
   bool standard_output_closed = false;
@@ -44,6 +46,7 @@ class process {
   process& operator=(const process&) = delete;
 
   void send(int signal) const;
+  pid_t id() const { return pid_; }
   bool running();
   outcome wait();
 

@@ -1,11 +1,15 @@
 // k-means on any number of ranks: fits, repairs, labels and distances to the bits of one process.
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
 #include <vector>
 
 #include <gtest/gtest.h>
 
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
+#include <shoal/kmeans/fit.hpp>
+#include <shoal/kmeans/predict.hpp>
 #include <shoal/kmeans/result.hpp>
 
 #include "../ranks.hpp"
@@ -97,6 +101,68 @@ TYPED_TEST(KMeansOnRanks, ChoosesTheSameRows) {
   ranks::expect_same_bits([&](const shoal::fold_context& context) {
     return bits() << kmeans::make_backend<TypeParam>({}, {context, &rows})->choose_rows({7, 3, 0});
   });
+}
+
+// By the door: rank 0 alone reports and has the checkpoint, from which any number of ranks goes on.
+TEST(KMeansOnRanksByTheDoor, ResumesOnAnyNumberOfRanksAndReportsOnce) {
+  const auto data = clouds<float>(many, 3, 5, 4);
+  const shoal::view_source<float> rows(data.view());
+  const std::string file = testing::TempDir() + "/kmeans_ranks_checkpoint";
+  std::filesystem::remove(file);
+  kmeans::options options;
+  options.clusters = 6;
+  options.max_iterations = 9;
+  options.tolerance = 0;
+  options.threads = 1;
+  const bits expected = of(kmeans::fit(rows, options));
+  options.checkpoint = file;
+  options.checkpoint_seconds = 0;
+  const auto on_ranks = [&](std::size_t count, int steps) {
+    std::vector<bits> all(count);
+    std::atomic<int> from_others = 0;
+    shoal::run_ranks(count, [&](shoal::communicator& own) {
+      std::stop_source stop;
+      int reported = 0;
+      const shoal::control control{[&](const shoal::progress& now) {
+                                     if (own.rank() != 0) ++from_others;
+                                     if (now.phase == "kmeans" && ++reported == steps) stop.request_stop();
+                                   },
+                                   stop.get_token(), &own};
+      all[own.rank()] = of(kmeans::fit(rows, options, {}, control));
+    });
+    EXPECT_EQ(from_others, 0);
+    return all;
+  };
+  // Rank 0 alone is asked to stop, and all others end as it does.
+  EXPECT_THROW(on_ranks(3, 2), shoal::interrupted);
+  EXPECT_THROW(on_ranks(2, 2), shoal::interrupted);
+  EXPECT_THROW(on_ranks(1, 2), shoal::interrupted);
+  for (const std::size_t count : {7, 1, 2}) {
+    for (const bits& found : on_ranks(count, -1)) EXPECT_TRUE(found == expected) << count;
+  }
+  std::filesystem::remove(file);
+}
+
+TEST(KMeansOnRanksByTheDoor, SaysWhichRowsItHasPredicted) {
+  const auto data = clouds<float>(many, 2, 5, 3);
+  const shoal::view_source<float> rows(data.view());
+  kmeans::model model{400, 2, {}, {}};  // of so many clusters that there are fewer lanes
+  for (int k = 0; k < 400; ++k) model.centroids.insert(model.centroids.end(), {k * 0.01, k * 0.02});
+  for (const std::size_t count : ranks::numbers) {
+    std::vector<std::size_t> ends(count);
+    shoal::run_ranks(count, [&](shoal::communicator& own) {
+      std::vector<std::int32_t> labels(many, -1);
+      kmeans::predict(model, rows, labels.data(), 1, 0, {}, {.ranks = &own});
+      const shoal::row_range mine = kmeans::predicted_rows(model, many, sizeof(float), &own);
+      for (std::size_t i = 0; i < many; ++i) {
+        ASSERT_EQ(labels[i] >= 0, i >= mine.first && i < mine.end) << "row " << i << " on rank " << own.rank();
+      }
+      ends[own.rank()] = mine.end - mine.first;
+    });
+    std::size_t all = 0;
+    for (const std::size_t rows_of_one : ends) all += rows_of_one;
+    EXPECT_EQ(all, many);
+  }
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <shoal/execution/executor.hpp>
 
+#include "common/ranks.hpp"
+
 namespace shoal::app {
 
 template <class Scalar>
@@ -12,7 +14,7 @@ fit_rows<Scalar>::fit_rows(data_set<Scalar> data, bool wanted, const run_options
     : data_(std::move(data)) {
   if (!wanted) return;
   const std::unique_ptr<executor> workers = make_threads(run.threads);
-  const fold_context context{workers.get(), run.memory_limit, std::move(stop)};
+  const fold_context context{workers.get(), run.memory_limit, std::move(stop), ranks()};
   units_ = std::make_unique<standardization>(standardize(check_data(context, data_.rows(), data_.weights())));
   standardized_ = std::make_unique<standardized_source<Scalar>>(data_.rows(), *units_);
 }

@@ -11,6 +11,7 @@
 #include "common/labels_output.hpp"
 #include "common/output.hpp"
 #include "common/progress_line.hpp"
+#include "common/ranks.hpp"
 
 namespace shoal::app {
 
@@ -22,15 +23,17 @@ void finish(const fit_family<Types>& family, fitted<Types>& fit, const fit_rows<
   const data_set<Scalar>& data = rows.data();
   labels_output labels(wanted.labels, data.rows().rows(), !data.features.labels.empty());
   if (labels.wanted()) family.label(fit.result.model, rows, labels.data(), fit.library, control);
+  labels.share(predicted_rows(fit.result.model, data.rows().rows(), sizeof(Scalar), ranks()),
+               !data.features.labels.empty() || !wanted.report.empty());
   line.wipe();
-  if (!wanted.output.empty()) family.save(wanted.output, fit, fit_values(family, fit), rows.units());
+  if (!wanted.output.empty() && first_rank()) family.save(wanted.output, fit, fit_values(family, fit), rows.units());
   fit.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - fit.begin).count();
   if (!data.features.labels.empty()) {
     fit.agreement = family.agree(fit.result.model, labels.data(), data.features.labels,
                                  data.features.label_names.size(), fit.words->run);
   }
   const answer done = answer_of(family, fit);
-  if (!wanted.report.empty()) family.report(fit, rows, labels.data());
+  if (!wanted.report.empty() && first_rank()) family.report(fit, rows, labels.data());
   labels.commit();
   give(done, fit.words->run);
 }
@@ -39,6 +42,7 @@ namespace fit_verb_detail {
 
 template <class Types>
 fitted<Types> begin(const typename Types::words& words) {
+  refuse_pipes_of_ranks(words.data);
   check_fit_outputs(words.fit, words.data);
   fitted<Types> fit;
   fit.begin = std::chrono::steady_clock::now();
@@ -61,7 +65,7 @@ void run_fit(const fit_family<Types>& family, typename Types::words words, const
                   request.library);
     request.library.device = words.run.device;
     progress_line line(!words.run.quiet);
-    const control control{[&](const progress& now) { line(now); }, stop};
+    const control control{[&](const progress& now) { line(now); }, stop, ranks()};
     const fit_rows<Scalar> rows(std::move(data), words.fit.standardize, words.run, stop);
     fit.result =
         with_resume_hint(words.fit.checkpoint, [&] { return family.fit(rows, request, words.fit.init, control); });
@@ -104,7 +108,7 @@ void run_select(const select_family<Types>& family, select_command<Types> comman
     }
     family.settle(words.run, work, library_options(words, command.groups.front(), threads).library);
     progress_line line(!words.run.quiet);
-    const control control{[&](const progress& now) { line(now); }, stop};
+    const control control{[&](const progress& now) { line(now); }, stop, ranks()};
     const fit_rows<Scalar> rows(std::move(data), words.fit.standardize, words.run, stop);
 
     double least = std::numeric_limits<double>::infinity();

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <shoal/io/io.hpp>
+#include "common/npy_result.hpp"
 
 namespace shoal::app {
 
@@ -23,16 +23,27 @@ class labels_output {
   }
 
   bool wanted() const { return file_ || !memory_.empty(); }
-  std::int32_t* data() { return file_ ? file_->data() : memory_.empty() ? nullptr : memory_.data(); }
+  std::int32_t* data() {
+    if (!memory_.empty()) return memory_.data();
+    return file_ ? file_->data() : nullptr;
+  }
+
+  /// Says which rows this rank has written, and, where somebody is to look at all of them, gets those of the others.
+  void share(const row_range& own, bool looked_at) {
+    own_ = own;
+    if (!looked_at || !wanted() || alone(ranks())) return;
+    memory_ = gathered(ranks(), std::vector<std::int32_t>(data() + own.first, data() + own.end));
+  }
 
   /// Gives the file its name.
   void commit() {
-    if (file_) file_->commit();
+    if (file_) file_->commit(own_);
   }
 
  private:
-  std::optional<npy_output<std::int32_t>> file_;
+  std::optional<npy_result<std::int32_t>> file_;
   std::vector<std::int32_t> memory_;
+  row_range own_;
 };
 
 }  // namespace shoal::app

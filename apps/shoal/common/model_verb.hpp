@@ -10,6 +10,7 @@
 #include "common/device.hpp"
 #include "common/interruption.hpp"
 #include "common/progress_line.hpp"
+#include "common/ranks.hpp"
 #include "common/rows.hpp"
 
 namespace shoal::app {
@@ -34,7 +35,7 @@ class model_run {
       : command_(&command),
         data_(open_data_for<Scalar>({command.model, model.columns, model.column_names}, command.data, command.run)),
         line_(!command.run.quiet),
-        control_{[this](const progress& now) { line_(now); }, interruptions().token()},
+        control_{[this](const progress& now) { line_(now); }, interruptions().token(), ranks()},
         threads_(resolved_threads(command.run)) {
     settle_device(command.run, work_of(rows(), sizeof(Scalar)), threads_);
   }
@@ -80,6 +81,7 @@ class model_run {
 /// the model in front.
 template <class Load, class WorkOf, class Apply>
 void apply_model(model_command& command, const Load& load, const WorkOf& work_of, const Apply& apply) {
+  refuse_pipes_of_ranks(command.data);
   check_outputs({{"--output", command.output}}, files_of(command.data, command.model));
   const auto file = load(command.model);
   const auto& model = file.model;

@@ -13,9 +13,11 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 
+#include <shoal/io/file_names.hpp>
 #include <shoal/io/output_file.hpp>
 
 #include "common/device.hpp"
+#include "common/ranks.hpp"
 
 namespace shoal::app {
 
@@ -62,11 +64,19 @@ std::unordered_map<const CLI::Option*, std::vector<std::string>>& words_by_optio
 }  // namespace
 
 CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
-                   verb& selected, verb run) {
+                   verb& selected, verb run, processes together) {
   CLI::App* const app = noun.add_subcommand(name, description);
   app->footer(examples);
   app->get_help_ptr()->group(group_of("--help"));
-  app->callback([&selected, run = std::move(run)] { selected = run; });
+  app->callback([&selected, run = std::move(run), together] {
+    selected = [run, together] {
+      if (together == processes::one && !alone(ranks())) {
+        throw bad_argument(fmt::format(
+            "this runs as one process; got {}: start it without mpirun or srun, or with -n 1", ranks()->size()));
+      }
+      run();
+    };
+  });
   return app;
 }
 
@@ -247,7 +257,10 @@ bool is_file(const std::string& path) {
 }
 
 named_files files_of(const data_options& data, const std::string& model) {
-  named_files files = {{"MODEL", model}, {"DATA", data.path}, {"--weights", data.weights}};
+  named_files files = {{"MODEL", model}, {"--weights", data.weights}};
+  if (data.path != "-") {
+    for (const std::string& part : files_named(data.path)) files.emplace_back("DATA", part);
+  }
   std::erase_if(files, [](const auto& file) { return file.second == "-"; });
   return files;
 }
@@ -261,6 +274,7 @@ void check_fit_outputs(const fit_options& options, const data_options& data) {
 }
 
 void check_outputs(const named_files& outputs, const named_files& inputs) {
+  if (!first_rank()) return;  // the others need not have the folders
   for (std::size_t i = 0; i < outputs.size(); ++i) {
     const auto& [option, file] = outputs[i];
     if (file.empty()) continue;

@@ -75,10 +75,13 @@ struct fit_options {
 /// Runs a verb after its words were read.
 using verb = std::function<void()>;
 
+/// How many processes may run a verb together.
+enum class processes { one, several };
+
 /// Adds a verb with its one-line description, and an example that ends its help; `run` becomes `selected` when the
 /// verb is the one asked for.
 CLI::App* add_verb(CLI::App& noun, const std::string& name, const std::string& description, const std::string& examples,
-                   verb& selected, verb run);
+                   verb& selected, verb run, processes together = processes::one);
 
 /// Whether the program can run without an option.
 enum class presence { optional, required };

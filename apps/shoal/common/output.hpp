@@ -7,6 +7,8 @@
 
 namespace shoal::app {
 
+// All of these do nothing but on the first of several ranks.
+
 /// Writes to standard output. Throws io_error when it is closed or full.
 void print(std::string_view text);
 

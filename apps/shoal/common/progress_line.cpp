@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "common/ranks.hpp"
 #include "common/words.hpp"
 
 namespace shoal::app {
@@ -26,7 +27,7 @@ std::string progress_text(const std::string& prefix, const progress& now, std::s
 }
 
 progress_line::progress_line(bool wanted)
-    : visible_(wanted && isatty(STDERR_FILENO) == 1), phase_begin_(clock::now()), next_(phase_begin_) {}
+    : visible_(wanted && first_rank() && isatty(STDERR_FILENO) == 1), phase_begin_(clock::now()), next_(phase_begin_) {}
 
 progress_line::~progress_line() { wipe(); }
 

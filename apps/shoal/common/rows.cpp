@@ -8,6 +8,8 @@
 
 #include <shoal/core/error.hpp>
 
+#include "common/ranks.hpp"
+
 namespace shoal::app {
 namespace {
 
@@ -20,6 +22,27 @@ bool same_pipe(const std::string& one, const std::string& other) {
          first.st_ino == second.st_ino && S_ISFIFO(first.st_mode);
 }
 
+// Every rank reads rows of its own: of a pipe each would get others.
+void refuse_pipe_of_ranks(const std::string& path) {
+  struct stat status {};
+  if (path.empty()) return;
+  if (path != "-" && (stat(path.c_str(), &status) != 0 || S_ISREG(status.st_mode))) return;
+  throw bad_argument(
+      fmt::format("{} cannot be read by {} ranks: name a file that all of them see", shown(path), ranks()->size()));
+}
+
+// Throws bad_data on the rank that sees another file than the first.
+template <class Scalar>
+void compare_ranks(const row_source<Scalar>& rows, const std::string& path) {
+  const std::vector<std::size_t> own = {rows.rows(), rows.columns()};
+  const std::vector<std::size_t> first = shared_from(ranks(), 0, own);
+  if (first == own) return;
+  throw bad_data(
+      fmt::format("{}: {} rows x {} columns on this rank, and {} x {} on rank 0; all ranks must read the same "
+                  "file",
+                  shown(path), own[0], own[1], first[0], first[1]));
+}
+
 template <class Scalar>
 opened_rows<Scalar> open_features(const data_options& data, const std::vector<std::string>& columns,
                                   const run_options& run) {
@@ -27,7 +50,9 @@ opened_rows<Scalar> open_features(const data_options& data, const std::vector<st
   options.columns = columns;
   options.label_column = data.label_column;
   options.memory_limit = run.memory_limit;
-  return data.file().read<Scalar>(options);
+  opened_rows<Scalar> opened = data.file().read<Scalar>(options);
+  compare_ranks(*opened.rows, data.path);
+  return opened;
 }
 
 opened_rows<double> open_weights(const data_options& data, const run_options& run, std::size_t rows) {
@@ -59,6 +84,12 @@ bool holds_all(const std::vector<std::string>& names, const std::vector<std::str
 }
 
 }  // namespace
+
+void refuse_pipes_of_ranks(const data_options& data) {
+  if (alone(ranks())) return;
+  refuse_pipe_of_ranks(data.path);
+  refuse_pipe_of_ranks(data.weights);
+}
 
 template <class Scalar>
 data_set<Scalar> open_data(const data_options& data, const run_options& run) {

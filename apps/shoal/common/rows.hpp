@@ -29,6 +29,9 @@ struct expected_columns {
   std::vector<std::string> names;  ///< empty when the model has none
 };
 
+/// Throws bad_argument when several ranks are to read what can be read once: standard input, or a pipe.
+void refuse_pipes_of_ranks(const data_options& data);
+
 /// Opens the rows that the options name. Throws what open_rows throws, and bad_data when the weights are not one column
 /// of as many rows.
 template <class Scalar>

@@ -18,7 +18,8 @@ With --json, mean_log_likelihood is that of the returned model. history has that
 from (for algorithms other than batch: of the rows under the models that they met); lower_bound is its last. With
 --standardize every figure and the model are in the data's own units; a spherical mixture is then written as the diagonal
 one that it is there. With --checkpoint, Ctrl-C or a crash loses nothing but the last moments: the same command resumes,
-and its result is the same to the last bit.)";
+and its result is the same to the last bit. In a build with MPI, mpirun -n 8 or srun -n 8 in front of the command shares
+the rows among as many processes, with the same result.)";
 
 struct fit_command {
   gmm_options options;
@@ -35,7 +36,8 @@ void run(const fit_command& command) {
 
 void add_gmm_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
-  CLI::App& app = *add_verb(noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); }, processes::several);
   add_option(app, "--components", "K", "Components of the mixture; not needed when --init is a file", "",
              [command](const std::string& text) { command->components = parse_count("--components", text, 1); });
   add_gmm_options(app, command->options);

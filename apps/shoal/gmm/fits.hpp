@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <shoal/gmm/model.hpp>
+#include <shoal/gmm/predict.hpp>
 #include <shoal/gmm/result.hpp>
 #include <shoal/metrics/agreement.hpp>
 

@@ -36,7 +36,7 @@ template <class Scalar>
 predicted predict(const model_run<Scalar>& run, const predict_command& command, const gmm::model& model) {
   const auto& features = run.data().features;
   labels_output labels(command.probabilities ? std::string() : command.output, run.rows(), !features.labels.empty());
-  std::optional<npy_output<Scalar>> probabilities;
+  std::optional<npy_result<Scalar>> probabilities;
   if (command.probabilities) probabilities.emplace(command.output, run.rows(), model.components);
   gmm::prediction<Scalar> out;
   out.labels = labels.data();
@@ -44,8 +44,10 @@ predicted predict(const model_run<Scalar>& run, const predict_command& command, 
   predicted found;
   found.mean_log_likelihood = gmm::predict(model, run.data().rows(), out, run.threads(), run.memory_limit(),
                                            run.data().weights(), run.control(), run.device());
+  const row_range own = predicted_rows(model, run.rows(), sizeof(Scalar), ranks());
+  labels.share(own, !features.labels.empty());
   found.agreement = agreement_of(labels.data(), features.labels, features.label_names.size(), command.run);
-  if (probabilities) probabilities->commit();
+  if (probabilities) probabilities->commit(own);
   labels.commit();
   return found;
 }
@@ -76,8 +78,9 @@ void run(predict_command& command) {
 
 void add_gmm_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the component of each row, or the probabilities of all components",
-                            examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "predict", "Write the component of each row, or the probabilities of all components", examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");

@@ -64,8 +64,9 @@ void run(model_command& command) {
 
 void add_gmm_score(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
-  CLI::App& app = *add_verb(noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_device_options(app, command->run);

@@ -19,8 +19,9 @@ its own file, FILE.K. With --json the object describes the chosen fit, and candi
 
 void add_gmm_select(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<select_command<gmm_types>>();
-  CLI::App& app = *add_verb(noun, "select", "Choose the number of components", examples, selected,
-                            [command] { run_select(gmm_fits(), *command); });
+  CLI::App& app = *add_verb(
+      noun, "select", "Choose the number of components", examples, selected,
+      [command] { run_select(gmm_fits(), *command); }, processes::several);
   add_counts(app, "--components", command->groups, "Numbers of components to try: 1..20 or 1,2,5");
   add_choice(app, "--criterion", command->criterion, criterion_choices(), "What is to be least", "bic");
   add_gmm_options(app, command->words);

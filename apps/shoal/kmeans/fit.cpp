@@ -16,7 +16,8 @@ constexpr const char* examples = R"(Examples:
 With --json, inertia is that of the returned centroids; history has, for each iteration, that of the centroids which the
 iteration started from. With --standardize the inertia is in standardized units, and the model keeps them for predict.
 With --checkpoint, Ctrl-C or a crash loses nothing but the last moments: the same command resumes, and its result is the
-same to the last bit.)";
+same to the last bit. In a build with MPI, mpirun -n 8 or srun -n 8 in front of the command shares the rows among as
+many processes, with the same result.)";
 
 struct fit_command {
   kmeans_options options;
@@ -33,7 +34,8 @@ void run(const fit_command& command) {
 
 void add_kmeans_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
-  CLI::App& app = *add_verb(noun, "fit", "Fit centroids by k-means", examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "fit", "Fit centroids by k-means", examples, selected, [command] { run(*command); }, processes::several);
   add_option(app, "--clusters", "K", "Clusters; not needed when --init is a file", "",
              [command](const std::string& text) { command->clusters = parse_count("--clusters", text, 1); });
   add_kmeans_options(app, command->options);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include <shoal/kmeans/model.hpp>
+#include <shoal/kmeans/predict.hpp>
 #include <shoal/kmeans/result.hpp>
 #include <shoal/metrics/agreement.hpp>
 

@@ -32,7 +32,7 @@ struct predicted {
 template <class Scalar>
 predicted predict(const model_run<Scalar>& run, const model_command& command, const model_file<kmeans::model>& file) {
   const auto& features = run.data().features;
-  labels_output labels(command.output, run.rows(), true);
+  labels_output labels(command.output, run.rows(), !features.labels.empty());
   predicted found;
   found.inertia =
       in_units_of_fit(file.model, file.units_of_fit(), run.data().rows(),
@@ -40,6 +40,7 @@ predicted predict(const model_run<Scalar>& run, const model_command& command, co
                         return kmeans::predict(model, rows, labels.data(), run.threads(), run.memory_limit(),
                                                run.data().weights(), run.control(), run.device());
                       });
+  labels.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks()), !features.labels.empty());
   found.agreement = agreement_of(labels.data(), features.labels, features.label_names.size(), command.run);
   labels.commit();
   return found;
@@ -73,8 +74,9 @@ void run(model_command& command) {
 
 void add_kmeans_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the nearest centroid of each row", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] { run(*command); },
+      processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
   add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);

@@ -20,8 +20,9 @@ candidates has a row for each number.)";
 
 void add_kmeans_select(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<select_command<kmeans_types>>();
-  CLI::App& app = *add_verb(noun, "select", "Choose the number of clusters", examples, selected,
-                            [command] { run_select(kmeans_fits(), *command); });
+  CLI::App& app = *add_verb(
+      noun, "select", "Choose the number of clusters", examples, selected,
+      [command] { run_select(kmeans_fits(), *command); }, processes::several);
   add_counts(app, "--clusters", command->groups, "Numbers of clusters to try: 1..20 or 1,2,5");
   add_choice(app, "--criterion", command->criterion, criterion_choices(), "What is to be least", "bic");
   add_kmeans_options(app, command->words);

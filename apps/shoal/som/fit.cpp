@@ -22,8 +22,9 @@ same command resumes, and its result is the same to the last bit.)";
 
 void add_som_fit(CLI::App& noun, verb& selected) {
   const auto options = std::make_shared<som_options>();
-  CLI::App& app = *add_verb(noun, "fit", "Train a self-organizing map", examples, selected,
-                            [options] { run_fit(som_fits(), *options, library_options); });
+  CLI::App& app = *add_verb(
+      noun, "fit", "Train a self-organizing map", examples, selected,
+      [options] { run_fit(som_fits(), *options, library_options); }, processes::several);
   add_som_options(app, *options);
 }
 

@@ -8,6 +8,7 @@
 
 #include <shoal/som/label_units.hpp>
 #include <shoal/som/model.hpp>
+#include <shoal/som/predict.hpp>
 #include <shoal/som/result.hpp>
 
 #include "common/fitted.hpp"

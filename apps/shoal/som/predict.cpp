@@ -31,13 +31,14 @@ struct predicted {
 template <class Scalar>
 predicted predict(const model_run<Scalar>& run, const model_command& command, const model_file<som::model>& file) {
   const std::vector<std::int32_t>& given = run.data().features.labels;
-  labels_output units(command.output, run.rows(), true);
+  labels_output units(command.output, run.rows(), !given.empty());
   predicted found;
   found.quantization_error = in_units_of_fit(
       file.model, file.units_of_fit(), run.data().rows(), [&](const som::model& map, const row_source<Scalar>& rows) {
         return som::predict(map, rows, units.data(), run.threads(), run.memory_limit(), run.data().weights(),
                             run.control(), run.device());
       });
+  units.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks()), !given.empty());
   if (!given.empty()) found.labels = labels_of_units(file.model, units.data(), given);
   units.commit();
   return found;
@@ -72,8 +73,9 @@ void run(model_command& command) {
 
 void add_som_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
-  CLI::App& app = *add_verb(noun, "predict", "Write the best-matching unit of each row", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "predict", "Write the best-matching unit of each row", examples, selected, [command] { run(*command); },
+      processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal som fit", presence::required);
   add_data_options(app, command->data);
   add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);

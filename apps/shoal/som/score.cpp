@@ -72,8 +72,9 @@ void run(model_command& command) {
 
 void add_som_score(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
-  CLI::App& app = *add_verb(noun, "score", "Report the quantization and topographic errors of rows on a map", examples,
-                            selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(
+      noun, "score", "Report the quantization and topographic errors of rows on a map", examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal som fit", presence::required);
   add_data_options(app, command->data);
   add_device_options(app, command->run);
