@@ -194,12 +194,14 @@ void search_tensor(const cuda::device_piece<float>& piece, const device_centroid
 
 /// The same for at most 4 columns and most_few_column_clusters clusters, distances in float32; decides every row
 /// itself.
-void search_few_columns(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+template <class Scalar>
+void search_few_columns(const cuda::device_piece<Scalar>& piece, const device_centroids<float>& centroids,
                         std::int32_t* labels, const int* stopped, cudaStream_t stream);
 
 /// Decides doubtful rows by the float64 definition of find_nearest (estimation/nearest.hpp) and empties the lists.
-template <class Scalar>
-void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+/// Centroids in float32 leave only what their distances in float32 cannot decide to it.
+template <class Scalar, class Of>
+void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Of>& centroids,
                      std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
 
 /// Adds the piece's rows to the lanes and their labels to the fingerprint.
