@@ -14,8 +14,7 @@ namespace shoal::kmeans {
 template <class Scalar>
 device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
-  fused_ = sizeof(Scalar) == 4 && clusters <= most_fused_clusters_on_device &&
-           rows.columns() <= most_fused_columns_on_device;
+  fused_ = clusters <= most_fused_clusters_on_device && rows.columns() <= most_fused_columns_on_device;
   wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
   few_columns_ = !fused_ && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
   on_tensor_cores_ =
@@ -47,7 +46,8 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
     const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
-    here.plan = fused_  ? make_fused_plan(summed, clusters, columns, gpu.multiprocessors)
+    const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
+    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
                 : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
                         : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
@@ -257,9 +257,11 @@ void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& pie
                                            bool labels) {
   std::int32_t* const to = labels ? here.labels.data() : nullptr;
   unsigned long long* const fingerprint = &here.state.data()->fingerprint;
+  if (fused_) {
+    return fold_fused(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
+  }
   if constexpr (sizeof(Scalar) == 4) {
-    const auto fold = wide_ ? fold_wide : fold_fused;
-    fold(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
+    fold_wide(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }
 }
 

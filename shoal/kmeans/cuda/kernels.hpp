@@ -218,6 +218,13 @@ void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, co
                 std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
                 cudaStream_t stream);
 
+/// The same for float64 rows, whose labels are by the definition at once.
+sum_plan make_fused_float64_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
+                                 std::size_t multiprocessors);
+void fold_fused(const sum_plan& plan, const cuda::device_piece<double>& piece,
+                const device_centroids<double>& centroids, std::int32_t* labels, double* lanes,
+                unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
+
 /// The same for few clusters and many columns (tuning.hpp), where a warp takes a row.
 bool is_wide(std::size_t clusters, std::size_t columns);
 sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
