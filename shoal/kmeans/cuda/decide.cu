@@ -11,10 +11,10 @@ namespace shoal::kmeans {
 namespace {
 
 constexpr int threads = 256;
-constexpr int blocks = 264;      // two for each multiprocessor of an H200
-constexpr int pair_threads = 8;  // of a pair
-constexpr int staged_columns = 512;
-constexpr int together = 8;  // open rows that a block compares with a centroid at a time
+constexpr int blocks = 264;                // two for each multiprocessor of an H200
+constexpr int pair_threads = 8;            // of a pair
+constexpr int most_staged_columns = 6144;  // that shared memory holds of open rows
+constexpr int together = 8;                // open rows that a block compares with a centroid at a time
 
 // Nothing is contracted: the sum has the bits of the host's.
 __device__ double add_square(double sum, double x, double c) {
@@ -44,9 +44,8 @@ struct candidate {
 // Some neighbouring threads for each pair. Sums in another order than the definition's decide unless they are so close
 // that rounding, (columns + 2) units of each at most, could have turned them; then two threads add as the definition
 // says. Every thread of the warp comes here.
-template <class Scalar>
-__device__ void decide_pair(const Scalar* row, const device_centroids<Scalar>& centroids, int second,
-                            std::int32_t* label) {
+template <class Scalar, class Of>
+__device__ void decide_pair(const Scalar* row, const device_centroids<Of>& centroids, int second, std::int32_t* label) {
   const int lane = threadIdx.x % pair_threads, first = *label, columns = centroids.columns;
   const double* a = centroids.values + std::size_t(first) * columns;
   const double* b = centroids.values + std::size_t(second) * columns;
@@ -75,8 +74,7 @@ __device__ void decide_pair(const Scalar* row, const device_centroids<Scalar>& c
 template <class Scalar>
 struct open_rows {
   const Scalar* rows[together];
-  Scalar staged[sizeof(Scalar) == 4 ? staged_columns : 1][together];  // x − origin
-  Scalar least[together];                                             // of the distances in Scalar
+  float least[together];  // of the distances in float32
   float norms[together];
   candidate of_warp[together][threads / 32];
 };
@@ -99,8 +97,9 @@ __device__ void take_least(float* least, float value) {
 }
 
 // Distances in float32 of some rows to all centroids leave few candidates, which the definition decides.
-__device__ void compare_in_float32(open_rows<float>& open, const device_centroids<float>& centroids,
-                                   candidate (&best)[together]) {
+template <class Scalar>
+__device__ void compare_in_float32(open_rows<Scalar>& open, const float (*staged)[together],
+                                   const device_centroids<float>& centroids, candidate (&best)[together]) {
   const int columns = centroids.columns;
   least_two<float> least[together];
   for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
@@ -110,7 +109,7 @@ __device__ void compare_in_float32(open_rows<float>& open, const device_centroid
       const float c = centroids.negated[std::size_t(j) * centroids.padded + k];
 #pragma unroll
       for (int r = 0; r < together; ++r) {
-        const float difference = open.staged[j][r] + c;
+        const float difference = staged[j][r] + c;
         distances[r] = fmaf(difference, difference, distances[r]);
       }
     }
@@ -141,8 +140,8 @@ __device__ void compare_in_float32(open_rows<float>& open, const device_centroid
 }
 
 // The definition for some rows and all centroids.
-template <class Scalar>
-__device__ void compare_by_definition(open_rows<Scalar>& open, const device_centroids<Scalar>& centroids,
+template <class Scalar, class Of>
+__device__ void compare_by_definition(open_rows<Scalar>& open, const device_centroids<Of>& centroids,
                                       candidate (&best)[together]) {
   for (int k = threadIdx.x; k < centroids.clusters; k += threads) {
     double distances[together] = {};
@@ -159,9 +158,9 @@ __device__ void compare_by_definition(open_rows<Scalar>& open, const device_cent
   }
 }
 
-template <class Scalar>
+template <class Scalar, class Of>
 __global__ void __launch_bounds__(threads, 2)
-    decide_kernel(cuda::device_piece<Scalar> piece, device_centroids<Scalar> centroids, std::int32_t* labels,
+    decide_kernel(cuda::device_piece<Scalar> piece, device_centroids<Of> centroids, std::int32_t* labels,
                   doubtful_rows doubtful, const int* stopped) {
   cuda::wait_for_predecessor();
   if (*stopped) return;
@@ -176,32 +175,33 @@ __global__ void __launch_bounds__(threads, 2)
     decide_pair(piece.rows + std::size_t(pair.x) * columns, centroids, pair.y, labels + pair.x);
   }
   __shared__ open_rows<Scalar> open;
+  extern __shared__ float staged[][together];  // x − origin of the open rows
   for (unsigned first = blockIdx.x * together; first < open_count; first += gridDim.x * together) {
     __syncthreads();  // the rows before are decided
     if (threadIdx.x < together) {
       const unsigned place = min(first + threadIdx.x, open_count - 1);
       const Scalar* row = piece.rows + std::size_t(doubtful.list[doubtful.capacity - 1 - place].x) * columns;
       open.rows[threadIdx.x] = row;
-      open.least[threadIdx.x] = std::numeric_limits<Scalar>::max();
+      open.least[threadIdx.x] = std::numeric_limits<float>::max();
     }
     __syncthreads();
     candidate best[together];
     bool in_float32 = false;
-    if constexpr (sizeof(Scalar) == 4) {
-      in_float32 = columns <= staged_columns;
+    if constexpr (sizeof(Of) == 4) {
+      in_float32 = columns <= most_staged_columns;
       if (in_float32) {
         const int warp = threadIdx.x / 32;
         static_assert(together == threads / 32);
         float norm = 0;
         for (int j = threadIdx.x % 32; j < columns; j += 32) {
-          const float x = open.rows[warp][j] - centroids.origin[j];
-          open.staged[j][warp] = x;
+          const auto x = static_cast<float>(open.rows[warp][j] - static_cast<Scalar>(centroids.origin[j]));
+          staged[j][warp] = x;
           norm = fmaf(x, x, norm);
         }
         norm = cuda::warp_sum(norm);
         if (threadIdx.x % 32 == 0) open.norms[warp] = norm;
         __syncthreads();
-        compare_in_float32(open, centroids, best);
+        compare_in_float32(open, staged, centroids, best);
       }
     }
     if (!in_float32) compare_by_definition(open, centroids, best);
@@ -229,12 +229,17 @@ __global__ void __launch_bounds__(threads, 2)
 
 }  // namespace
 
-template <class Scalar>
-void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+template <class Scalar, class Of>
+void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Of>& centroids,
                      std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream) {
-  cuda::launch_in_turn(decide_kernel<Scalar>, blocks, threads, 0, stream, piece, centroids, labels, doubtful, stopped);
+  const bool stages = sizeof(Of) == 4 && centroids.columns <= most_staged_columns;
+  const std::size_t shared = stages ? sizeof(float) * together * static_cast<std::size_t>(centroids.columns) : 0;
+  cuda::launch_in_turn(decide_kernel<Scalar, Of>, blocks, threads, shared, stream, piece, centroids, labels, doubtful,
+                       stopped);
 }
 template void decide_doubtful(const cuda::device_piece<float>&, const device_centroids<float>&, std::int32_t*,
+                              const doubtful_rows&, const int*, cudaStream_t);
+template void decide_doubtful(const cuda::device_piece<double>&, const device_centroids<float>&, std::int32_t*,
                               const doubtful_rows&, const int*, cudaStream_t);
 template void decide_doubtful(const cuda::device_piece<double>&, const device_centroids<double>&, std::int32_t*,
                               const doubtful_rows&, const int*, cudaStream_t);

@@ -14,18 +14,26 @@ namespace shoal::kmeans {
 template <class Scalar>
 device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
-  fused_ = sizeof(Scalar) == 4 && clusters <= most_fused_clusters_on_device &&
-           rows.columns() <= most_fused_columns_on_device;
+  fused_ = clusters <= most_fused_clusters_on_device && rows.columns() <= most_fused_columns_on_device;
   wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
-  few_columns_ =
-      !fused_ && sizeof(Scalar) == 4 && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
+  few_columns_ = !fused_ && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
   on_tensor_cores_ =
       !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
   for (std::size_t g = 0; g < places_.size(); ++g) {
-    on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(rows.group()[g].device);
+    const bool there = has_tensor_search(rows.group()[g].device);
+    on_tensor_cores_ = on_tensor_cores_ && there;
+    in_float16_ = in_float16_ && there;
   }
   const std::size_t columns = rows.columns();
-  const std::size_t padded = (clusters + cluster_tile - 1) / cluster_tile * cluster_tile;
+  keeps_operands_ = in_float16_ && rows.resident();
+  for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
+    const cuda::device_scope scope(rows.group()[g].device);
+    std::size_t free = 0, all = 0;
+    cuda::check(cudaMemGetInfo(&free, &all), "ask for its free memory");
+    const float16_layout layout(static_cast<int>(columns));
+    keeps_operands_ = layout.unit_bytes() / layout.unit_rows * rows.most_piece_rows() <= free / 2;
+  }
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
     throw bad_argument(
@@ -38,15 +46,11 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
     const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
-    here.plan = fused_  ? make_fused_plan(summed, clusters, columns, gpu.multiprocessors)
+    const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
+    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
                 : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
                         : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
-    here.turned.grow(columns * padded);
-    here.rounded.grow(clusters * columns);
-    here.origin.grow(columns);
-    here.negated.grow(columns * padded);
-    here.half_norms.grow(padded);
     here.bounds.grow(1);
     here.labels.grow(piece_rows);
     here.counts.grow(3);
@@ -56,28 +60,79 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     here.partial.grow(move_blocks);
     here.state.grow(1);
     here.counts.fill_with_zeros(gpu.compute);
-    here.centroids.clusters = static_cast<int>(clusters);
-    here.centroids.columns = static_cast<int>(columns);
-    here.centroids.padded = static_cast<int>(padded);
-    here.centroids.values = here.values.data();
-    here.centroids.turned = here.turned.data();
-    here.centroids.rounded = here.rounded.data();
-    here.centroids.origin = here.origin.data();
-    here.centroids.negated = here.negated.data();
-    here.centroids.half_norms = here.half_norms.data();
-    here.centroids.bounds = here.bounds.data();
-    if (on_tensor_cores_) {
-      here.centroids.products = rows.group().precision();
-      here.tensor.grow(padded / cluster_tile *
-                       tensor_tile_bytes(tensor_columns(static_cast<int>(columns)), here.centroids.products));
-      here.tensor.fill_with_zeros(gpu.compute);
-      here.centroids.tensor = here.tensor.data();
-    }
+    set_centroids(here, gpu);
     here.doubtful = {here.counts.data(), here.list.data(), static_cast<unsigned>(piece_rows)};
   }
   if (one_shard()) return;
   const cuda::device_scope scope(first_device());
   total_.grow(layout_.size());
+}
+
+template <class Scalar>
+void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
+  const std::size_t tile = in_float16_ ? float16_cluster_tile : cluster_tile;
+  const std::size_t padded = (clusters_ + tile - 1) / tile * tile, columns = layout_.columns;
+  const auto set = [&]<class Of>(centroid_buffers<Of>& buffers) -> device_centroids<Of>& {
+    buffers.turned.grow(columns * padded);
+    buffers.rounded.grow(clusters_ * columns);
+    buffers.origin.grow(columns);
+    buffers.negated.grow(columns * padded);
+    buffers.half_norms.grow(padded);
+    device_centroids<Of>& of = buffers.centroids;
+    of.clusters = static_cast<int>(clusters_);
+    of.columns = static_cast<int>(columns);
+    of.padded = static_cast<int>(padded);
+    of.values = here.values.data();
+    of.turned = buffers.turned.data();
+    of.rounded = buffers.rounded.data();
+    of.origin = buffers.origin.data();
+    of.negated = buffers.negated.data();
+    of.half_norms = buffers.half_norms.data();
+    of.bounds = here.bounds.data();
+    return of;
+  };
+  const bool in_float32 = in_float16_ || few_columns_;
+  if (in_float32) {
+    const device_centroids<float>& of = set(here.narrow);
+    here.summed.values = of.values;
+    here.summed.clusters = of.clusters;
+    here.summed.columns = of.columns;
+    if constexpr (sizeof(Scalar) == 4) {
+      here.summed.rounded = of.rounded;
+    } else {
+      here.summed.rounded = of.values;
+    }
+  }
+  if (in_float16_) {
+    device_centroids<float>& of = here.narrow.centroids;
+    // Labels of float64 rows are exact whatever the precision.
+    if (sizeof(Scalar) == 4) of.products = rows_->group().precision();
+    const float16_layout layout(static_cast<int>(columns));
+    const std::size_t unit_bytes = layout.unit_bytes(), unit_rows = layout.unit_rows;
+    here.operands.rows_at_once = float16_rows_at_once(columns, gpu.multiprocessors);
+    if (keeps_operands_) {
+      const std::size_t all = rows_->most_piece_rows();
+      here.operands.rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
+    }
+    here.row_operands.grow(here.operands.rows_at_once / unit_rows * unit_bytes);
+    here.row_operands.fill_with_zeros(gpu.compute);
+    here.row_facts.grow(here.operands.rows_at_once);
+    here.centroid_operands.grow(padded / unit_rows * unit_bytes);
+    here.operands.rows = here.row_operands.data();
+    here.operands.facts = here.row_facts.data();
+    here.operands.centroids = here.centroid_operands.data();
+    here.starts.grow(padded);
+    here.operands.starts = here.starts.data();
+  }
+  if (in_float32) return;
+  device_centroids<Scalar>& of = set(here.own);
+  if (on_tensor_cores_) {
+    of.products = rows_->group().precision();
+    here.tensor.grow(padded / cluster_tile * tensor_tile_bytes(tensor_columns(of.columns), of.products));
+    here.tensor.fill_with_zeros(gpu.compute);
+    of.tensor = here.tensor.data();
+  }
+  here.summed = of;
 }
 
 template <class Scalar>
@@ -100,18 +155,26 @@ void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
 template <class Scalar>
 void device_fold<Scalar>::set_origin(const std::vector<double>& centroids) {
   const std::size_t columns = layout_.columns;
+  converted_ = false;
   std::vector<double> mean(columns, 0.0);
   for (std::size_t i = 0; i < centroids.size(); ++i) mean[i % columns] += centroids[i] / static_cast<double>(clusters_);
-  std::vector<Scalar> origin(columns);
-  for (std::size_t j = 0; j < columns; ++j) {
-    const auto rounded = static_cast<Scalar>(mean[j]);
-    origin[j] = std::isfinite(rounded) ? rounded : Scalar{0};
-  }
+  const auto give = [&]<class Of>(centroid_buffers<Of>& to, const cuda::gpu& gpu) {
+    std::vector<Of> origin(columns);
+    for (std::size_t j = 0; j < columns; ++j) {
+      const auto rounded = static_cast<Of>(mean[j]);
+      origin[j] = std::isfinite(rounded) ? rounded : Of{0};
+    }
+    to.origin.upload(origin, gpu.compute);
+    gpu.compute.synchronize();
+  };
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
-    places_[g].origin.upload(origin, gpu.compute);
-    gpu.compute.synchronize();
+    if (in_float16_ || few_columns_) {
+      give(places_[g].narrow, gpu);
+    } else {
+      give(places_[g].own, gpu);
+    }
   }
 }
 
@@ -119,6 +182,16 @@ template <class Scalar>
 std::vector<double> device_fold<Scalar>::download() const {
   const cuda::device_scope scope(first_device());
   return places_[0].values.download(clusters_ * layout_.columns, stream());
+}
+
+template <class Scalar>
+void device_fold<Scalar>::convert_all_rows() {
+  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    place& here = places_[g];
+    convert_rows(piece.rows, piece.count, static_cast<int>(layout_.columns), here.narrow.origin.data(), here.operands,
+                 here.stopped(), rows_->group()[g].compute);
+  });
+  converted_ = true;
 }
 
 template <class Scalar>
@@ -130,6 +203,7 @@ void device_fold<Scalar>::begin(const loop_state& state) {
     places_[g].counts.fill_with_zeros(gpu.compute);
     places_[g].state.fill_with_zeros(gpu.compute);
   }
+  if (keeps_operands_ && !converted_) convert_all_rows();
   const cuda::device_scope scope(first_device());
   places_[0].state.upload(std::span(&state, 1), stream());
 }
@@ -143,27 +217,51 @@ loop_state device_fold<Scalar>::state() const {
 template <class Scalar>
 void device_fold<Scalar>::search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu) {
   std::int32_t* const labels = here.labels.data();
+  const device_centroids<Scalar>& centroids = here.own.centroids;
+  if (in_float16_) return search_in_float16(piece, here, gpu);
+  if (few_columns_) {
+    return search_few_columns(piece, here.narrow.centroids, labels, here.stopped(), gpu.compute);
+  }
   if constexpr (sizeof(Scalar) == 4) {
-    if (few_columns_) return search_few_columns(piece, here.centroids, labels, here.stopped(), gpu.compute);
     if (on_tensor_cores_) {
-      search_tensor(piece, here.centroids, labels, here.doubtful, gpu.multiprocessors, gpu.shared_bytes, here.stopped(),
+      search_tensor(piece, centroids, labels, here.doubtful, gpu.multiprocessors, gpu.shared_bytes, here.stopped(),
                     gpu.compute);
-      if (here.centroids.products != precision::float32) return;
+      if (centroids.products != precision::float32) return;
     }
   }
   if (!on_tensor_cores_) {
-    search_plain(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+    search_plain(piece, centroids, labels, here.doubtful, here.stopped(), gpu.compute);
   }
-  decide_doubtful(piece, here.centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+  decide_doubtful(piece, centroids, labels, here.doubtful, here.stopped(), gpu.compute);
+}
+
+template <class Scalar>
+void device_fold<Scalar>::search_in_float16(const cuda::device_piece<Scalar>& piece, place& here,
+                                            const cuda::gpu& gpu) {
+  const device_centroids<float>& centroids = here.narrow.centroids;
+  for (std::size_t begin = 0; begin < piece.count; begin += here.operands.rows_at_once) {
+    const std::size_t count = std::min(here.operands.rows_at_once, piece.count - begin);
+    if (!keeps_operands_) {
+      convert_rows(piece.rows + begin * layout_.columns, count, centroids.columns, centroids.origin, here.operands,
+                   here.stopped(), gpu.compute);
+    }
+    search_float16(here.operands, begin, count, centroids, here.labels.data(), here.doubtful, gpu.multiprocessors,
+                   here.stopped(), gpu.compute);
+  }
+  if (centroids.products != precision::float32) return;
+  decide_doubtful(piece, centroids, here.labels.data(), here.doubtful, here.stopped(), gpu.compute);
 }
 
 template <class Scalar>
 void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, cudaStream_t stream,
                                            bool labels) {
+  std::int32_t* const to = labels ? here.labels.data() : nullptr;
+  unsigned long long* const fingerprint = &here.state.data()->fingerprint;
+  if (fused_) {
+    return fold_fused(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
+  }
   if constexpr (sizeof(Scalar) == 4) {
-    const auto fold = wide_ ? fold_wide : fold_fused;
-    fold(here.plan, piece, here.centroids, labels ? here.labels.data() : nullptr, here.lanes.data(),
-         &here.state.data()->fingerprint, here.stopped(), stream);
+    fold_wide(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }
 }
 
@@ -178,7 +276,13 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
   for (std::size_t g = 0; g < places_.size() && !in_one_pass(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
-    prepare_centroids(places_[g].centroids, places_[g].stopped(), gpu.compute);
+    place& here = places_[g];
+    if (in_float16_ || few_columns_) {
+      prepare_centroids(here.narrow.centroids, here.stopped(), gpu.compute);
+    } else {
+      prepare_centroids(here.own.centroids, here.stopped(), gpu.compute);
+    }
+    if (in_float16_) convert_centroids(here.narrow.centroids, here.operands, here.stopped(), gpu.compute);
   }
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
@@ -187,7 +291,7 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
       fold_in_one_pass(piece, here, stream, static_cast<bool>(visit));
     } else {
       search(piece, here, rows_->group()[g]);
-      sum_by_label(here.plan, piece, here.centroids, here.labels.data(), here.lanes.data(),
+      sum_by_label(here.plan, piece, here.summed, here.labels.data(), here.lanes.data(),
                    &here.state.data()->fingerprint, here.stopped(), stream);
     }
     if (visit) visit(piece, here.labels.data(), stream);

@@ -8,6 +8,7 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/kmeans/cuda/float16_operands.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/statistics.hpp>
 
@@ -42,6 +43,9 @@ class device_fold {
   /// Waits for the pass.
   kmeans::statistics read_statistics() const;
 
+  /// Whether rows are kept as the search wants them, about the origin: to move it costs a pass over the rows.
+  bool keeps_operands() const { return keeps_operands_; }
+
   cuda::device_rows<Scalar>& rows() const { return *rows_; }
   cudaStream_t stream() const { return rows_->group()[0].compute; }
   /// [clusters][columns] on GPU g of the group.
@@ -49,15 +53,27 @@ class device_fold {
   int first_device() const { return rows_->group()[0].device; }
 
  private:
+  // What is derived from centroids for a search of rows in `Of`.
+  template <class Of>
+  struct centroid_buffers {
+    cuda::device_buffer<double> turned;
+    cuda::device_buffer<Of> rounded, origin, negated, half_norms;
+    device_centroids<Of> centroids;
+  };
   // On one GPU.
   struct place {
     sum_plan plan;
-    device_centroids<Scalar> centroids;
+    device_centroids<Scalar> summed;  // at least what sums by label need
     doubtful_rows doubtful;
-    cuda::device_buffer<double> values, turned, lanes, statistics, partial;  // statistics: [shards] of this GPU
-    cuda::device_buffer<Scalar> rounded, origin, negated, half_norms;
+    cuda::device_buffer<double> values, lanes, statistics, partial;  // statistics: [shards] of this GPU
+    centroid_buffers<Scalar> own;
+    centroid_buffers<float> narrow;  // instead of `own`, where rows of either scalar are searched in float16
     cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
+    float16_operands operands;
+    cuda::device_buffer<unsigned char> row_operands, centroid_operands;
+    cuda::device_buffer<float16_row> row_facts;
+    cuda::device_buffer<float16_centroid> starts;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
     cuda::device_buffer<int2> list;
@@ -65,6 +81,7 @@ class device_fold {
     const int* stopped() const { return &state.data()->stopped; }
   };
 
+  void set_centroids(place& here, const cuda::gpu& gpu);
   void enqueue_rows(const labels_visitor& visit);
   void enqueue_merge();
   bool in_one_pass() const { return fused_ || wide_; }
@@ -73,14 +90,21 @@ class device_fold {
   const cuda::device_buffer<double>& statistics() const { return one_shard() ? places_[0].statistics : total_; }
   cuda::device_buffer<double>& statistics() { return one_shard() ? places_[0].statistics : total_; }
   void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
+  void convert_all_rows();
+  void search_in_float16(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
   std::size_t clusters_;
   statistics_layout layout_;
-  bool few_columns_ = false;  // rows are searched by search_few_columns
-  bool fused_ = false;        // rows are labelled and summed in one pass, a thread a row
-  bool wide_ = false;         // in one pass, a warp a row
-  bool on_tensor_cores_ = false;
+  bool few_columns_ = false;      // rows are searched by search_few_columns
+  bool fused_ = false;            // rows are labelled and summed in one pass, a thread a row
+  bool wide_ = false;             // in one pass, a warp a row
+  bool on_tensor_cores_ = false;  // rows are searched by search_tensor
+  bool in_float16_ = false;       // by search_float16
+  // Operands of rows that stay on the GPU stay there too where they take at most half of what is free, until the origin
+  // moves.
+  bool keeps_operands_ = false;
+  bool converted_ = false;
   std::vector<place> places_;
   cuda::device_buffer<double> total_;  // statistics of several shards, on the first GPU
 };

@@ -194,12 +194,14 @@ void search_tensor(const cuda::device_piece<float>& piece, const device_centroid
 
 /// The same for at most 4 columns and most_few_column_clusters clusters, distances in float32; decides every row
 /// itself.
-void search_few_columns(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+template <class Scalar>
+void search_few_columns(const cuda::device_piece<Scalar>& piece, const device_centroids<float>& centroids,
                         std::int32_t* labels, const int* stopped, cudaStream_t stream);
 
 /// Decides doubtful rows by the float64 definition of find_nearest (estimation/nearest.hpp) and empties the lists.
-template <class Scalar>
-void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+/// Centroids in float32 leave only what their distances in float32 cannot decide to it.
+template <class Scalar, class Of>
+void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Of>& centroids,
                      std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream);
 
 /// Adds the piece's rows to the lanes and their labels to the fingerprint.
@@ -215,6 +217,13 @@ sum_plan make_fused_plan(const summed_rows& summed, std::size_t clusters, std::s
 void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                 std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
                 cudaStream_t stream);
+
+/// The same for float64 rows, whose labels are by the definition at once.
+sum_plan make_fused_float64_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
+                                 std::size_t multiprocessors);
+void fold_fused(const sum_plan& plan, const cuda::device_piece<double>& piece,
+                const device_centroids<double>& centroids, std::int32_t* labels, double* lanes,
+                unsigned long long* fingerprint, const int* stopped, cudaStream_t stream);
 
 /// The same for few clusters and many columns (tuning.hpp), where a warp takes a row.
 bool is_wide(std::size_t clusters, std::size_t columns);

@@ -53,7 +53,8 @@ class device_lloyd final : public clustering_stepper {
     state.change_before = change_;
     state.fingerprint_before = fingerprint_;
     folded_ = false;
-    fold_.set_origin(centroids());
+    // Where the origin makes rows into operands anew it moves ever more seldom.
+    if (!fold_.keeps_operands() || std::has_single_bit(++batches_)) fold_.set_origin(centroids());
     fold_.begin(state);
     const auto start = std::chrono::steady_clock::now();
     run(steps);
@@ -122,6 +123,7 @@ class device_lloyd final : public clustering_stepper {
     centroids_ = std::move(centroids);
     known_ = true;
     folded_ = false;
+    batches_ = 0;
     fold_.upload(centroids_);
   }
 
@@ -177,6 +179,7 @@ class device_lloyd final : public clustering_stepper {
   bool labelled_ = false;
   double change_ = never;
   std::size_t relocated_ = 0;
+  std::size_t batches_ = 0;  // since the centroids were given
 };
 
 }  // namespace

@@ -11,8 +11,8 @@ namespace {
 
 constexpr int threads = 256;
 
-template <int Columns>
-__device__ int nearest_in_float64(const float* row, const double* centroids, int clusters) {
+template <int Columns, class Scalar>
+__device__ int nearest_in_float64(const Scalar* row, const double* centroids, int clusters) {
   double x[Columns];
 #pragma unroll
   for (int j = 0; j < Columns; ++j) x[j] = static_cast<double>(row[j]);
@@ -33,9 +33,9 @@ __device__ int nearest_in_float64(const float* row, const double* centroids, int
   return nearest;
 }
 
-template <int Columns>
+template <int Columns, class Scalar>
 __global__ void __launch_bounds__(threads)
-    search_kernel(cuda::device_piece<float> piece, device_centroids<float> centroids, std::int32_t* labels,
+    search_kernel(cuda::device_piece<Scalar> piece, device_centroids<float> centroids, std::int32_t* labels,
                   const int* stopped) {
   cuda::wait_for_predecessor();
   if (*stopped) return;
@@ -49,11 +49,11 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   const std::size_t row = std::size_t{blockIdx.x} * threads + threadIdx.x;
   if (row >= piece.count) return;
-  const float* from = piece.rows + row * Columns;
+  const Scalar* from = piece.rows + row * Columns;
   float x[Columns], norm = 0;
 #pragma unroll
   for (int j = 0; j < Columns; ++j) {
-    x[j] = from[j] - centroids.origin[j];
+    x[j] = static_cast<float>(from[j] - static_cast<Scalar>(centroids.origin[j]));
     norm = fmaf(x[j], x[j], norm);
   }
   float best = std::numeric_limits<float>::infinity(), second = best;
@@ -82,18 +82,19 @@ __global__ void __launch_bounds__(threads)
   labels[row] = label;
 }
 
-template <int Columns>
-void launch(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids, std::int32_t* labels,
+template <int Columns, class Scalar>
+void launch(const cuda::device_piece<Scalar>& piece, const device_centroids<float>& centroids, std::int32_t* labels,
             const int* stopped, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((piece.count + threads - 1) / threads);
-  cuda::launch_in_turn(search_kernel<Columns>, blocks, threads,
+  cuda::launch_in_turn(search_kernel<Columns, Scalar>, blocks, threads,
                        static_cast<std::size_t>(centroids.clusters) * sizeof(float4), stream, piece, centroids, labels,
                        stopped);
 }
 
 }  // namespace
 
-void search_few_columns(const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
+template <class Scalar>
+void search_few_columns(const cuda::device_piece<Scalar>& piece, const device_centroids<float>& centroids,
                         std::int32_t* labels, const int* stopped, cudaStream_t stream) {
   switch (centroids.columns) {
     case 1:
@@ -106,5 +107,9 @@ void search_few_columns(const cuda::device_piece<float>& piece, const device_cen
       return launch<4>(piece, centroids, labels, stopped, stream);
   }
 }
+template void search_few_columns(const cuda::device_piece<float>&, const device_centroids<float>&, std::int32_t*,
+                                 const int*, cudaStream_t);
+template void search_few_columns(const cuda::device_piece<double>&, const device_centroids<float>&, std::int32_t*,
+                                 const int*, cudaStream_t);
 
 }  // namespace shoal::kmeans

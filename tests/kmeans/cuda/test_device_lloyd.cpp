@@ -127,6 +127,44 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
   }
 }
 
+// Widths on both sides of a slab of columns, with rows on both sides of a tile of rows.
+TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {5, 48, 49, 64, 65, 129, 130, 144, 145, 192, 256, 300, 768, 1000, 4096}) {
+    for (const std::size_t clusters : {9, 33, 100, 257}) {
+      for (const std::size_t rows : {127, 128, 129, 2501}) {
+        if (rows < clusters || (rows > 129 && columns * clusters > 100000)) continue;
+        const auto made = clouds<TypeParam>(rows, columns, 5, 2.5, columns % 2 == 0 ? 0 : 100, rows + columns);
+        expect_like_cpu(made, spread_rows(made.view(), clusters),
+                        std::to_string(rows) + " x " + std::to_string(columns) + ", K = " + std::to_string(clusters));
+      }
+    }
+  }
+}
+
+// Rows whose first columns do not tell how large they are, rows of zeros, and rows far larger than all centroids.
+TYPED_TEST(DeviceLloyd, RowsOfManySizes) {
+  SHOAL_NEEDS_DEVICES(1);
+  auto made = clouds<TypeParam>(2003, 200, 5, 2.5);
+  for (std::size_t i = 0; i < made.rows; ++i) {
+    const double factor = i % 7 == 0 ? 0 : std::pow(10.0, static_cast<double>(i % 31) - 15);
+    for (std::size_t j = 0; j < made.columns; ++j) {
+      TypeParam& value = made.values[i * made.columns + j];
+      value = static_cast<TypeParam>(i % 3 == 0 && j < 150 ? 0 : static_cast<double>(value) * factor);
+    }
+  }
+  std::vector<double> centroids = spread_rows(made.view(), 70);
+  for (const double scale : {1e-12, 1.0}) {
+    for (double& value : centroids) value *= scale;
+    const kmeans::model model{70, made.columns, centroids, {}};
+    on_device<TypeParam> data(made.view());
+    std::vector<std::int32_t> labels(made.rows), expected(made.rows);
+    kmeans::predict_on_device(data.rows, model, labels.data());
+    kmeans::predict(model, data.source, expected.data());
+    EXPECT_EQ(labels, expected) << scale;
+  }
+}
+
 // Shapes whose rows a warp takes (is_wide), and their neighbours.
 TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
   SHOAL_NEEDS_DEVICES(1);
@@ -151,8 +189,8 @@ TYPED_TEST(DeviceLloyd, FewRowsByEveryKernel) {
   struct shape {
     std::size_t columns, clusters;
   };
-  for (const shape& s :
-       {shape{2, 3}, shape{3, 100}, shape{16, 70}, shape{40, 130}, shape{100, 4}, shape{128, 65}, shape{130, 70}}) {
+  for (const shape& s : {shape{2, 3}, shape{3, 100}, shape{16, 70}, shape{40, 130}, shape{100, 4}, shape{128, 65},
+                         shape{130, 70}, shape{200, 257}}) {
     const auto made = clouds<TypeParam>(259, s.columns, 5, 2.5);
     const std::vector<double> first = spread_rows(made.view(), s.clusters);
     const std::string what = std::to_string(s.columns) + " columns, K = " + std::to_string(s.clusters);

@@ -104,7 +104,7 @@ void check_labels(const rough& kind, std::size_t rows, std::size_t columns, std:
 TEST(RoughProducts, LabelsAreNearestUpToTheRoundingOfFactors) {
   SHOAL_NEEDS_DEVICES(1);
   for (const rough& kind : kinds) {
-    for (const std::size_t columns : {5, 16, 17, 32, 48, 64, 65, 100, 127, 128}) {
+    for (const std::size_t columns : {5, 16, 17, 32, 48, 64, 65, 100, 127, 128, 129, 145, 300}) {
       for (const std::size_t clusters : {1, 9, 64, 65, 129, 300}) {
         for (const double offset : {0.0, 1e4}) {
           check_labels(kind, 4099, columns, clusters, offset);
@@ -119,7 +119,7 @@ TEST(RoughProducts, LabelsAreNearestUpToTheRoundingOfFactors) {
 TEST(RoughProducts, FewRowsOfEveryWidth) {
   SHOAL_NEEDS_DEVICES(1);
   for (const rough& kind : kinds) {
-    for (const std::size_t columns : {16, 40, 64, 100, 128}) check_labels(kind, 259, columns, 9, 0);
+    for (const std::size_t columns : {16, 40, 64, 100, 128, 200}) check_labels(kind, 259, columns, 9, 0);
   }
 }
 

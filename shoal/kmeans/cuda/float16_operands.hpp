@@ -1,0 +1,93 @@
+// Rows and centroids as float16 products take them, and where a number lies.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+
+#include <shoal/core/host_device.hpp>
+#include <shoal/kmeans/cuda/kernels.hpp>
+
+namespace shoal::kmeans {
+
+/// Operands lie in units of 64 rows (or centroids). A unit is cut into slabs of 64 columns, or of 48 where so fewer are
+/// padded. A slab is core matrices of 8 rows × 16 bytes: those of 8 rows one after another.
+struct float16_layout {
+  static constexpr int unit_rows = 64;
+  static constexpr int step_columns = 16;  ///< of one product
+
+  int columns = 0;
+  int steps = 4;  ///< products of a slab, 3 or 4
+  int slabs = 0;
+
+  SHOAL_HD explicit constexpr float16_layout(int all_columns) : columns(all_columns) {
+    const int fours = (columns + 63) / 64, threes = (columns + 47) / 48;
+    steps = threes * 48 < fours * 64 ? 3 : 4;
+    slabs = steps == 3 ? threes : fours;
+  }
+  SHOAL_HD constexpr int padded() const { return slabs * steps * step_columns; }
+  static SHOAL_HD constexpr unsigned slab_bytes(int steps_of_slab) {
+    return static_cast<unsigned>(unit_rows * step_columns * 2 * steps_of_slab);
+  }
+  SHOAL_HD constexpr std::size_t unit_bytes() const { return static_cast<std::size_t>(slabs) * slab_bytes(steps); }
+  /// Bytes from 8 rows to the next 8, within a slab.
+  static SHOAL_HD constexpr unsigned stride(int steps_of_slab) { return slab_bytes(steps_of_slab) / 8; }
+  /// Byte of the 8 columns from `column` on of a row.
+  SHOAL_HD constexpr std::size_t place(std::size_t row, int column) const {
+    const int slab = steps == 3 ? column / 48 : column / 64, within = column - slab * steps * step_columns;
+    return row / unit_rows * unit_bytes() + static_cast<std::size_t>(slab) * slab_bytes(steps) +
+           row % unit_rows / 8 * stride(steps) + static_cast<std::size_t>(within / 8 * 128) + row % 8 * 16;
+  }
+};
+
+/// Centroids whose scores a warpgroup has in its registers at one time.
+inline constexpr int float16_cluster_tile = 256;
+
+/// Rows that a block takes at a time.
+inline constexpr int float16_block_rows = 128;
+
+/// What a search knows of a row x′ whose float16 operand is x̂ = x′ · a power of two, rounded.
+struct float16_row {
+  float norm = 0;     ///< ‖x′‖, or somewhat more
+  float lost = 0;     ///< ‖x′ − x̂‖ in units of x′, or somewhat more; infinite: nothing is known of the row
+  float inverse = 0;  ///< of the power of two
+  float unused = 0;
+};
+
+/// What a search knows of a centroid.
+struct float16_centroid {
+  float half_norm = 0;  ///< ‖c′‖²/2
+  float norm = 0;       ///< ‖c′‖, at least 2⁻⁶ of the largest one
+};
+
+/// Operands of some rows at a time and of all centroids, in the memory of one GPU.
+struct float16_operands {
+  unsigned char* rows = nullptr;  ///< [rows_at_once]
+  float16_row* facts = nullptr;   ///< [rows_at_once]
+  std::size_t rows_at_once = 0;
+  unsigned char* centroids = nullptr;  ///< [padded], −c′ · a power of two that all share
+  float16_centroid* starts = nullptr;  ///< [padded]
+};
+
+/// Rows that are searched at one time: enough for every multiprocessor, few enough for a GPU's cache where that can be.
+std::size_t float16_rows_at_once(std::size_t columns, std::size_t multiprocessors);
+
+/// Operands of rows, at most rows_at_once. `origin` is what centroids are about; rows of float64 are rounded to float32
+/// after it was subtracted.
+template <class Scalar>
+void convert_rows(const Scalar* rows, std::size_t count, int columns, const float* origin, const float16_operands& to,
+                  const int* stopped, cudaStream_t stream);
+
+/// Operands of the centroids. Needs half_norms and bounds.largest_norm, and leaves in bounds.largest_residual the
+/// largest square of ‖c′ − ĉ′‖ / float16_centroid::norm.
+void convert_centroids(const device_centroids<float>& centroids, const float16_operands& to, const int* stopped,
+                       cudaStream_t stream);
+
+/// Labels of converted rows, `first_row` the number of the first one in the piece that `labels` and `doubtful` are of.
+/// centroids.padded is a multiple of float16_cluster_tile. With precision::float32 doubtful rows are listed; in the
+/// rougher precisions the products decide.
+void search_float16(const float16_operands& operands, std::size_t first_row, std::size_t count,
+                    const device_centroids<float>& centroids, std::int32_t* labels, const doubtful_rows& doubtful,
+                    std::size_t multiprocessors, const int* stopped, cudaStream_t stream);
+
+}  // namespace shoal::kmeans
