@@ -1,5 +1,6 @@
 // Waves on CUDA devices: the host's bits for any number of domains, checkpoints that either resumes, and what is
 // refused. The host's vector code has fused multiply-adds on every processor that stands beside such a device.
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -142,7 +143,8 @@ TEST_F(DeviceWaves, CrankNicolsonAgreesWithTheHosts) {
 }
 
 // By fixed steps, of which each solves two stages, and by steps that follow a tolerance, where Newton's method may
-// leave a thousandth of that in each stage.
+// leave a thousandth of that in each stage. In float32 rounding is a part of the error that steps follow, so that host
+// and GPU take other steps, and agree to the tolerance.
 template <class Scalar>
 void expect_hosts_tr_bdf2(const rd::problem& wave) {
   const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
@@ -159,7 +161,9 @@ void expect_hosts_tr_bdf2(const rd::problem& wave) {
       EXPECT_EQ(found.steps, expected.steps);
     }
     const double accuracy = step > 0 ? (sizeof(Scalar) == 4 ? 1e-6 : 1e-12) : 1e-3 * how.tolerance;
-    EXPECT_LE(largest_difference(found, expected), 2 * static_cast<double>(found.steps) * accuracy)
+    const double stages = 2 * static_cast<double>(found.steps) * accuracy;
+    const bool follows_rounding = step == 0 && sizeof(Scalar) == 4;
+    EXPECT_LE(largest_difference(found, expected), follows_rounding ? std::max(stages, how.tolerance) : stages)
         << wave.grid.columns << " nodes, boundary " << int(wave.boundary) << ", step " << step;
   }
 }
