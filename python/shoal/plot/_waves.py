@@ -3,8 +3,8 @@
 import numpy as np
 
 from .. import _fitz_hugh_nagumo as waves
+from .._drawn_rows import to_host
 from . import _style
-from ._rows import to_host
 
 # Places and times that a picture can show; of more, every so many-th is drawn.
 MOST_ACROSS = 1200
