@@ -22,13 +22,13 @@ TEST(FitOnRanks, ResumesOnAnyNumberOfRanks) {
   write_clouds(folder / "rows.npy", folder / "weights.npy");
   const auto fit = [&](const std::string& name) {
     return words{"gmm",         "fit", folder / "rows.npy", "--components", "3",        "--quiet",
-                 "--tolerance", "0",   "--max-iterations",  "150",          "--output", folder / (name + ".json")};
+                 "--tolerance", "0",   "--max-iterations",  "1200",         "--output", folder / (name + ".json")};
   };
   const auto checkpointed = [&](const std::string& name) {
     return fit(name) + words{"--checkpoint", folder / (name + ".checkpoint"), "--checkpoint-seconds", "0"};
   };
   process started(checkpointed("first"), on_ranks(3));
-  // Interrupted as by Ctrl-C: the launcher hands it on to the ranks.
+  // Interrupted as by Ctrl-C: the launcher hands it on to the ranks, which takes it a while; so the fit is a long one.
   while (started.running() &&
          (!fs::exists(folder / "first.checkpoint") || fs::file_size(folder / "first.checkpoint") == 0)) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
