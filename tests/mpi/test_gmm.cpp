@@ -21,8 +21,20 @@ TEST(FitOnRanks, ResumesOnAnyNumberOfRanks) {
   const scratch_folder folder;
   write_clouds(folder / "rows.npy", folder / "weights.npy");
   const auto fit = [&](const std::string& name) {
-    return words{"gmm",         "fit", folder / "rows.npy", "--components", "3",        "--quiet",
-                 "--tolerance", "0",   "--max-iterations",  "1200",         "--output", folder / (name + ".json")};
+    return words{"gmm",
+                 "fit",
+                 folder / "rows.npy",
+                 "--components",
+                 "3",
+                 "--quiet",
+                 "--tolerance",
+                 "0",
+                 "--max-iterations",
+                 "150",
+                 "--restarts",
+                 "50",
+                 "--output",
+                 folder / (name + ".json")};
   };
   const auto checkpointed = [&](const std::string& name) {
     return fit(name) + words{"--checkpoint", folder / (name + ".checkpoint"), "--checkpoint-seconds", "0"};
