@@ -16,7 +16,7 @@ function(shoal_vector_sources)
   list(TRANSFORM ARGN PREPEND ${CMAKE_CURRENT_SOURCE_DIR}/ OUTPUT_VARIABLE files)
   set_property(GLOBAL APPEND PROPERTY SHOAL_VECTOR_SOURCES ${files})
   set_source_files_properties(${ARGN} TARGET_DIRECTORY shoal
-    PROPERTIES COMPILE_DEFINITIONS "${vector_definitions}" COMPILE_OPTIONS "${vector_options}")
+    PROPERTIES COMPILE_DEFINITIONS "${vector_definitions}" COMPILE_OPTIONS "${vector_options}" SKIP_UNITY_BUILD_INCLUSION ON)
 endfunction()
 
 # shoal_vector_test(NAME): this test goes through the instruction sets, and is compiled for those that the library has.
