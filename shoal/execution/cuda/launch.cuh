@@ -10,9 +10,6 @@
 
 namespace shoal::cuda {
 
-/// Shared memory that a kernel gets without asking.
-inline constexpr std::size_t ordinary_shared_bytes = 48 * 1024;
-
 /// Called first by kernels that launch_in_turn() launches: waits until all that came before in the stream is done, and
 /// lets the launch of what comes after begin.
 __device__ inline void wait_for_predecessor() {
@@ -26,7 +23,8 @@ __device__ inline void wait_for_predecessor() {
 template <class... Parameters, class... Arguments>
 void launch_in_turn(void (*kernel)(Parameters...), dim3 blocks, dim3 threads, std::size_t shared, cudaStream_t stream,
                     const Arguments&... arguments) {
-  if (shared > ordinary_shared_bytes) {
+  // Without asking a kernel gets 48 KiB together with its own arrays, whose size is not known here: so it asks for any.
+  if (shared > 0) {
     check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(shared)),
           "give a kernel shared memory");
   }

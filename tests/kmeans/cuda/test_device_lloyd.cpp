@@ -130,7 +130,8 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
 // Widths on both sides of a slab of columns, with rows on both sides of a tile of rows.
 TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
   SHOAL_NEEDS_DEVICES(1);
-  for (const std::size_t columns : {5, 48, 49, 64, 65, 129, 130, 144, 145, 192, 256, 300, 768, 1000, 4096}) {
+  for (const std::size_t columns :
+       {5, 48, 49, 64, 65, 129, 130, 144, 145, 192, 256, 300, 768, 1000, 1535, 1536, 1537, 4096}) {
     for (const std::size_t clusters : {9, 33, 100, 257}) {
       for (const std::size_t rows : {127, 128, 129, 2501}) {
         if (rows < clusters || (rows > 129 && columns * clusters > 100000)) continue;
