@@ -72,17 +72,17 @@ void check_variants(const problem& wave, const options& how) {
     if (wave.grid.rows < 2) throw bad_argument("coupling needs at least 2 axons, a row each; got 1 row");
   }
   if (how.scheme == scheme::explicit_steps && how.order == 2) return;
-  if (wave.has_noise() && (how.scheme != scheme::crank_nicolson || wave.is_split())) {
+  if (wave.has_noise() && how.scheme != scheme::crank_nicolson) {
     throw bad_argument(
-        "noise needs scheme explicit_steps of order 2, or crank_nicolson on an axon with constant coefficients where w "
-        "does not spread");
+        "noise needs scheme explicit_steps of order 2 or crank_nicolson: it would undo the order of the others, and "
+        "what "
+        "they know of their error");
   }
   if (!wave.fields.any() && !wave.coupling) return;
   if (!is_implicit(how)) {
     throw bad_argument(
         "fields of coefficients and coupled axons need scheme explicit_steps of order 2, crank_nicolson or tr_bdf2");
   }
-  if (!wave.fields.diffusion.empty()) throw bad_argument("a field of diffusion needs scheme explicit_steps of order 2");
 }
 
 void check_times(const std::vector<double>& times) {
@@ -142,7 +142,9 @@ void check_plane(const problem& wave, const options& how) {
                     "others need rows = 1",
                     wave.grid.rows));
   }
-  if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
+  if (wave.has_input() && how.scheme != scheme::explicit_steps) {
+    throw bad_argument("in the plane and on coupled axons input needs scheme explicit_steps");
+  }
 }
 
 void check_fourth_order(const problem& wave, const options& how) {

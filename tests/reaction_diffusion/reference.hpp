@@ -35,7 +35,9 @@ inline rd::initial_state explicit_steps(const rd::problem& wave, const rd::initi
     return sum / (wave.grid.spacing * wave.grid.spacing);
   };
   for (std::size_t s = 0; s <= steps; ++s) {
-    if (wave.has_input()) v.back() = wave.input_at(static_cast<double>(s) * step);
+    for (std::size_t row = 1; row <= rows && wave.has_input(); ++row) {
+      v[row * columns - 1] = wave.input_at(static_cast<double>(s) * step);
+    }
     if (s == steps) break;
     std::vector<long double> new_v(v.size()), new_w(v.size());
     for (std::size_t i = 0; i < rows; ++i) {

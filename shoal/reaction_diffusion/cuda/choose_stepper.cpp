@@ -15,6 +15,7 @@ std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const 
   if (wave.is_varied()) {
     throw bad_argument("noise, coupled axons and coefficients that differ from node to node run on the cpu");
   }
+  if (wave.has_input() && wave.grid.rows > 1) throw bad_argument("input in the plane runs on the cpu");
   if (how.scheme == scheme::explicit_steps && how.order == 2) {
     return make_device_explicit_steps<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave),
                                               how.device.cuda);
