@@ -20,16 +20,6 @@ namespace {
 
 using namespace wave_reference;
 
-const std::vector<rd::scheme> implicit_schemes = {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2};
-
-rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
-  rd::options how;
-  how.scheme = scheme;
-  how.step = step;
-  how.times = std::move(times);
-  return how;
-}
-
 // A smooth state without flux at the walls: a hill that meets two of them.
 rd::initial_state hill(const rd::grid& nodes) {
   rd::initial_state begin = rd::rest(nodes);

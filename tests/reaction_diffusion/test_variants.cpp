@@ -11,29 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/random/stream.hpp>
 
 #include "reference.hpp"
 
 namespace {
 
 using namespace wave_reference;
-
-rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
-  rd::options how;
-  how.scheme = scheme;
-  how.step = step;
-  how.times = std::move(times);
-  return how;
-}
-
-rd::initial_state random_state(const rd::grid& nodes) {
-  shoal::random::stream bits(nodes.rows, nodes.columns);
-  rd::initial_state begin = rd::rest(nodes);
-  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
-  for (double& value : begin.w) value = 0.3 * bits.uniform();
-  return begin;
-}
 
 std::vector<double> last_v(const rd::result<double>& found, std::size_t nodes) {
   const auto begin = found.states.end() - static_cast<std::ptrdiff_t>(2 * nodes);
