@@ -207,6 +207,53 @@ TEST_F(DeviceWaves, TrBdf2AgreesWithTheHosts) {
   }
 }
 
+// In the plane steps are split; each of the reaction's parts leaves Newton's accuracy, two to a step, of two stages
+// with TR-BDF2. Newton's method stops node by node here.
+template <class Scalar>
+void expect_hosts_split_steps(const rd::problem& wave, rd::scheme scheme) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  rd::options how;
+  how.scheme = scheme;
+  how.step = 0.25;
+  how.times = {0, 1.75, 10};
+  const auto expected = rd::solve<Scalar>(wave, begin, how);
+  how.device.cuda = {0};
+  const auto found = rd::solve<Scalar>(wave, begin, how);
+  EXPECT_EQ(found.steps, expected.steps);
+  EXPECT_GE(found.newton_iterations, 2 * found.steps);
+  EXPECT_LE(found.newton_iterations, expected.newton_iterations);
+  EXPECT_LE(largest_difference(found, expected), 4 * 42 * (sizeof(Scalar) == 4 ? 1e-6 : 1e-12))
+      << wave.grid.rows << " x " << wave.grid.columns << ", boundary " << int(wave.boundary);
+}
+
+TEST_F(DeviceWaves, ImplicitStepsInThePlaneAgreeWithTheHosts) {
+  for (const auto ends : {rd::boundary::no_flux, rd::boundary::periodic}) {
+    for (const rd::grid& nodes :
+         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5}}) {
+      for (const rd::scheme scheme : {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
+        expect_hosts_split_steps<double>(wave_on(nodes, ends), scheme);
+        expect_hosts_split_steps<float>(wave_on(nodes, ends), scheme);
+        expect_hosts_split_steps<double>(wave_on(nodes, ends, 0.7), scheme);
+      }
+    }
+  }
+}
+
+// By a tolerance; both come as near to the solution.
+TEST_F(DeviceWaves, ImplicitStepsInThePlaneFollowATolerance) {
+  const rd::problem wave = wave_on({33, 40, 0.5}, rd::boundary::no_flux);
+  const rd::initial_state begin = random_state(wave.grid, 5);
+  rd::options how;
+  how.scheme = rd::scheme::tr_bdf2;
+  how.times = {0, 1.75, 10};
+  const auto expected = rd::solve<double>(wave, begin, how);
+  how.device.cuda = {0};
+  const auto found = rd::solve<double>(wave, begin, how);
+  EXPECT_EQ(found.steps, expected.steps);
+  EXPECT_EQ(found.refused_steps, expected.refused_steps);
+  EXPECT_LE(largest_difference(found, expected), 12 * static_cast<double>(found.steps) * 1e-3 * how.tolerance);
+}
+
 TEST_F(DeviceWaves, CrankNicolsonThatDoesNotConvergeNamesTheTime) {
   const rd::problem wave = wave_on({1, 100, 0.5}, rd::boundary::no_flux);
   rd::initial_state begin = rd::rest(wave.grid);
@@ -225,8 +272,8 @@ TEST_F(DeviceWaves, CrankNicolsonThatDoesNotConvergeNamesTheTime) {
 }
 
 // A run that is stopped on one goes on on the other.
-void expect_resumption(rd::options how, double tolerance) {
-  const rd::problem wave = wave_on({1, 2000, 0.5}, rd::boundary::no_flux);
+void expect_resumption(rd::options how, double tolerance, const rd::grid& nodes = {1, 2000, 0.5}) {
+  const rd::problem wave = wave_on(nodes, rd::boundary::no_flux);
   const rd::initial_state begin = random_state(wave.grid, 3);
   const auto expected = rd::solve<double>(wave, begin, how);
   for (const bool device_first : {false, true}) {
@@ -258,6 +305,7 @@ TEST_F(DeviceWaves, ACheckpointResumesOnEither) {
   expect_resumption(how, 200e-12);
   how.scheme = rd::scheme::tr_bdf2;
   expect_resumption(how, 400e-12);
+  expect_resumption(how, 800e-12, {40, 50, 0.5});
 }
 
 TEST_F(DeviceWaves, SchemesOfTheHostAreRefused) {
