@@ -106,8 +106,11 @@ void check_step(double step, double bound, std::string_view formula) {
 }
 
 void check_adaptive(const problem& wave, const options& how) {
-  if (wave.boundary == boundary::periodic)
-    throw bad_argument("scheme adaptive needs boundary no_flux or input; got periodic");
+  if (wave.boundary == boundary::periodic && how.adaptive.differences == second_differences::spline) {
+    throw bad_argument(
+        "scheme adaptive with boundary periodic needs three-point or five-point differences; the spline is flat at its "
+        "ends");
+  }
   if (wave.has_input() && how.adaptive.differences != second_differences::three_point) {
     throw bad_argument("scheme adaptive with input needs three-point differences; the others mirror v beyond the ends");
   }
