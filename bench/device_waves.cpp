@@ -1,11 +1,16 @@
 // Waves on GPUs: milliseconds a step, and one tridiagonal system, beside the floors that their bytes imply at the rate
 // of a copy measured in the same run. compare_waves_gpu.py measures PyTorch and cuSPARSE beside it. Prints one line of
 // JSON for each shape:
-//   device_waves [DEVICES]     DEVICES: 0, or 0,1 (explicit steps alone are cut into domains)
+//   device_waves [DEVICES]     DEVICES: 0; or 0,1: explicit steps on the first alone and in domains on all of them,
+//   whose
+//                              bits must be the same, else it exits with 1
 #include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
@@ -59,8 +64,27 @@ struct shape {
   double steps_of_pass;
 };
 
+// Of the bits of all values, in their order (FNV-1a, by words).
 template <class Scalar>
-void measure(const shape& of, const std::vector<int>& devices, double rate) {
+std::uint64_t hash_of(const rd::state<Scalar>& now, std::size_t nodes) {
+  std::uint64_t hash = 14695981039346656037u;
+  for (const Scalar* values : {now.v.data(), now.w.data()}) {
+    for (std::size_t i = 0; i < nodes; ++i) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, values + i, sizeof(Scalar));
+      hash = (hash ^ word) * 1099511628211u;
+    }
+  }
+  return hash;
+}
+
+struct measured {
+  double milliseconds;
+  std::uint64_t hash;  // of the last state
+};
+
+template <class Scalar>
+measured measure(const shape& of, const std::vector<int>& devices, double rate, bool hashed) {
   rd::problem wave;
   wave.grid = of.grid;
   rd::options how;
@@ -73,10 +97,11 @@ void measure(const shape& of, const std::vector<int>& devices, double rate) {
   const std::size_t nodes = wave.grid.nodes();
   now.v.grow(nodes);
   now.w.grow(nodes);
+  constexpr std::size_t period = 4096;
   for (std::size_t i = 0; i < nodes; ++i) {
-    const double x = static_cast<double>(i % 4096) * 0.01;
-    now.v[i] = static_cast<Scalar>(0.5 + 0.5 * std::sin(x));
-    now.w[i] = static_cast<Scalar>(0.1 * std::cos(x));
+    const double x = static_cast<double>(i) * 0.01;
+    now.v[i] = i < period ? static_cast<Scalar>(0.5 + 0.5 * std::sin(x)) : now.v[i - period];
+    now.w[i] = i < period ? static_cast<Scalar>(0.1 * std::cos(x)) : now.w[i - period];
   }
   const rd::span over{0, 1e6};
   stepper->advance(now, over, of.steps);  // uploads, and passes the damped steps
@@ -99,6 +124,24 @@ void measure(const shape& of, const std::vector<int>& devices, double rate) {
       *std::min_element(times.begin(), times.end()), iterations,
       1e3 * 4 * bytes / rate / static_cast<double>(devices.size()),
       1e3 * of.values * bytes / rate / of.steps_of_pass / static_cast<double>(devices.size()));
+  std::fflush(stdout);
+  if (hashed) stepper->collect(now);
+  return {median(times), hashed ? hash_of(now, nodes) : 0};
+}
+
+// One device beside all of them. Returns whether they have the same bits.
+template <class Scalar>
+bool compare(const shape& of, const std::vector<int>& devices, double rate) {
+  const bool several = devices.size() > 1;
+  const measured alone = measure<Scalar>(of, {devices[0]}, rate, several);
+  if (!several) return true;
+  const measured together = measure<Scalar>(of, devices, rate, true);
+  fmt::print(
+      "{{\"what\": \"gain\", \"scalar\": \"float{}\", \"devices\": {}, \"rows\": {}, \"columns\": {}, "
+      "\"times_faster\": {:.3f}, \"same_bits\": {}}}\n",
+      8 * sizeof(Scalar), devices.size(), of.grid.rows, of.grid.columns, alone.milliseconds / together.milliseconds,
+      alone.hash == together.hash);
+  return alone.hash == together.hash;
 }
 
 template <class Scalar>
@@ -144,16 +187,24 @@ int main(int argc, char** argv) {
   std::vector<shape> shapes = {
       {"explicit", {1, large, 0.5}, rd::scheme::explicit_steps, 0.1, 960, 4, rd::most_axon_steps},
       {"explicit", {4096, 4096, 0.5}, rd::scheme::explicit_steps, 0.05, 480, 4, rd::most_plane_steps},
-      {"explicit", {1, 4 * large, 0.5}, rd::scheme::explicit_steps, 0.1, 960, 4, rd::most_axon_steps}};
+      {"explicit", {1, 4 * large, 0.5}, rd::scheme::explicit_steps, 0.1, 960, 4, rd::most_axon_steps},
+      {"explicit", {8192, 8192, 0.5}, rd::scheme::explicit_steps, 0.05, 480, 4, rd::most_plane_steps}};
   // D·Δt / Δx² = 1. A step reads v, w and the state before, and writes a guess, a right side and w; an iteration
   // reads v and the right side twice and writes v; in the end w is read and written again, with v.
-  if (devices.size() == 1)
+  // In the plane v and w are read and written by each half of the reaction; v is turned over, solved (read and written
+  // twice), combined (two are read) and turned back for the rows, and solved and combined for the columns. TR-BDF2
+  // solves and combines twice.
+  if (devices.size() == 1) {
     shapes.push_back({"crank-nicolson", {1, large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
-  for (const shape& of : shapes) {
-    measure<double>(of, devices, rate);
-    measure<float>(of, devices, rate);
+    shapes.push_back({"crank-nicolson", {4096, 4096, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4 + 2 * 7, 1});
+    shapes.push_back({"tr-bdf2", {4096, 4096, 0.5}, rd::scheme::tr_bdf2, 0.25, 20, 8 + 4 + 4 * 7, 1});
   }
-  if (devices.size() > 1) return 0;
+  bool same = true;
+  for (const shape& of : shapes) {
+    same = compare<double>(of, devices, rate) && same;
+    same = compare<float>(of, devices, rate) && same;
+  }
+  if (devices.size() > 1) return same ? 0 : 1;
   for (const std::size_t rows : {std::size_t{1} << 20, large - 77, large}) {
     measure_tridiagonal<double>(rows, rate);
     measure_tridiagonal<float>(rows, rate);

@@ -13,7 +13,12 @@ template <class Scalar>
 class adaptive final : public stepper<Scalar> {
  public:
   adaptive(const problem& wave, const adaptive_options& how, double step)
-      : wave_(wave), how_(how), step_(step), nodes_(wave.grid.columns) {}
+      : wave_(wave),
+        how_(how),
+        step_(step),
+        nodes_(wave.grid.columns),
+        around_(wave.boundary == boundary::periodic),
+        period_(around_ ? static_cast<double>(nodes_) * wave.grid.spacing : 0) {}
 
   std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) override {
     if (places_.empty()) begin(now);
@@ -73,11 +78,11 @@ class adaptive final : public stepper<Scalar> {
   void take_step(state<Scalar>& now, double step) {
     const parameters& of = wave_.parameters;
     read(now);
-    second_derivative(how_.differences, x_, v_, bends_);
+    second_derivative(how_.differences, x_, v_, bends_, period_);
     if (of.recovery_diffusion > 0) {
       w_.resize(places_.size());
       for (std::size_t k = 0; k < places_.size(); ++k) w_[k] = static_cast<double>(now.w[places_[k]]);
-      second_derivative(how_.differences, x_, w_, recovery_bends_);
+      second_derivative(how_.differences, x_, w_, recovery_bends_, period_);
     }
     rates_.resize(places_.size());
     for (std::size_t k = 0; k < places_.size(); ++k) {
@@ -114,21 +119,34 @@ class adaptive final : public stepper<Scalar> {
   void choose_nodes(const state<Scalar>& now) {
     strides_.assign(nodes_, how_.coarse_stride);
     read(now);
-    const auto mark = [&](std::size_t from, std::size_t to, std::size_t stride) {
-      for (std::size_t i = from; i <= std::min(to, nodes_ - 1); ++i) strides_[i] = std::min(strides_[i], stride);
-    };
-    const auto radius = static_cast<std::size_t>(std::ceil(how_.inflection_radius / wave_.grid.spacing));
-    if (wave_.has_input()) mark(nodes_ - 1 - std::min(radius, nodes_ - 1), nodes_ - 1, 1);
-    const auto slope = [&](std::size_t k) { return (v_[k + 1] - v_[k]) / (x_[k + 1] - x_[k]); };
-    for (std::size_t k = 0; k + 1 < places_.size(); ++k) {
-      const bool steep = std::abs(slope(k)) > how_.slope;
-      if (steep) mark(places_[k], places_[k + 1], std::max<std::size_t>(1, how_.coarse_stride / 2));
-      if (std::max(std::abs(rates_[k]), std::abs(rates_[k + 1])) > how_.rate) {
-        mark(places_[k], places_[k + 1], std::max<std::size_t>(1, how_.coarse_stride / 4));
+    const auto last = static_cast<std::ptrdiff_t>(nodes_) - 1;
+    const auto mark = [&](std::ptrdiff_t from, std::ptrdiff_t to, std::size_t stride) {
+      if (!around_) from = std::max<std::ptrdiff_t>(from, 0), to = std::min(to, last);
+      for (std::ptrdiff_t i = from; i <= std::min(to, from + last); ++i) {
+        const auto node = static_cast<std::size_t>((i + last + 1) % (last + 1));
+        strides_[node] = std::min(strides_[node], stride);
       }
-      if (!steep || k == 0 || k + 2 == places_.size()) continue;
-      const double before = slope(k) - slope(k - 1), behind = slope(k + 1) - slope(k);
-      if ((before < 0) != (behind < 0)) mark(places_[k] > radius ? places_[k] - radius : 0, places_[k + 1] + radius, 1);
+    };
+    const auto radius =
+        static_cast<std::ptrdiff_t>(std::min(std::ceil(how_.inflection_radius / wave_.grid.spacing), double(last)));
+    if (wave_.has_input()) mark(last - radius, last, 1);
+    // Around, the first node comes once more behind the last.
+    const std::size_t count = places_.size(), pairs = around_ ? count : count - 1;
+    const auto slope = [&](std::size_t k) {
+      return k + 1 < count ? (v_[k + 1] - v_[k]) / (x_[k + 1] - x_[k]) : (v_[0] - v_[k]) / (x_[0] + period_ - x_[k]);
+    };
+    for (std::size_t k = 0; k < pairs; ++k) {
+      const std::size_t next = (k + 1) % count;
+      const auto from = static_cast<std::ptrdiff_t>(places_[k]),
+                 to = next > 0 ? static_cast<std::ptrdiff_t>(places_[next]) : last + 1;
+      const bool steep = std::abs(slope(k)) > how_.slope;
+      if (steep) mark(from, to, std::max<std::size_t>(1, how_.coarse_stride / 2));
+      if (std::max(std::abs(rates_[k]), std::abs(rates_[next])) > how_.rate) {
+        mark(from, to, std::max<std::size_t>(1, how_.coarse_stride / 4));
+      }
+      if (!steep || (!around_ && (k == 0 || next + 1 == count))) continue;
+      const double before = slope(k) - slope(k > 0 ? k - 1 : count - 1), behind = slope(next) - slope(k);
+      if ((before < 0) != (behind < 0)) mark(from - radius, to + radius, 1);
     }
     places_.clear();
     for (std::size_t i = 0; i < nodes_; ++i) {
@@ -140,6 +158,8 @@ class adaptive final : public stepper<Scalar> {
   adaptive_options how_;
   double step_;
   std::size_t nodes_;
+  bool around_;
+  double period_;  // 0: there are ends
   double nodes_used_ = 0;
   double steps_taken_ = 0;
   std::vector<std::size_t> places_, strides_;

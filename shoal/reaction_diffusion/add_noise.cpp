@@ -17,8 +17,8 @@ void add(const problem& wave, const noise_step& at, const Scalar* v, std::size_t
   const double cell = wave.in_plane() ? wave.grid.spacing * wave.grid.spacing : wave.grid.spacing;
   const double scale = wave.noise.strength * std::sqrt(at.step / cell);
   const bool additive = wave.noise.kind == noise_kind::additive;
-  if (wave.has_input()) end = std::min(end, wave.grid.nodes() - 1);
   for (std::size_t i = first; i < end; ++i) {
+    if (wave.has_input() && (i + 1) % wave.grid.columns == 0) continue;
     random::stream bits(wave.noise.seed, at.number, i * blocks_of_node);
     const double by = scale * random::normal(bits);
     to[i] = static_cast<Scalar>(static_cast<double>(to[i]) + (additive ? by : by * static_cast<double>(v[i])));

@@ -1,5 +1,6 @@
 #include <shoal/reaction_diffusion/check.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string_view>
@@ -72,17 +73,17 @@ void check_variants(const problem& wave, const options& how) {
     if (wave.grid.rows < 2) throw bad_argument("coupling needs at least 2 axons, a row each; got 1 row");
   }
   if (how.scheme == scheme::explicit_steps && how.order == 2) return;
-  if (wave.has_noise() && (how.scheme != scheme::crank_nicolson || wave.is_split())) {
+  if (wave.has_noise() && how.scheme != scheme::crank_nicolson) {
     throw bad_argument(
-        "noise needs scheme explicit_steps of order 2, or crank_nicolson on an axon with constant coefficients where w "
-        "does not spread");
+        "noise needs scheme explicit_steps of order 2 or crank_nicolson: it would undo the order of the others, and "
+        "what "
+        "they know of their error");
   }
   if (!wave.fields.any() && !wave.coupling) return;
   if (!is_implicit(how)) {
     throw bad_argument(
         "fields of coefficients and coupled axons need scheme explicit_steps of order 2, crank_nicolson or tr_bdf2");
   }
-  if (!wave.fields.diffusion.empty()) throw bad_argument("a field of diffusion needs scheme explicit_steps of order 2");
 }
 
 void check_times(const std::vector<double>& times) {
@@ -105,8 +106,11 @@ void check_step(double step, double bound, std::string_view formula) {
 }
 
 void check_adaptive(const problem& wave, const options& how) {
-  if (wave.boundary == boundary::periodic)
-    throw bad_argument("scheme adaptive needs boundary no_flux or input; got periodic");
+  if (wave.boundary == boundary::periodic && how.adaptive.differences == second_differences::spline) {
+    throw bad_argument(
+        "scheme adaptive with boundary periodic needs three-point or five-point differences; the spline is flat at its "
+        "ends");
+  }
   if (wave.has_input() && how.adaptive.differences != second_differences::three_point) {
     throw bad_argument("scheme adaptive with input needs three-point differences; the others mirror v beyond the ends");
   }
@@ -120,19 +124,20 @@ void check_adaptive(const problem& wave, const options& how) {
 }
 
 void check_pieces(const problem& wave, const options& how) {
-  if (wave.boundary == boundary::periodic)
-    throw bad_argument("scheme pieces needs boundary no_flux or input; got periodic");
   if (wave.parameters.recovery_diffusion > 0) {
     throw bad_argument(
         fmt::format("scheme pieces needs recovery_diffusion 0; got {}", wave.parameters.recovery_diffusion));
   }
   const std::size_t reach = reach_of_step(wave, how.step > 0 ? how.step : 0.1);
-  if (reach > 0 && how.piece_nodes > 2 * reach) return;
+  // One piece needs no explicit node, unless the axon closes there.
+  const std::size_t longest =
+      wave.boundary == boundary::periodic ? std::min(how.piece_nodes, wave.grid.columns) : how.piece_nodes;
+  if (reach > 0 && longest > 2 * reach) return;
   throw bad_argument(
       fmt::format("scheme pieces: for step {} the explicit nodes look {} nodes away, and pieces must be longer than "
                   "twice that; got "
                   "{} nodes. Give a shorter step or longer pieces",
-                  how.step, reach == 0 ? "infinitely many" : fmt::to_string(reach), how.piece_nodes));
+                  how.step, reach == 0 ? "infinitely many" : fmt::to_string(reach), longest));
 }
 
 void check_plane(const problem& wave, const options& how) {
@@ -142,7 +147,9 @@ void check_plane(const problem& wave, const options& how) {
                     "others need rows = 1",
                     wave.grid.rows));
   }
-  if (wave.has_input()) throw bad_argument("in the plane the boundary is no_flux or periodic; got input");
+  if (wave.has_input() && how.scheme != scheme::explicit_steps) {
+    throw bad_argument("in the plane and on coupled axons input needs scheme explicit_steps");
+  }
 }
 
 void check_fourth_order(const problem& wave, const options& how) {

@@ -29,7 +29,8 @@ std::unique_ptr<stepper<Scalar>> choose_stepper(const problem& wave, const optio
         return make_runge_kutta<Scalar>(wave, how.step > 0 ? how.step : 0.9 * longest_runge_kutta_step(wave), executor);
       }
       const double step = how.step > 0 ? how.step : 0.9 * longest_explicit_step(wave);
-      if (wave.is_varied()) return make_varied_steps<Scalar>(wave, step, executor);
+      if (wave.is_varied() || (wave.grid.rows > 1 && wave.has_input()))
+        return make_varied_steps<Scalar>(wave, step, executor);
       if (wave.grid.rows > 1) return make_plane_steps<Scalar>(wave, step, executor);
       return make_explicit_steps<Scalar>(wave, step, executor);
     }

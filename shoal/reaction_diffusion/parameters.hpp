@@ -32,7 +32,7 @@ struct grid {
 /// What holds at the ends.
 enum class boundary {
   no_flux,         ///< v_x = 0 at every end, to second order: a ghost node mirrors the neighbour
-  input,           ///< v = `input_level` at the last node of an axon, no flux at the first
+  input,           ///< v = `input_level` at the last node of an axon or of each row, no flux elsewhere
   periodic_input,  ///< there v = input_level·(1 − cos(2πt / input_period)) / 2
   periodic,        ///< the last node's neighbour is the first
 };
@@ -80,7 +80,7 @@ struct problem {
 
   bool has_input() const { return boundary == boundary::input || boundary == boundary::periodic_input; }
 
-  /// v at the last node at a time, where there is input.
+  /// v at the last node of a row at a time, where there is input.
   double input_at(double time) const {
     if (boundary == boundary::input) return input_level;
     return input_level * (1 - std::cos(2 * std::numbers::pi * time / input_period)) / 2;

@@ -25,6 +25,7 @@ class pieces final : public stepper<Scalar> {
         piece_nodes_(piece_nodes),
         nodes_(wave.grid.columns),
         reach_(reach_of_step(wave, step)),
+        around_(wave.boundary == boundary::periodic),
         executor_(executor) {
     next_v_.grow(nodes_);
     next_w_.grow(nodes_);
@@ -58,7 +59,8 @@ class pieces final : public stepper<Scalar> {
   };
 
   void take_step(state<Scalar>& now, double step) {
-    for (std::size_t piece = 1; piece < count_; ++piece) step_separator(now, step, piece * piece_nodes_);
+    // Around, the first node lies between the last piece and the first.
+    for (std::size_t piece = around_ ? 0 : 1; piece < count_; ++piece) step_separator(now, step, piece * piece_nodes_);
     executor_.run(count_, 1, [&](std::size_t piece, const team_member& member) {
       taken_[piece] = solve_piece(now, step, piece, rooms_[member.team()]);
     });
@@ -76,7 +78,8 @@ class pieces final : public stepper<Scalar> {
     const parameters& of = wave_.parameters;
     const double v = static_cast<double>(now.v[at]), w = static_cast<double>(now.w[at]);
     const double distance = static_cast<double>(reach_) * wave_.grid.spacing;
-    const double sides = static_cast<double>(now.v[at - reach_]) + static_cast<double>(now.v[at + reach_]);
+    const double sides = static_cast<double>(now.v[(at + nodes_ - reach_) % nodes_]) +
+                         static_cast<double>(now.v[(at + reach_) % nodes_]);
     const double rate = of.diffusion * (sides - 2 * v) / (distance * distance) + v * (1 - v) * (v - of.a) - w;
     next_v_[at] = static_cast<Scalar>(v + step * rate);
     next_w_[at] = static_cast<Scalar>(w + step * of.epsilon * (v - of.gamma * w));
@@ -86,7 +89,8 @@ class pieces final : public stepper<Scalar> {
   std::size_t solve_piece(const state<Scalar>& now, double step, std::size_t piece, room& own) {
     const parameters& of = wave_.parameters;
     const bool is_last = piece + 1 == count_;
-    const std::size_t first = piece == 0 ? 0 : piece * piece_nodes_ + 1;
+    const bool wall_before = piece == 0 && !around_;
+    const std::size_t first = wall_before ? 0 : piece * piece_nodes_ + 1;
     const std::size_t end = !is_last ? (piece + 1) * piece_nodes_ : wave_.has_input() ? nodes_ - 1 : nodes_;
     const std::size_t count = end - first;
     if (is_last && wave_.has_input()) {
@@ -101,7 +105,7 @@ class pieces final : public stepper<Scalar> {
     for (std::vector<double>* part : {&own.lower, &own.upper}) part->assign(count, -beside);
     own.diagonal.resize(count);
     own.residual.resize(count);
-    const bool wall_before = piece == 0, wall_behind = end == nodes_;
+    const bool wall_behind = end == nodes_ && !around_;
     if (wall_before) own.upper.front() *= 2;
     if (wall_behind) own.lower.back() *= 2;
     for (std::size_t iteration = 1; iteration <= most_iterations; ++iteration) {
@@ -110,7 +114,7 @@ class pieces final : public stepper<Scalar> {
         const double before = i > 0 ? own.v[i - 1] : wall_before ? own.v[1] : static_cast<double>(next_v_[first - 1]);
         const double behind = i + 1 < count ? own.v[i + 1]
                               : wall_behind ? own.v[i - 1]
-                                            : static_cast<double>(next_v_[end]);
+                                            : static_cast<double>(next_v_[end % nodes_]);
         const double w = share * (static_cast<double>(now.w[first + i]) + step * of.epsilon * v);
         own.residual[i] = static_cast<double>(now.v[first + i]) - v + beside * (before - 2 * v + behind) +
                           step * (v * (1 - v) * (v - of.a) - w);
@@ -141,6 +145,7 @@ class pieces final : public stepper<Scalar> {
   double step_;
   double accuracy_;
   std::size_t piece_nodes_, nodes_, reach_;
+  bool around_;
   std::size_t count_ = 1;
   executor& executor_;
   std::size_t iterations_ = 0;

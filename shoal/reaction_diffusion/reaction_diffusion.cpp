@@ -44,7 +44,9 @@ class run {
     const auto narrow = [](double value) { return static_cast<Scalar>(value); };
     std::transform(begin.v.begin(), begin.v.end(), now_.v.data(), narrow);
     std::transform(begin.w.begin(), begin.w.end(), now_.w.data(), narrow);
-    if (wave.has_input()) now_.v[nodes_ - 1] = narrow(wave.input_at(0));
+    for (std::size_t row = 1; row <= wave.grid.rows && wave.has_input(); ++row) {
+      now_.v[row * wave.grid.columns - 1] = narrow(wave.input_at(0));
+    }
     if (!how.checkpoint.empty()) file_.emplace(how.checkpoint, identity(begin));
   }
 

@@ -38,7 +38,10 @@ class varied_steps final : public stepper<Scalar> {
       ++taken_;
       ++now.done;
       now.time = now.done == steps ? over.end : over.begin + static_cast<double>(now.done) * step;
-      if (wave_.has_input()) now.v[columns_ - 1] = static_cast<Scalar>(wave_.input_at(now.time));
+      if (!wave_.has_input()) continue;
+      for (std::size_t row = 1; row <= rows_; ++row) {
+        now.v[row * columns_ - 1] = static_cast<Scalar>(wave_.input_at(now.time));
+      }
     }
     return end - begin;
   }

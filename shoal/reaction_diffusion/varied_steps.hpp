@@ -1,5 +1,5 @@
-// Forward Euler steps, and Euler–Maruyama steps where there is noise, for coefficients that differ from node to node
-// and for coupled axons.
+// Forward Euler steps, and Euler–Maruyama steps where there is noise, for coefficients that differ from node to node,
+// for coupled axons, and for input in the plane.
 #pragma once
 
 #include <memory>

@@ -4,13 +4,35 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
+#include <shoal/random/stream.hpp>
 #include <shoal/reaction_diffusion/reaction_diffusion.hpp>
 
 namespace wave_reference {
 
 namespace rd = shoal::reaction_diffusion;
+
+inline const std::vector<rd::scheme> implicit_schemes = {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2};
+
+inline rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
+  rd::options how;
+  how.scheme = scheme;
+  how.step = step;
+  how.times = std::move(times);
+  return how;
+}
+
+inline rd::initial_state random_state(const rd::grid& nodes, std::uint64_t seed, std::uint64_t stream = 2) {
+  shoal::random::stream bits(seed, stream);
+  rd::initial_state begin = rd::rest(nodes);
+  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
+  for (double& value : begin.w) value = 0.3 * bits.uniform();
+  return begin;
+}
+inline rd::initial_state random_state(const rd::grid& nodes) { return random_state(nodes, nodes.rows, nodes.columns); }
 
 // `steps` forward Euler steps in long double.
 inline rd::initial_state explicit_steps(const rd::problem& wave, const rd::initial_state& begin, double step,
@@ -35,7 +57,9 @@ inline rd::initial_state explicit_steps(const rd::problem& wave, const rd::initi
     return sum / (wave.grid.spacing * wave.grid.spacing);
   };
   for (std::size_t s = 0; s <= steps; ++s) {
-    if (wave.has_input()) v.back() = wave.input_at(static_cast<double>(s) * step);
+    for (std::size_t row = 1; row <= rows && wave.has_input(); ++row) {
+      v[row * columns - 1] = wave.input_at(static_cast<double>(s) * step);
+    }
     if (s == steps) break;
     std::vector<long double> new_v(v.size()), new_w(v.size());
     for (std::size_t i = 0; i < rows; ++i) {

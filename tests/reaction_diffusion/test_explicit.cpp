@@ -15,14 +15,6 @@ namespace {
 
 using namespace wave_reference;
 
-rd::initial_state random_state(const rd::grid& nodes, std::uint64_t seed) {
-  shoal::random::stream bits(seed, 2);
-  rd::initial_state begin = rd::rest(nodes);
-  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
-  for (double& value : begin.w) value = 0.3 * bits.uniform();
-  return begin;
-}
-
 rd::options steps_of(double step, std::vector<double> times) {
   rd::options how;
   how.step = step;

@@ -18,16 +18,6 @@ namespace {
 
 using namespace wave_reference;
 
-const std::vector<rd::scheme> implicit_schemes = {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2};
-
-rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
-  rd::options how;
-  how.scheme = scheme;
-  how.step = step;
-  how.times = std::move(times);
-  return how;
-}
-
 // The largest difference of v in the last states of two runs; the second may have every `stride`-th node of the first.
 double difference_of_v(const rd::result<double>& fine, std::size_t fine_nodes, const rd::result<double>& coarse,
                        std::size_t coarse_nodes) {

@@ -7,8 +7,6 @@
 
 #include <gtest/gtest.h>
 
-#include <shoal/random/stream.hpp>
-
 #include "reference.hpp"
 
 namespace {
@@ -26,14 +24,6 @@ rd::options steps_of(double step, std::vector<double> times) {
   how.step = step;
   how.times = std::move(times);
   return how;
-}
-
-rd::initial_state random_state(const rd::grid& nodes) {
-  shoal::random::stream bits(nodes.rows, nodes.columns);
-  rd::initial_state begin = rd::rest(nodes);
-  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
-  for (double& value : begin.w) value = 0.3 * bits.uniform();
-  return begin;
 }
 
 }  // namespace

@@ -137,9 +137,10 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     p.grid.rows = 7;
     o.scheme = rd::scheme::adaptive;
   });
-  refused("in the plane the boundary is no_flux or periodic", [](rd::problem& p, rd::options&) {
+  refused("in the plane and on coupled axons input needs", [](rd::problem& p, rd::options& o) {
     p.grid.rows = 7;
     p.boundary = rd::boundary::input;
+    o.scheme = rd::scheme::tr_bdf2;
   });
   refused("at least 3 nodes in each direction; got 2 rows", [](rd::problem& p, rd::options&) { p.grid.rows = 2; });
   refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });

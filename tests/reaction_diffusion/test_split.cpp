@@ -20,16 +20,6 @@ namespace {
 
 using namespace wave_reference;
 
-const std::vector<rd::scheme> implicit_schemes = {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2};
-
-rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
-  rd::options how;
-  how.scheme = scheme;
-  how.step = step;
-  how.times = std::move(times);
-  return how;
-}
-
 // A smooth state without flux at the walls: a hill that meets two of them.
 rd::initial_state hill(const rd::grid& nodes) {
   rd::initial_state begin = rd::rest(nodes);
@@ -77,7 +67,7 @@ TEST(DiffusionLines, SolveTheirEquations) {
         std::vector<double> given(nodes * stride);
         for (std::size_t i = 0; i < given.size(); ++i) given[i] = std::sin(3.0 * static_cast<double>(i) + 1);
         std::vector<double> x = given;
-        lines.solve(x.data(), count, stride);
+        lines.solve(x.data(), 0, count, stride);
         for (std::size_t i = 0; i < nodes; ++i) {
           for (std::size_t k = 0; k < stride; ++k) {
             const auto at = [&](std::size_t node) { return x[node * stride + k]; };
@@ -96,6 +86,38 @@ TEST(DiffusionLines, SolveTheirEquations) {
             EXPECT_NEAR(at(i) - weight * bend, given[i * stride + k], 1e-12);
           }
         }
+      }
+    }
+  }
+}
+
+// Where D differs too: (I − weight·L)·x is what was given, line by line.
+TEST(DiffusionLines, SolveTheirEquationsWhereDVaries) {
+  constexpr std::size_t nodes = 6, count = 4;
+  std::vector<double> field(nodes * count), given(nodes * count);
+  for (std::size_t i = 0; i < field.size(); ++i) {
+    field[i] = 1 + 0.9 * std::sin(2.0 * static_cast<double>(i));
+    given[i] = std::cos(3.0 * static_cast<double>(i) + 1);
+  }
+  for (const rd::line_ends ends : {rd::line_ends::mirror, rd::line_ends::open, rd::line_ends::around}) {
+    rd::diffusion_lines<double> lines(nodes, ends, count, field, count, 1);
+    lines.prepare(7);
+    std::vector<double> x = given;
+    lines.solve(x.data(), 0, 1, count);
+    lines.solve(x.data() + 1, 1, count - 1, count);
+    for (std::size_t i = 0; i < nodes; ++i) {
+      for (std::size_t k = 0; k < count; ++k) {
+        const auto flow = [&](std::size_t other) {
+          return (field[i * count + k] + field[other * count + k]) / 2 * (x[other * count + k] - x[i * count + k]);
+        };
+        double bend = 0;
+        if (i > 0) bend += flow(i - 1);
+        if (i + 1 < nodes) bend += flow(i + 1);
+        if (ends == rd::line_ends::mirror && i == 0) bend *= 2;
+        if (ends == rd::line_ends::mirror && i + 1 == nodes) bend *= 2;
+        if (ends == rd::line_ends::around && i == 0) bend += flow(nodes - 1);
+        if (ends == rd::line_ends::around && i + 1 == nodes) bend += flow(0);
+        EXPECT_NEAR(x[i * count + k] - 7 * bend, given[i * count + k], 1e-12);
       }
     }
   }
@@ -134,6 +156,47 @@ TEST(Split, AgreesWithExplicitStepsOfVariants) {
         rd::solve<double>(wave, begin, options_of(rd::scheme::explicit_steps, 0.0005, {3})), wave.grid.nodes());
     for (const rd::scheme scheme : implicit_schemes) {
       EXPECT_LE(largest_difference(rd::solve<double>(wave, begin, options_of(scheme, 0.02, {3})), expected), 3e-4);
+    }
+  }
+}
+
+rd::problem where_d_varies(std::size_t rows, std::size_t columns, double spacing) {
+  rd::problem wave = plane(rows, columns, spacing);
+  for (std::size_t i = 0; i < wave.grid.nodes(); ++i) {
+    const double x = static_cast<double>(i % columns) / static_cast<double>(columns - 1);
+    const double y = static_cast<double>(i / columns) / static_cast<double>(rows);
+    wave.fields.diffusion.push_back(1 + 0.5 * std::cos(3.14159265358979 * x) * std::cos(3.14159265358979 * y));
+  }
+  return wave;
+}
+
+TEST(Split, AgreesWithExplicitStepsWhereDVaries) {
+  for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{7, 21}, {1, 40}}) {
+    for (const auto boundary : {rd::boundary::no_flux, rd::boundary::periodic}) {
+      rd::problem wave = where_d_varies(rows, columns, 0.5);
+      wave.boundary = boundary;
+      const rd::initial_state begin = hill(wave.grid);
+      const auto expected = last_state(
+          rd::solve<double>(wave, begin, options_of(rd::scheme::explicit_steps, 0.0005, {3})), wave.grid.nodes());
+      for (const rd::scheme scheme : implicit_schemes) {
+        EXPECT_LE(largest_difference(rd::solve<double>(wave, begin, options_of(scheme, 0.02, {3})), expected), 3e-4);
+      }
+    }
+  }
+}
+
+TEST(Split, IsOfSecondOrderInTimeWhereDVaries) {
+  for (const bool axon : {false, true}) {
+    const rd::problem wave = axon ? where_d_varies(1, 41, 0.4) : where_d_varies(17, 21, 0.4);
+    const rd::initial_state begin = hill(wave.grid);
+    for (const rd::scheme scheme : implicit_schemes) {
+      const auto exact =
+          last_state(rd::solve<double>(wave, begin, options_of(scheme, 0.000625, {4})), wave.grid.nodes());
+      std::vector<double> errors;
+      for (const double step : {0.04, 0.02, 0.01}) {
+        errors.push_back(largest_difference(rd::solve<double>(wave, begin, options_of(scheme, step, {4})), exact));
+      }
+      EXPECT_NEAR(fitted_order(errors), 2, 0.05) << int(scheme) << ", axon " << axon;
     }
   }
 }
@@ -238,14 +301,10 @@ TEST(Split, ThreadsAndStopsGiveTheSameBits) {
   std::filesystem::remove(path);
 }
 
-TEST(Split, RefusesInputAndFieldsOfDiffusion) {
+TEST(Split, RefusesInput) {
   rd::problem wave = plane(1, 20, 0.5);
   wave.parameters.recovery_diffusion = 1;
   wave.boundary = rd::boundary::input;
-  EXPECT_THROW(rd::solve<double>(wave, rd::rest(wave.grid), options_of(rd::scheme::tr_bdf2, 0.1, {1})),
-               shoal::bad_argument);
-  wave.boundary = rd::boundary::no_flux;
-  wave.fields.diffusion.assign(20, 1);
   EXPECT_THROW(rd::solve<double>(wave, rd::rest(wave.grid), options_of(rd::scheme::tr_bdf2, 0.1, {1})),
                shoal::bad_argument);
 }

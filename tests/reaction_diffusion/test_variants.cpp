@@ -11,29 +11,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/random/stream.hpp>
 
 #include "reference.hpp"
 
 namespace {
 
 using namespace wave_reference;
-
-rd::options options_of(rd::scheme scheme, double step, std::vector<double> times) {
-  rd::options how;
-  how.scheme = scheme;
-  how.step = step;
-  how.times = std::move(times);
-  return how;
-}
-
-rd::initial_state random_state(const rd::grid& nodes) {
-  shoal::random::stream bits(nodes.rows, nodes.columns);
-  rd::initial_state begin = rd::rest(nodes);
-  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
-  for (double& value : begin.w) value = 0.3 * bits.uniform();
-  return begin;
-}
 
 std::vector<double> last_v(const rd::result<double>& found, std::size_t nodes) {
   const auto begin = found.states.end() - static_cast<std::ptrdiff_t>(2 * nodes);
@@ -49,7 +32,6 @@ TEST(Variants, FieldsThatAreConstantChangeNothing) {
       wave.grid = {rows, 4500, 0.5};
       wave.boundary = boundary;
       wave.parameters.recovery_diffusion = 0.4;
-      if (rows > 1 && wave.has_input()) continue;
       const double step = 0.03;
       const rd::initial_state begin = random_state(wave.grid);
       const auto expected = explicit_steps(wave, begin, step, 10);
@@ -103,6 +85,36 @@ TEST(Variants, AreOfSecondOrderWhereDVaries) {
   for (std::size_t k = 0; k < 2; ++k) {
     for (std::size_t i = 0; i < found[k].size(); ++i) {
       differences[k] = std::max(differences[k], std::abs(found[k][i] - found[k + 1][2 * i]));
+    }
+  }
+  EXPECT_NEAR(std::log2(differences[0] / differences[1]), 2, 0.05);
+}
+
+// Input at the ends of all rows: the error of the steps, which shorten with the square of the spacing, and of space.
+TEST(Variants, InputInThePlaneIsOfSecondOrder) {
+  std::vector<std::vector<double>> found;
+  const std::vector<std::size_t> cells = {32, 64, 128};
+  for (const std::size_t across : cells) {
+    rd::problem wave;
+    wave.grid = {across / 2 + 1, across + 1, 16 / static_cast<double>(across)};
+    wave.boundary = rd::boundary::periodic_input;
+    wave.input_period = 8;
+    rd::initial_state begin = rd::rest(wave.grid);
+    for (std::size_t i = 0; i < begin.v.size(); ++i) {
+      const double x = static_cast<double>(i % (across + 1)) * wave.grid.spacing,
+                   y = static_cast<double>(i / (across + 1)) * wave.grid.spacing;
+      begin.v[i] = std::exp(-(x * x + y * y) / 4);
+    }
+    const double step = 0.1 * wave.grid.spacing * wave.grid.spacing;
+    found.push_back(
+        last_v(rd::solve<double>(wave, begin, options_of(rd::scheme::explicit_steps, step, {3})), wave.grid.nodes()));
+  }
+  double differences[2] = {0, 0};
+  for (std::size_t k = 0; k < 2; ++k) {
+    const std::size_t across = cells[k] + 1;
+    for (std::size_t i = 0; i < found[k].size(); ++i) {
+      const std::size_t finer = 2 * (i / across) * (2 * cells[k] + 1) + 2 * (i % across);
+      differences[k] = std::max(differences[k], std::abs(found[k][i] - found[k + 1][finer]));
     }
   }
   EXPECT_NEAR(std::log2(differences[0] / differences[1]), 2, 0.05);
@@ -167,6 +179,36 @@ TEST(Noise, HasTheStationaryVariance) {
   }
 }
 
+// In the plane implicit steps are split. With the product R of its parts' factors a step makes (1 + R)/2 of its noise.
+TEST(Noise, HasTheStationaryVarianceInThePlane) {
+  rd::problem wave;
+  wave.parameters = {.a = 0.5, .gamma = 2, .epsilon = 0};
+  wave.grid = {40, 50, 0.5};
+  wave.boundary = rd::boundary::periodic;
+  wave.noise = {rd::noise_kind::additive, 1e-3, 7};
+  const double step = 0.2;
+  std::vector<double> times;
+  for (int i = 0; i < 40; ++i) times.push_back(10 + 4 * i);
+  const auto factor = [](double z) { return (1 - z) / (1 + z); };
+  const auto of_mode = [](double k, double n) { return 16 * std::pow(std::sin(3.14159265358979 * k / n), 2); };
+  double expected = 0, exact = 0;
+  for (int k = 0; k < 40; ++k) {
+    for (int l = 0; l < 50; ++l) {
+      const double one = of_mode(k, 40), other = of_mode(l, 50);
+      const double whole = std::pow(factor(0.5 * step / 4), 2) * factor(one * step / 2) * factor(other * step / 2);
+      expected += 1e-6 / 0.25 * step / 4 * (1 + whole) / (1 - whole) / 2000;
+      exact += 1e-6 / 0.25 / (2 * (0.5 + one + other)) / 2000;
+    }
+  }
+  const auto found = rd::solve<double>(wave, rd::rest(wave.grid), options_of(rd::scheme::crank_nicolson, step, times));
+  double sum = 0;
+  for (std::size_t t = 0; t < 40; ++t) {
+    for (std::size_t i = 0; i < 2000; ++i) sum += std::pow(found.states[t * 4000 + i], 2);
+  }
+  EXPECT_NEAR(sum / 80000 / expected, 1, 0.04);
+  EXPECT_NEAR(expected / exact, 1, 0.5);
+}
+
 // Without diffusion each node is a geometric Brownian motion near rest.
 TEST(Noise, MultipliesVInItosSense) {
   rd::problem wave;
@@ -191,7 +233,8 @@ TEST(Noise, IsTheSameForAnyThreadsAndAfterAStop) {
   const std::string path = testing::TempDir() + "noise_checkpoint.json";
   for (const auto& [rows, scheme] : {std::pair{std::size_t{1}, rd::scheme::explicit_steps},
                                      {std::size_t{1}, rd::scheme::crank_nicolson},
-                                     {std::size_t{9}, rd::scheme::explicit_steps}}) {
+                                     {std::size_t{9}, rd::scheme::explicit_steps},
+                                     {std::size_t{9}, rd::scheme::crank_nicolson}}) {
     rd::problem wave;
     wave.grid = {rows, rows == 1 ? 20001u : 601u, 0.5};
     wave.noise = {rd::noise_kind::additive, 0.05, 11};

@@ -1,6 +1,9 @@
 #include <shoal/reaction_diffusion/cuda/domains.hpp>
 
 #include <algorithm>
+#include <cstdint>
+
+#include <shoal/execution/cuda/elementwise.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
@@ -56,35 +59,17 @@ void domains<Scalar>::take(std::size_t steps) {
 }
 
 template <class Scalar>
-void domains<Scalar>::share() {
-  if (!open_) return;
-  left_ = lent_;
-  const std::size_t count = size();
-  const auto before = [&](std::size_t i) { return (i + count - 1) % count; };
-  const auto behind = [&](std::size_t i) { return (i + 1) % count; };
-  for (std::size_t i = 0; i < count; ++i) {
-    const cuda::device_scope scope(group_[i].device);
-    stepped_[i].record(group_[i].compute);
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    const cuda::device_scope scope(group_[i].device);
-    const cudaStream_t stream = group_[i].compute;
-    domain<Scalar>& own = parts_[i];
-    if (own.before > 0) {
-      domain<Scalar>& neighbour = parts_[before(i)];
-      stepped_[before(i)].hold(stream);
-      copy_lines(own, 0, neighbour, neighbour.before + (neighbour.end - neighbour.first) - own.before, own.before,
-                 stream);
-    }
-    if (own.behind > 0) {
-      domain<Scalar>& neighbour = parts_[behind(i)];
-      stepped_[behind(i)].hold(stream);
-      copy_lines(own, own.before + (own.end - own.first), neighbour, neighbour.before, own.behind, stream);
-    }
-    shared_[i].record(stream);
-  }
-  // What was read is not overwritten before.
-  for (std::size_t i = 0; i < count; ++i) {
+void domains<Scalar>::swap() {
+  now_ = 1 - now_;
+  // The next pass writes where neighbours read.
+  hold_for_readers();
+}
+
+template <class Scalar>
+void domains<Scalar>::hold_for_readers() {
+  if (!read_) return;
+  read_ = false;
+  for (std::size_t i = 0; i < size(); ++i) {
     const cuda::device_scope scope(group_[i].device);
     shared_[before(i)].hold(group_[i].compute);
     shared_[behind(i)].hold(group_[i].compute);
@@ -92,16 +77,48 @@ void domains<Scalar>::share() {
 }
 
 template <class Scalar>
-void domains<Scalar>::copy_lines(domain<Scalar>& to, std::size_t to_line, domain<Scalar>& from, std::size_t from_line,
-                                 std::size_t count, cudaStream_t stream) {
+void domains<Scalar>::share() {
+  if (!open_) return;
+  left_ = lent_;
+  for (std::size_t i = 0; i < size(); ++i) {
+    const cuda::device_scope scope(group_[i].device);
+    stepped_[i].record(group_[i].compute);
+  }
+  for (std::size_t i = 0; i < size(); ++i) {
+    const cuda::device_scope scope(group_[i].device);
+    const cudaStream_t stream = group_[i].compute;
+    const domain<Scalar>& own = parts_[i];
+    if (own.before > 0) {
+      const domain<Scalar>& neighbour = parts_[before(i)];
+      stepped_[before(i)].hold(stream);
+      copy_lines(i, 0, before(i), neighbour.before + (neighbour.end - neighbour.first) - own.before, own.before);
+    }
+    if (own.behind > 0) {
+      stepped_[behind(i)].hold(stream);
+      copy_lines(i, own.before + (own.end - own.first), behind(i), parts_[behind(i)].before, own.behind);
+    }
+    shared_[i].record(stream);
+  }
+  read_ = true;
+}
+
+template <class Scalar>
+void domains<Scalar>::copy_lines(std::size_t to, std::size_t to_line, std::size_t from, std::size_t from_line,
+                                 std::size_t count) {
+  const field<Scalar> there = parts_[from].part(now_), here = parts_[to].part(now_);
+  const cuda::gpu& reader = group_[to];
   const std::size_t bytes = count * pitch_ * sizeof(Scalar);
-  const field<Scalar> there = from.part(now_), here = to.part(now_);
-  cuda::check(
-      cudaMemcpyAsync(here.v + to_line * pitch_, there.v + from_line * pitch_, bytes, cudaMemcpyDefault, stream),
-      "copy between domains");
-  cuda::check(
-      cudaMemcpyAsync(here.w + to_line * pitch_, there.w + from_line * pitch_, bytes, cudaMemcpyDefault, stream),
-      "copy between domains");
+  for (const auto& [begin, end] : {std::pair{there.v, here.v}, std::pair{there.w, here.w}}) {
+    const Scalar* const lent = begin + from_line * pitch_;
+    Scalar* const into = end + to_line * pitch_;
+    if (group_.direct()) {
+      cuda::copy_words(reinterpret_cast<std::uint32_t*>(into), reinterpret_cast<const std::uint32_t*>(lent),
+                       bytes / sizeof(std::uint32_t), reader.compute);
+    } else {
+      cuda::check(cudaMemcpyPeerAsync(into, reader.device, lent, group_[from].device, bytes, reader.compute),
+                  "copy between domains");
+    }
+  }
 }
 
 template <class Scalar>

@@ -36,13 +36,16 @@ class domains {
   std::size_t columns() const { return columns_; }  ///< nodes of a line
   std::size_t pitch() const { return pitch_; }
   int now() const { return now_; }  ///< which of a domain's parts holds the state
-  void swap() { now_ = 1 - now_; }
+  /// After a pass of all domains.
+  void swap();
 
   /// Steps that all domains can take before share(). At most `steps`.
   std::size_t possible(std::size_t steps) const;
   /// So many were taken.
   void take(std::size_t steps);
-  /// Fetches the lines of neighbours.
+  /// Fetches the lines of neighbours, which kernels read over the link between GPUs where there is one. The host does
+  /// not wait, and a GPU waits for those beside it alone: before it reads what they have, and before it overwrites what
+  /// they read, which it does in the second pass from here.
   void share();
 
   void upload(const state<Scalar>& from);
@@ -50,8 +53,10 @@ class domains {
   void download(state<Scalar>& to);
 
  private:
-  void copy_lines(domain<Scalar>& to, std::size_t to_line, domain<Scalar>& from, std::size_t from_line,
-                  std::size_t count, cudaStream_t stream);
+  std::size_t before(std::size_t part) const { return (part + size() - 1) % size(); }
+  std::size_t behind(std::size_t part) const { return (part + 1) % size(); }
+  void copy_lines(std::size_t to, std::size_t to_line, std::size_t from, std::size_t from_line, std::size_t count);
+  void hold_for_readers();
 
   cuda::device_group& group_;
   std::size_t rows_, columns_, pitch_;
@@ -59,6 +64,7 @@ class domains {
   std::size_t left_ = 0;  // of the lines that were lent, those that are right in all domains
   bool open_ = false;     // whether there are neighbours at all
   bool around_;
+  bool read_ = false;  // shared_ was recorded, and no stream has waited for it
   int now_ = 0;
   std::vector<domain<Scalar>> parts_;
   std::vector<cuda::event> stepped_, shared_;

@@ -13,22 +13,15 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
-#include <shoal/random/stream.hpp>
 #include <shoal/reaction_diffusion/reaction_diffusion.hpp>
 
 #include "../../cuda_devices.hpp"
+#include "../reference.hpp"
 
 namespace {
 
 namespace rd = shoal::reaction_diffusion;
-
-rd::initial_state random_state(const rd::grid& nodes, std::uint64_t seed) {
-  shoal::random::stream bits(seed, 2);
-  rd::initial_state begin = rd::rest(nodes);
-  for (double& value : begin.v) value = 1.4 * bits.uniform() - 0.2;
-  for (double& value : begin.w) value = 0.3 * bits.uniform();
-  return begin;
-}
+using wave_reference::random_state;
 
 // Where the states first differ, or nothing.
 template <class Scalar>
@@ -43,8 +36,8 @@ std::string difference(const rd::result<Scalar>& found, const rd::result<Scalar>
   return {};
 }
 
-template <class Scalar>
-double largest_difference(const rd::result<Scalar>& found, const rd::result<Scalar>& expected) {
+template <class Scalar, class Other>
+double largest_difference(const rd::result<Scalar>& found, const rd::result<Other>& expected) {
   if (found.states.size() != expected.states.size()) return std::numeric_limits<double>::infinity();
   double largest = 0;
   for (std::size_t i = 0; i < found.states.size(); ++i) {
@@ -142,16 +135,16 @@ TEST_F(DeviceWaves, CrankNicolsonAgreesWithTheHosts) {
   }
 }
 
-// By fixed steps, of which each solves two stages, and by steps that follow a tolerance, where Newton's method may
-// leave a thousandth of that in each stage. In float32 rounding is a part of the error that steps follow, so that host
-// and GPU take other steps, and agree to the tolerance.
+// By fixed steps, of which each solves two stages, and in float64 by steps that follow a tolerance (0 below), where
+// Newton's method may leave a thousandth of that in each stage.
 template <class Scalar>
 void expect_hosts_tr_bdf2(const rd::problem& wave) {
   const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
   rd::options how;
   how.scheme = rd::scheme::tr_bdf2;
   how.times = {0, 1.75, 10};
-  for (const double step : {0.25, 0.0}) {
+  const std::vector<double> steps = sizeof(Scalar) == 4 ? std::vector{0.25} : std::vector{0.25, 0.0};
+  for (const double step : steps) {
     how.step = step;
     how.device = {};
     const auto expected = rd::solve<Scalar>(wave, begin, how);
@@ -161,11 +154,46 @@ void expect_hosts_tr_bdf2(const rd::problem& wave) {
       EXPECT_EQ(found.steps, expected.steps);
     }
     const double accuracy = step > 0 ? (sizeof(Scalar) == 4 ? 1e-6 : 1e-12) : 1e-3 * how.tolerance;
-    const double stages = 2 * static_cast<double>(found.steps) * accuracy;
-    const bool follows_rounding = step == 0 && sizeof(Scalar) == 4;
-    EXPECT_LE(largest_difference(found, expected), follows_rounding ? std::max(stages, how.tolerance) : stages)
+    EXPECT_LE(largest_difference(found, expected), 2 * static_cast<double>(found.steps) * accuracy)
         << wave.grid.columns << " nodes, boundary " << int(wave.boundary) << ", step " << step;
   }
+}
+
+// A step grows at most fourfold, so that errors down to 0.011 of the tolerance, 1e-6, set the next one; in float32
+// rounding is a part of these. The host's own states of 3 nodes move by 5e-5 when the initial ones do by their last
+// bit. So both are held to the same steps first: the times at which a state is kept lie so close that the tolerance
+// rarely asks for shorter ones.
+void expect_hosts_steps_in_float32(const rd::problem& wave) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  rd::options how;
+  how.scheme = rd::scheme::tr_bdf2;
+  how.tolerance = 1e-3;
+  for (double time = 0.008; time < 10; time *= 1.1) how.times.push_back(time);
+  const auto expected = rd::solve<float>(wave, begin, how);
+  how.device.cuda = {0};
+  const auto found = rd::solve<float>(wave, begin, how);
+  EXPECT_EQ(found.steps, expected.steps);
+  EXPECT_EQ(found.refused_steps, expected.refused_steps);
+  EXPECT_LE(largest_difference(found, expected), 8e-6)
+      << wave.grid.columns << " nodes, boundary " << int(wave.boundary);
+}
+
+// And by steps of their own they come as near to the solution as the host does: its error is that of the steps, 1e-4 to
+// 8e-4 here.
+void expect_hosts_error_in_float32(const rd::problem& wave) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  rd::options how;
+  how.scheme = rd::scheme::tr_bdf2;
+  how.times = {0, 1.75, 10};
+  const auto expected = rd::solve<float>(wave, begin, how);
+  rd::options fine = how;
+  fine.tolerance = 1e-7;
+  const auto exact = rd::solve<double>(wave, begin, fine);
+  how.device.cuda = {0};
+  const auto found = rd::solve<float>(wave, begin, how);
+  const std::string where = fmt::format("{} nodes, boundary {}", wave.grid.columns, int(wave.boundary));
+  EXPECT_LE(largest_difference(found, exact), 1.15 * largest_difference(expected, exact)) << where;
+  EXPECT_LE(largest_difference(found, expected), how.tolerance) << where;
 }
 
 TEST_F(DeviceWaves, TrBdf2AgreesWithTheHosts) {
@@ -173,8 +201,57 @@ TEST_F(DeviceWaves, TrBdf2AgreesWithTheHosts) {
     for (const std::size_t nodes : {3, 17, 401, 2048, 5003}) {
       expect_hosts_tr_bdf2<double>(wave_on({1, nodes, 0.5}, ends));
       expect_hosts_tr_bdf2<float>(wave_on({1, nodes, 0.5}, ends));
+      expect_hosts_steps_in_float32(wave_on({1, nodes, 0.5}, ends));
+      if (nodes <= 401) expect_hosts_error_in_float32(wave_on({1, nodes, 0.5}, ends));
     }
   }
+}
+
+// In the plane steps are split; each of the reaction's parts leaves Newton's accuracy, two to a step, of two stages
+// with TR-BDF2. Newton's method stops node by node here.
+template <class Scalar>
+void expect_hosts_split_steps(const rd::problem& wave, rd::scheme scheme) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  rd::options how;
+  how.scheme = scheme;
+  how.step = 0.25;
+  how.times = {0, 1.75, 10};
+  const auto expected = rd::solve<Scalar>(wave, begin, how);
+  how.device.cuda = {0};
+  const auto found = rd::solve<Scalar>(wave, begin, how);
+  EXPECT_EQ(found.steps, expected.steps);
+  EXPECT_GE(found.newton_iterations, 2 * found.steps);
+  EXPECT_LE(found.newton_iterations, expected.newton_iterations);
+  EXPECT_LE(largest_difference(found, expected), 4 * 42 * (sizeof(Scalar) == 4 ? 1e-6 : 1e-12))
+      << wave.grid.rows << " x " << wave.grid.columns << ", boundary " << int(wave.boundary);
+}
+
+TEST_F(DeviceWaves, ImplicitStepsInThePlaneAgreeWithTheHosts) {
+  for (const auto ends : {rd::boundary::no_flux, rd::boundary::periodic}) {
+    for (const rd::grid& nodes :
+         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5}}) {
+      for (const rd::scheme scheme : {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
+        expect_hosts_split_steps<double>(wave_on(nodes, ends), scheme);
+        expect_hosts_split_steps<float>(wave_on(nodes, ends), scheme);
+        expect_hosts_split_steps<double>(wave_on(nodes, ends, 0.7), scheme);
+      }
+    }
+  }
+}
+
+// By a tolerance; both come as near to the solution.
+TEST_F(DeviceWaves, ImplicitStepsInThePlaneFollowATolerance) {
+  const rd::problem wave = wave_on({33, 40, 0.5}, rd::boundary::no_flux);
+  const rd::initial_state begin = random_state(wave.grid, 5);
+  rd::options how;
+  how.scheme = rd::scheme::tr_bdf2;
+  how.times = {0, 1.75, 10};
+  const auto expected = rd::solve<double>(wave, begin, how);
+  how.device.cuda = {0};
+  const auto found = rd::solve<double>(wave, begin, how);
+  EXPECT_EQ(found.steps, expected.steps);
+  EXPECT_EQ(found.refused_steps, expected.refused_steps);
+  EXPECT_LE(largest_difference(found, expected), 12 * static_cast<double>(found.steps) * 1e-3 * how.tolerance);
 }
 
 TEST_F(DeviceWaves, CrankNicolsonThatDoesNotConvergeNamesTheTime) {
@@ -195,8 +272,8 @@ TEST_F(DeviceWaves, CrankNicolsonThatDoesNotConvergeNamesTheTime) {
 }
 
 // A run that is stopped on one goes on on the other.
-void expect_resumption(rd::options how, double tolerance) {
-  const rd::problem wave = wave_on({1, 2000, 0.5}, rd::boundary::no_flux);
+void expect_resumption(rd::options how, double tolerance, const rd::grid& nodes = {1, 2000, 0.5}) {
+  const rd::problem wave = wave_on(nodes, rd::boundary::no_flux);
   const rd::initial_state begin = random_state(wave.grid, 3);
   const auto expected = rd::solve<double>(wave, begin, how);
   for (const bool device_first : {false, true}) {
@@ -228,6 +305,7 @@ TEST_F(DeviceWaves, ACheckpointResumesOnEither) {
   expect_resumption(how, 200e-12);
   how.scheme = rd::scheme::tr_bdf2;
   expect_resumption(how, 400e-12);
+  expect_resumption(how, 800e-12, {40, 50, 0.5});
 }
 
 TEST_F(DeviceWaves, SchemesOfTheHostAreRefused) {

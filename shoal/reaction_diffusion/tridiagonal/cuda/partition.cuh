@@ -169,21 +169,46 @@ struct block_elimination {
   }
 };
 
+/// Shared memory of a block: first its warps' ways to memory, then its threads' rows, and again the first.
+template <class Scalar, int own>
+union block_room {
+  node_vector<Scalar> exchange[partition_threads / lanes][lanes * lane_exchange<Scalar, own>::stride];
+  shared_rows<Scalar, partition_threads> rows;
+};
+
+/// Fills and eliminates a thread's rows, of which the block's last thread has its own where `count` leaves it out.
+template <class Scalar, int own, class Source>
+__device__ void eliminate_own_rows(const Source& source, long long first_row, int count, refused_row* refused,
+                                   block_room<Scalar, own>& room, thread_rows<Scalar, own>& rows,
+                                   block_elimination<Scalar, own>& block) {
+  source.rows(first_row, rows, room.exchange[static_cast<int>(threadIdx.x) / lanes]);
+  __syncthreads();
+  block.eliminate(rows, source.base() + first_row, count, refused, room.rows);
+}
+
+/// Finds a thread's other rows from its last, known[own − 1], and from the last of the thread before, and gives them to
+/// the sink.
+template <class Scalar, int own, class Sink>
+__device__ void hand_over(const Sink& sink, long long first_row, const thread_rows<Scalar, own>& rows, Scalar left,
+                          block_room<Scalar, own>& room, Scalar (&known)[own]) {
+#pragma unroll
+  for (int k = own - 2; k >= 0; --k) {
+    known[k] = fused(-rows.upper[k], known[k + 1], fused(-rows.lower[k], left, rows.right[k]));
+  }
+  __syncthreads();
+  sink.take(first_row, known, room.exchange[static_cast<int>(threadIdx.x) / lanes]);
+}
+
 /// Pass one. Source: rows(first_row, rows, warp's room) fills a thread's rows; base() is what rows are counted from
 /// where one is refused.
 template <class Scalar, int own, class Source>
 __device__ void reduce_block(const Source& source, block_row<Scalar>* blocks, refused_row* refused) {
-  __shared__ union {
-    node_vector<Scalar> exchange[partition_threads / lanes][lanes * lane_exchange<Scalar, own>::stride];
-    shared_rows<Scalar, partition_threads> rows;
-  } room;
+  __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
   const long long first_row = (static_cast<long long>(blockIdx.x) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
-  source.rows(first_row, rows, room.exchange[i / lanes]);
-  __syncthreads();
   block_elimination<Scalar, own> block;
-  block.eliminate(rows, source.base() + first_row, partition_threads - 1, refused, room.rows);
+  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
   if (i == partition_threads - 1) {
     const relation<Scalar> before = room.rows.rows[block.half][i - 1];
     block_row<Scalar>& out = blocks[blockIdx.x];
@@ -266,43 +291,28 @@ __device__ void solve_middle(const block_memory<Scalar>& blocks, int count, long
 /// A whole system by one block, in one pass.
 template <class Scalar, int own, class Source, class Sink>
 __device__ void solve_block(const Source& source, const Sink& sink, refused_row* refused) {
-  __shared__ union {
-    node_vector<Scalar> exchange[partition_threads / lanes][lanes * lane_exchange<Scalar, own>::stride];
-    shared_rows<Scalar, partition_threads> rows;
-  } room;
+  __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
   const long long first_row = static_cast<long long>(i) * own;
   thread_rows<Scalar, own> rows;
-  source.rows(first_row, rows, room.exchange[i / lanes]);
-  __syncthreads();
   block_elimination<Scalar, own> block;
-  block.eliminate(rows, source.base() + first_row, partition_threads, refused, room.rows);
+  eliminate_own_rows(source, first_row, partition_threads, refused, room, rows, block);
   const Scalar left = i > 0 ? room.rows.rows[block.half][i - 1].right : 0;
   Scalar known[own];
   known[own - 1] = room.rows.rows[block.half][i].right;
-#pragma unroll
-  for (int k = own - 2; k >= 0; --k) {
-    known[k] = fused(-rows.upper[k], known[k + 1], fused(-rows.lower[k], left, rows.right[k]));
-  }
-  __syncthreads();
-  sink.take(first_row, known, room.exchange[i / lanes]);
+  hand_over(sink, first_row, rows, left, room, known);
 }
 
 /// Pass two: `known` becomes the thread's part of the solution.
 template <class Scalar, int own, class Source, class Sink>
 __device__ void finish_block(const Source& source, const Sink& sink, const block_row<Scalar>* blocks,
                              refused_row* refused) {
-  __shared__ union {
-    node_vector<Scalar> exchange[partition_threads / lanes][lanes * lane_exchange<Scalar, own>::stride];
-    shared_rows<Scalar, partition_threads> rows;
-  } room;
+  __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
   const long long first_row = (static_cast<long long>(blockIdx.x) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
-  source.rows(first_row, rows, room.exchange[i / lanes]);
-  __syncthreads();
   block_elimination<Scalar, own> block;
-  block.eliminate(rows, source.base() + first_row, partition_threads - 1, refused, room.rows);
+  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
   const Scalar far_left = blockIdx.x > 0 ? blocks[blockIdx.x - 1].solution : 0;
   const Scalar far_right = blocks[blockIdx.x].solution;
   const auto last_of = [&](int thread) {
@@ -314,12 +324,7 @@ __device__ void finish_block(const Source& source, const Sink& sink, const block
   const Scalar left = last_of(i - 1);
   Scalar known[own];
   known[own - 1] = last_of(i);
-#pragma unroll
-  for (int k = own - 2; k >= 0; --k) {
-    known[k] = fused(-rows.upper[k], known[k + 1], fused(-rows.lower[k], left, rows.right[k]));
-  }
-  __syncthreads();
-  sink.take(first_row, known, room.exchange[i / lanes]);
+  hand_over(sink, first_row, rows, left, room, known);
 }
 
 }  // namespace shoal::reaction_diffusion::tridiagonal

@@ -1,0 +1,16 @@
+// Split implicit steps in the plane on one GPU.
+#pragma once
+
+#include <memory>
+
+#include <shoal/reaction_diffusion/parameters.hpp>
+#include <shoal/reaction_diffusion/split_rule.hpp>
+#include <shoal/reaction_diffusion/stepper.hpp>
+
+namespace shoal::reaction_diffusion {
+
+/// With one set of coefficients everywhere, and ends without flux or periodic.
+template <class Scalar>
+std::unique_ptr<stepper<Scalar>> make_device_split_steps(const problem& wave, const split_rule& rule, int device);
+
+}  // namespace shoal::reaction_diffusion
