@@ -15,6 +15,10 @@ from .. import _shoal
 from .._input import Data, as_data
 
 
+# A rank that computes for longer says what it has to say so far: one that waits for nobody would else report at its end.
+BUSY_SECONDS = 0.25
+
+
 class Mapped(NamedTuple):
     """Rows [first, end) of a .npy file, which is mapped where they are needed."""
 
@@ -61,7 +65,7 @@ class Heard(NamedTuple):
     """What a rank has said since it was asked last, and what it waits for."""
 
     words: list  # of (to, bytes)
-    waits_for: int | None  # a rank; None: it has ended
+    waits_for: int | None  # a rank; itself: it computes; None: it has ended
     error: BaseException | None
     missing: tuple[int, int] | None  # rows that a fold asked for, and that are not here
 
@@ -103,13 +107,13 @@ class Holder:
         return _shoal.runner()
 
     def begin(self, task: Task) -> Heard:
-        """Makes the call, and returns when it waits for words for the first time."""
+        """Makes the call, and returns as exchange() does."""
         self.stop()
         self._run = _Run(self._rank, task, self._rows, self._weights, *self._place, self._threads)
         return self._run.exchange(())
 
     def exchange(self, words) -> Heard:
-        """Hands over words, as (from, bytes), and returns when the rank waits for others or has ended."""
+        """Hands over words, as (from, bytes), and returns when the rank waits for others, has ended, or is busy for long."""
         assert self._run is not None
         return self._run.exchange(words)
 
@@ -142,15 +146,16 @@ class _Run:
         self._ended = False
         self._error: BaseException | None = None
         self._missing: tuple[int, int] | None = None
-        self._call = (rank, task, rows, weights, first, weights_first, threads)
+        self._rank = rank
+        self._call = (task, rows, weights, first, weights_first, threads)
         _runs.add(self)
         self.thread = threading.Thread(target=self._work, name=f"shoal rank {rank}", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
-        rank, task, rows, weights, first, weights_first, threads = self._call
+        task, rows, weights, first, weights_first, threads = self._call
         try:
-            ranks = _shoal.Ranks(rank, task.size, True, weakref.proxy(self))
+            ranks = _shoal.Ranks(self._rank, task.size, True, weakref.proxy(self))
             data = shared_data(task, ranks, rows, weights, first, weights_first)
             if task.estimator.threads is None and threads is not None:
                 task.estimator.threads = threads
@@ -171,6 +176,8 @@ class _Run:
 
     def send(self, to: int, words: bytes) -> None:
         with self._changed:
+            if self._stopped:
+                raise Stopped
             self._said.append((to, words))
 
     def receive(self, sender: int) -> bytes:
@@ -191,9 +198,10 @@ class _Run:
             for sender, each in words:
                 self._heard[sender].append(each)
             self._changed.notify_all()
-            self._changed.wait_for(self._is_idle)
+            idle = self._changed.wait_for(self._is_idle, BUSY_SECONDS)
             said, self._said = self._said, []
-            return Heard(said, None if self._ended else self._waits_for, self._error, self._missing)
+            waits_for = None if self._ended else self._waits_for if idle else self._rank
+            return Heard(said, waits_for, self._error, self._missing)
 
     def _is_idle(self) -> bool:
         return self._ended or (self._waits_for is not None and not self._heard[self._waits_for])
