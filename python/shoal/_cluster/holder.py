@@ -109,7 +109,7 @@ class Holder:
     def begin(self, task: Task) -> Heard:
         """Makes the call, and returns as exchange() does."""
         self.stop()
-        self._run = _Run(self._rank, task, self._rows, self._weights, *self._place, self._threads)
+        self._run = _Run(self._rank, task, self._rows, self._weights, self._place, self._threads)
         return self._run.exchange(())
 
     def exchange(self, words) -> Heard:
@@ -137,7 +137,7 @@ def _stop_all() -> None:
 class _Run:
     """A call on its way in a thread of its own, which speaks with the other ranks through exchange()."""
 
-    def __init__(self, rank, task: Task, rows, weights, first, weights_first, threads):
+    def __init__(self, rank, task: Task, rows, weights, place, threads):
         self._changed = threading.Condition()
         self._heard: dict = defaultdict(deque)
         self._said: list = []
@@ -147,16 +147,16 @@ class _Run:
         self._error: BaseException | None = None
         self._missing: tuple[int, int] | None = None
         self._rank = rank
-        self._call = (task, rows, weights, first, weights_first, threads)
+        self._call = (task, rows, weights, place, threads)
         _runs.add(self)
         self.thread = threading.Thread(target=self._work, name=f"shoal rank {rank}", daemon=True)
         self.thread.start()
 
     def _work(self) -> None:
-        task, rows, weights, first, weights_first, threads = self._call
+        task, rows, weights, place, threads = self._call
         try:
             ranks = _shoal.Ranks(self._rank, task.size, True, weakref.proxy(self))
-            data = shared_data(task, ranks, rows, weights, first, weights_first)
+            data = shared_data(task, ranks, rows, weights, *place)
             if task.estimator.threads is None and threads is not None:
                 task.estimator.threads = threads
             with warnings.catch_warnings():

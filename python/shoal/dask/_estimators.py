@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
 
 import dask
 import dask.array as da
@@ -33,7 +34,10 @@ def _of_block(block, local, method):
 class _Shared:
     """What the estimators have in common. `_local` is the estimator of one process."""
 
-    _local: type
+    _local: Any
+    client: Any
+    precision: Any
+    random_state: Any
 
     @classmethod
     def _get_param_names(cls):
@@ -176,17 +180,17 @@ def _fold_method(name: str, local: type):
     return method
 
 
-def estimator_of(local: type) -> type:
+def estimator_of(local: Any) -> type:
     """The estimator of a cluster for one of a process."""
 
-    def __init__(self, *arguments, client=None, **parameters):
+    def begin(self, *arguments, client=None, **parameters):
         local.__init__(self, *arguments, **parameters)
         self.client = client
 
     signature = inspect.signature(local.__init__)
     client = inspect.Parameter("client", inspect.Parameter.KEYWORD_ONLY, default=None)
-    __init__.__signature__ = signature.replace(parameters=[*signature.parameters.values(), client])
-    members = {"__init__": __init__, "__module__": "shoal.dask", "__qualname__": local.__name__, "_local": local}
+    begin.__signature__ = signature.replace(parameters=[*signature.parameters.values(), client])  # type: ignore[attr-defined]
+    members: dict[str, Any] = {"__init__": begin, "__module__": "shoal.dask", "_local": local}
     for make, names in ((_row_method, _BY_ROW), (_fold_method, _OF_ALL)):
         for name in filter(lambda each: hasattr(local, each), names):
             members[name] = make(name, local)
