@@ -22,6 +22,7 @@ import numpy as np
 
 import shoal
 import shoal.dask
+from shoal._cluster.leader import _Words
 
 
 def arguments():
@@ -44,6 +45,33 @@ def iteration_seconds(estimator, X):
     last = times[-1][0]
     marks = [at for phase, at in times if phase == last]
     return statistics.median(b - a for a, b in zip(marks, marks[1:]))
+
+
+def traffic_of_an_iteration(make, X):
+    """Messages and bytes that an iteration takes to and from who leads: those of a long fit less those of a short one."""
+    counts = [0, 0]
+
+    def counted(method, words_of):
+        def call(self, *arguments):
+            made = method(self, *arguments)
+            counts[0] += 1
+            counts[1] += len(words_of(made, *arguments))
+            return made
+
+        return call
+
+    send, receive = _Words.send, _Words.receive
+    _Words.send = counted(send, lambda made, to, words: words)
+    _Words.receive = counted(receive, lambda made, sender: made)
+    try:
+        totals = []
+        for iterations in (2, 12):
+            counts[:] = 0, 0
+            make(shoal.dask).set_params(max_iter=iterations).fit(X)
+            totals.append(tuple(counts))
+    finally:
+        _Words.send, _Words.receive = send, receive
+    return [(more - less) / 10 for less, more in zip(*totals)]
 
 
 def peer_seconds(X, start, iterations):
@@ -115,6 +143,8 @@ def main():
                 "2 workers, 4096 rows": statistics.median(little),
                 "overhead": statistics.median(there) - statistics.median(here),
             }
+            messages, size = traffic_of_an_iteration(make, lazy)
+            result["seconds_of_an_iteration"][name] |= {"messages": messages, "bytes": size}
         seconds, missing = peer_seconds(lazy, start, wanted.iterations)
         result["dask-ml k-means"] = {"seconds_of_an_iteration": seconds, "missing": missing}
         if seconds is not None:

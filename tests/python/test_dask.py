@@ -20,7 +20,10 @@ import shoal.dask  # noqa: E402
 
 SECONDS = 20
 KINDS = [(getattr(shoal.dask, kind.__name__), kind) for kind in shoal._ESTIMATORS]
-pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning"),
+    pytest.mark.filterwarnings("ignore:X does not have valid feature names"),
+]
 
 
 @pytest.fixture(autouse=True)
@@ -82,8 +85,10 @@ def test_arrays_of_any_chunks_give_the_bits_of_one_process(client, shared, local
     for chunks in ((1237, 3), (4000, 2)):
         made = small(shared).fit(da.from_array(X, chunks=chunks))
         assert model_of(made) == model_of(expected)
-        labels = made.labels_
-        assert isinstance(labels, da.Array)
+        labels = made.predict(da.from_array(X, chunks=chunks))
+        assert isinstance(labels, da.Array) and hasattr(made, "labels_") == hasattr(expected, "labels_")
+        if hasattr(made, "labels_"):
+            assert np.array_equal(made.labels_.compute(), expected.labels_)
         assert np.array_equal(labels.compute(), expected.predict(X))
     assert made.score(da.from_array(X, chunks=999)) == expected.score(X)
     assert pickle.dumps(made.to_local().predict(X)) == pickle.dumps(expected.predict(X))
@@ -166,6 +171,10 @@ def test_refusals_say_what_to_do(client):
         small(shoal.dask.KMeans).fit(lazy).score(lazy[:, :2])
     with pytest.raises(ValueError, match="partition 1 of X has 2 columns, and partition 0 of X has 3"):
         small(shoal.dask.KMeans).fit([dask.delayed(np.ones((4, 3))), dask.delayed(np.ones((4, 2)))])
+    with pytest.raises(ValueError, match="Expected 2D array, got 1D array instead: X"):
+        small(shoal.dask.KMeans).fit(lazy[:, 0])
+    with pytest.raises(ValueError, match="Expected 1D array, got 2D array instead: sample_weight"):
+        small(shoal.dask.KMeans).fit(lazy, sample_weight=lazy)
     with pytest.raises(ValueError, match="partition 1 is bad"):
         small(shoal.dask.KMeans).fit([dask.delayed(np.ones((40, 3))), dask.delayed(_fail)()])
 

@@ -33,9 +33,9 @@ def is_collection(X) -> bool:
     return isinstance(X, (list, tuple)) and len(X) > 0 and all(map(is_collection, X))
 
 
-def collection(client: Client, X, name: str = "X") -> Collection:
+def collection(client: Client, X, name: str = "X", dimensions: int = 2) -> Collection:
     """The parts of X, as `name` in errors, in their order."""
-    made = _files(X, name) or _known_array(X, name) or _counted(client, X, name)
+    made = _files(X, dimensions) or _known_array(X, name, dimensions) or _counted(client, X, name, dimensions)
     if made.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers; its dtype is {made.dtype}")
     if made.parts.rows < 1 or made.columns < 1:
@@ -71,7 +71,7 @@ def mapped_parts(path: str) -> tuple[list[Mapped], np.ndarray]:
     return [Mapped(os.path.abspath(path), max(0, end - (end - 1) % step - 1), end) for end in ends], array
 
 
-def _files(X, name) -> Collection | None:
+def _files(X, dimensions) -> Collection | None:
     paths = paths_of(X)
     if not paths:
         return None
@@ -81,20 +81,19 @@ def _files(X, name) -> Collection | None:
         parts += [Part(each, each.end - each.first, f"{path}[{each.first}:{each.end}]") for each in mapped]
         shapes.append(array.shape[1:])
         dtypes.append(array.dtype)
-    return Collection(Parts(parts), _columns_of(shapes, paths), np.result_type(*dtypes), None)
+    return Collection(Parts(parts), _columns_of(shapes, paths, dimensions), np.result_type(*dtypes), None)
 
 
-def _known_array(X, name) -> Collection | None:
+def _known_array(X, name, dimensions) -> Collection | None:
     if not isinstance(X, da.Array) or np.isnan(X.shape[0]):
         return None
+    columns = _columns_of([X.shape[1:]], [name], dimensions)
     X = array_of(X)
-    if X.ndim not in (1, 2):
-        raise ValueError(f"Expected 2D array, got {X.ndim}D array instead: {name} is a Dask array")
     parts = [
         Part(part, int(rows), f"partition {number} of {name}")
         for number, (part, rows) in enumerate(zip(X.to_delayed().ravel().tolist(), X.chunks[0]))
     ]
-    return Collection(Parts(parts), _columns_of([X.shape[1:]], [name]), X.dtype, None)
+    return Collection(Parts(parts), columns, X.dtype, None)
 
 
 def _shape_of(part) -> tuple:
@@ -102,7 +101,7 @@ def _shape_of(part) -> tuple:
     return array.shape, array.dtype.str
 
 
-def _counted(client: Client, X, name) -> Collection:
+def _counted(client: Client, X, name, dimensions) -> Collection:
     """Parts that have to be computed before anybody knows how many rows they have."""
     names = list(map(str, X.columns)) if is_frame(X) and hasattr(X, "columns") else None
     if isinstance(X, da.Array):
@@ -115,12 +114,15 @@ def _counted(client: Client, X, name) -> Collection:
     found = client.gather(client.map(_shape_of, futures, pure=False))
     labels = [f"partition {number} of {name}" for number in range(len(pieces))]
     parts = [Part(piece, shape[0], label) for piece, (shape, _), label in zip(pieces, found, labels)]
-    columns = _columns_of([shape[1:] for shape, _ in found], labels)
+    columns = _columns_of([shape[1:] for shape, _ in found], labels, dimensions)
     return Collection(Parts(parts), columns, np.result_type(*(np.dtype(kind) for _, kind in found)), names)
 
 
-def _columns_of(shapes, names) -> int:
-    """How many columns all parts have."""
+def _columns_of(shapes, names, dimensions: int) -> int:
+    """How many columns all parts have; their shapes are those of one row."""
+    for shape, name in zip(shapes, names):
+        if len(shape) + 1 != dimensions:
+            raise ValueError(f"Expected {dimensions}D array, got {len(shape) + 1}D array instead: {name}")
     counts = [shape[0] if shape else 1 for shape in shapes]
     for count, name in zip(counts, names):
         if count != counts[0]:

@@ -70,13 +70,14 @@ class _Shared:
         fitted, _ = self._run("fit", X, sample_weight)
         names = self._local._get_param_names()
         self.__dict__.update({name: value for name, value in vars(fitted).items() if name not in names})
-        self.labels_ = self.predict(X)
+        if "labels_" in vars(fitted):
+            self.labels_ = self.predict(X)
         return self
 
     def fit_predict(self, X, y=None, sample_weight=None):
         if not is_collection(X):
             return super().fit_predict(X, y, sample_weight)
-        return self.fit(X, sample_weight=sample_weight).labels_
+        return self.fit(X, sample_weight=sample_weight).predict(X)
 
     def fit_transform(self, X, y=None, sample_weight=None):
         if not is_collection(X):
@@ -96,7 +97,7 @@ class _Shared:
             _check_feature_names(self, X._meta, reset=False)
         weights = None
         if sample_weight is not None:
-            weights = collection(engine.client, _weights(sample_weight), "sample_weight")
+            weights = collection(engine.client, _weights(sample_weight), "sample_weight", dimensions=1)
         local = self.to_local()
         if method == "fit":
             local.set_params(random_state=seed_of(self.random_state))  # every rank draws from one seed
