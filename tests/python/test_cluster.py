@@ -1,5 +1,6 @@
 """Fits whose rows several holders have, by an engine of threads: bits, losses and refusals, without any cluster."""
 
+import gc
 import signal
 from concurrent.futures import ThreadPoolExecutor
 
@@ -9,7 +10,7 @@ import pytest
 import shoal
 from shoal import _shoal
 from shoal._cluster.engine import Worker, WorkerLost
-from shoal._cluster.holder import Holder, Mapped
+from shoal._cluster.holder import Holder, Mapped, Task
 from shoal._cluster.leader import Leader, Part, Parts
 
 SECONDS = 20
@@ -210,6 +211,19 @@ def test_a_checkpoint_of_a_cluster_goes_on_without_one(tmp_path):
     with pytest.raises(KeyError):
         led(ThreadEngine(2), small(shoal.KMeans, callback=stop, checkpoint=place), X)
     assert model_of(small(shoal.KMeans, checkpoint=place).fit(X)) == model_of(small(shoal.KMeans).fit(X))
+
+
+def test_a_holder_that_nobody_needs_ends_its_rank():
+    X = rows_of()
+    holder = Holder(1, [(X, 0, len(X))], [], 0, 0, None)
+    heard = holder.begin(Task(small(shoal.KMeans), "fit", 3, len(X), 3, False, False))
+    assert heard.waits_for == 0
+    thread = holder._run.thread
+    assert thread.is_alive()
+    del holder
+    gc.collect()
+    thread.join(5)
+    assert not thread.is_alive()
 
 
 def test_mapped_files_are_opened_where_they_are_needed(tmp_path):

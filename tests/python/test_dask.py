@@ -156,6 +156,9 @@ def test_estimators_keep_the_habits_of_scikit_learn(client):
     made = small(shoal.dask.KMeans, client=client)
     assert clone(made).get_params() == made.get_params()
     assert "client" in made.get_params()
+    assert type(pickle.loads(pickle.dumps(small(shoal.dask.KMeans)))) is shoal.dask.KMeans
+    with pytest.raises(AttributeError, match="it has KMeans, GaussianMixture"):
+        shoal.dask.Kmeans
     seen = []
     small(shoal.dask.KMeans, client=client, callback=seen.append).fit(da.from_array(rows_of(), chunks=(2000, 3)))
     assert seen and seen[-1].phase == "kmeans"

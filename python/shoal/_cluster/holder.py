@@ -96,12 +96,17 @@ class Holder:
     """Rows on one worker. `slices` and `weights` lie one below the other, from row `first` and `weights_first` on."""
 
     def __init__(self, rank, slices, weights, first, weights_first, threads):
+        self._run: _Run | None = None
         self._rank = rank
         self._rows = [part for part in (Slice(*each).rows() for each in slices) if len(part)]
         self._weights = [part for part in (Slice(*each).rows() for each in weights) if len(part)]
         self._place = (first, weights_first)
         self._threads = threads
-        self._run: _Run | None = None
+
+    def __del__(self):
+        # Whoever led may have been killed; the rank's thread would wait for words, and keep its rows.
+        if self._run is not None:
+            self._run.stop()
 
     def runner(self) -> tuple:
         return _shoal.runner()

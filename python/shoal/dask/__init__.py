@@ -3,7 +3,13 @@
 Needs ``pip install 'shoal[dask]'``.
 """
 
+from typing import Any
+
 from ._estimators import ESTIMATORS
 
 globals().update(ESTIMATORS)
 __all__ = list(ESTIMATORS)
+
+
+def __getattr__(name: str) -> Any:
+    raise AttributeError(f"module 'shoal.dask' has no attribute {name!r}; it has {', '.join(__all__)}")
