@@ -12,25 +12,30 @@ from .._cluster.holder import Holder, Mapped
 from .._cluster.leader import POLL_SECONDS
 
 
-class _Call:
-    """A call of an actor on its way."""
+# What Dask says when an actor's worker is not there; calls of a holder raise nothing of their own.
+_GONE = (OSError, ValueError, RuntimeError)
 
-    def __init__(self, future):
-        self._future = future
+
+class _Call:
+    """A call of an actor on its way; `error` is why there is none."""
+
+    def __init__(self, future, error: Exception | None = None):
+        self._future, self._error = future, error
 
     def result(self, seconds: float) -> Any:
+        if self._error is not None:
+            raise WorkerLost(str(self._error)) from self._error
         try:
             return self._future.result(timeout=seconds)
         except (TimeoutError, distributed.TimeoutError):
             raise TimeoutError from None
-        except (OSError, ValueError) as error:
-            # Calls raise nothing of their own; so Dask says that the actor's worker is not there.
+        except _GONE as error:
             raise WorkerLost(str(error)) from error
 
 
 class _Actor:
-    def __init__(self, client: Client, future: Future, worker: str):
-        self.future, self.worker = future, worker
+    def __init__(self, future: Future):
+        self.future = future
         self.proxy = future.result()
 
     @property
@@ -88,12 +93,18 @@ class DaskEngine:
                     continue
                 made.cancel()
                 raise WorkerLost(worker.name) from None
-            if made.status != "finished" and not self._there(worker.name):
-                raise WorkerLost(worker.name)
-            return _Actor(self.client, made, worker.name)  # raises what a part's computation raised
+            try:
+                return _Actor(made)  # raises what a part's computation raised
+            except Exception as error:
+                if self._there(worker.name):
+                    raise
+                raise WorkerLost(worker.name) from error
 
     def call(self, holder: _Actor, method: str, *arguments: Any) -> _Call:
-        return _Call(getattr(holder.proxy, method)(*arguments))
+        try:
+            return _Call(getattr(holder.proxy, method)(*arguments))
+        except _GONE as error:
+            return _Call(None, error)
 
     def lost(self, holder: _Actor) -> bool:
         return holder.lost
