@@ -4,6 +4,7 @@ import os
 import pickle
 import signal
 import time
+import types
 
 import numpy as np
 import pytest
@@ -184,6 +185,18 @@ def test_refusals_say_what_to_do(client):
 
 def _fail():
     raise ValueError("partition 1 is bad")
+
+
+def test_a_call_of_an_actor_that_is_gone_is_a_loss():
+    from shoal._cluster.engine import WorkerLost
+
+    class Gone:
+        def __getattr__(self, name):
+            raise RuntimeError("Worker holding Actor was lost.  Status: error")
+
+    holder = types.SimpleNamespace(proxy=Gone())
+    with pytest.raises(WorkerLost, match="Actor was lost"):
+        shoal.dask._engine.DaskEngine.call(None, holder, "begin").result(1)
 
 
 def test_a_killed_worker_is_replaced_and_changes_no_bit(limited):
