@@ -36,16 +36,19 @@ class bits {
 
 /// work(context) on so many ranks, of one and of two threads by turns; what each returned.
 template <class Work>
-auto results(std::size_t count, const Work& work) {
+auto results(std::size_t count, const Work& work, bool led = false) {
   std::vector<decltype(work(shoal::fold_context{}))> all(count);
-  shoal::run_ranks(count, [&](shoal::communicator& own) {
-    const auto workers = shoal::make_executor(1 + own.rank() % 2);
-    all[own.rank()] = work(shoal::fold_context{workers.get(), 0, {}, &own});
-  });
+  shoal::run_ranks(
+      count,
+      [&](shoal::communicator& own) {
+        const auto workers = shoal::make_executor(1 + own.rank() % 2);
+        all[own.rank()] = work(shoal::fold_context{workers.get(), 0, {}, &own});
+      },
+      led);
   return all;
 }
 
-/// work(context) returns bits: those of one process, on every rank of any number of ranks.
+/// work(context) returns bits: those of one process, on every rank of any number of ranks, and where rank 0 only leads.
 template <class Work>
 void expect_same_bits(const Work& work) {
   const auto workers = shoal::make_sequential();
@@ -55,6 +58,12 @@ void expect_same_bits(const Work& work) {
     const std::vector<bits> all = results(count, work);
     for (std::size_t rank = 0; rank < count; ++rank) {
       EXPECT_TRUE(all[rank] == expected) << "rank " << rank << " of " << count;
+    }
+  }
+  for (const std::size_t count : {2, 4}) {
+    const std::vector<bits> all = results(count, work, true);
+    for (std::size_t rank = 0; rank < count; ++rank) {
+      EXPECT_TRUE(all[rank] == expected) << "rank " << rank << " of " << count << " that rank 0 leads";
     }
   }
 }

@@ -121,11 +121,11 @@ nb::dict fit(const rows& data, const gmm::options& options, const resources& whe
              const nb::object& report) {
   gmm::fit_result result;
   std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
-  run_with_python(report, where.brief, [&](const control& control) {
+  run_with_python(report, where.brief, data, [&](const control& control) {
     result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       gmm::validate_options(options, source.columns());
       const std::unique_ptr<executor> workers = make_executor(options.threads);
-      const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
+      const fold_context context = context_of(*workers, options.memory_limit, control);
       const auto on =
           gmm::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
       gmm::fit_result fitted = gmm::fit(*on, options, control);
@@ -154,7 +154,7 @@ nb::dict fit(const rows& data, const gmm::options& options, const resources& whe
 double predict(const rows& data, const gmm::model& model, const resources& where, const output& labels,
                const output& probabilities, const output& log_density, const nb::object& report) {
   double mean = 0;
-  run_with_python(report, where.brief, [&](const control& control) {
+  run_with_python(report, where.brief, data, [&](const control& control) {
     mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       gmm::prediction<Scalar> out;
       out.labels = pointer_of<std::int32_t>(labels, source.rows());
@@ -241,7 +241,7 @@ const add_family added([](nb::module_& module) {
         const gmm::update_options options{step_size, regularization, threads, memory_limit, where.choice()};
         double mean = 0;
         batches_seen seen{batches, weight_seen};
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           mean = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             return gmm::update(model, source, options, held, control, &seen);
           });
@@ -319,7 +319,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const gmm::model model = model_from(type, weights, means, covariances);
         std::optional<gmm::model_statistics> made;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             made =
                 gmm::accumulate(model, source, {threads, memory_limit, where.choice(), {first, total}}, held, control);

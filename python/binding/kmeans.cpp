@@ -60,11 +60,11 @@ const add_family added([](nb::module_& module) {
         options.device = where.choice();
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         kmeans::fit_result result;
-        run_with_python(report, brief, [&](const control& control) {
+        run_with_python(report, brief, data, [&](const control& control) {
           result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             kmeans::check_options(options);
             const std::unique_ptr<executor> workers = make_executor(options.threads);
-            const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
+            const fold_context context = context_of(*workers, options.memory_limit, control);
             const auto on =
                 kmeans::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
             kmeans::fit_result fitted = kmeans::fit(*on, options, control);
@@ -105,7 +105,7 @@ const add_family added([](nb::module_& module) {
         const kmeans::model model = model_from(centroids);
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::predict(model, source, labels_at, threads, memory_limit, weights, control, where.choice());
           });
@@ -123,7 +123,7 @@ const add_family added([](nb::module_& module) {
          const output& distances) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const kmeans::model model = model_from(centroids);
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights) {
             kmeans::distances(model, source, pointer_of<Scalar>(distances, source.rows() * model.clusters), threads,
                               memory_limit, control, where.choice());
@@ -144,7 +144,7 @@ const add_family added([](nb::module_& module) {
         std::vector<double> weights_seen = copied(seen);
         std::int32_t* const labels_at = pointer_of<std::int32_t>(labels, data.count());
         double inertia = 0;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           inertia = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::update(model, weights_seen, source, labels_at, threads, memory_limit, weights, control,
                                   where.choice());
@@ -167,7 +167,7 @@ const add_family added([](nb::module_& module) {
          bool brief) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         std::vector<std::size_t> chosen;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           chosen = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return kmeans::choose_rows(source, {clusters, seed, trials, threads, memory_limit, where.choice()}, weights,
                                        control);
@@ -193,7 +193,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const kmeans::model model = model_from(centroids);
         std::optional<kmeans::model_statistics> made;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             made = kmeans::accumulate(model, source, {threads, memory_limit, where.choice(), {first, total}}, held,
                                       control);

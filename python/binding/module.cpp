@@ -24,6 +24,9 @@ namespace {
 void translate(const std::exception_ptr& thrown, void*) {
   try {
     std::rethrow_exception(thrown);
+  } catch (const rows_not_held& e) {
+    const nb::tuple rows = nb::make_tuple(e.first, e.end);
+    PyErr_SetObject(PyExc_LookupError, rows.ptr());
   } catch (const bad_argument& e) {
     PyErr_SetString(PyExc_ValueError, e.what());
   } catch (const bad_data& e) {
@@ -102,10 +105,19 @@ NB_MODULE(_shoal, module) {
       .def(nb::init<host_array, nb::object, bool, residence, residence>(), nb::arg("array").noconvert(),
            nb::arg("weights").none(), nb::arg("float32"), nb::arg("residence"), nb::arg("weights_residence"))
       .def(nb::init<device_array, nb::object>(), nb::arg("array").noconvert(), nb::arg("weights").none())
+      .def(
+          "__init__",
+          [](rows* made, nb::list parts, nb::object weights, std::size_t columns, bool float32, std::size_t first,
+             std::size_t weights_first, std::size_t total, nb::object ranks) {
+            new (made) rows(parts, weights, columns, float32, {first, weights_first, total}, communicator_of(ranks));
+          },
+          nb::arg("parts"), nb::arg("weights").none(), nb::kw_only(), nb::arg("columns"), nb::arg("float32"),
+          nb::arg("first"), nb::arg("weights_first"), nb::arg("total"), nb::arg("ranks"), nb::keep_alive<1, 9>())
       .def("__len__", &rows::count)
       .def_prop_ro("device", &rows::device)
       .def_prop_ro("columns", &rows::columns)
       .def_prop_ro("float32", &rows::float32)
       .def_prop_ro("in_place", &rows::in_place);
+  bind_ranks(module);
   for (const bind_family bind : families()) bind(module);
 }

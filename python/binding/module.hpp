@@ -11,6 +11,7 @@
 #include <nanobind/ndarray.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/communicator.hpp>
 #include <shoal/execution/device_choice.hpp>
 
 namespace shoal::python {
@@ -25,6 +26,10 @@ std::vector<bind_family>& families();
 struct add_family {
   explicit add_family(bind_family bind) { families().push_back(bind); }
 };
+
+/// Adds ranks that speak through Python, and what they run on (ranks.cpp).
+void bind_ranks(nb::module_& module);
+communicator* communicator_of(const nb::object& ranks);
 
 /// float64 in, in row-major order.
 using numbers = nb::ndarray<const double, nb::c_contig, nb::device::cpu>;

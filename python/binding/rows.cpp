@@ -11,6 +11,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/element_type.hpp>
+#include <shoal/io/joined_rows.hpp>
 #include <shoal/io/memory_source.hpp>
 
 #include "mapped_memory.hpp"
@@ -208,7 +209,58 @@ std::unique_ptr<row_source<Scalar>> open_on_device(const nb::ndarray<nb::ro>& ar
       static_cast<std::size_t>(at.column_stride / size), device));
 }
 
+// All rows, of which one rank holds those from `first` on.
+template <class Scalar>
+class held_source final : public row_source<Scalar> {
+ public:
+  /// `held` is null where none are.
+  held_source(std::unique_ptr<row_source<Scalar>> held, std::size_t columns, std::size_t first, std::size_t total)
+      : held_(std::move(held)),
+        columns_(columns),
+        first_(first),
+        end_(first + (held_ == nullptr ? 0 : held_->rows())),
+        total_(total) {}
+  std::size_t rows() const override { return total_; }
+  std::size_t columns() const override { return columns_; }
+  bool resident() const override { return held_ == nullptr || held_->resident(); }
+  matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>& buffer) const override {
+    if (first < first_ || first + count > end_) throw rows_not_held(first, first + count);
+    return held_->read(first - first_, count, buffer);
+  }
+
+ private:
+  std::unique_ptr<row_source<Scalar>> held_;
+  std::size_t columns_, first_, end_, total_;
+};
+
 }  // namespace
+
+template <class Scalar>
+rows::source<Scalar> rows::taken(nb::list parts, std::size_t columns, std::size_t first, std::size_t total,
+                                 std::vector<nb::ndarray<nb::ro>>& arrays) {
+  std::vector<source<Scalar>> held;
+  for (const nb::handle part : parts) {
+    auto& from = nb::cast<rows&>(part);
+    held.push_back(std::get<source<Scalar>>(std::move(from.sources_)));
+    arrays.push_back(from.array_);
+  }
+  source<Scalar> all;
+  if (held.size() == 1) all = std::move(held.front());
+  if (held.size() > 1) all = std::make_unique<joined_rows<Scalar>>(std::move(held));
+  return std::make_unique<held_source<Scalar>>(std::move(all), columns, first, total);
+}
+
+rows::rows(nb::list parts, nb::object weights, std::size_t columns, bool float32, const held_place& place,
+           communicator* ranks)
+    : ranks_(ranks) {
+  if (float32) {
+    sources_ = taken<float>(parts, columns, place.first, place.total, arrays_);
+  } else {
+    sources_ = taken<double>(parts, columns, place.first, place.total, arrays_);
+  }
+  if (weights.is_none()) return;
+  wide_weights_ = taken<double>(nb::cast<nb::list>(weights), 1, place.weights_first, place.total, arrays_);
+}
 
 rows::rows(host_array array, nb::object weights, bool float32, residence array_residence, residence weights_residence)
     : array_(array) {

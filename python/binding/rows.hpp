@@ -5,10 +5,12 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 
+#include <shoal/execution/communicator.hpp>
 #include <shoal/io/row_source.hpp>
 #include <shoal/io/row_weights.hpp>
 
@@ -31,6 +33,23 @@ enum class residence {
   in_pieces_given_back  ///< and of a shared map: pages go as soon as they are copied, so that few are ever resident
 };
 
+/// A fold asked for rows that this rank does not hold.
+class rows_not_held : public error {
+ public:
+  rows_not_held(std::size_t first, std::size_t end)
+      : error("rows " + std::to_string(first) + " to " + std::to_string(end) + " are on another rank"),
+        first(first),
+        end(end) {}
+  std::size_t first, end;
+};
+
+/// Where the rows of one rank begin among those of all, and where their weights do.
+struct held_place {
+  std::size_t first = 0;
+  std::size_t weights_first = 0;
+  std::size_t total = 0;
+};
+
 /// Rows and, perhaps, their weights, in the scalar that a computation runs in. Keeps the arrays alive.
 class rows {
  public:
@@ -41,6 +60,11 @@ class rows {
   /// Both must be on the same device.
   rows(device_array array, nb::object weights);
 
+  /// What one rank holds of all rows: `parts`, each of these columns and this scalar, one below the other; `weights`
+  /// are parts of one column, or None. What they hold moves here. `ranks` outlives this.
+  rows(nb::list parts, nb::object weights, std::size_t columns, bool float32, const held_place& place,
+       communicator* ranks);
+
   std::size_t count() const;
   std::size_t columns() const;
   bool float32() const { return sources_.index() == 0; }
@@ -48,6 +72,8 @@ class rows {
   bool in_place() const;
   /// The CUDA device that they lie on; -1 for the host's memory.
   int device() const { return device_; }
+  /// The ranks that share the rows; null: they are all here.
+  communicator* ranks() const { return ranks_; }
 
   /// Calls work(rows, weights) with the sources.
   template <class Work>
@@ -60,6 +86,12 @@ class rows {
   template <class Scalar>
   using source = std::unique_ptr<row_source<Scalar>>;
 
+  template <class Scalar>
+  static source<Scalar> taken(nb::list parts, std::size_t columns, std::size_t first, std::size_t total,
+                              std::vector<nb::ndarray<nb::ro>>& arrays);
+
+  communicator* ranks_ = nullptr;
+  std::vector<nb::ndarray<nb::ro>> arrays_;  // of parts
   nb::ndarray<nb::ro> array_;
   nb::ndarray<nb::ro> weights_;
   int device_ = -1;

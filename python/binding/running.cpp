@@ -213,6 +213,17 @@ void run_with_python(const nb::object& report, bool brief, const std::function<v
   work(how);
 }
 
+void run_with_python(const nb::object& report, bool brief, const rows& data,
+                     const std::function<void(const control&)>& work) {
+  run_with_python(report, brief, [&](const control& given) {
+    control how = given;
+    how.ranks = data.ranks();
+    work(how);
+  });
+}
+
+bool interpreter_is_ending() { return all_calls().ending(); }
+
 void stop_at_exit(nb::module_& module) {
   module.def("_stop_computations", [] {
     // What sleeping threads hold is not lost but in use: no word about it at the end.

@@ -8,6 +8,8 @@
 
 #include <shoal/core/progress.hpp>
 
+#include "rows.hpp"
+
 namespace shoal::python {
 
 namespace nb = nanobind;
@@ -23,6 +25,13 @@ namespace nb = nanobind;
 /// abort. So the interpreter's end stops every computation, waits until they are over, and leaves their threads asleep,
 /// as later versions of Python do with all daemon threads.
 void run_with_python(const nb::object& report, bool brief, const std::function<void(const control&)>& work);
+
+/// The same of rows that several ranks may share.
+void run_with_python(const nb::object& report, bool brief, const rows& data,
+                     const std::function<void(const control&)>& work);
+
+/// Whether the interpreter is ending, so that this thread must not take its lock.
+bool interpreter_is_ending();
 
 /// Has `module` stop all computations when the interpreter ends.
 void stop_at_exit(nb::module_& module);

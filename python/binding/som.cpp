@@ -94,11 +94,11 @@ nb::dict fit(const rows& data, const som::options& options, const resources& whe
              const nb::object& report) {
   std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
   som::fit_result result;
-  run_with_python(report, where.brief, [&](const control& control) {
+  run_with_python(report, where.brief, data, [&](const control& control) {
     result = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
       som::check_options(options);
       const std::unique_ptr<executor> workers = make_executor(options.threads);
-      const fold_context context{workers.get(), options.memory_limit, control.stop, nullptr, control.report};
+      const fold_context context = context_of(*workers, options.memory_limit, control);
       const auto on =
           som::make_backend<Scalar>(options.device, {context, &source, weights, !options.checkpoint.empty()});
       som::fit_result fitted = som::fit(*on, options, control);
@@ -176,7 +176,7 @@ const add_family added([](nb::module_& module) {
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         std::int32_t* const units_at = pointer_of<std::int32_t>(units, data.count());
         double error = 0;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           error = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return som::predict(map, source, units_at, threads, memory_limit, weights, control, where.choice());
           });
@@ -196,7 +196,7 @@ const add_family added([](nb::module_& module) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
         som::quality quality;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           quality = data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             return som::score(map, source, threads, memory_limit, weights, control, where.choice());
           });
@@ -217,7 +217,7 @@ const add_family added([](nb::module_& module) {
          const output& distances) {
         const resources where{threads, memory_limit, device, device_memory, products, brief};
         const som::model map = model_from(codebook, width, height, lattice, toroidal, metric);
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights) {
             som::distances(map, source, pointer_of<Scalar>(distances, source.rows() * map.units()), threads,
                            memory_limit, control, where.choice());
@@ -244,7 +244,7 @@ const add_family added([](nb::module_& module) {
         double started_from = 0;
         batches_seen seen{batches, weight_seen};
         som::quality quality;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights weights) {
             som::check_model(map, source.columns());
             som::check_options(options);
@@ -315,7 +315,7 @@ const add_family added([](nb::module_& module) {
         som::accumulate_options options{threads, memory_limit, where.choice(), {first, total}, {}};
         if (centre) options.centre = copied(*centre);
         std::optional<som::model_statistics> made;
-        run_with_python(nb::none(), brief, [&](const control& control) {
+        run_with_python(nb::none(), brief, data, [&](const control& control) {
           data.visit([&]<class Scalar>(const row_source<Scalar>& source, row_weights held) {
             made = som::accumulate(map, source, options, held, control);
           });

@@ -27,6 +27,11 @@ class Data:
     dtype: type  # the scalar that the computation runs in, and that its results have
     array: Any  # the array that the rows lie in
     device: str = "cpu"  # where the rows lie: "cpu", "cuda:0", ...
+    shared: bool = False  # among ranks, each of which holds some of the rows
+
+    def labels(self):
+        """An array for the labels of a fit; None for rows that are shared, whose labels nobody has all of."""
+        return None if self.shared else self.empty(self.count, np.int32)
 
     def empty(self, shape, dtype):
         """An array for results, where the rows lie and of their library."""
@@ -38,6 +43,10 @@ def read(estimator, X, *, reset: bool, sample_weight=None, least_rows: int = 1) 
 
     Values are not looked at here: the library refuses what is not finite, by row and column, while it reads them.
     """
+    if isinstance(X, Data):
+        if reset:
+            estimator.n_features_in_ = X.columns
+        return X
     if _plain(X, least_rows) and (reset or _expected(estimator, X)):
         array = X
         if reset:

@@ -226,7 +226,7 @@ default='k-means++'
             raise ValueError(f"n_samples={data.count} should be >= n_clusters={self.n_clusters}.")
 
     def _fit(self, data: Data) -> None:
-        labels = data.empty(data.count, np.int32)
+        labels = data.labels()
         restarts = self._restarts()
         with named_errors():
             if isinstance(self.init, str):

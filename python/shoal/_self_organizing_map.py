@@ -241,7 +241,7 @@ default='principal-plane'
             When ``device`` names a GPU and the package was built without CUDA.
         """
         data = read(self, X, reset=True, sample_weight=sample_weight)
-        labels = data.empty(data.count, np.int32)
+        labels = data.labels()
         with named_errors():
             made = self._train(
                 data,

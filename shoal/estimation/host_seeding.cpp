@@ -217,7 +217,7 @@ class host_passes final : public seeding_passes {
   // The rank that folds the unit's rows knows their masses; the others hear of them.
   std::vector<double> masses_of_unit(std::size_t unit) {
     std::vector<double> found;
-    const std::size_t owner = alone(context_.ranks) ? 0 : units_.rank_of(unit, context_.ranks->size());
+    const std::size_t owner = alone(context_.ranks) ? 0 : units_.rank_of(unit, *context_.ranks);
     if (alone(context_.ranks) || owner == context_.ranks->rank()) {
       for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
         const std::size_t count = std::min(block_rows, units_.end_row(unit) - first);

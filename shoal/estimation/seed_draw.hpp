@@ -43,8 +43,8 @@ class row_units {
   /// Units [first, end) whose rows this rank folds.
   row_range own(const fold_context& context) const;
   /// The rank that folds the rows of a unit.
-  std::size_t rank_of(std::size_t unit, std::size_t ranks) const {
-    return rank_of_lane(plan_.lane_of(first_row(unit)), plan_.lanes, ranks);
+  std::size_t rank_of(std::size_t unit, const communicator& ranks) const {
+    return rank_of_lane(ranks, plan_.lane_of(first_row(unit)), plan_.lanes);
   }
   /// `sums` [units][size] of all ranks' units, each of which the rank has set that folds its rows. All ranks call it.
   std::vector<double> gather(const fold_context& context, std::vector<double> sums, std::size_t size = 1) const;

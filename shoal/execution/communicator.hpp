@@ -37,6 +37,9 @@ class communicator {
 
   virtual std::size_t rank() const = 0;
   virtual std::size_t size() const = 0;
+  /// Whether rank 0 only leads: it holds no rows and folds no lane, but merges what the others have folded, and steps
+  /// as they do. There are two ranks or more then.
+  virtual bool led() const { return false; }
 
   /// Sends bytes to one rank; does not wait until they are received.
   virtual void send(std::size_t to, std::span<const std::byte> bytes) = 0;
@@ -65,6 +68,16 @@ struct row_range {
 inline std::size_t rank_of_lane(std::size_t lane, std::size_t lanes, std::size_t ranks) { return lane * ranks / lanes; }
 inline lane_range lanes_of_rank(std::size_t rank, std::size_t lanes, std::size_t ranks) {
   return {(rank * lanes + ranks - 1) / ranks, ((rank + 1) * lanes + ranks - 1) / ranks};
+}
+
+/// The same of ranks that may be led.
+inline std::size_t rank_of_lane(const communicator& ranks, std::size_t lane, std::size_t lanes) {
+  const std::size_t leaders = ranks.led() ? 1 : 0;
+  return leaders + rank_of_lane(lane, lanes, ranks.size() - leaders);
+}
+inline lane_range lanes_of_rank(const communicator& ranks, std::size_t rank, std::size_t lanes) {
+  const std::size_t leaders = ranks.led() ? 1 : 0;
+  return rank < leaders ? lane_range{} : lanes_of_rank(rank - leaders, lanes, ranks.size() - leaders);
 }
 
 /// Whether there is nobody to speak with.

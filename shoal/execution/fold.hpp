@@ -59,7 +59,7 @@ inline fold_context context_of(executor& workers, std::size_t memory_limit, cons
 /// The lanes that this rank folds.
 inline lane_range own_lanes(const fold_context& context, const fold_plan& plan) {
   if (context.ranks == nullptr) return {0, plan.lanes};
-  return lanes_of_rank(context.ranks->rank(), plan.lanes, context.ranks->size());
+  return lanes_of_rank(*context.ranks, context.ranks->rank(), plan.lanes);
 }
 
 /// Rows that a worker reads, with the buffers they are read into.

@@ -79,10 +79,11 @@ class exchange {
 
 class memory_communicator final : public communicator {
  public:
-  memory_communicator(exchange& exchange, std::size_t rank) : exchange_(exchange), rank_(rank) {}
+  memory_communicator(exchange& exchange, std::size_t rank, bool led) : exchange_(exchange), rank_(rank), led_(led) {}
 
   std::size_t rank() const override { return rank_; }
   std::size_t size() const override { return exchange_.ranks(); }
+  bool led() const override { return led_; }
 
   void send(std::size_t to, std::span<const std::byte> bytes) override {
     exchange_.send(rank_, to, std::make_shared<const std::vector<std::byte>>(bytes.begin(), bytes.end()));
@@ -102,14 +103,15 @@ class memory_communicator final : public communicator {
  private:
   exchange& exchange_;
   std::size_t rank_;
+  bool led_;
 };
 
 }  // namespace
 
-void run_ranks(std::size_t ranks, const std::function<void(communicator&)>& work) {
+void run_ranks(std::size_t ranks, const std::function<void(communicator&)>& work, bool led) {
   exchange all(ranks);
   const auto run = [&](std::size_t rank) {
-    memory_communicator own(all, rank);
+    memory_communicator own(all, rank, led);
     std::exception_ptr thrown;
     try {
       work(own);

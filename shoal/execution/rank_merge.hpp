@@ -11,7 +11,7 @@ namespace shoal {
 
 /// Joins the subtrees that the ranks have merged of their own lanes. Of two neighbours that belong to different ranks
 /// the right one is sent to the rank of the left one, and merged there; so every node has the operands that it has on
-/// one rank, and a rank sends at most log₂(lanes) values.
+/// one rank, and a rank sends at most log₂(lanes) values. Where rank 0 leads, both go to it at once.
 template <sendable_monoid Monoid>
 class rank_merge {
  public:
@@ -28,12 +28,22 @@ class rank_merge {
     value_type* whole = join(0, size);
     std::vector<std::byte> bytes;
     if (whole != nullptr) bytes = to_bytes(monoid_, *whole);
-    ranks_.broadcast(0, bytes);
+    ranks_.broadcast(place_of(0, size), bytes);
     return whole != nullptr ? whole : taken(bytes);
   }
 
  private:
-  std::size_t rank_of(std::size_t lane) const { return rank_of_lane(lane, lanes_, ranks_.size()); }
+  std::size_t rank_of(std::size_t lane) const { return rank_of_lane(ranks_, lane, lanes_); }
+
+  // Whether one rank has folded all lanes of a node.
+  bool of_one_rank(std::size_t left, std::size_t size) const {
+    return rank_of(left) == rank_of(std::min(left + size, lanes_) - 1);
+  }
+
+  // The rank where a node's value is.
+  std::size_t place_of(std::size_t left, std::size_t size) const {
+    return ranks_.led() && !of_one_rank(left, size) ? 0 : rank_of(left);
+  }
 
   value_type* taken(const std::vector<std::byte>& bytes) {
     value_type* const value = pool_.take(monoid_);
@@ -41,25 +51,24 @@ class rank_merge {
     return value;
   }
 
-  // The node of lanes [left, left + size): its value on the rank of lane `left`, null elsewhere.
+  // A value that is on rank `from`, on rank `to`; null elsewhere.
+  value_type* moved(value_type* value, std::size_t from, std::size_t to) {
+    if (from == to) return value;
+    if (value != nullptr) {
+      ranks_.send(to, to_bytes(monoid_, *value));
+      pool_.give_back(value);
+    }
+    return to == ranks_.rank() ? taken(ranks_.receive(from)) : nullptr;
+  }
+
+  // The node of lanes [left, left + size): its value at its place, null elsewhere.
   value_type* join(std::size_t left, std::size_t size) {
-    const std::size_t owner = rank_of(left);
-    if (owner == rank_of(std::min(left + size, lanes_) - 1)) {
-      return owner == ranks_.rank() ? own_.subtree(left) : nullptr;
-    }
-    const std::size_t middle = left + size / 2;
-    value_type* const value = join(left, size / 2);
-    if (middle >= lanes_) return value;
-    value_type* right = join(middle, size / 2);
-    const std::size_t sender = rank_of(middle);
-    if (owner != sender) {
-      if (right != nullptr) {
-        ranks_.send(owner, to_bytes(monoid_, *right));
-        pool_.give_back(right);
-      } else if (value != nullptr) {
-        right = taken(ranks_.receive(sender));
-      }
-    }
+    if (of_one_rank(left, size)) return rank_of(left) == ranks_.rank() ? own_.subtree(left) : nullptr;
+    const std::size_t half = size / 2, middle = left + half;
+    if (middle >= lanes_) return join(left, half);
+    const std::size_t place = place_of(left, size);
+    value_type* const value = moved(join(left, half), place_of(left, half), place);
+    value_type* const right = moved(join(middle, half), place_of(middle, half), place);
     if (value == nullptr) return nullptr;
     monoid_.combine_into(*value, *right);
     pool_.give_back(right);

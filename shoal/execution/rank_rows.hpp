@@ -44,7 +44,7 @@ class fetched_rows final : public row_source<Scalar> {
 
   matrix_view<const Scalar> read(std::size_t first, std::size_t count, aligned_buffer<Scalar>& buffer) const override {
     if (alone(ranks_)) return source_->read(first, count, buffer);
-    const std::size_t owner = rank_of_lane(plan_.lane_of(first), plan_.lanes, ranks_->size());
+    const std::size_t owner = rank_of_lane(*ranks_, plan_.lane_of(first), plan_.lanes);
     std::vector<Scalar> values;
     if (owner == ranks_->rank()) {
       const matrix_view<const Scalar> read = source_->read(first, count, buffer);

@@ -120,6 +120,30 @@ TEST(Ranks, FoldToTheBitsOfOneProcessAndReadEachRowOnce) {
   }
 }
 
+TEST(Ranks, AreLedByOneThatFoldsNothing) {
+  const auto values = uneven(3 * 32001);
+  const counted_rows rows({values.data(), 32001, 3});
+  const auto alone = shoal::make_sequential();
+  for (const std::size_t statistics_bytes : {100, 128004, 1000000}) {
+    const sums_monoid monoid{statistics_bytes};
+    const sums expected = shoal::fold<float>({alone.get(), 0, {}}, {&rows}, monoid, sums_body{});
+    for (const std::size_t count : {2, 3, 4, 8, 66}) {
+      const auto all = ranks::results(
+          count,
+          [&](const shoal::fold_context& context) {
+            // Nothing is there to be read.
+            const shoal::view_source<float> none({nullptr, 32001, 3});
+            const bool leads = context.ranks->rank() == 0;
+            const shoal::row_source<float>* const own =
+                leads ? &none : static_cast<const shoal::row_source<float>*>(&rows);
+            return shoal::fold<float>(context, {own}, monoid, sums_body{});
+          },
+          true);
+      for (const sums& got : all) EXPECT_EQ(got.values, expected.values) << count << " ranks";
+    }
+  }
+}
+
 TEST(Ranks, FoldAgainWithTheValuesThatTheyHave) {
   const auto values = uneven(3 * 32001);
   const shoal::view_source<float> rows({values.data(), 32001, 3});
