@@ -115,14 +115,13 @@ class solver {
   }
 
   // As a whole vector, which the next row's scan can have at once; it would wait for a single number.
-  HWY_INLINE void lower(std::size_t column, double fall) {
+  HWY_INLINE void put(std::vector<double>& values, std::size_t column, double value) {
     const tag d;
     const std::size_t lanes = hn::Lanes(d);
     const std::size_t first = column / lanes * lanes;
-    double* const potentials = memory_.potentials.data() + first;
-    const vector before = hn::LoadU(d, potentials);
+    double* const all = values.data() + first;
     const auto here = hn::Eq(hn::Iota(d, 0), hn::Set(d, static_cast<double>(column - first)));
-    hn::StoreU(hn::IfThenElse(here, hn::Sub(before, hn::Set(d, fall)), before), d, potentials);
+    hn::StoreU(hn::IfThenElse(here, hn::Set(d, value), hn::LoadU(d, all)), d, all);
   }
 
   // A free column whose reduced cost for the row is that, the first.
@@ -164,7 +163,7 @@ class solver {
           memory_.left.push_back(row);
           break;
         }
-        if (raised) lower(column, near.second - near.least);
+        if (raised) put(memory_.potentials, column, memory_.potentials[column] - (near.second - near.least));
         const std::size_t displaced = out_.row_of_column[column];
         assign(row, column);
         if (displaced == unassigned) break;
@@ -259,8 +258,8 @@ class solver {
       }
     }
     for (std::size_t n = first; n < memory_.closed.size(); ++n) {
-      memory_.distances[memory_.closed[n]] = infinity;
-      memory_.potentials[memory_.closed[n]] = -infinity;
+      put(memory_.distances, memory_.closed[n], infinity);
+      put(memory_.potentials, memory_.closed[n], -infinity);
       memory_.closed_distances.push_back(reach);
     }
     return unassigned;
