@@ -98,6 +98,7 @@ def main():
     words.add_argument("folder", type=pathlib.Path)
     words.add_argument("output", type=pathlib.Path)
     words.add_argument("--rounds", type=int, default=3)
+    words.add_argument("--smallest", type=int, default=64)
     words.add_argument("--largest", type=int, default=10000)
     words = words.parse_args()
     cases = [(kind, n) for kind in ("exponential", "uniform", "integers 1..100") for n in (64, 128, 256, 512, 1000, 2000, 5000, 10000)]
@@ -106,7 +107,7 @@ def main():
     results = []
     with tempfile.TemporaryDirectory() as folder:
         for kind, n in cases:
-            if n > words.largest:
+            if not words.smallest <= n <= words.largest:
                 continue
             results.append(measure(words.folder / "linear_assignment", folder, kind, n, words.rounds))
             shown = "  ".join(f"{name} {value:9.3f}" for name, value in results[-1]["milliseconds"].items())

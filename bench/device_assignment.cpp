@@ -1,5 +1,5 @@
-// The auction on a GPU next to host threads, on the same costs: one line of JSON for each. `--schedules` tries ways for
-// the steps to fall in place of that.
+// The auction on a GPU next to host threads, on the same costs: one line of JSON for each (`--host-auction`: an auction
+// on two host threads too). `--schedules N KIND…` tries ways for the steps to fall in place of that.
 #include <chrono>
 #include <cmath>
 #include <cstring>
@@ -26,14 +26,25 @@ std::vector<double> costs_of(const std::string& kind, std::size_t n) {
   std::vector<double> places(4 * n);
   shoal::random::stream of_places(2, n);
   for (double& place : places) place = of_places.uniform();
+  if (kind == "clustered") {  // around twenty middles
+    std::vector<double> middles(40);
+    for (double& middle : middles) middle = of_places.uniform();
+    for (std::size_t point = 0; point < 2 * n; ++point) {
+      const auto cluster = static_cast<std::size_t>(20 * of_places.uniform());
+      for (std::size_t axis = 0; axis < 2; ++axis) {
+        places[2 * point + axis] = middles[2 * cluster + axis] + 0.05 * places[2 * point + axis];
+      }
+    }
+  }
   for (std::size_t i = 0; i < n; ++i) {
     shoal::random::stream uniforms(1, i);
     for (std::size_t j = 0; j < n; ++j) {
       double& cost = costs[i * n + j];
       if (kind == "exponential") cost = -std::log(uniforms.uniform());
       if (kind == "integers 1..100") cost = 1 + std::floor(100 * uniforms.uniform());
-      if (kind == "geometric")
+      if (kind == "geometric" || kind == "clustered")
         cost = std::hypot(places[2 * i] - places[2 * n + 2 * j], places[2 * i + 1] - places[2 * n + 2 * j + 1]);
+      if (kind == "uniform") cost = uniforms.uniform();
       if (kind == "shifted") cost = uniforms.uniform() + 10 * places[i] + 10 * places[n + j];
       if (kind == "Machol-Wien") cost = static_cast<double>((i + 1) * (j + 1));
     }
@@ -70,29 +81,28 @@ void try_schedules(const std::string& kind, std::size_t n) {
   const assignment::solution best = assignment::solve(view);
   fmt::print("{} {} auto {:.3f} s\n", kind, n, now() - whole);
   using schedule = assignment::cuda::auction_schedule;
-  for (const double first : {0.25, 0x1p-6}) {
+  for (const double first : {0.25}) {
     for (const int halvings : {2, 3}) {
-      for (const double last : {0x1p-24}) {
-        for (const double left : {1.0 / 1024, 1.0 / 128}) {
-          if (last > 0x1p-20 && kind.starts_with("integers")) continue;
+      for (const double last : {0x1p-20, 0x1p-24, 0x1p-28}) {
+        for (const double left : {1.0 / 1024, 1.0 / 256}) {
           assignment::cuda::auction_work work;
           double finish = 0;
           const assignment::solution found = assignment::auction(
               view,
               [&](matrix_view<const double> square) {
                 auto prices = assignment::cuda::device_prices(square, {.cuda = {0}}, 1e300,
-                                                              schedule{first, halvings, last, left, 512}, &work);
+                                                              schedule{first, halvings, last, left, 512, 40}, &work);
                 finish = now();
                 return prices;
               },
               *threads);
           finish = now() - finish;
           fmt::print(
-              "{} {} first {:.2g} halvings {} last {:.2g} left {:.4f}: upload {:.3f} auction {:.4f} finish {:.3f} s, "
-              "{} phases {} rounds {:.1f} bids/row {} waiting{}\n",
-              kind, n, first, halvings, last, left, work.upload_seconds, work.seconds, finish, work.phases, work.rounds,
-              static_cast<double>(work.bids) / static_cast<double>(n), work.waiting,
-              std::abs(found.cost - best.cost) <= 1e-11 * std::abs(best.cost) ? "" : " WRONG");
+              "{} {} first {:.2g} halvings {} last {:.2g} left {:.4f}: upload {:.3f} auction {:.4f} of it paths {:.4f} "
+              "finish {:.3f} s, {} phases {} rounds {:.1f} bids/row {} searches {} steps{}\n",
+              kind, n, first, halvings, last, left, work.upload_seconds, work.seconds, work.path_seconds, finish,
+              work.phases, work.rounds, static_cast<double>(work.bids) / static_cast<double>(n), work.searches,
+              work.steps, std::abs(found.cost - best.cost) <= 1e-11 * std::abs(best.cost) ? "" : " WRONG");
           std::fflush(stdout);
         }
       }
@@ -104,10 +114,14 @@ void try_schedules(const std::string& kind, std::size_t n) {
 
 int main(int argc, char** argv) {
   if (argc > 1 && std::strcmp(argv[1], "--schedules") == 0) {
-    for (const char* kind : {"exponential", "geometric"}) try_schedules(kind, argc > 2 ? std::stoul(argv[2]) : 4096);
+    for (int word = 3; word < argc; ++word) try_schedules(argv[word], std::stoul(argv[2]));
     return 0;
   }
-  for (const char* kind : {"exponential", "integers 1..100", "geometric"}) {
-    for (const std::size_t n : {4096, 8192, 20000}) compare(kind, n, n < 10000);
+  const bool host_auction = argc > 1 && std::strcmp(argv[1], "--host-auction") == 0;
+  for (const std::size_t n : {20000, 8192, 4096, 1000}) {
+    for (const char* kind : {"exponential", "uniform", "integers 1..100", "geometric", "clustered"}) {
+      compare(kind, n, host_auction && n < 10000);
+    }
   }
+  compare("Machol-Wien", 4096, false);
 }

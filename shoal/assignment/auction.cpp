@@ -116,10 +116,28 @@ class square_auction {
   std::vector<offer> lowered_;
 };
 
-solution finish(matrix_view<const double> costs, std::vector<double> potentials, executor& threads) {
+// Row potentials are what the pairs leave.
+solution of_pairs(matrix_view<const double> costs, prices found) {
+  solution best;
+  best.column_of_row = std::move(found.column_of_row);
+  best.column_potentials = std::move(found.potentials);
+  best.row_of_column.resize(costs.columns());
+  best.row_potentials.resize(costs.rows());
+  for (std::size_t i = 0; i < costs.rows(); ++i) {
+    const std::size_t j = best.column_of_row[i];
+    best.row_of_column[j] = i;
+    best.row_potentials[i] = costs(i, j) - best.column_potentials[j];
+    best.cost += costs(i, j);
+  }
+  return best;
+}
+
+solution finish(matrix_view<const double> costs, prices found, executor& threads) {
+  std::vector<double>& potentials = found.potentials;
   // Prices have risen by far more than they differ, and what all have in common would only take digits.
   const double common = potentials.empty() ? 0 : *std::max_element(potentials.begin(), potentials.end());
   for (double& potential : potentials) potential -= common;
+  if (found.column_of_row.size() == costs.rows()) return of_pairs(costs, std::move(found));
   candidate_columns<double> candidates(costs);
   candidates.fill_all(potentials.data(), threads);
   return augmenting_paths<candidate_columns<double>>(candidates, infinity).run_from(std::move(potentials));
@@ -127,8 +145,8 @@ solution finish(matrix_view<const double> costs, std::vector<double> potentials,
 
 }  // namespace
 
-std::vector<double> host_prices(matrix_view<const double> costs, executor& threads) {
-  return square_auction(costs, threads).run();
+prices host_prices(matrix_view<const double> costs, executor& threads) {
+  return {square_auction(costs, threads).run(), {}};
 }
 
 solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads) {

@@ -4,8 +4,7 @@
 
 namespace shoal::assignment::cuda {
 
-std::vector<double> device_prices(matrix_view<const double>, const device_choice&, double, const auction_schedule&,
-                                  auction_work*) {
+prices device_prices(matrix_view<const double>, const device_choice&, double, const auction_schedule&, auction_work*) {
   throw not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON");
 }
 

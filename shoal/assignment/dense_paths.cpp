@@ -52,6 +52,8 @@ class solver {
     memory_.potentials.assign(padded, 0.0);
     memory_.distances.resize(padded);
     memory_.predecessors.resize(padded);
+    memory_.closed.resize(columns_);
+    memory_.closed_distances.resize(columns_);
     std::fill_n(out_.column_of_row, rows_, unassigned);
     std::fill_n(out_.row_of_column, columns_, unassigned);
   }
@@ -64,6 +66,7 @@ class solver {
     for (const std::size_t row : memory_.waiting) {
       if (augment(row)) continue;
       memory_.left.assign(1, row);
+      memory_.closed.resize(closed_);
       return false;
     }
     for (std::size_t i = 0; i < rows_; ++i) {
@@ -115,14 +118,13 @@ class solver {
   }
 
   // As a whole vector, which the next row's scan can have at once; it would wait for a single number.
-  HWY_INLINE void lower(std::size_t column, double fall) {
+  HWY_INLINE void put(std::vector<double>& values, std::size_t column, double value) {
     const tag d;
     const std::size_t lanes = hn::Lanes(d);
     const std::size_t first = column / lanes * lanes;
-    double* const potentials = memory_.potentials.data() + first;
-    const vector before = hn::LoadU(d, potentials);
+    double* const all = values.data() + first;
     const auto here = hn::Eq(hn::Iota(d, 0), hn::Set(d, static_cast<double>(column - first)));
-    hn::StoreU(hn::IfThenElse(here, hn::Sub(before, hn::Set(d, fall)), before), d, potentials);
+    hn::StoreU(hn::IfThenElse(here, hn::Set(d, value), hn::LoadU(d, all)), d, all);
   }
 
   // A free column whose reduced cost for the row is that, the first.
@@ -164,7 +166,7 @@ class solver {
           memory_.left.push_back(row);
           break;
         }
-        if (raised) lower(column, near.second - near.least);
+        if (raised) put(memory_.potentials, column, memory_.potentials[column] - (near.second - near.least));
         const std::size_t displaced = out_.row_of_column[column];
         assign(row, column);
         if (displaced == unassigned) break;
@@ -203,8 +205,7 @@ class solver {
   // False when none is left: then `closed` holds the columns that the rows on the way must share.
   bool augment(std::size_t free_row) {
     std::fill(memory_.distances.begin(), memory_.distances.end(), infinity);
-    memory_.closed.clear();
-    memory_.closed_distances.clear();
+    closed_ = 0;
     double reach = -infinity;
     std::size_t row = free_row;
     double shift = 0;
@@ -212,8 +213,8 @@ class solver {
     std::size_t end = unassigned;
     while (end == unassigned) {
       const double least = relax(row, shift);
-      if (scanned == memory_.closed.size() && least == infinity) return false;
-      if (least <= reach || scanned == memory_.closed.size()) {
+      if (scanned == closed_ && least == infinity) return false;
+      if (least <= reach || scanned == closed_) {
         reach = std::max(reach, least);
         end = close_within(reach);
       }
@@ -223,11 +224,11 @@ class solver {
         shift = reach - (costs_(row, column) - out_.column_potentials[column]);
       }
     }
-    for (std::size_t n = 0; n < memory_.closed.size(); ++n) {
+    for (std::size_t n = 0; n < closed_; ++n) {
       const std::size_t column = memory_.closed[n];
       out_.column_potentials[column] += memory_.closed_distances[n] - reach;
-      memory_.potentials[column] = out_.column_potentials[column];
     }
+    std::copy_n(out_.column_potentials, columns_, memory_.potentials.begin());
     for (std::size_t column = end;;) {
       const auto last = static_cast<std::size_t>(memory_.predecessors[column]);
       const std::size_t next = out_.column_of_row[last];
@@ -243,7 +244,9 @@ class solver {
     const std::size_t lanes = hn::Lanes(d);
     const vector bounds = hn::Set(d, reach);
     const double* const distances = memory_.distances.data();
-    const std::size_t first = memory_.closed.size();
+    const std::size_t first = closed_;
+    std::size_t* const closed = memory_.closed.data();
+    std::size_t count = closed_;
     for (std::size_t j = 0; j < columns_; j += lanes) {
       const auto within = hn::Le(hn::LoadU(d, distances + j), bounds);
       if (HWY_LIKELY(hn::AllFalse(d, within))) continue;
@@ -251,18 +254,16 @@ class solver {
       hn::StoreMaskBits(d, within, bits);
       for (unsigned mask = bits[0]; mask != 0; mask &= mask - 1) {
         const std::size_t lane = j + static_cast<std::size_t>(std::countr_zero(mask));
-        if (out_.row_of_column[lane] == unassigned) {
-          memory_.closed.resize(first);
-          return lane;
-        }
-        memory_.closed.push_back(lane);
+        if (out_.row_of_column[lane] == unassigned) return lane;
+        closed[count++] = lane;
       }
     }
-    for (std::size_t n = first; n < memory_.closed.size(); ++n) {
-      memory_.distances[memory_.closed[n]] = infinity;
-      memory_.potentials[memory_.closed[n]] = -infinity;
-      memory_.closed_distances.push_back(reach);
+    for (std::size_t n = first; n < count; ++n) {
+      put(memory_.distances, closed[n], infinity);
+      put(memory_.potentials, closed[n], -infinity);
+      memory_.closed_distances[n] = reach;
     }
+    closed_ = count;
     return unassigned;
   }
 
@@ -271,6 +272,7 @@ class solver {
   const pairs_and_potentials& out_;
   std::size_t rows_;
   std::size_t columns_;
+  std::size_t closed_ = 0;  // how many there are
 };
 
 bool dense_paths_target(matrix_view<const double> costs, dense_memory& memory, const pairs_and_potentials& out) {

@@ -1,5 +1,10 @@
 #include <shoal/geometry/mesh.hpp>
 
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <span>
+
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
@@ -20,20 +25,24 @@ mesh make_mesh(unsigned order) {
   made.directions.reserve(size.faces);
   const sponge_rows cells(order);
   const std::vector<float> places = places_of_planes(cells.cells());
+  vertex_plane plane(cells);
   for (std::uint64_t z = 0; z <= cells.cells(); ++z) {
-    for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
+    plane.move_to(z);
+    plane.for_each([&](std::uint32_t x, std::uint64_t y) {
       made.vertices.insert(made.vertices.end(), {places[x], places[y], places[z]});
     });
   }
   vertex_numbers numbers(cells);
+  face_rows faces(cells);
   for (std::uint64_t z = 0; z < cells.cells(); ++z) {
     numbers.climb(z);
-    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
-      const auto corners = numbers.corners(looks, y);
-      each([&](std::uint32_t x) {
-        for (std::size_t i = 0; i < 4; ++i) made.faces[4 * made.directions.size() + i] = corners[i][x];
+    faces.for_each_row(z, [&](direction looks, std::uint32_t y, std::span<const std::uint32_t> xs) {
+      const corner_numbers corners = numbers.corners(looks, y);
+      for (const std::uint32_t x : xs) {
+        const auto face = std::bit_cast<std::array<std::uint32_t, 4>>(corners.at(x));
+        std::copy(face.begin(), face.end(), &made.faces[4 * made.directions.size()]);
         made.directions.push_back(looks);
-      });
+      }
     });
   }
   return made;

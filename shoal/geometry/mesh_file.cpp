@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,7 +20,7 @@
 namespace shoal::geometry {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "STL, PLY and glTF are written as memory holds them");
+static_assert(std::endian::native == std::endian::little, "numbers are put together and written as memory holds them");
 
 constexpr std::uint64_t stl_header = 84, stl_triangle = 50;
 constexpr unsigned corners_of_triangles[2][3] = {{0, 1, 2}, {0, 2, 3}};
@@ -89,20 +90,21 @@ void write_stl(mesh_bytes& out, const sponge_rows& cells, const surface_size& si
   out.append(header);
   out.taken(store(out.room(4), static_cast<std::uint32_t>(2 * size.faces)));
   const std::vector<float> places = places_of_planes(cells.cells());
+  face_rows rows(cells);
   for_each_layer(cells, control, [&](std::uint64_t z) {
-    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
+    rows.for_each_row(z, [&](direction looks, std::uint32_t y, std::span<const std::uint32_t> xs) {
       const auto faces = stl_faces(looks, &places[y], &places[z]);
       // Of the six corners those on the far side in x, which are the same for a row.
       std::array<std::uint32_t, 6> steps;
       for (std::size_t i = 0; i < 6; ++i) {
         steps[i] = face_corners[static_cast<unsigned>(looks)][corners_of_triangles[i / 3][i % 3]][0];
       }
-      char* at = out.room(faces.size() * cells.cells());
-      each([&](std::uint32_t x) {
+      char* at = out.room(faces.size() * xs.size());
+      for (const std::uint32_t x : xs) {
         std::memcpy(at, faces.data(), faces.size());
         for (std::size_t i = 0; i < 6; ++i) store(at + 12 + 50 * (i / 3) + 12 * (i % 3), places[x + steps[i]]);
         at += faces.size();
-      });
+      }
       out.taken(at);
     });
   });
@@ -112,28 +114,34 @@ void write_stl(mesh_bytes& out, const sponge_rows& cells, const surface_size& si
 template <class Write>
 void write_vertices(mesh_bytes& out, const sponge_rows& cells, std::size_t longest, const control& control,
                     const Write& write) {
+  vertex_plane plane(cells);
   const auto write_plane = [&](std::uint64_t z) {
-    for_each_vertex_row(cells, z, [&](std::uint32_t y, const auto& each) {
-      char* at = out.room(longest * (cells.cells() + 1));
-      each([&](std::uint32_t x) { at = write(at, x, y, z); });
+    plane.move_to(z);
+    for (std::uint64_t y = 0; y < plane.rows(); ++y) {
+      const std::span<const std::uint32_t> xs = plane.xs(y);
+      char* at = out.room(longest * xs.size());
+      for (const std::uint32_t x : xs) at = write(at, x, y, z);
       out.taken(at);
-    });
+    }
   };
   for_each_layer(cells, control, write_plane);
   write_plane(cells.cells());
 }
 
-// Calls write(at, a, b, c, d) for the vertices of each face, which returns where its bytes end.
+using square = std::array<std::uint64_t, 2>;  // four numbers, as corner_numbers has them
+
+// Calls write(at, corners) for the vertices of each face, which returns where its bytes end.
 template <class Write>
 void write_squares(mesh_bytes& out, const sponge_rows& cells, std::size_t longest, const control& control,
                    const Write& write) {
   vertex_numbers numbers(cells);
+  face_rows rows(cells);
   for_each_layer(cells, control, [&](std::uint64_t z) {
     numbers.climb(z);
-    for_each_face_row(cells, z, [&](direction looks, std::uint32_t y, const auto& each) {
-      const auto [a, b, c, d] = numbers.corners(looks, y);
-      char* at = out.room(longest * cells.cells());
-      each([&, a = a, b = b, c = c, d = d](std::uint32_t x) { at = write(at, a[x], b[x], c[x], d[x]); });
+    rows.for_each_row(z, [&](direction looks, std::uint32_t y, std::span<const std::uint32_t> xs) {
+      const corner_numbers corners = numbers.corners(looks, y);
+      char* at = out.room(longest * xs.size());
+      for (const std::uint32_t x : xs) at = write(at, corners.at(x));
       out.taken(at);
     });
   });
@@ -142,19 +150,18 @@ void write_squares(mesh_bytes& out, const sponge_rows& cells, std::size_t longes
 // Vertices of PLY and glTF.
 void write_places(mesh_bytes& out, const sponge_rows& cells, const control& control) {
   const std::vector<float> places = places_of_planes(cells.cells());
-  write_vertices(out, cells, 12, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
-    return store(at, std::array<float, 3>{places[x], places[y], places[z]});
+  write_vertices(out, cells, 12, control, [&](char* at, std::uint32_t x, std::uint64_t y, std::uint64_t z) {
+    return store(store(at, places[x]), std::array<float, 2>{places[y], places[z]});
   });
 }
 
 void write_ply(mesh_bytes& out, const sponge_rows& cells, const surface_size& size, const control& control) {
   out.append(ply_header(size));
   write_places(out, cells, control);
-  write_squares(out, cells, 17, control,
-                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-                  *at = 4;
-                  return store(at + 1, std::array<std::uint32_t, 4>{a, b, c, d});
-                });
+  write_squares(out, cells, 17, control, [](char* at, const square& corners) {
+    *at = 4;
+    return store(at + 1, corners);
+  });
 }
 
 void write_glb(mesh_bytes& out, const sponge_rows& cells, const surface_size& size, const control& control) {
@@ -166,10 +173,10 @@ void write_glb(mesh_bytes& out, const sponge_rows& cells, const surface_size& si
   out.append(description);
   out.taken(store(out.room(8), std::array<std::uint32_t, 2>{bytes, 0x004e4942}));
   write_places(out, cells, control);
-  write_squares(out, cells, 24, control,
-                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-                  return store(at, std::array<std::uint32_t, 6>{a, b, c, a, c, d});
-                });
+  write_squares(out, cells, 24, control, [](char* at, const square& corners) {
+    const std::uint64_t third_and_first = (corners[1] & most_numbered) | corners[0] << 32;
+    return store(store(store(at, corners[0]), third_and_first), corners[1]);
+  });
 }
 
 void write_obj(mesh_bytes& out, const sponge_rows& cells, const control& control) {
@@ -177,7 +184,7 @@ void write_obj(mesh_bytes& out, const sponge_rows& cells, const control& control
   out.append("# Menger sponge\n");
   std::vector<std::string> places;
   for (const float place : places_of_planes(cells.cells())) places.push_back(fmt::format(" {}", place));
-  write_vertices(out, cells, longest, control, [&](char* at, std::uint32_t x, std::uint32_t y, std::uint64_t z) {
+  write_vertices(out, cells, longest, control, [&](char* at, std::uint32_t x, std::uint64_t y, std::uint64_t z) {
     *at++ = 'v';
     for (const std::string* place : {&places[x], &places[y], &places[z]}) {
       at = std::copy(place->begin(), place->end(), at);
@@ -185,17 +192,16 @@ void write_obj(mesh_bytes& out, const sponge_rows& cells, const control& control
     *at++ = '\n';
     return at;
   });
-  write_squares(out, cells, longest, control,
-                [](char* at, std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t d) {
-                  *at++ = 'f';
-                  for (const std::uint32_t corner : {a, b, c, d}) {
-                    const fmt::format_int number(std::uint64_t{corner} + 1);
-                    *at++ = ' ';
-                    at = std::copy(number.data(), number.data() + number.size(), at);
-                  }
-                  *at++ = '\n';
-                  return at;
-                });
+  write_squares(out, cells, longest, control, [](char* at, const square& corners) {
+    *at++ = 'f';
+    for (const std::uint32_t corner : std::bit_cast<std::array<std::uint32_t, 4>>(corners)) {
+      const fmt::format_int number(std::uint64_t{corner} + 1);
+      *at++ = ' ';
+      at = std::copy(number.data(), number.data() + number.size(), at);
+    }
+    *at++ = '\n';
+    return at;
+  });
 }
 
 void require_room(const std::string& path, const output_file& file, unsigned order, const mesh_file_size& size) {

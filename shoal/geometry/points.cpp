@@ -71,10 +71,12 @@ picture draw_points(const picture_options& options, const control& control) {
   const auto reach = static_cast<std::int64_t>(radius);
   const auto width = static_cast<std::int64_t>(options.width), height = static_cast<std::int64_t>(options.height);
   std::vector<float> nearest(options.width * options.height, std::numeric_limits<float>::infinity());
+  vertex_plane plane(cells);
   for (std::uint64_t z = 0; z <= cells.cells(); ++z) {
     if (control.stop.stop_requested()) throw interrupted("interrupted; the picture was not drawn");
-    for_each_vertex(cells, z, [&](std::uint32_t x, std::uint32_t y) {
-      const projector::seen at = lens.look({x * edge, y * edge, static_cast<double>(z) * edge});
+    plane.move_to(z);
+    plane.for_each([&](std::uint32_t x, std::uint64_t y) {
+      const projector::seen at = lens.look({x * edge, static_cast<double>(y) * edge, static_cast<double>(z) * edge});
       const auto across = static_cast<std::int64_t>(std::floor(at.across));
       const auto down = static_cast<std::int64_t>(std::floor(at.down));
       for (std::int64_t v = std::max<std::int64_t>(down - reach, 0); v <= std::min(down + reach, height - 1); ++v) {

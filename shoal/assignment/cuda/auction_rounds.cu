@@ -133,7 +133,8 @@ __device__ round_counts settle_few(const auction_state& state, const bid* bids, 
 }
 
 __global__ void __launch_bounds__(block_threads)
-    rounds_kernel(auction_state state, double step, double spread, std::uint32_t enough, unsigned long long most_bids) {
+    rounds_kernel(auction_state state, double step, double spread, std::uint32_t enough, unsigned long long most_bids,
+                  std::uint32_t most_rounds) {
   __shared__ nearest parts[warps];
   __shared__ bid few[most_shared_bids];
   __shared__ std::uint32_t list[most_shared_bids];
@@ -147,7 +148,7 @@ __global__ void __launch_bounds__(block_threads)
   bool stuck = false;
   std::uint32_t count = __ldcg(state.waiting_count);
   // Many rows: bids, then the greatest fall of each column, then its first row, then who waits.
-  while (count > enough && count > gridDim.x && bids < most_bids && !stuck) {
+  while (count > enough && count > gridDim.x && bids < most_bids && rounds < most_rounds && !stuck) {
     std::uint32_t* const waiting = state.waiting + parity * state.n;
     std::uint32_t* const next = state.waiting + (1 - parity) * state.n;
     std::uint32_t* const next_count = state.waiting_count + (1 - parity);
@@ -198,7 +199,7 @@ __global__ void __launch_bounds__(block_threads)
     if (threadIdx.x < count) list[threadIdx.x] = __ldcg(state.waiting + parity * state.n + threadIdx.x);
     __syncthreads();
     std::uint32_t half = 0;
-    while (count > enough && bids < most_bids && !stuck) {
+    while (count > enough && bids < most_bids && rounds < most_rounds && !stuck) {
       bid* const made = state.bids + half * state.n;
       if (blockIdx.x < count) {
         const bid own = make_bid(state, list[blockIdx.x], step, spread, parts);
@@ -275,10 +276,11 @@ __global__ void range_kernel(const double* costs, std::size_t count, double limi
 }  // namespace
 
 void run_rounds(const auction_state& state, double step, double spread, std::uint32_t enough,
-                unsigned long long most_bids, std::size_t multiprocessors, cudaStream_t stream) {
+                unsigned long long most_bids, std::uint32_t most_rounds, std::size_t multiprocessors,
+                cudaStream_t stream) {
   static_assert(sizeof(bid) % sizeof(double) == 0);
   auction_state own = state;
-  void* arguments[] = {&own, &step, &spread, &enough, &most_bids};
+  void* arguments[] = {&own, &step, &spread, &enough, &most_bids, &most_rounds};
   const auto blocks = static_cast<unsigned>(multiprocessors < most_shared_bids ? multiprocessors : most_shared_bids);
   shoal::cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(&rounds_kernel), dim3(blocks),
                                                  dim3(block_threads), arguments, 0, stream),

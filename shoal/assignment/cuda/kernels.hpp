@@ -48,11 +48,38 @@ struct cost_range {
   std::uint32_t valid = 0;  ///< all costs are at most `most` in size, or +∞
 };
 
-/// Rounds of bids by one step, from `waiting_count`[0] rows, until at most `enough` rows wait, `most_bids` are used up
-/// or a row is stuck. All rows that wait bid at once by the same potentials; the greatest fall wins a column, of equal
-/// ones the first row's, so that the outcome depends on nothing else.
+/// Rounds of bids by one step, which may be zero, from `waiting_count`[0] rows, until at most `enough` rows wait,
+/// `most_bids` or `most_rounds` are used up or a row is stuck. All rows that wait bid at once by the same potentials;
+/// the greatest fall wins a column, of equal ones the first row's, so that the outcome depends on nothing else.
 void run_rounds(const auction_state& state, double step, double spread, std::uint32_t enough,
-                unsigned long long most_bids, std::size_t multiprocessors, cudaStream_t stream);
+                unsigned long long most_bids, std::uint32_t most_rounds, std::size_t multiprocessors,
+                cudaStream_t stream);
+
+/// How searches ended.
+struct path_progress {
+  unsigned long long steps = 0;  ///< rows that were looked at
+  std::uint32_t done = 0;        ///< searches that found a path: less than asked where costs are infeasible
+};
+
+/// Memory of the device that searches work on.
+struct path_state {
+  const double* costs = nullptr;           ///< [n][n]
+  double* potentials = nullptr;            ///< [n]
+  std::uint32_t* owners = nullptr;         ///< [n] by column
+  std::uint32_t* column_of_row = nullptr;  ///< [n]
+  const std::uint32_t* rows = nullptr;     ///< [count] rows without a column
+  path_progress* progress = nullptr;
+  unsigned long long most_steps = 0;  ///< no search begins behind so many
+  std::uint32_t count = 0;
+  std::uint32_t n = 0;
+};
+
+/// Whether the current device has clusters of blocks (compute capability 9.0), with shared memory for so many columns.
+bool can_augment(std::size_t n);
+
+/// Gives each of the rows a column along a shortest path of reduced costs. No assigned row may have a nearer column
+/// than its own. Only where can_augment(n).
+void augment(const path_state& state, cudaStream_t stream);
 
 /// Every row waits, and no column has an owner.
 void begin_phase(const auction_state& state, cudaStream_t stream);

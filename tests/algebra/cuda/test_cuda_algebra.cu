@@ -182,6 +182,24 @@ TEST_F(CudaAlgebra, ReducesSegmentsAsIfAlone) {
   for (std::size_t s = 0; s < expected.size(); ++s) EXPECT_TRUE(same_bits(got[s], expected[s])) << s;
 }
 
+TEST_F(CudaAlgebra, ReducesManyShortSegmentsAsIfAlone) {
+  // So many that each warp has several, some of them long.
+  const auto maps = contractions(most);
+  std::vector<std::size_t> offsets{0};
+  for (std::size_t s = 0; offsets.back() < most; ++s) {
+    const std::size_t length = s % 9001 == 17 ? 70000 : s % 501 == 3 ? 300 : s * 2654435761u % 37 % 12;
+    offsets.push_back(std::min(most, offsets.back() + length));
+  }
+  ASSERT_GT(offsets.size(), 2u << 15);
+  on_device<affine_map<double>> there(maps), result(offsets.size() - 1);
+  on_device<std::size_t> ends(offsets);
+  gpu::workspace memory;
+  const affine_maps<reals<double>> composition;
+  gpu::segmented_reduce(composition, there.data(), most, ends.data(), offsets.size() - 1, result.data(), memory);
+  const auto got = result.fetched(), expected = segmented_reduce(composition, maps, offsets);
+  for (std::size_t s = 0; s < expected.size(); ++s) ASSERT_TRUE(same_bits(got[s], expected[s])) << s;
+}
+
 TEST_F(CudaAlgebra, RefusesOffsetsThatCannotBe) {
   on_device<int> values(std::vector<int>(100000, 1)), result(4);
   gpu::workspace memory;

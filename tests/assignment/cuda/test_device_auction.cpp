@@ -42,26 +42,40 @@ TEST_F(device_auction, agrees_with_shortest_paths_on_all_kinds) {
 TEST_F(device_auction, prices_are_the_same_every_time) {
   const cost_matrix costs = make(kind::few_whole, 1500, 1500, 2);
   assignment::cuda::auction_work first, again;
-  const std::vector<double> prices = assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &first);
-  EXPECT_EQ(prices, assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &again));
+  const assignment::prices once = assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &first);
+  const assignment::prices twice = assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {}, &again);
+  EXPECT_EQ(once.potentials, twice.potentials);
+  EXPECT_EQ(once.column_of_row, twice.column_of_row);
   EXPECT_EQ(first.bids, again.bids);
+  EXPECT_EQ(first.steps, again.steps);
   EXPECT_GT(first.rounds, 0u);
 }
 
-TEST_F(device_auction, of_whole_costs_is_exact_by_its_last_step_alone) {
-  const cost_matrix costs = make(kind::many_whole, 400, 400, 3);
-  assignment::cuda::auction_work work;
-  const std::vector<double> prices =
-      assignment::cuda::device_prices(costs.view(), on_device.device, 1e300, {.left_over = 0}, &work);
-  EXPECT_EQ(work.waiting, 0u);
-  // Σ of the rows' least reduced costs and of the potentials is within n steps of the best, and costs are whole.
-  double dual = 0;
-  for (std::size_t i = 0; i < costs.rows; ++i) {
-    double least = infinity;
-    for (std::size_t j = 0; j < costs.columns; ++j) least = std::min(least, costs(i, j) - prices[j]);
-    dual += least + prices[i];
+// Whatever the bids leave, searches end: a long way off as well as near.
+TEST_F(device_auction, searches_on_the_device_make_the_assignment) {
+  for (const kind kind : {kind::exponential, kind::few_whole, kind::geometric, kind::many_whole}) {
+    for (const double last_step : {0x1p-6, 0x1p-24}) {
+      SCOPED_TRACE(testing::Message() << "kind " << static_cast<int>(kind) << ", last step " << last_step);
+      const cost_matrix costs = make(kind, 700, 700, 3);
+      assignment::cuda::auction_work work;
+      const assignment::prices found = assignment::cuda::device_prices(
+          costs.view(), on_device.device, 1e300, {.last_step = last_step, .last_rounds = 3}, &work);
+      ASSERT_EQ(found.column_of_row.size(), costs.rows);
+      EXPECT_GT(work.searches, 0u);
+      EXPECT_GE(work.steps, work.searches);
+      // Σ of the rows' least reduced costs and of the potentials is the cost of the best assignment.
+      double dual = 0, cost = 0;
+      for (std::size_t i = 0; i < costs.rows; ++i) {
+        double least = infinity;
+        for (std::size_t j = 0; j < costs.columns; ++j) least = std::min(least, costs(i, j) - found.potentials[j]);
+        dual += least + found.potentials[i];
+        cost += costs(i, found.column_of_row[i]);
+      }
+      const double best = assignment::solve(costs.view()).cost;
+      EXPECT_NEAR(cost, best, 1e-12 * static_cast<double>(costs.rows) * largest_finite(costs));
+      EXPECT_NEAR(dual, best, 1e-12 * static_cast<double>(costs.rows) * largest_finite(costs));
+    }
   }
-  EXPECT_EQ(std::ceil(dual - 1e-6), assignment::solve(costs.view()).cost);
 }
 
 TEST_F(device_auction, tells_where_a_cost_is_no_number) {
