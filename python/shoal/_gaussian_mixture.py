@@ -2,32 +2,20 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.validation import check_is_fitted
 
-from . import _device_arrays as device_arrays
 from . import _shoal
-from ._covariances import covariance_shape, inverted, precision_factors
-from ._input import Data, read
-from ._running import (
-    ILL_DEFINED,
-    RUNNING_CONSTRAINTS,
-    START_AGAIN,
-    checkpoint_of,
-    named_errors,
-    nth_seed,
-    reporter,
-    resources,
-    seed_of,
-)
+from ._covariances import covariance_shape
+from ._input import read
+from ._mixture_fit import check_algorithm, from_scratch, require_rows, resumed
+from ._mixture_model import MixtureModel, model_arrays
+from ._running import RUNNING_CONSTRAINTS, START_AGAIN, named_errors, resources
 
 # The sentence that users of scikit-learn filter warnings by.
 _NOT_CONVERGED = (
@@ -39,7 +27,7 @@ _INITIALIZATIONS = ("kmeans", "random", "random_from_data", "k-means++", "k-mean
 _ALGORITHMS = ("batch", "incremental", "asynchronous", "stepwise")
 
 
-class GaussianMixture(DensityMixin, BaseEstimator):
+class GaussianMixture(MixtureModel, DensityMixin, BaseEstimator):
     """A mixture of Gaussians, fitted by expectation-maximisation.
 
     The constructor, the attributes and the methods are those of :class:`sklearn.mixture.GaussianMixture`; what is added
@@ -303,13 +291,13 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         return self._fit(X, sample_weight, np.int32)
 
     def _fit(self, X, sample_weight, labels_type):
-        self._check_algorithm()
+        check_algorithm(self)
         data = read(self, X, reset=True, sample_weight=sample_weight)
         require_rows(data.count, self.n_components)
         warm = self.warm_start and hasattr(self, "converged_")
         labels = None if labels_type is None else data.empty(data.count, labels_type)
         with named_errors():
-            fitted = self._resumed(data, labels) if warm else self._from_scratch(data, labels)
+            fitted = resumed(self, data, labels) if warm else from_scratch(self, data, labels)
         self._take(fitted)
         self.n_steps_ = 1
         self.weight_seen_ = float(fitted["total_weight"])
@@ -317,130 +305,12 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             warnings.warn(_NOT_CONVERGED, ConvergenceWarning, stacklevel=4)
         return labels
 
-    def _check_algorithm(self) -> None:
-        if self.acceleration is not None and self.algorithm != "batch":
-            raise ValueError(f"acceleration={self.acceleration!r} needs algorithm='batch'; got {self.algorithm!r}")
-        if self.async_em_2013 and (self.algorithm not in ("batch", "asynchronous") or self.acceleration is not None):
-            raise ValueError("async_em_2013=True needs algorithm='asynchronous' or 'batch', and acceleration=None")
-        if self.threshold > 0 and self.algorithm != "asynchronous" and not self.async_em_2013:
-            raise ValueError(f"threshold needs algorithm='asynchronous'; got {self.algorithm!r}")
-
-    # What shoal.statistics asks of an estimator
-
-    _family = "gmm"
-
     def _require_fold(self) -> None:
         name = "asynchronous" if self.async_em_2013 else self.algorithm
         if name != "batch":
             raise ValueError(
                 f"statistics need algorithm='batch'; got {name!r}, whose model moves within a pass over the rows"
             )
-
-    def _model(self) -> tuple[tuple, dict]:
-        return (self.covariance_type, *_model_arrays(self.weights_, self.means_, self.covariances_)), {}
-
-    def _maximise_options(self, epoch) -> dict:
-        return {"regularization": float(self.reg_covar)}
-
-    def _take_maximised(self, made) -> None:
-        self._take_model(made)
-
-    def _resumed(self, data: Data, labels) -> dict:
-        start = (self.weights_, self.means_, self.covariances_)
-        # None after max_iter=0, which compared nothing.
-        before = self.lower_bound_ if math.isfinite(self.lower_bound_) else None
-        return self._run(data, labels, init="model", start=start, previous=before)
-
-    def _from_scratch(self, data: Data, labels) -> dict:
-        given = self._given(data.columns)
-        seed = seed_of(self.random_state)
-        if all(part is not None for part in given):
-            return self._run(data, labels, init="model", start=given)
-        points = self.init_params in ("k-means++", "random_from_data")
-        if not points and all(part is None for part in given):
-            return self._run(data, labels, init=self.init_params, seed=seed, restarts=self.n_init)
-        # The library's first model with some of its parts replaced, one initialization after another.
-        best: dict = {}
-        for restart in range(self.n_init):
-            first = self._run(data, None, init=self.init_params, seed=nth_seed(seed, restart), max_iter=0, quiet=True)
-            weights, means, covariances = first["weights"], first["means"], first["covariances"]
-            if points:
-                covariances = self._smallest_covariances(data.columns)
-            start = [mine if mine is not None else theirs for mine, theirs in zip(given, (weights, means, covariances))]
-            fitted = self._run(data, None, init="model", start=start)
-            if not best or fitted["mean_log_likelihood"] > best["mean_log_likelihood"]:
-                best = fitted
-        if labels is not None:
-            self._predict_into(data, best, labels=labels)
-        return best
-
-    def _smallest_covariances(self, columns: int) -> np.ndarray:
-        if self.reg_covar == 0:
-            raise ValueError(f"{ILL_DEFINED} (init_params={self.init_params!r} starts from covariances of reg_covar.)")
-        kind, K = self.covariance_type, self.n_components
-        if kind == "spherical":
-            return np.full(K, float(self.reg_covar))
-        if kind == "diag":
-            return np.full((K, columns), float(self.reg_covar))
-        matrix = float(self.reg_covar) * np.eye(columns)
-        return matrix if kind == "tied" else np.tile(matrix, (K, 1, 1))
-
-    def _run(self, data, labels, *, init, start=None, seed=0, restarts=1, previous=None, max_iter=None, quiet=False):
-        if start is not None:
-            start = tuple(np.ascontiguousarray(part, dtype=np.float64) for part in start)
-        iterations = int(self.max_iter if max_iter is None else max_iter)
-        report = None
-        if not quiet:
-            report = reporter(self.callback, self.verbose, self.verbose_interval, self._objective[1])
-        return _shoal.gmm_fit(
-            data.rows,
-            components=self.n_components,
-            covariance_type=self.covariance_type,
-            init=init,
-            start=start,
-            max_iterations=iterations,
-            tolerance=self.tol,
-            regularization=self.reg_covar,
-            restarts=restarts,
-            seed=seed,
-            previous_log_likelihood=previous,
-            algorithm=self.algorithm,
-            acceleration=self.acceleration or "none",
-            chunk_rows=self.chunk_rows or 0,
-            superchunks=self.superchunks or 0,
-            threshold=float(self.threshold),
-            step_exponent=float(self.step_decay),
-            async_em_2013=bool(self.async_em_2013),
-            checkpoint="" if quiet else checkpoint_of(self),
-            labels=labels,
-            report=report,
-            **resources(self, data, self.n_components, iterations * int(restarts)),
-        )
-
-    def _given(self, columns: int) -> tuple:
-        """weights_init, means_init and the covariances of precisions_init, checked; None where not given."""
-        K, kind = self.n_components, self.covariance_type
-        weights = means = covariances = None
-        if self.weights_init is not None:
-            weights = _parameter(self.weights_init, "weights_init")
-            _require_shape(weights, (K,), "weights")
-            if np.any(weights < 0) or np.any(weights > 1):
-                raise ValueError(
-                    "The parameter 'weights' should be in the range [0, 1], but got max value "
-                    f"{weights.min():.5f}, min value {weights.max():.5f}"
-                )
-            if abs(weights.sum() - 1) > 1e-6:
-                raise ValueError(
-                    f"The parameter 'weights' should be normalized, but got sum(weights) = {weights.sum():.5f}"
-                )
-        if self.means_init is not None:
-            means = _parameter(self.means_init, "means_init")
-            _require_shape(means, (K, columns), "means")
-        if self.precisions_init is not None:
-            precisions = _parameter(self.precisions_init, "precisions_init")
-            _require_shape(precisions, covariance_shape(kind, K, columns), f"{kind} precision")
-            covariances = inverted(precisions, kind)
-        return weights, means, covariances
 
     def _take(self, fitted: dict) -> None:
         self._take_model(fitted)
@@ -452,16 +322,6 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         self.lower_bound_ = history[-1] if history else -np.inf
         self.n_reseeded_ = int(fitted["reseeded"])
         self._criteria = {name: fitted[name] for name in ("bic", "aic", "mean_log_likelihood")}
-
-    def _take_model(self, fitted: dict) -> None:
-        self.weights_ = fitted["weights"]
-        self.means_ = fitted["means"]
-        self.covariances_ = fitted["covariances"]
-        self.precisions_cholesky_ = precision_factors(self.covariances_, self.covariance_type)
-        if self.covariance_type in ("full", "tied"):
-            self.precisions_ = self.precisions_cholesky_ @ np.swapaxes(self.precisions_cholesky_, -1, -2)
-        else:
-            self.precisions_ = self.precisions_cholesky_**2
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X, y=None, sample_weight=None):
@@ -499,7 +359,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             if first:
                 require_rows(data.count, self.n_components)
                 started = GaussianMixture(**{**self.get_params(deep=False), "max_iter": 0, "checkpoint": None})
-                fitted = started._from_scratch(data, None)
+                fitted = from_scratch(started, data, None)
                 batches, weight_seen = 0, 0.0
             else:
                 self._check_same_model()
@@ -508,7 +368,7 @@ class GaussianMixture(DensityMixin, BaseEstimator):
             moved = _shoal.gmm_update(
                 data.rows,
                 self.covariance_type,
-                *_model_arrays(fitted["weights"], fitted["means"], fitted["covariances"]),
+                *model_arrays(fitted["weights"], fitted["means"], fitted["covariances"]),
                 step_size=(batches + 1) ** -float(self.step_decay),
                 batches=batches,
                 weight_seen=weight_seen,
@@ -530,236 +390,3 @@ class GaussianMixture(DensityMixin, BaseEstimator):
         if self.covariances_.shape != covariance_shape(self.covariance_type, held, self.means_.shape[1]):
             kind = self.covariance_type
             raise ValueError(f"covariance_type is {kind!r} now, not what partial_fit began with: {START_AGAIN}")
-
-    # Using the model
-
-    def predict(self, X):
-        """The component of each row: the one with the greatest responsibility.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_samples,), int32
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        data = self._read_fitted(X)
-        labels = data.empty(data.count, np.int32)
-        self._predict_into(data, labels=labels)
-        return labels
-
-    def predict_proba(self, X):
-        """The responsibilities of the components for each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        responsibilities : ndarray of shape (n_samples, n_components)
-            Rows sum to one; float32 for float32 data.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        data = self._read_fitted(X)
-        probabilities = data.empty((data.count, len(self.weights_)), data.dtype)
-        self._predict_into(data, probabilities=probabilities)
-        return probabilities
-
-    def score_samples(self, X):
-        """The log-density of each row.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        log_density : ndarray of shape (n_samples,)
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        data = self._read_fitted(X)
-        density = data.empty(data.count, data.dtype)
-        self._predict_into(data, log_density=density)
-        return density
-
-    def score(self, X, y=None, sample_weight=None):
-        """The mean log-density of the rows, per unit of weight.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-        y : Ignored
-        sample_weight : array-like of shape (n_samples,), float or None, default=None
-            Weights of the rows.
-
-        Returns
-        -------
-        score : float
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        return self._predict_into(self._read_fitted(X, sample_weight))
-
-    def _read_fitted(self, X, sample_weight=None) -> Data:
-        if "weights_" not in self.__dict__:
-            check_is_fitted(self)
-        return read(self, X, reset=False, sample_weight=sample_weight)
-
-    def _predict_into(self, data, model=None, **outputs) -> float:
-        if model is None:
-            parts = (self.weights_, self.means_, self.covariances_)
-        else:
-            parts = (model["weights"], model["means"], model["covariances"])
-        with named_errors():
-            return _shoal.gmm_predict(
-                data.rows,
-                self.covariance_type,
-                *_model_arrays(*parts),
-                **{**resources(self, data, len(parts[0])), **outputs},
-            )
-
-    def sample(self, n_samples=1):
-        """Draws rows from the mixture.
-
-        Parameters
-        ----------
-        n_samples : int, default=1
-
-        Returns
-        -------
-        X : ndarray of shape (n_samples, n_features)
-            Rows, ordered by component as in scikit-learn. With the same seed a longer sample holds the rows of a shorter
-            one.
-        y : ndarray of shape (n_samples,), int32
-            Their components.
-        """
-        check_is_fitted(self)
-        if n_samples < 1:
-            raise ValueError(f"Invalid value for 'n_samples': {n_samples} . The sampling requires at least one sample.")
-        X, y = draw(self.covariance_type, self.weights_, self.means_, self.covariances_, n_samples, self.random_state)
-        order = np.argsort(y, kind="stable")
-        return X[order], y[order]
-
-    def bic(self, X):
-        """The Bayesian information criterion on rows: -2 log-likelihood + parameters * ln(rows). Less is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        bic : float
-            Each row counts once. :func:`shoal.select_components` counts weights.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        data = self._read_fitted(X)
-        return -2 * self._predict_into(data) * data.count + self._n_parameters() * math.log(data.count)
-
-    def aic(self, X):
-        """Akaike's information criterion on rows: -2 log-likelihood + 2 parameters. Less is better.
-
-        Parameters
-        ----------
-        X : array-like of shape (n_samples, n_features)
-            Rows, with the columns of the fit.
-
-        Returns
-        -------
-        aic : float
-            Each row counts once. :func:`shoal.select_components` counts weights.
-
-        Raises
-        ------
-        sklearn.exceptions.NotFittedError
-            When there is no model yet.
-        ValueError
-            When X has other columns than the fit, or a value that is not finite.
-        """
-        data = self._read_fitted(X)
-        return -2 * self._predict_into(data) * data.count + 2 * self._n_parameters()
-
-    def _n_parameters(self) -> int:
-        """Free parameters: those of the covariances, the means, and all weights but one."""
-        K, d = self.means_.shape
-        covariances = {
-            "full": K * d * (d + 1) // 2,
-            "tied": d * (d + 1) // 2,
-            "diag": K * d,
-            "spherical": K,
-        }[self.covariance_type]
-        return covariances + K * d + K - 1
-
-
-def require_rows(rows: int, components: int) -> None:
-    """Refuses fewer rows than components."""
-    if rows < components:
-        raise ValueError(
-            f"Expected n_samples >= n_components but got n_components = {components}, n_samples = {rows}"
-        )
-
-
-def draw(kind, weights, means, covariances, count, random_state):
-    """Rows of a mixture and their components, in the order in which they are drawn."""
-    X = np.empty((int(count), means.shape[1]))
-    y = np.empty(int(count), np.int32)
-    _shoal.gmm_sample(
-        kind, *_model_arrays(weights, means, covariances), seed=seed_of(random_state), first=0, out=X, labels=y
-    )
-    return X, y
-
-
-def _model_arrays(weights, means, covariances) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    return (
-        np.ascontiguousarray(weights, dtype=np.float64),
-        np.ascontiguousarray(means, dtype=np.float64),
-        np.ascontiguousarray(covariances, dtype=np.float64),
-    )
-
-
-def _parameter(given, name: str) -> np.ndarray:
-    """A parameter of the user's, wherever it lies, in float64 on the host."""
-    given = device_arrays.copied_to_host(given)
-    return check_array(given, dtype=np.float64, ensure_2d=False, allow_nd=True, input_name=name)
-
-
-def _require_shape(array, shape, name) -> None:
-    if array.shape != shape:
-        raise ValueError(f"The parameter '{name}' should have the shape of {shape}, but got {array.shape}")

@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
 
 from . import _shoal
-from ._gaussian_mixture import GaussianMixture, draw
+from ._gaussian_mixture import GaussianMixture
+from ._mixture_model import draw
 from ._running import seed_of
 
 

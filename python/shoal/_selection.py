@@ -12,7 +12,8 @@ from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _num_samples
 
-from ._gaussian_mixture import GaussianMixture, require_rows
+from ._gaussian_mixture import GaussianMixture
+from ._mixture_fit import require_rows
 from ._running import ILL_DEFINED
 
 

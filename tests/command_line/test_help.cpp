@@ -97,8 +97,12 @@ TEST(completions, every_option_is_in_every_script) {
 
 TEST(completions, shells_read_their_scripts) {
   const scratch_folder folder;
+  std::string absent;
   for (const std::string shell : {"bash", "zsh", "fish"}) {
-    if (!has(shell)) continue;
+    if (!has(shell)) {
+      absent += " " + shell;
+      continue;
+    }
     write_file(folder / shell, run({"completion", shell}).out);
     EXPECT_EQ(std::system((shell + " -n " + folder / shell).c_str()), 0) << shell;
   }
@@ -110,6 +114,7 @@ TEST(completions, shells_read_their_scripts) {
         output_of("cd " + folder.path().string() + " && fish -N -c 'source fish; complete -C \"shoal km\"' | cut -f1"),
         "kmeans\n");
   }
+  if (!absent.empty()) GTEST_SKIP() << "scripts of shells that are not here were not read:" << absent;
 }
 
 TEST(help, is_asked_for_in_three_ways) {
@@ -148,7 +153,7 @@ TEST(manual, is_a_page_that_man_can_show) {
        {"\n.SH gmm\n", "\n.SS shoal kmeans fit\n", "\\fB\\-\\-covariance\\fR", "\n.SH EXIT STATUS\n"}) {
     EXPECT_NE(made.out.find(part), std::string::npos) << part;
   }
-  if (!has("groff")) return;
+  if (!has("groff")) GTEST_SKIP() << "there is no groff here, which would show the page";
   const scratch_folder folder;
   write_file(folder / "shoal.1", made.out);
   EXPECT_EQ(output_of("groff -man -Kutf8 -Tutf8 -ww -z " + (folder / "shoal.1") + " 2>&1; true"), "");

@@ -1,7 +1,5 @@
 // Stepwise EM takes a step by what its rows weigh: a short batch must not move the model like a whole one.
 #include <cmath>
-#include <cstdlib>
-#include <filesystem>
 
 #include <gtest/gtest.h>
 
@@ -11,6 +9,7 @@
 #include <shoal/gmm/update.hpp>
 #include <shoal/io/io.hpp>
 
+#include "../shared_data.hpp"
 #include "algorithm_data.hpp"
 
 namespace {
@@ -49,11 +48,8 @@ gmm::options near_batch(std::size_t components) {
 
 // 272 rows are cut into 256 and 16.
 TEST(ShortBatches, OldFaithfulEndsNearItsOptimum) {
-  const char* const named = std::getenv("SHOAL_DATA");
-  const std::filesystem::path path =
-      std::filesystem::path(named != nullptr ? named : SHOAL_SOURCE_DIR "/../shared/data") / "faithful.csv";
-  if (!std::filesystem::exists(path)) GTEST_SKIP() << "no data at " << path << " (set SHOAL_DATA)";
-  const auto opened = shoal::open_rows<double>(path.string());
+  SHOAL_NEEDS_DATA();
+  const auto opened = shoal::open_rows<double>(shared_data::folder() / "faithful.csv");
   auto options = near_batch(2);
   options.algorithm = algorithm::stepwise;
   for (options.seed = 0; options.seed < 6; ++options.seed) {

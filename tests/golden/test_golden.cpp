@@ -14,15 +14,11 @@
 #include <shoal/kmeans/fit.hpp>
 
 #include "../cuda_devices.hpp"
+#include "../shared_data.hpp"
 
 namespace {
 
 using nlohmann::json;
-
-std::filesystem::path data_folder() {
-  if (const char* named = std::getenv("SHOAL_DATA")) return named;
-  return std::filesystem::path(SHOAL_SOURCE_DIR) / ".." / "shared" / "data";
-}
 
 // Programs that were packed for another machine find the project's files where SHOAL_SOURCE says.
 std::filesystem::path source_folder() {
@@ -41,7 +37,7 @@ struct data_set {
   explicit data_set(const json& fact) {
     const std::size_t columns = fact.at("columns");
     for (std::size_t j = 0; j < columns; ++j) options.columns.push_back(std::to_string(j));
-    const auto path = data_folder() / fact.at("file").get<std::string>();
+    const auto path = shared_data::folder() / fact.at("file").get<std::string>();
     opened = shoal::open_rows<Scalar>(path.string(), options);
     const shoal::matrix_view<const Scalar> all = opened.rows->read(0, opened.rows->rows(), buffer);
     view = {all.data(), fact.at("rows"), columns, all.row_stride() * fact.at("every").get<std::size_t>()};
@@ -93,7 +89,7 @@ shoal::gmm::model start_of(const json& fact, const shoal::matrix_view<const doub
 
 template <class Scalar>
 void compare_gmm(double tolerance, const shoal::device_choice& device = {}) {
-  if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "no data folder at " << data_folder();
+  SHOAL_NEEDS_DATA();
   for (const json& fact : facts("gmm.json")) {
     const std::string name = fact.at("name").get<std::string>() + ", " + fact.at("covariance_type").get<std::string>();
     const data_set<Scalar> data(fact);
@@ -118,7 +114,7 @@ void compare_gmm(double tolerance, const shoal::device_choice& device = {}) {
 
 template <class Scalar>
 void compare_kmeans(double tolerance, const shoal::device_choice& device = {}) {
-  if (!std::filesystem::exists(data_folder())) GTEST_SKIP() << "no data folder at " << data_folder();
+  SHOAL_NEEDS_DATA();
   for (const json& fact : facts("kmeans.json")) {
     const data_set<Scalar> data(fact);
     const std::vector<double> inertia = fact.at("inertia");

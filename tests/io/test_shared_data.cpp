@@ -1,6 +1,7 @@
 // The real data sets, where they are at hand.
 #include <map>
 
+#include "../shared_data.hpp"
 #include "files.hpp"
 
 namespace {
@@ -9,15 +10,8 @@ using namespace testing_files;
 
 class SharedData : public ::testing::Test {
  protected:
-  void SetUp() override {
-    const char* named = std::getenv("SHOAL_DATA");
-    place_ = named != nullptr ? named : SHOAL_SOURCE_DIR "/../shared/data";
-    if (!std::filesystem::exists(place_)) GTEST_SKIP() << "no data at " << place_ << " (set SHOAL_DATA)";
-  }
-  std::string path(const std::string& name) const { return place_ + "/" + name; }
-
- private:
-  std::string place_;
+  void SetUp() override { SHOAL_NEEDS_DATA(); }
+  std::string path(const std::string& name) const { return shared_data::folder() / name; }
 };
 
 TEST_F(SharedData, ShuttleHasLabels) {

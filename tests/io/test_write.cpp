@@ -142,9 +142,12 @@ TEST(OutputFile, RemovesWhatAKilledProgramLeft) {
 
 TEST(OutputFile, HasNoNameBeforeItIsWhole) {
   const folder place;
+  const int unnamed = ::open(place.path("").c_str(), O_TMPFILE | O_WRONLY, 0600);
+  if (unnamed < 0) GTEST_SKIP() << "this file system has no files without names";
+  ::close(unnamed);
   shoal::output_file file(place.path("x"));
   file.write("half", 4);
-  if (place.entries() != 0) GTEST_SKIP() << "this file system has no files without names";
+  EXPECT_EQ(place.entries(), 0u);
   file.commit();
   EXPECT_EQ(contents(place.path("x")), "half");
   EXPECT_EQ(place.entries(), 1u);

@@ -54,4 +54,16 @@ inline void expect_bytes_of_one_process(const words& fit, bool weighted = false)
   }
 }
 
+/// A mixture of the folder's rows, written to NAME.json, that makes every iteration it is allowed.
+inline words whole_fit(const scratch_folder& folder, const std::string& name, const std::string& iterations) {
+  return {"gmm",         "fit", folder / "rows.npy", "--components", "3",        "--quiet",
+          "--tolerance", "0",   "--max-iterations",  iterations,     "--output", folder / (name + ".json")};
+}
+
+/// The same with a checkpoint, NAME.checkpoint, after each iteration.
+inline words checkpointed_fit(const scratch_folder& folder, const std::string& name, const std::string& iterations) {
+  return whole_fit(folder, name, iterations) +
+         words{"--checkpoint", folder / (name + ".checkpoint"), "--checkpoint-seconds", "0"};
+}
+
 }  // namespace shoal_test

@@ -1,8 +1,12 @@
 // Starts the program on ranks that share the processors of this machine.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <fstream>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "../command_line/program.hpp"
 
@@ -23,6 +27,30 @@ inline spawn_options on_ranks(std::size_t ranks) {
                          "SHOAL_THREADS=1"};
   options.seconds = longest_seconds;
   return options;
+}
+
+/// The ranks that a launcher has started.
+inline std::vector<pid_t> ranks_of(pid_t launcher) {
+  std::vector<pid_t> found;
+  for (const auto& entry : fs::directory_iterator("/proc")) {
+    std::ifstream stat(entry.path() / "stat");
+    std::string id, name, state;
+    pid_t parent = 0;
+    if (stat >> id >> name >> state >> parent && parent == launcher && name == "(shoal)")
+      found.push_back(std::stoi(id));
+  }
+  return found;
+}
+
+/// Waits until a fit has written a checkpoint; false when it ended before.
+inline bool wait_for_checkpoint(process& fit, const std::string& checkpoint) {
+  while (fit.running()) {
+    std::error_code none;
+    const auto bytes = fs::file_size(checkpoint, none);
+    if (!none && bytes > 0) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return false;
 }
 
 /// How often a text holds another.

@@ -2,7 +2,6 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
-#include <thread>
 
 #include "fits.hpp"
 
@@ -15,19 +14,6 @@ class FailureOnRanks : public testing::Test {
   FailureOnRanks() { write_clouds(folder / "rows.npy", folder / "weights.npy"); }
   scratch_folder folder;
 };
-
-// The processes that a launcher has started.
-std::vector<pid_t> ranks_of(pid_t launcher) {
-  std::vector<pid_t> found;
-  for (const auto& entry : fs::directory_iterator("/proc")) {
-    std::ifstream stat(entry.path() / "stat");
-    std::string id, name, state;
-    pid_t parent = 0;
-    if (stat >> id >> name >> state >> parent && parent == launcher && name == "(shoal)")
-      found.push_back(std::stoi(id));
-  }
-  return found;
-}
 
 TEST_F(FailureOnRanks, AMistypedOptionIsToldOnce) {
   const outcome ended = run({"kmeans", "fit", folder / "rows.npy", "--clusterz", "3"}, on_ranks(3));
@@ -77,28 +63,9 @@ TEST_F(FailureOnRanks, AnotherBuildIsRefusedByHost) {
 }
 
 TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {
-  const auto fit = [&](const std::string& name) {
-    return words{"gmm",
-                 "fit",
-                 folder / "rows.npy",
-                 "--components",
-                 "3",
-                 "--quiet",
-                 "--tolerance",
-                 "0",
-                 "--max-iterations",
-                 "300",
-                 "--output",
-                 folder / (name + ".json"),
-                 "--labels",
-                 folder / (name + ".npy")};
-  };
-  const words checkpointed = fit("fit") + words{"--checkpoint", folder / "fit.checkpoint", "--checkpoint-seconds", "0"};
-  const std::string checkpoint = folder / "fit.checkpoint";
+  const words checkpointed = checkpointed_fit(folder, "fit", "300") + words{"--labels", folder / "fit.npy"};
   process started(checkpointed, on_ranks(2));
-  while (started.running() && (!fs::exists(checkpoint) || fs::file_size(checkpoint) == 0)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  ASSERT_TRUE(wait_for_checkpoint(started, folder / "fit.checkpoint")) << started.wait().err;
   const std::vector<pid_t> ranks = ranks_of(started.id());
   ASSERT_EQ(ranks.size(), 2U);
   const auto killed = std::chrono::steady_clock::now();
@@ -111,7 +78,7 @@ TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {
   EXPECT_FALSE(fs::exists(folder / "fit.npy"));
   const outcome resumed = run(checkpointed, on_ranks(2));
   ASSERT_EQ(resumed.status, 0) << resumed.err;
-  ASSERT_EQ(run(fit("whole")).status, 0);
+  ASSERT_EQ(run(whole_fit(folder, "whole", "300") + words{"--labels", folder / "whole.npy"}).status, 0);
   EXPECT_EQ(read_file(folder / "fit.json"), read_file(folder / "whole.json"));
   EXPECT_EQ(read_file(folder / "fit.npy"), read_file(folder / "whole.npy"));
 }

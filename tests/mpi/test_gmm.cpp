@@ -1,7 +1,5 @@
 // Mixtures on ranks: the bytes of one process, and checkpoints that any number of ranks goes on from.
-#include <chrono>
 #include <csignal>
-#include <thread>
 
 #include "fits.hpp"
 
@@ -20,38 +18,30 @@ TEST(FitOnRanks, AcceleratedMixtureOfWeightedRows) {
 TEST(FitOnRanks, ResumesOnAnyNumberOfRanks) {
   const scratch_folder folder;
   write_clouds(folder / "rows.npy", folder / "weights.npy");
-  const auto fit = [&](const std::string& name) {
-    return words{"gmm",
-                 "fit",
-                 folder / "rows.npy",
-                 "--components",
-                 "3",
-                 "--quiet",
-                 "--tolerance",
-                 "0",
-                 "--max-iterations",
-                 "150",
-                 "--restarts",
-                 "50",
-                 "--output",
-                 folder / (name + ".json")};
-  };
-  const auto checkpointed = [&](const std::string& name) {
-    return fit(name) + words{"--checkpoint", folder / (name + ".checkpoint"), "--checkpoint-seconds", "0"};
-  };
-  process started(checkpointed("first"), on_ranks(3));
-  // Interrupted as by Ctrl-C: the launcher hands it on to the ranks, which takes it a while; so the fit is a long one.
-  while (started.running() &&
-         (!fs::exists(folder / "first.checkpoint") || fs::file_size(folder / "first.checkpoint") == 0)) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
-  started.send(SIGTERM);
-  EXPECT_NE(started.wait().status, 0);
+  const words restarts = {"--restarts", "2"};
+  process started(checkpointed_fit(folder, "first", "100") + restarts, on_ranks(3));
+  ASSERT_TRUE(wait_for_checkpoint(started, folder / "first.checkpoint")) << started.wait().err;
+  // The launcher would wait a second before it handed a signal on.
+  for (const pid_t rank : ranks_of(started.id())) kill(rank, SIGTERM);
+  EXPECT_NE(started.wait().status, 0) << "the fit was over before it was stopped";
   EXPECT_FALSE(fs::exists(folder / "first.json"));
   fs::copy_file(folder / "first.checkpoint", folder / "again.checkpoint");
-  ASSERT_EQ(run(checkpointed("first")).status, 0);
-  ASSERT_EQ(run(checkpointed("again"), on_ranks(2)).status, 0);
-  ASSERT_EQ(run(fit("whole")).status, 0);
+  ASSERT_EQ(run(checkpointed_fit(folder, "first", "100") + restarts).status, 0);
+  ASSERT_EQ(run(checkpointed_fit(folder, "again", "100") + restarts, on_ranks(2)).status, 0);
+  ASSERT_EQ(run(whole_fit(folder, "whole", "100") + restarts).status, 0);
   EXPECT_EQ(read_file(folder / "first.json"), read_file(folder / "whole.json"));
   EXPECT_EQ(read_file(folder / "again.json"), read_file(folder / "whole.json"));
+}
+
+// As by Ctrl-C, of a fit that would not end otherwise.
+TEST(FitOnRanks, TheLauncherHandsASignalOn) {
+  const scratch_folder folder;
+  write_clouds(folder / "rows.npy", folder / "weights.npy");
+  process started(checkpointed_fit(folder, "fit", "1000000000"), on_ranks(2));
+  ASSERT_TRUE(wait_for_checkpoint(started, folder / "fit.checkpoint")) << started.wait().err;
+  started.send(SIGTERM);
+  const outcome ended = started.wait();
+  EXPECT_GT(ended.status, 0) << "signal " << ended.signal;
+  EXPECT_FALSE(fs::exists(folder / "fit.json"));
+  EXPECT_GT(fs::file_size(folder / "fit.checkpoint"), 0U);
 }

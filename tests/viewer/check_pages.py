@@ -229,7 +229,8 @@ def check_without_graphics(program, pages):
 def main():
     program = browser.find()
     if program is None:
-        print("skipped: there is no Chromium here (script/bootstrap browser installs one)")
+        # As GoogleTest says it, which script/test looks for.
+        print(f"{__file__}: Skipped\nthere is no Chromium here (script/bootstrap browser installs one)")
         return SKIPPED
     with tempfile.TemporaryDirectory() as name, browser.Browser(program, size=SIZE) as shown:
         pages = Pages(sys.argv[1], pathlib.Path(name), shown)

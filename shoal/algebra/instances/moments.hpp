@@ -30,8 +30,7 @@ struct moments_value {
 /// associate: it forgets how much weight it stands for.
 struct moments {
   using value_type = moments_value;
-  static constexpr operation_laws laws{
-      .associative = law::approximate, .commutative = law::approximate, .identity = law::exact};
+  static constexpr operation_laws laws = rounded_moments;
 
   /// One observation.
   static constexpr moments_value of(double x, double weight = 1) { return {weight, x, 0}; }

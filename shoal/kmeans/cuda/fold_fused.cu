@@ -9,6 +9,7 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
+#include <shoal/kmeans/cuda/one_pass.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -21,17 +22,7 @@ constexpr int each = 8;               // rows of a thread at a time; they are su
 constexpr int part_rows = 32 * each;  // of a warp at a time
 constexpr int most_clusters = static_cast<int>(most_fused_clusters_on_device);
 
-struct fused_arguments {
-  sum_plan plan;
-  cuda::device_piece<float> piece;
-  int first_lane;
-  int clusters;
-  const double* centroids;
-  std::int32_t* labels;
-  double* lanes;
-  unsigned long long* fingerprint;
-  const int* stopped;
-};
+using fused_arguments = one_pass_arguments<float>;
 
 // What the block knows of the centroids.
 template <int Columns>
@@ -359,20 +350,13 @@ void launch(const fused_arguments& in, unsigned lanes, cudaStream_t stream) {
   }
 }
 
-template <int Columns>
-void launch_columns(const fused_arguments& in, unsigned lanes, cudaStream_t stream) {
-  if (in.clusters <= 2) return launch<Columns, 2>(in, lanes, stream);
-  if (in.clusters <= 4) return launch<Columns, 4>(in, lanes, stream);
-  launch<Columns, 8>(in, lanes, stream);
-}
-
 }  // namespace
 
 sum_plan make_fused_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                          std::size_t multiprocessors) {
   // What a block does before its first tile and after its last costs as much as a tile, so all blocks run at once.
   const std::size_t wanted = multiprocessors * 2;
-  const std::size_t slots = clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8;
+  const std::size_t slots = slots_for(clusters);
   const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (columns + 1) + 1);
   return one_pass_plan(summed, clusters, columns, wanted, block_doubles, tile_rows);
 }
@@ -380,27 +364,10 @@ sum_plan make_fused_plan(const summed_rows& summed, std::size_t clusters, std::s
 void fold_fused(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                 std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
                 cudaStream_t stream) {
-  fused_arguments in;
-  in.plan = plan;
-  in.piece = piece;
-  in.first_lane = plan.first_lane(piece);
-  in.clusters = centroids.clusters;
-  in.centroids = centroids.values;
-  in.labels = labels;
-  in.lanes = lanes;
-  in.fingerprint = fingerprint;
-  in.stopped = stopped;
+  const fused_arguments in = one_pass(plan, piece, centroids, labels, lanes, fingerprint, stopped);
   const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
-  switch (centroids.columns) {
-    case 1:
-      return launch_columns<1>(in, count, stream);
-    case 2:
-      return launch_columns<2>(in, count, stream);
-    case 3:
-      return launch_columns<3>(in, count, stream);
-    default:
-      return launch_columns<4>(in, count, stream);
-  }
+  with_shape(static_cast<std::size_t>(in.columns), static_cast<std::size_t>(in.clusters),
+             [&](auto columns, auto slots) { launch<columns, slots>(in, count, stream); });
 }
 
 }  // namespace shoal::kmeans

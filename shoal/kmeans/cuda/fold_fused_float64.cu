@@ -5,6 +5,7 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
+#include <shoal/kmeans/cuda/one_pass.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -17,17 +18,7 @@ constexpr int each = 4;               // rows of a thread on their way from memo
 constexpr int part_rows = 32 * each;  // of a warp at a time
 static_assert(hashed_rows % part_rows == 0);
 
-struct fused_arguments {
-  sum_plan plan;
-  cuda::device_piece<double> piece;
-  int first_lane;
-  int clusters;
-  const double* centroids;
-  std::int32_t* labels;
-  double* lanes;
-  unsigned long long* fingerprint;
-  const int* stopped;
-};
+using fused_arguments = one_pass_arguments<double>;
 
 template <int Columns>
 __device__ void read_row(const double* from, double (&to)[Columns]) {
@@ -152,25 +143,11 @@ __global__ void __launch_bounds__(threads, Clusters <= 4 ? 2 : 1) fused_kernel(f
   }
 }
 
-constexpr std::size_t slots_for(std::size_t clusters) { return clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8; }
-
 template <int Columns, int Clusters>
 void launch(const fused_arguments& in, unsigned lanes, cudaStream_t stream) {
   const auto kernel =
       in.piece.weights == nullptr ? fused_kernel<Columns, Clusters, false> : fused_kernel<Columns, Clusters, true>;
   cuda::launch_in_turn(kernel, lanes, threads, 0, stream, in);
-}
-
-template <int Columns>
-void launch_columns(const fused_arguments& in, unsigned lanes, cudaStream_t stream) {
-  switch (slots_for(static_cast<std::size_t>(in.clusters))) {
-    case 2:
-      return launch<Columns, 2>(in, lanes, stream);
-    case 4:
-      return launch<Columns, 4>(in, lanes, stream);
-    default:
-      return launch<Columns, 8>(in, lanes, stream);
-  }
 }
 
 }  // namespace
@@ -185,27 +162,10 @@ sum_plan make_fused_float64_plan(const summed_rows& summed, std::size_t clusters
 void fold_fused(const sum_plan& plan, const cuda::device_piece<double>& piece,
                 const device_centroids<double>& centroids, std::int32_t* labels, double* lanes,
                 unsigned long long* fingerprint, const int* stopped, cudaStream_t stream) {
-  fused_arguments in;
-  in.plan = plan;
-  in.piece = piece;
-  in.first_lane = plan.first_lane(piece);
-  in.clusters = centroids.clusters;
-  in.centroids = centroids.values;
-  in.labels = labels;
-  in.lanes = lanes;
-  in.fingerprint = fingerprint;
-  in.stopped = stopped;
+  const fused_arguments in = one_pass(plan, piece, centroids, labels, lanes, fingerprint, stopped);
   const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
-  switch (centroids.columns) {
-    case 1:
-      return launch_columns<1>(in, count, stream);
-    case 2:
-      return launch_columns<2>(in, count, stream);
-    case 3:
-      return launch_columns<3>(in, count, stream);
-    default:
-      return launch_columns<4>(in, count, stream);
-  }
+  with_shape(static_cast<std::size_t>(in.columns), static_cast<std::size_t>(in.clusters),
+             [&](auto columns, auto slots) { launch<columns, slots>(in, count, stream); });
 }
 
 }  // namespace shoal::kmeans

@@ -9,6 +9,7 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
+#include <shoal/kmeans/cuda/one_pass.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -19,18 +20,7 @@ constexpr int warp_rows = hashed_rows / warps;  // of a block of the fingerprint
 constexpr int together = 4;                     // rows that a warp labels at a time
 static_assert(cuda::piece_unit % hashed_rows == 0);
 
-struct wide_arguments {
-  sum_plan plan;
-  cuda::device_piece<float> piece;
-  int first_lane;
-  int clusters;
-  int columns;
-  const double* centroids;
-  std::int32_t* labels;
-  double* lanes;
-  unsigned long long* fingerprint;
-  const int* stopped;
-};
+using wide_arguments = one_pass_arguments<float>;
 
 // A thread's columns: four neighbours of each 128.
 template <int Parts>
@@ -296,7 +286,6 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
 }
 
 constexpr int parts_for(int columns) { return columns <= 128 ? 1 : 2; }
-constexpr int slots_for(int clusters) { return clusters <= 2 ? 2 : clusters <= 4 ? 4 : 8; }
 
 template <int Parts, int Clusters>
 void launch(const wide_arguments& in, unsigned lanes, cudaStream_t stream) {
@@ -317,7 +306,7 @@ bool is_wide(std::size_t clusters, std::size_t columns) {
 sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                         std::size_t multiprocessors) {
   const std::size_t wanted = multiprocessors * 2;
-  const auto slots = static_cast<std::size_t>(slots_for(static_cast<int>(clusters)));
+  const std::size_t slots = slots_for(clusters);
   const auto width = static_cast<std::size_t>(4 * parts_for(static_cast<int>(columns)));
   const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (width + 1) + 1);
   return one_pass_plan(summed, clusters, columns, wanted, block_doubles, hashed_rows);
@@ -326,17 +315,7 @@ sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::si
 void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
                cudaStream_t stream) {
-  wide_arguments in;
-  in.plan = plan;
-  in.piece = piece;
-  in.first_lane = plan.first_lane(piece);
-  in.clusters = centroids.clusters;
-  in.columns = centroids.columns;
-  in.centroids = centroids.values;
-  in.labels = labels;
-  in.lanes = lanes;
-  in.fingerprint = fingerprint;
-  in.stopped = stopped;
+  const wide_arguments in = one_pass(plan, piece, centroids, labels, lanes, fingerprint, stopped);
   const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
   if (parts_for(in.columns) == 2) {
     if (in.clusters <= 2) return launch<2, 2>(in, count, stream);
