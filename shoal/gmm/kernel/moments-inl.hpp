@@ -368,19 +368,39 @@ HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, 
   }
 }
 
-// W, S and the diagonal of Q, laid out as the statistics are: one value, then columns, then columns.
+// Components whose sums are taken together, so that their responsibilities stay in the first cache; and the columns
+// from which on this pays, because a block of them does not.
+inline constexpr std::size_t diagonal_components = 8;
+inline constexpr std::size_t least_shared_columns = 16;
+
+// Where one component's sums come from and go to: W, S and the diagonal of Q, laid out as the statistics are, one
+// value, then columns, then columns.
 template <class T>
-void diagonal_moments(const T* panel, std::size_t rows, std::size_t columns, const T* centre, const T* responsibility,
-                      double* sums) {
-  sums[0] += sum_rows(responsibility, rows);
-  double* const first = sums + 1;
-  double* const second = first + columns;
+struct diagonal_sums {
+  const T* centre = nullptr;
+  const T* responsibility = nullptr;
+  double* values = nullptr;
+};
+
+// Adds the sums of `count` components.
+template <class T>
+void add_diagonals(const T* panel, std::size_t rows, std::size_t columns, const diagonal_sums<T>* components,
+                   std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) components[n].values[0] += sum_rows(components[n].responsibility, rows);
   std::size_t j = 0;
   for (; j + 4 <= columns; j += 4) {
-    diagonal_columns<4>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto& [centre, responsibility, values] = components[n];
+      diagonal_columns<4>(panel + j * panel_stride, rows, centre + j, responsibility, values + 1 + j,
+                          values + 1 + columns + j);
+    }
   }
   for (; j < columns; ++j) {
-    diagonal_columns<1>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto& [centre, responsibility, values] = components[n];
+      diagonal_columns<1>(panel + j * panel_stride, rows, centre + j, responsibility, values + 1 + j,
+                          values + 1 + columns + j);
+    }
   }
 }
 
