@@ -201,18 +201,21 @@ std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t r
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT const scale = memory.scale.data();
-  std::uint64_t positive[block_rows / 64] = {};
+  std::size_t count = 0;
   for (std::size_t r = 0; r < rows; r += lanes) {
     auto value = hn::Mul(hn::Load(d, terms + r), hn::Load(d, scale + r));
-    positive[r / 64] |= mask_bits(d, hn::Gt(value, hn::Zero(d))) << (r % 64);
+    count += hn::CountTrue(d, hn::Gt(value, hn::Zero(d)));
     if (root) value = hn::Sqrt(value);
     hn::Store(value, d, responsibility + r);
   }
-  std::size_t count = 0;
-  for (const std::uint64_t word : positive) count += static_cast<std::size_t>(std::popcount(word));
   const double share = root ? compact_share : compact_share_diagonal;
   compact = static_cast<double>(count) <= share * static_cast<double>(rows);
   if (!compact) return rows;
+  // Also of the root: it is zero where its square is.
+  std::uint64_t positive[block_rows / 64] = {};
+  for (std::size_t r = 0; r < rows; r += lanes) {
+    positive[r / 64] |= mask_bits(d, hn::Gt(hn::Load(d, responsibility + r), hn::Zero(d))) << (r % 64);
+  }
   list_bits(positive, own.rows.data());
   for (std::size_t i = 0; i < count; ++i) responsibility[i] = responsibility[own.rows[i]];
   std::fill(responsibility + count, responsibility + round_up(count, lanes), T{0});
