@@ -222,7 +222,10 @@ def measure(chosen):
         write(path, result)
         over = told["seconds"] / (told["floor"] + LAUNCHES) if "seconds" in told else float("nan")
         theirs = "".join(f", {peer} {1e3 * seconds:.4g}" for peer, seconds in told.get("peers", {}).items() if seconds)
-        print(f"{key(cell)}: {told.get('failure') or '%.4g ms' % (1e3 * told['seconds'])}, {over:.1f} times (floor + 10 µs){theirs}", flush=True)
+        print(
+            f"{key(cell)}: {told.get('failure') or '%.4g ms' % (1e3 * told['seconds'])}, {over:.1f} times (floor + 10 µs){theirs}",
+            flush=True,
+        )
     return path
 
 

@@ -1,6 +1,6 @@
 """What bench/grid.py measured: its rules, the cells that break one and why, and the heat maps of docs/performance.md.
 
-    python3 bench/grid_page.py bench/results/grid-DEVICE-MACHINE.json    # docs/pictures/grid_DEVICE.svg
+python3 bench/grid_page.py bench/results/grid-DEVICE-MACHINE.json    # docs/pictures/grid_DEVICE.svg
 """
 
 import json
@@ -11,6 +11,10 @@ import grid
 from performance_page import table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+# About what a device makes in a second at most: exponentials (four instructions a clock and multiprocessor; sixteen in ten clocks
+# of a core), and multiply-adds of factorisations, which are in float64.
+EXPONENTIALS = {"cuda": 3.7e12, "cpu": 1.2e10}
+FACTORISATIONS = {"cuda": 5e12, "cpu": 1e10}
 # Rows of the page's table of broken rules; the file has all of them.
 MOST_ROWS = 20
 
@@ -32,39 +36,43 @@ def neighbours(cells):
                 yield cell, there[grid.key(following)], quantity
 
 
-def reason(cell):
-    """Why a cell may be far above its floor: what the floor leaves out and this shape is bound by."""
-    pairs = cell["rows"] * cell["components"]
+def reason(cell, device):
+    """What the floor leaves out and this shape may be bound by; nothing where that explains less than half of the time."""
     if "failure" in cell:
         return cell["failure"]
-    if cell["family"] == "gmm" and cell["type"] in ("full", "tied") and cell["components"] * cell["columns"] ** 2 > cell["rows"] * 4:
-        return "few rows for K·d² parameters: the factorisations weigh more than the rows"
-    if cell["floor"] < grid.LAUNCHES:
-        return "the floor is less than a launch: a step has several, one after the other"
-    if cell["family"] == "gmm" and grid.work(cell) < 100 * pairs:
-        return "few columns: the N·K exponentials, which the floor leaves out, weigh more than the multiply-adds"
-    if cell["family"] == "som" and cell["components"] >= cell["rows"] / 20:
-        return "many units for the rows: smoothing over the map, which the floor leaves out"
-    return "the kernel itself"
+    exponentials = cell["rows"] * cell["components"] / EXPONENTIALS[device] if cell["family"] == "gmm" else 0
+    factors = cell["components"] if cell["type"] == "full" else int(cell["type"] == "tied")
+    factorisations = factors * cell["columns"] ** 3 / FACTORISATIONS[device]
+    launches = 5 * grid.LAUNCHES
+    told = [
+        (exponentials, "N·K exponentials, which the floor leaves out"),
+        (factorisations, "factorisations of d × d matrices, which the floor leaves out"),
+        (launches, "launches, one after the other, and merging"),
+    ]
+    explained, what = max(told)
+    return what if explained + cell["floor"] > cell["seconds"] / 2 else "the kernel itself"
 
 
 def broken(result):
     """(rule, cell, what is broken) for each break, the worst of a rule first."""
+    device = result["device"]
     cells = [cell for cell in result["cells"] if "seconds" in cell]
     found = [(0, cell, 0, f"failed: {cell['failure']}") for cell in result["cells"] if "failure" in cell]
     for cell in cells:
         if over(cell) > grid.MOST_OVER:
-            found.append((1, cell, over(cell), f"{1e3 * cell['seconds']:.3g} ms are {over(cell):.1f} times (floor + 10 µs); {reason(cell)}"))
+            found.append(
+                (1, cell, over(cell), f"{1e3 * cell['seconds']:.3g} ms are {over(cell):.1f} times (floor + 10 µs); {reason(cell, device)}")
+            )
     for first, second, quantity in neighbours(cells):
         jump = over(second) / over(first)
         if max(jump, 1 / jump) > grid.MOST_JUMP:
-            why = f"time over floor {over(first):.2f}, {over(second):.2f} at {quantity} {second[quantity]}; {reason(max(first, second, key=over))}"
+            why = f"time over floor {over(first):.2f}, {over(second):.2f} at {quantity} {second[quantity]}; {reason(max(first, second, key=over), device)}"
             found.append((2, first, max(jump, 1 / jump), why))
     for cell in cells:
         for peer, seconds in cell.get("peers", {}).items():
             if seconds < cell["seconds"]:
                 times = cell["seconds"] / seconds
-                found.append((3, cell, times, f"{peer} takes {1e3 * seconds:.3g} ms, {times:.1f} times less; {reason(cell)}"))
+                found.append((3, cell, times, f"{peer} takes {1e3 * seconds:.3g} ms, {times:.1f} times less; {reason(cell, device)}"))
     found.sort(key=lambda each: (each[0], -each[2]))
     return [(rule, cell, why) for rule, cell, _, why in found]
 
@@ -83,17 +91,20 @@ def text(result):
             ["3: no slower than a peer", f"{len(beside)} cells", str(counts[3])],
         ]),
     ]  # fmt: skip
+    if "note" in result:
+        lines.append(f"\n{result['note']}")
     if result["peers_missing"]:
         lines.append("\nNot there: " + "; ".join(f"{name} ({why})" for name, why in result["peers_missing"].items()) + ".")
-    for rule in (1, 2, 3):
+    for rule in (0, 1, 2, 3):
         of_rule = [each for each in found if each[0] == rule]
         if of_rule:
             rows = [[f"`{grid.key(cell)}`", why] for _, cell, why in of_rule[:MOST_ROWS]]
-            lines.append(f"\nRule {rule}, the worst {len(rows)} of {len(of_rule)}:\n\n" + table(["cell", "what breaks it"], rows))
+            title = f"Rule {rule}" if rule else "Failed"
+            lines.append(f"\n{title}, the worst {len(rows)} of {len(of_rule)}:\n\n" + table(["cell", "what breaks it"], rows))
     return "\n".join(lines)
 
 
-def draw(result):
+def draw(result, folder=ROOT / "docs" / "pictures"):
     """One panel for each kind and precision: the worst time over floor of any N, d across and K upwards."""
     import matplotlib
 
@@ -102,7 +113,8 @@ def draw(result):
     from matplotlib.colors import LogNorm
 
     plt.rcParams.update({"font.size": 7, "svg.fonttype": "path", "svg.hashsalt": "grid"})
-    ways = grid.PRECISIONS[result["device"]]
+    there = {(cell["scalar"], cell["precision"]) for cell in result["cells"]}
+    ways = [way for way in grid.PRECISIONS[result["device"]] if way in there]
     figure, panels = plt.subplots(len(grid.KINDS), len(ways), figsize=(3.6 * len(ways), 1.7 * len(grid.KINDS)), squeeze=False,
                                   sharex=True, sharey=True, layout="constrained")  # fmt: skip
     norm = LogNorm(0.25, 64)
@@ -131,7 +143,7 @@ def draw(result):
     bar = figure.colorbar(image, ax=panels, location="bottom", shrink=0.6, aspect=60, ticks=[0.25, 0.5, 1, 2, 4, 8, 16, 32, 64])
     bar.ax.set_xticklabels(["1/4", "1/2", "1", "2", "4", "8", "16", "32", "64"])
     bar.set_label("time over (floor + 10 µs), the worst of all N")
-    path = ROOT / "docs" / "pictures" / f"grid_{result['device']}.svg"
+    path = folder / f"grid_{result['device']}.svg"
     figure.savefig(path, metadata={"Date": None})
     print(path)
 

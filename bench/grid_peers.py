@@ -42,13 +42,17 @@ def clock(run):
 def least_difference(run):
     """Seconds an iteration of run(iterations), which returns how many it did: medians of a longer fit less a shorter one."""
     few, many, repeats = (1, 2, 1) if clock(lambda: run(1)) > LONG else (1, 5, REPEATS)
+
+    def timed(iterations):
+        begin = time.perf_counter()
+        done = run(iterations)
+        return time.perf_counter() - begin, done
+
     found = []
     for _ in range(repeats):
-        short, long = [], []
-        seconds = clock(lambda: short.append(run(few)))
-        longer = clock(lambda: long.append(run(many)))
-        if long[0] > short[0]:
-            found.append((longer - seconds) / (long[0] - short[0]))
+        (short, fewer), (long, more) = timed(few), timed(many)
+        if more > fewer:
+            found.append((long - short) / (more - fewer))
     return statistics.median(found) if found else None
 
 
@@ -58,7 +62,7 @@ class Peers:
         for module, name in MODULES[device].items():
             try:
                 self.here[module] = importlib.import_module(module)
-            except Exception as failure:  # a module that is there may still fail to load: its message is kept
+            except (ImportError, OSError, RuntimeError, AttributeError) as failure:
                 self.missing[name] = str(failure).splitlines()[0]
         self.missing |= {"maps" if device == "cpu" else "tied mixtures": "no peer here computes them"}
 

@@ -76,8 +76,10 @@ def test_the_grid_is_of_as_many_cells_as_it_says():
 
 def test_broken_rules_of_the_grid_are_found():
     def rules(*cells):
-        return [rule for rule, _, _ in grid_page.broken({"cells": cells})]
+        return [rule for rule, _, _ in grid_page.broken({"device": "cuda", "cells": cells})]
 
+    failed = {name: value for name, value in cell(0, 1).items() if name != "seconds"} | {"failure": "out of memory"}
+    assert rules(failed) == [0]
     assert rules(cell(79e-6, 1)) == []
     assert rules(cell(81e-6, 1)) == [1]
     assert rules(cell(20e-6, 1), cell(31e-6, 2), cell(48e-6, 5)) == []
