@@ -74,11 +74,11 @@ def peaks(torch):
     target = torch.empty_like(source)
     target.copy_(source)
     found = {"copy_bytes": 2 * source.nbytes / median_of(9, lambda: event_seconds(torch, lambda: target.copy_(source)))}
-    a = torch.randn(8192, 8192, device="cuda")
-    for name, tf32 in (("float32", False), ("tf32", True)):
-        torch.backends.cuda.matmul.allow_tf32 = tf32
+    for name, scalar in (("float32", "float32"), ("tf32", "float32"), ("bf16", "bfloat16"), ("float64", "float64")):
+        a = torch.randn(8192, 8192, device="cuda", dtype=getattr(torch, scalar))
+        torch.backends.cuda.matmul.allow_tf32 = name == "tf32"
         a @ a
-        found[f"{name}_multiply_adds"] = 8192**3 / median_of(5, lambda: event_seconds(torch, lambda: a @ a))
+        found[f"{name}_multiply_adds"] = 8192**3 / median_of(5, lambda a=a: event_seconds(torch, lambda: a @ a))
     torch.backends.cuda.matmul.allow_tf32 = False
     return found
 
@@ -95,14 +95,14 @@ class TorchMixture:
         rows, columns = x.shape
         mu = self.start.clone()
         components = len(mu)
-        log_weights = torch.full((components,), -np.log(components), device=x.device)
+        log_weights = torch.full((components,), -np.log(components), device=x.device, dtype=x.dtype)
         if self.kind == "full":
-            upper = torch.eye(columns, device=x.device).repeat(components, 1, 1)
+            upper = torch.eye(columns, device=x.device, dtype=x.dtype).repeat(components, 1, 1)
         else:
-            precision = torch.ones(components, columns, device=x.device)
+            precision = torch.ones(components, columns, device=x.device, dtype=x.dtype)
         for _ in range(iterations):
             if self.kind == "full":
-                log_p = torch.empty(rows, components, device=x.device)
+                log_p = torch.empty(rows, components, device=x.device, dtype=x.dtype)
                 for k in range(components):
                     y = (x - mu[k]) @ upper[k]
                     log_p[:, k] = -0.5 * (y * y).sum(1) + upper[k].diagonal().log().sum() + log_weights[k]
@@ -119,7 +119,7 @@ class TorchMixture:
                     covariance = (r[:, k : k + 1] * z).T @ z / total[k]
                     covariance.diagonal().add_(1e-6)
                     factor = torch.linalg.cholesky(covariance)
-                    eye = torch.eye(columns, device=x.device)
+                    eye = torch.eye(columns, device=x.device, dtype=x.dtype)
                     upper[k] = torch.linalg.solve_triangular(factor, eye, upper=False).T
             else:
                 variance = (r.T @ (x * x)) / total[:, None] - mu * mu + 1e-6

@@ -17,6 +17,7 @@ import sys
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 
 import em_study_page as study
+import grid_page
 import performance_page as performance
 import sponge_page as sponge
 
@@ -69,6 +70,8 @@ BLOCKS = {
             performance.python_text, "python-*.json", "build/python/bin/python bench/compare_python.py"),
         "bench/several_gpus.py": lambda: performance.several_gpus_text(SEVERAL),
         "bench/gpu_parts.py": lambda: measured(performance.gpu_parts_text, "gpu-parts-*.json", "python3 bench/gpu_parts.py"),
+        "bench/grid.py, GPU": lambda: measured(grid_page.text, "grid-cuda-*.json", "python3 bench/grid.py --device cuda"),
+        "bench/grid.py, host": lambda: measured(grid_page.text, "grid-cpu-*.json", "python3 bench/grid.py"),
         "bench/sweep.py": lambda: measured(performance.iterations_text, "kmeans-iterations-*.json", "bench/sweep.py --iterations"),
     },
     "docs/sponge.md": {

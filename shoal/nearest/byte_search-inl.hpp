@@ -330,6 +330,11 @@ HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& 
   HWY_ALIGN float seconds[byte_candidates<D>::most_rows];
   for (std::size_t v = 0; v < vectors; ++v) hn::Store(measured.norm[v], d, norms + v * lanes);
   float* HWY_RESTRICT const row = scratch.byte_row.data();
+  // A lane of compare_candidates adds a column of every `lanes`; then four additions join the lanes. Of many columns
+  // that rounds far less often than the chain over all of them that error_factor is for.
+  const std::size_t roundings = index.row_stride() / lanes + 4;
+  const float fewer = static_cast<float>(std::min(roundings, columns) + 8) / static_cast<float>(columns + 8);
+  const float candidate_error = 2.05F * index.error_factor() * fewer;
   std::uint64_t doubtful = 0;
   for (std::size_t i = 0; i < count; ++i) {
     const std::int32_t* const list = candidates.lists[i];
@@ -350,7 +355,7 @@ HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& 
       compare_candidates<4>(d, index, row, list + n, std::min<std::size_t>(4, listed - n), least);
     }
     if (n < listed) compare_candidates<2>(d, index, row, list + n, listed - n, least);
-    const float error = 2.05F * index.error_factor() * (norms[i] + index.largest_norm());
+    const float error = candidate_error * (norms[i] + index.largest_norm());
     if (!(least.second - least.best > error)) doubtful |= std::uint64_t{1} << i;
     labels[i] = least.number;
     seconds[i] = least.second - error;

@@ -198,24 +198,25 @@ TYPED_TEST(Nearest, IsExactForManyColumnsWhereFewCentroidsOrManyAreNear) {
 
 // Rows between two centroids, a little nearer to one: by so much that float32 tells, or 16 bits or 8 do, or none.
 TYPED_TEST(Nearest, IsExactForManyColumnsBetweenTwoCentroids) {
-  constexpr std::size_t columns = 45, pairs = 200;
-  const auto middles = clouds<double>(pairs, columns, 5, 3, 0, 4).values;
-  const auto halves = clouds<double>(pairs, columns, 1, 0.5, 0, 5).values;
-  std::vector<double> centroids;
-  for (const double sign : {1.0, -1.0}) {
-    for (std::size_t i = 0; i < middles.size(); ++i) centroids.push_back(middles[i] + sign * 0.3 * halves[i]);
-  }
-  for (const double away : {1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}) {
-    table<TypeParam> data{2 * pairs, columns, {}};
+  for (const auto& [columns, pairs] : {std::pair<std::size_t, std::size_t>{45, 200}, {301, 30}}) {
+    const auto middles = clouds<double>(pairs, columns, 5, 3, 0, 4).values;
+    const auto halves = clouds<double>(pairs, columns, 1, 0.5, 0, 5).values;
+    std::vector<double> centroids;
     for (const double sign : {1.0, -1.0}) {
-      for (std::size_t i = 0; i < middles.size(); ++i) {
-        data.values.push_back(static_cast<TypeParam>(middles[i] + sign * away * halves[i]));
-      }
+      for (std::size_t i = 0; i < middles.size(); ++i) centroids.push_back(middles[i] + sign * 0.3 * halves[i]);
     }
-    const auto expected = kmeans_reference::nearest(data.view(), centroids);
-    on_every_target([&](const std::string& target) {
-      EXPECT_EQ(labels_of(data.view(), centroids), expected) << target << " away by " << away;
-    });
+    for (const double away : {1e-1, 3e-2, 1e-2, 3e-3, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8}) {
+      table<TypeParam> data{2 * pairs, columns, {}};
+      for (const double sign : {1.0, -1.0}) {
+        for (std::size_t i = 0; i < middles.size(); ++i) {
+          data.values.push_back(static_cast<TypeParam>(middles[i] + sign * away * halves[i]));
+        }
+      }
+      const auto expected = kmeans_reference::nearest(data.view(), centroids);
+      on_every_target([&](const std::string& target) {
+        EXPECT_EQ(labels_of(data.view(), centroids), expected) << target << " away by " << away;
+      });
+    }
   }
 }
 

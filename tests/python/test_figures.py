@@ -9,6 +9,8 @@ import pytest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "bench"))
 
+import grid  # noqa: E402
+import grid_page  # noqa: E402
 import pages  # noqa: E402
 
 
@@ -55,3 +57,33 @@ def test_the_page_admits_what_the_asynchronous_algorithm_needs_on_a_gpu():
 def test_the_check_runs_from_the_command_line():
     done = subprocess.run([sys.executable, ROOT / "bench/pages.py", "--check"], capture_output=True, text=True)
     assert done.returncode == 0, done.stdout
+
+
+def cell(seconds, components, **more):
+    """Of the grid, with a floor of 10 µs: one that takes 20 µs takes what floor and launches do."""
+    shape = ("kmeans", "-", "float32", "float32", 1000, 16, components)
+    return dict(zip(grid.NAMES, shape)) | {"floor": 1e-5, "seconds": seconds} | more
+
+
+def test_the_grid_is_of_as_many_cells_as_it_says():
+    for device in ("cpu", "cuda"):
+        for cells, count in ((grid.fixed(device), 200), (grid.drawn(device, 7), 400)):
+            assert len({grid.key(each) for each in cells}) == count
+            assert all(grid.fits(each, device) for each in cells)
+        assert grid.drawn(device, 7) == grid.drawn(device, 7) != grid.drawn(device, 8)
+        assert {each["columns"] for each in grid.drawn(device, 7)} == set(grid.COLUMNS)
+
+
+def test_broken_rules_of_the_grid_are_found():
+    def rules(*cells):
+        return [rule for rule, _, _ in grid_page.broken({"device": "cuda", "cells": cells})]
+
+    failed = {name: value for name, value in cell(0, 1).items() if name != "seconds"} | {"failure": "out of memory"}
+    assert rules(failed) == [0]
+    assert rules(cell(79e-6, 1)) == []
+    assert rules(cell(81e-6, 1)) == [1]
+    assert rules(cell(20e-6, 1), cell(31e-6, 2), cell(48e-6, 5)) == []
+    assert rules(cell(20e-6, 1), cell(33e-6, 2)) == rules(cell(33e-6, 1), cell(20e-6, 2)) == [2]
+    assert rules(cell(20e-6, 1), cell(48e-6, 5)) == []  # no neighbours
+    assert rules(cell(20e-6, 1, peers={"slower": 21e-6})) == []
+    assert rules(cell(20e-6, 1, peers={"slower": 21e-6, "faster": 19e-6})) == [3]

@@ -7,7 +7,6 @@
 #endif
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +48,7 @@ void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>
   if (memory.members.size() < team) memory.members.resize(team);
   for (member_memory<T>& member : memory.members) {
     member.centred.grow((mixture.columns + 1) * panel_stride);
-    member.responsibility.grow(panel_stride);
+    member.responsibility.grow((mixture.has_matrices() ? 1 : diagonal_components) * panel_stride);
     member.rows.grow(panel_stride);
     member.group.grow(mixture.columns * expectation_vectors * hn::Lanes(d));
     member.sums.grow((most_small_order * (most_small_order + 1) / 2 + 3) * hn::Lanes(d));
@@ -77,15 +76,46 @@ void load_block(const block_view<T>& block, block_memory<T>& memory) {
   }
 }
 
-// ‖y‖² of all rows under component k.
+// ‖y‖² of `vectors` vectors of rows, which start at `first`, under component k, whose covariance is diagonal.
 template <class T>
-void component_norms(const mixture_view<T>& mixture, std::size_t k, std::size_t rows, block_memory<T>& memory,
-                     member_memory<T>& own) {
-  T* const norms = memory.terms.data() + k * panel_stride;
-  if (mixture.has_matrices()) {
-    matrix_norms(memory.panel.data(), rows, mixture.component(k), 0, mixture.columns, own.group.data(), norms);
-  } else {
-    diagonal_norms(memory.panel.data(), rows, mixture.component(k), norms);
+HWY_INLINE void component_diagonal_norms(const mixture_view<T>& mixture, std::size_t k, std::size_t first,
+                                         std::size_t vectors, block_memory<T>& memory) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d);
+  const component_view<T> component = mixture.component(k);
+  const T* panel = memory.panel.data() + first;
+  T* norms = memory.terms.data() + k * panel_stride + first;
+  for (; vectors >= 4; vectors -= 4, panel += 4 * lanes, norms += 4 * lanes) {
+    diagonal_group<1, decltype(d), T>(d, panel, component, component, norms, nullptr);
+  }
+  for (; vectors > 0; --vectors, panel += lanes, norms += lanes) diagonal_norm(d, panel, component, norms);
+}
+
+// The same of all rows under the components first, first + step, … Of many columns a few rows under all components,
+// then the next rows, for the block would not stay in the cache from one component to another.
+template <class T>
+void diagonal_norms(const mixture_view<T>& mixture, std::size_t rows, std::size_t first, std::size_t step,
+                    block_memory<T>& memory) {
+  const hn::ScalableTag<T> d;
+  const std::size_t lanes = hn::Lanes(d), vectors = padded_rows<T>(rows) / lanes;
+  if (mixture.columns < least_shared_columns) {
+    for (std::size_t k = first; k < mixture.components; k += step) {
+      component_diagonal_norms(mixture, k, 0, vectors, memory);
+      prefetch_next(memory, k, mixture.components);
+    }
+    return;
+  }
+  for (std::size_t v = 0; v < vectors; v += 4) {
+    std::size_t k = first;
+    for (; v + 4 <= vectors && k + step < mixture.components; k += 2 * step) {
+      T* const norms = memory.terms.data() + k * panel_stride + v * lanes;
+      diagonal_group<2>(d, memory.panel.data() + v * lanes, mixture.component(k), mixture.component(k + step), norms,
+                        norms + step * panel_stride);
+    }
+    for (; k < mixture.components; k += step) {
+      component_diagonal_norms(mixture, k, v * lanes, std::min<std::size_t>(4, vectors - v), memory);
+    }
+    if (first == 0) prefetch_next(memory, v / 4, (vectors + 3) / 4);
   }
 }
 
@@ -98,11 +128,14 @@ void posterior(const mixture_view<T>& mixture, const block_view<T>& block, doubl
   if (member.size() == 1 && mixture.has_matrices() && mixture.columns >= least_prune_columns &&
       mixture.components > 1) {
     pruned_norms(mixture, block.rows, cut, memory, own);
-  } else {
+  } else if (mixture.has_matrices()) {
     for (std::size_t k = member.rank(); k < mixture.components; k += member.size()) {
-      component_norms(mixture, k, rows, memory, own);
+      matrix_norms(memory.panel.data(), rows, mixture.component(k), 0, mixture.columns, own.group.data(),
+                   memory.terms.data() + k * panel_stride);
       prefetch_next(memory, k, mixture.components);
     }
+  } else {
+    diagonal_norms(mixture, rows, member.rank(), member.size(), memory);
   }
   member.wait();
   const std::size_t lanes = hn::Lanes(hn::ScalableTag<T>());
@@ -159,42 +192,44 @@ double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, co
 }
 
 // The rows whose component k has a responsibility above zero: their weighted responsibilities (matrices: the roots)
-// in own.responsibility and, when they are few, their indices in own.rows. Returns how many rows own.responsibility
+// in `responsibility` and, when they are few, their indices in own.rows. Returns how many rows `responsibility`
 // holds; `compact` says whether own.rows names them. Decided by the count alone, so that it never depends on threads.
 template <class T>
 std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t rows, const block_memory<T>& memory,
-                           member_memory<T>& own, bool& compact) {
+                           T* HWY_RESTRICT responsibility, member_memory<T>& own, bool& compact) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
-  T* HWY_RESTRICT const responsibility = own.responsibility.data();
   const T* HWY_RESTRICT const scale = memory.scale.data();
-  std::uint64_t positive[block_rows / 64] = {};
+  std::size_t count = 0;
   for (std::size_t r = 0; r < rows; r += lanes) {
     auto value = hn::Mul(hn::Load(d, terms + r), hn::Load(d, scale + r));
-    positive[r / 64] |= mask_bits(d, hn::Gt(value, hn::Zero(d))) << (r % 64);
+    count += hn::CountTrue(d, hn::Gt(value, hn::Zero(d)));
     if (root) value = hn::Sqrt(value);
     hn::Store(value, d, responsibility + r);
   }
-  std::size_t count = 0;
-  for (const std::uint64_t word : positive) count += static_cast<std::size_t>(std::popcount(word));
   const double share = root ? compact_share : compact_share_diagonal;
   compact = static_cast<double>(count) <= share * static_cast<double>(rows);
   if (!compact) return rows;
+  // Also of the root: it is zero where its square is.
+  std::uint64_t positive[block_rows / 64] = {};
+  for (std::size_t r = 0; r < rows; r += lanes) {
+    positive[r / 64] |= mask_bits(d, hn::Gt(hn::Load(d, responsibility + r), hn::Zero(d))) << (r % 64);
+  }
   list_bits(positive, own.rows.data());
   for (std::size_t i = 0; i < count; ++i) responsibility[i] = responsibility[own.rows[i]];
   std::fill(responsibility + count, responsibility + round_up(count, lanes), T{0});
   return count;
 }
 
-// Adds the block's sums of component k.
+// Adds the block's sums of component k, which has a matrix.
 template <class T>
 void component_moments(const mixture_view<T>& mixture, const block_view<T>& block, std::size_t k,
                        const team_member& member, const block_memory<T>& memory, member_memory<T>& own,
                        statistics& into) {
   const statistics_layout& layout = into.layout();
   bool compact = false;
-  const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, mixture.has_matrices(),
-                                          block.rows.rows(), memory, own, compact);
+  const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, true, block.rows.rows(), memory,
+                                          own.responsibility.data(), own, compact);
   if (rows == 0) return;
   const T* panel = memory.panel.data();
   if (compact) {
@@ -203,10 +238,6 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
   }
   double* const values = into.values().data();
   const T* const centre = mixture.moment_centres + k * mixture.columns;
-  if (!mixture.has_matrices()) {
-    diagonal_moments(panel, rows, mixture.columns, centre, own.responsibility.data(), values + layout.component(k));
-    return;
-  }
   centre_rows(panel, rows, mixture.columns, centre, own.responsibility.data(), own.centred.data());
   if (mixture.covariance_type == covariance_type::full && mixture.columns < most_small_order) {
     small_triangle_moments(own.centred.data(), rows, mixture.columns + 1, own.sums.data(),
@@ -220,11 +251,45 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
   }
 }
 
+// Adds the block's sums of the components first, first + step, …, whose covariances are diagonal. A few columns of
+// several components, then the next columns, for the same reason as in diagonal_norms.
+template <class T>
+void diagonal_moments(const mixture_view<T>& mixture, const block_view<T>& block, std::size_t first, std::size_t step,
+                      const block_memory<T>& memory, member_memory<T>& own, statistics& into) {
+  const statistics_layout& layout = into.layout();
+  double* const values = into.values().data();
+  diagonal_sums<T> together[diagonal_components];
+  const std::size_t most = mixture.columns < least_shared_columns ? 1 : diagonal_components;
+  for (std::size_t k = first; k < mixture.components;) {
+    std::size_t count = 0;
+    for (; k < mixture.components && count < most; k += step) {
+      T* const responsibility = own.responsibility.data() + count * panel_stride;
+      bool compact = false;
+      const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, false, block.rows.rows(), memory,
+                                              responsibility, own, compact);
+      if (rows == 0) continue;
+      const diagonal_sums<T> sums{mixture.moment_centres + k * mixture.columns, responsibility,
+                                  values + layout.component(k)};
+      if (compact) {
+        transpose<T>(block.rows, own.rows.data(), rows, memory.blank.data(), own.centred.data());
+        add_diagonals(own.centred.data(), rows, mixture.columns, &sums, 1);
+      } else {
+        together[count++] = sums;
+      }
+    }
+    add_diagonals(memory.panel.data(), block.rows.rows(), mixture.columns, together, count);
+  }
+}
+
 // Adds the block's sums of all components. Members of a team take components by turns; what tied components share is
 // cut by tiles instead, so that no two members write the same sum.
 template <class T>
 void moments(const mixture_view<T>& mixture, const block_view<T>& block, const team_member& member,
              block_memory<T>& memory, statistics& into) {
+  if (!mixture.has_matrices()) {
+    diagonal_moments(mixture, block, member.rank(), member.size(), memory, memory.members[member.rank()], into);
+    return;
+  }
   const bool by_tiles = mixture.covariance_type == covariance_type::tied;
   for (std::size_t k = by_tiles ? 0 : member.rank(); k < mixture.components; k += by_tiles ? 1 : member.size()) {
     component_moments(mixture, block, k, member, memory, memory.members[member.rank()], into);

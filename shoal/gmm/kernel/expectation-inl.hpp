@@ -207,34 +207,51 @@ void matrix_norms(const T* panel, std::size_t rows, const component_view<T>& com
   }
 }
 
-template <std::size_t V, class D, class T = hn::TFromD<D>>
-HWY_INLINE void diagonal_group(D d, const T* HWY_RESTRICT panel, const component_view<T>& component,
-                               T* HWY_RESTRICT norms) {
-  const std::size_t lanes = hn::Lanes(d);
-  hn::Vec<D> norm[V];
-  for (std::size_t v = 0; v < V; ++v) norm[v] = hn::Zero(d);
-  for (std::size_t j = 0; j < component.columns; ++j) {
-    const auto centre = hn::Set(d, component.centre[j]);
-    const auto inverse = hn::Set(d, component.factor[j]);
-    const auto offset = hn::Set(d, component.offset[j]);
-    for (std::size_t v = 0; v < V; ++v) {
-      const auto difference = hn::Sub(hn::Load(d, panel + j * panel_stride + v * lanes), centre);
-      const auto y = hn::MulAdd(difference, inverse, offset);
-      norm[v] = hn::MulAdd(y, y, norm[v]);
-    }
-  }
-  for (std::size_t v = 0; v < V; ++v) hn::Store(norm[v], d, norms + v * lanes);
+// One column of one vector of rows onto ‖y‖².
+template <class D, class T = hn::TFromD<D>, class V = hn::Vec<D>>
+HWY_INLINE V add_diagonal(D d, const T* HWY_RESTRICT x, V centre, V inverse, V offset, V norm) {
+  const V y = hn::MulAdd(hn::Sub(hn::Load(d, x), centre), inverse, offset);
+  return hn::MulAdd(y, y, norm);
 }
 
-// ‖y‖² of `rows` rows under a component whose covariance is diagonal.
-template <class T>
-void diagonal_norms(const T* panel, std::size_t rows, const component_view<T>& component, T* norms) {
-  const hn::ScalableTag<T> d;
+// ‖y‖² of one vector of rows under a component whose covariance is diagonal.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void diagonal_norm(D d, const T* HWY_RESTRICT panel, const component_view<T>& component,
+                              T* HWY_RESTRICT norms) {
+  auto norm = hn::Zero(d);
+  for (std::size_t j = 0; j < component.columns; ++j) {
+    norm = add_diagonal(d, panel + j * panel_stride, hn::Set(d, component.centre[j]), hn::Set(d, component.factor[j]),
+                        hn::Set(d, component.offset[j]), norm);
+  }
+  hn::Store(norm, d, norms);
+}
+
+// Four vectors of rows under one such component or two, whose sums hide that each waits for its last addition.
+template <std::size_t Components, class D, class T = hn::TFromD<D>>
+HWY_INLINE void diagonal_group(D d, const T* HWY_RESTRICT panel, const component_view<T>& a, const component_view<T>& b,
+                               T* HWY_RESTRICT norms_a, T* HWY_RESTRICT norms_b) {
   const std::size_t lanes = hn::Lanes(d);
-  const std::size_t vectors = (rows + lanes - 1) / lanes;
-  std::size_t v = 0;
-  for (; v + 4 <= vectors; v += 4) diagonal_group<4>(d, panel + v * lanes, component, norms + v * lanes);
-  for (; v < vectors; ++v) diagonal_group<1>(d, panel + v * lanes, component, norms + v * lanes);
+  const auto zero = hn::Zero(d);
+  auto a0 = zero, a1 = zero, a2 = zero, a3 = zero, b0 = zero, b1 = zero, b2 = zero, b3 = zero;
+  for (std::size_t j = 0; j < a.columns; ++j) {
+    const T* HWY_RESTRICT const x = panel + j * panel_stride;
+    auto centre = hn::Set(d, a.centre[j]), inverse = hn::Set(d, a.factor[j]), offset = hn::Set(d, a.offset[j]);
+    a0 = add_diagonal(d, x, centre, inverse, offset, a0);
+    a1 = add_diagonal(d, x + lanes, centre, inverse, offset, a1);
+    a2 = add_diagonal(d, x + 2 * lanes, centre, inverse, offset, a2);
+    a3 = add_diagonal(d, x + 3 * lanes, centre, inverse, offset, a3);
+    if constexpr (Components == 1) continue;
+    centre = hn::Set(d, b.centre[j]), inverse = hn::Set(d, b.factor[j]), offset = hn::Set(d, b.offset[j]);
+    b0 = add_diagonal(d, x, centre, inverse, offset, b0);
+    b1 = add_diagonal(d, x + lanes, centre, inverse, offset, b1);
+    b2 = add_diagonal(d, x + 2 * lanes, centre, inverse, offset, b2);
+    b3 = add_diagonal(d, x + 3 * lanes, centre, inverse, offset, b3);
+  }
+  hn::Store(a0, d, norms_a), hn::Store(a1, d, norms_a + lanes);
+  hn::Store(a2, d, norms_a + 2 * lanes), hn::Store(a3, d, norms_a + 3 * lanes);
+  if constexpr (Components == 1) return;
+  hn::Store(b0, d, norms_b), hn::Store(b1, d, norms_b + lanes);
+  hn::Store(b2, d, norms_b + 2 * lanes), hn::Store(b3, d, norms_b + 3 * lanes);
 }
 
 }  // namespace shoal::gmm::HWY_NAMESPACE

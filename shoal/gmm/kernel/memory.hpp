@@ -17,11 +17,12 @@ using row_index = std::uint16_t;
 /// What each member of a team has for itself.
 template <class Arithmetic>
 struct member_memory {
-  aligned_buffer<Arithmetic> centred;         ///< [d + 1][panel_stride], x − c times the root of the responsibility
-  aligned_buffer<Arithmetic> responsibility;  ///< [panel_stride], of one component, or its root
-  aligned_buffer<Arithmetic> group;           ///< [d][lanes of one group], x − c
-  aligned_buffer<Arithmetic> sums;            ///< a vector for each element of a small triangle
-  aligned_buffer<row_index> rows;             ///< [panel_stride], the rows that a component holds
+  aligned_buffer<Arithmetic> centred;  ///< [d + 1][panel_stride], x − c times the root of the responsibility
+  aligned_buffer<Arithmetic>
+      responsibility;                ///< [panel_stride], the root of one component's, or of a few diagonal ones
+  aligned_buffer<Arithmetic> group;  ///< [d][lanes of one group], x − c
+  aligned_buffer<Arithmetic> sums;   ///< a vector for each element of a small triangle
+  aligned_buffer<row_index> rows;    ///< [panel_stride], the rows that a component holds
 };
 
 /// What a team has for one block of rows. Row vectors are [panel_stride], zero beyond the block's rows.

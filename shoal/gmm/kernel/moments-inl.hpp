@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <type_traits>
 
 #include <hwy/highway.h>
 
@@ -334,12 +335,12 @@ HWY_INLINE void add_column(D d, const T* HWY_RESTRICT from, T centre, hn::Vec<D>
   second = hn::MulAdd(weighted, difference, second);
 }
 
-// S and the diagonal of Q for W (1 or 4) neighbouring columns.
+// S and the diagonal of Q for W neighbouring columns, 1 to 4.
 template <std::size_t W, class T>
 HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, const T* HWY_RESTRICT centre,
                                  const T* HWY_RESTRICT responsibility, double* HWY_RESTRICT first,
                                  double* HWY_RESTRICT second) {
-  static_assert(W == 1 || W == 4);
+  static_assert(W >= 1 && W <= 4);
   using D = hn::ScalableTag<T>;
   const D d;
   const auto zero = hn::Zero(d);
@@ -350,38 +351,64 @@ HWY_INLINE void diagonal_columns(const T* HWY_RESTRICT panel, std::size_t rows, 
     for (std::size_t r = from; r < to; r += hn::Lanes(d)) {
       const auto weight = hn::Load(d, responsibility + r);
       add_column(d, panel + r, centre[0], weight, s0, q0);
-      if constexpr (W == 4) {
-        add_column(d, panel + panel_stride + r, centre[1], weight, s1, q1);
-        add_column(d, panel + 2 * panel_stride + r, centre[2], weight, s2, q2);
-        add_column(d, panel + 3 * panel_stride + r, centre[3], weight, s3, q3);
-      }
+      if constexpr (W > 1) add_column(d, panel + panel_stride + r, centre[1], weight, s1, q1);
+      if constexpr (W > 2) add_column(d, panel + 2 * panel_stride + r, centre[2], weight, s2, q2);
+      if constexpr (W > 3) add_column(d, panel + 3 * panel_stride + r, centre[3], weight, s3, q3);
     }
     if constexpr (W == 4) {
       add_lanes(d, four_vectors<D>{s0, s1, s2, s3}, first);
       add_lanes(d, four_vectors<D>{q0, q1, q2, q3}, second);
+    } else if constexpr (W == 3) {
+      double totals[4];
+      lane_totals(d, four_vectors<D>{s0, s1, s2, s3}, totals);
+      for (std::size_t i = 0; i < W; ++i) first[i] += totals[i];
+      lane_totals(d, four_vectors<D>{q0, q1, q2, q3}, totals);
+      for (std::size_t i = 0; i < W; ++i) second[i] += totals[i];
     } else {
       double totals[4];
-      lane_totals(d, four_vectors<D>{s0, q0, zero, zero}, totals);
-      first[0] += totals[0];
-      second[0] += totals[1];
+      lane_totals(d, four_vectors<D>{s0, s1, q0, q1}, totals);
+      for (std::size_t i = 0; i < W; ++i) first[i] += totals[i], second[i] += totals[2 + i];
     }
   }
 }
 
-// W, S and the diagonal of Q, laid out as the statistics are: one value, then columns, then columns.
+// Components whose sums are taken together, so that their responsibilities stay in the first cache; and the columns
+// from which on this pays, because a block of them does not.
+inline constexpr std::size_t diagonal_components = 8;
+inline constexpr std::size_t least_shared_columns = 16;
+
+// Where one component's sums come from and go to: W, S and the diagonal of Q, laid out as the statistics are, one
+// value, then columns, then columns.
 template <class T>
-void diagonal_moments(const T* panel, std::size_t rows, std::size_t columns, const T* centre, const T* responsibility,
-                      double* sums) {
-  sums[0] += sum_rows(responsibility, rows);
-  double* const first = sums + 1;
-  double* const second = first + columns;
+struct diagonal_sums {
+  const T* centre = nullptr;
+  const T* responsibility = nullptr;
+  double* values = nullptr;
+};
+
+// Adds the sums of `count` components.
+template <class T>
+void add_diagonals(const T* panel, std::size_t rows, std::size_t columns, const diagonal_sums<T>* components,
+                   std::size_t count) {
+  for (std::size_t n = 0; n < count; ++n) components[n].values[0] += sum_rows(components[n].responsibility, rows);
   std::size_t j = 0;
   for (; j + 4 <= columns; j += 4) {
-    diagonal_columns<4>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto& [centre, responsibility, values] = components[n];
+      diagonal_columns<4>(panel + j * panel_stride, rows, centre + j, responsibility, values + 1 + j,
+                          values + 1 + columns + j);
+    }
   }
-  for (; j < columns; ++j) {
-    diagonal_columns<1>(panel + j * panel_stride, rows, centre + j, responsibility, first + j, second + j);
-  }
+  const auto add_last = [&](auto last) HWY_ATTR {
+    for (std::size_t n = 0; n < count; ++n) {
+      const auto& [centre, responsibility, values] = components[n];
+      diagonal_columns<last>(panel + j * panel_stride, rows, centre + j, responsibility, values + 1 + j,
+                             values + 1 + columns + j);
+    }
+  };
+  if (columns - j == 1) add_last(std::integral_constant<std::size_t, 1>());
+  if (columns - j == 2) add_last(std::integral_constant<std::size_t, 2>());
+  if (columns - j == 3) add_last(std::integral_constant<std::size_t, 3>());
 }
 
 }  // namespace shoal::gmm::HWY_NAMESPACE
