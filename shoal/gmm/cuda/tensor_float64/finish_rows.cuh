@@ -86,6 +86,13 @@ constexpr int finish_numbers() {
   return (2 * Tile::warps_across + 1) * Tile::rows + Tile::rows / 16 + threads * 4 * Tile::sixteens * Tile::eights;
 }
 
+/// Shared memory of a block whose stages take so many bytes, and which finishes its rows or does not.
+template <class Tile>
+constexpr int density_bytes(std::size_t stages, bool finishes) {
+  constexpr std::size_t own = finish_numbers<Tile>() * sizeof(double);
+  return static_cast<int>(finishes && own > stages ? own : stages);
+}
+
 /// Log-densities of all components to responsibilities times weights, and the rows' part of the score. `memory` is of
 /// finish_numbers() numbers, which no thread uses any more.
 template <class Scalar, class Tile>
