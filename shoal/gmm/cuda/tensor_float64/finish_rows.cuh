@@ -83,14 +83,7 @@ struct tile_densities {
 /// Numbers of shared memory that finish_rows() takes.
 template <class Tile>
 constexpr int finish_numbers() {
-  return (2 * Tile::warps_across + 1) * Tile::rows + Tile::rows / 16 + threads * 4 * Tile::sixteens * Tile::eights;
-}
-
-/// Shared memory of a block whose stages take so many bytes, and which finishes its rows or does not.
-template <class Tile>
-constexpr int density_bytes(std::size_t stages, bool finishes) {
-  constexpr std::size_t own = finish_numbers<Tile>() * sizeof(double);
-  return static_cast<int>(finishes && own > stages ? own : stages);
+  return (2 * Tile::warps_across + 1) * Tile::rows + Tile::rows / 16;
 }
 
 /// Log-densities of all components to responsibilities times weights, and the rows' part of the score. `memory` is of
@@ -101,8 +94,7 @@ __device__ void finish_rows(tile_densities<Tile>& of, const row_chunk<Scalar>& c
   double* const greatest_of = memory;                                    // [warps across][rows]
   double* const sum_of = greatest_of + Tile::warps_across * Tile::rows;  // [warps across][rows]
   double* const scale_of = sum_of + Tile::warps_across * Tile::rows;     // [rows]
-  double* const list = memory + finish_numbers<Tile>() - threads * 4 * Tile::sixteens * Tile::eights + threadIdx.x;
-  double* const scores = scale_of + Tile::rows;  // [rows / 32][2]
+  double* const scores = scale_of + Tile::rows;                          // [rows / 32][2]
   const auto greatest = [&](int row) {
     double most = greatest_of[row];
 #pragma unroll
@@ -128,37 +120,25 @@ __device__ void finish_rows(tile_densities<Tile>& of, const row_chunk<Scalar>& c
     }
   }
   __syncthreads();
-  // Few of them count on most rows. Those are listed, so that a warp's threads find theirs at once.
-  constexpr int of_row = 2 * Tile::eights, rows = 2 * Tile::sixteens;
-  static_assert(of_row * rows <= 64);
-  unsigned long long listed = 0;
 #pragma unroll
-  for (int i = 0; i < rows * of_row; ++i) {
-    double& value = of.values[i / of_row / 2][i % of_row / 2][i / of_row % 2 * 2 + i % 2];
-    const double ratio = value - greatest(of.row(i / of_row / 2, i / of_row % 2));
-    if (ratio >= -negligible_log_ratio<Scalar>) {
-      listed |= 1ULL << i;
-      list[i * threads] = ratio;
+  for (int m = 0; m < Tile::sixteens; ++m) {
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const double most = greatest(of.row(m, part));
+      double sum = 0;
+#pragma unroll
+      for (int n = 0; n < Tile::eights; ++n) {
+#pragma unroll
+        for (int e = 2 * part; e < 2 * part + 2; ++e) {
+          const double ratio = of.values[m][n][e] - most;
+          of.values[m][n][e] = ratio >= -negligible_log_ratio<Scalar> ? exp(ratio) : 0;
+          sum += of.values[m][n][e];
+        }
+      }
+      sum += __shfl_xor_sync(~0U, sum, 1);
+      sum += __shfl_xor_sync(~0U, sum, 2);
+      if (of.place == 0) sum_of[of.across * Tile::rows + of.row(m, part)] = sum;
     }
-  }
-  double sum[rows] = {};
-  for (unsigned long long left = listed; left != 0; left &= left - 1) {
-    const int i = __ffsll(static_cast<long long>(left)) - 1;
-    const double value = exp(list[i * threads]);
-    list[i * threads] = value;
-#pragma unroll
-    for (int r = 0; r < rows; ++r) sum[r] += i / of_row == r ? value : 0;
-  }
-#pragma unroll
-  for (int i = 0; i < rows * of_row; ++i) {
-    of.values[i / of_row / 2][i % of_row / 2][i / of_row % 2 * 2 + i % 2] =
-        (listed >> i & 1) != 0 ? list[i * threads] : 0;
-  }
-#pragma unroll
-  for (int r = 0; r < rows; ++r) {
-    sum[r] += __shfl_xor_sync(~0U, sum[r], 1);
-    sum[r] += __shfl_xor_sync(~0U, sum[r], 2);
-    if (of.place == 0) sum_of[of.across * Tile::rows + of.row(r / 2, r % 2)] = sum[r];
   }
   __syncthreads();
   for (int row = static_cast<int>(threadIdx.x); row < Tile::rows; row += threads) {

@@ -16,7 +16,7 @@ constexpr auto densities_of(const kernel_layout& layout) {
     case 32:
       return launch_framed_densities<Scalar, Spherical, density_tile<8, 1, 4, 2>, Finish>;
     case 64:
-      return launch_framed_densities<Scalar, Spherical, density_tile<4, 2, 4, 2>, Finish>;
+      return launch_framed_densities<Scalar, Spherical, density_tile<4, 1, 4, 3>, Finish>;
     case 128:
       return launch_framed_densities<Scalar, Spherical, density_tile<4, 2, 8, 1>, Finish>;
     default:
@@ -30,26 +30,29 @@ constexpr auto half_densities_of(const kernel_layout& layout) {
     case 32:
       return launch_half_densities<Spherical, density_tile<8, 1, 4, 2>>;
     case 64:
-      return launch_half_densities<Spherical, density_tile<4, 2, 4, 1>>;
+      return launch_half_densities<Spherical, density_tile<4, 1, 4, 2>>;
     default:
       return launch_half_densities<Spherical, density_tile<2, 2, 4, 1>>;
   }
 }
 
-using few_tile = moment_tile<2, 1, 4, 2, 32>;   // 32 components, 128 columns
-using some_tile = moment_tile<2, 2, 2, 2, 32>;  // 64, 64
-using many_tile = moment_tile<4, 2, 4, 1, 32>;  // 128, 64
+// Components and columns of each.
+using tile_32_32 = moment_tile<2, 1, 1, 2, 32>;
+using tile_32_64 = moment_tile<2, 1, 2, 2, 32>;
+using tile_32_128 = moment_tile<2, 1, 4, 2, 32>;
+using tile_64_32 = moment_tile<4, 1, 2, 3, 32>;
+using tile_64_64 = moment_tile<4, 1, 4, 2, 32>;
 
 using few_half_tile = moment_tile<2, 1, 4, 2, 32>;
-using some_half_tile = moment_tile<2, 2, 4, 1, 32>;
+using some_half_tile = moment_tile<2, 2, 2, 2, 32>;
 
 constexpr bool is_spherical(const kernel_layout& layout) { return layout.type == covariance_type::spherical; }
 
 template <class Use>
 auto with_moment_tile(const kernel_layout& layout, const Use& use) {
-  if (layout.components <= 32) return use(few_tile());
-  if (layout.components <= 64) return use(some_tile());
-  return use(many_tile());
+  if (layout.components > 32) return layout.columns <= 32 ? use(tile_64_32()) : use(tile_64_64());
+  if (layout.columns <= 32) return use(tile_32_32());
+  return layout.columns <= 64 ? use(tile_32_64()) : use(tile_32_128());
 }
 
 }  // namespace
@@ -106,7 +109,7 @@ void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chun
                                                : launch_framed_moments<Scalar, Term, false, tile_type>;
       launch(layout, chunk, frame, parameters, terms, plan, stream);
     };
-    if constexpr (std::is_same_v<tile_type, many_tile>) {
+    if constexpr (tile_type::components == 64) {
       if (layout.components > most_block_components) return launch_for(double());
     }
     launch_for(Scalar());

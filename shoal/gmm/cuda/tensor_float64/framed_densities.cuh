@@ -162,6 +162,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   }
   densities.template add_constants<Spherical>(frame, first, norm);
   if constexpr (Finish) {
+    static_assert(finish_numbers<Tile>() * sizeof(double) <= stages * sizeof(stage_type));
     __syncthreads();  // the stages have been read
     finish_rows<Scalar>(densities, chunk, first_row, terms, *log_shift, reinterpret_cast<double*>(memory));
     densities.store(reinterpret_cast<Scalar*>(terms.values), terms.stride, first_row, chunk.count, first,
@@ -177,7 +178,7 @@ void launch_framed_densities(const kernel_layout& layout, const row_chunk<Scalar
                              cudaStream_t stream) {
   constexpr int features = Spherical ? 1 : 2;
   using stage_type = density_stage<Scalar, features, Tile>;
-  constexpr int bytes = density_bytes<Tile>(density_stages<Scalar, features, Tile>() * sizeof(stage_type), Finish);
+  constexpr int bytes = density_stages<Scalar, features, Tile>() * static_cast<int>(sizeof(stage_type));
   const auto kernel = framed_densities<Scalar, Spherical, Tile, Finish>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");

@@ -188,6 +188,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
     atomicMax(&greatest[row / score_tile_rows], __float_as_int(weight));  // of integers: as of floats above zero
   }
   densities.template add_constants<Spherical>(frame, 0, norm);
+  static_assert(finish_numbers<Tile>() * sizeof(double) <= stages * sizeof(stage_type));
   __syncthreads();  // the stages have been read
   finish_rows<float>(densities, chunk, first_row, terms, *log_shift, reinterpret_cast<double*>(memory));
   densities.store(reinterpret_cast<float*>(terms.values), terms.stride, first_row, chunk.count, 0, layout.components);
@@ -203,7 +204,7 @@ template <bool Spherical, class Tile>
 void launch_half_densities(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
                            const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream) {
   constexpr int features = Spherical ? 1 : 2;
-  constexpr int bytes = density_bytes<Tile>(half_stages<features, Tile>() * sizeof(half_stage<features, Tile>), true);
+  constexpr int bytes = half_stages<features, Tile>() * static_cast<int>(sizeof(half_stage<features, Tile>));
   const auto kernel = half_densities<Spherical, Tile>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");
