@@ -1,4 +1,4 @@
-// Copies into shared memory that a thread asks for and waits for later.
+// Copies into shared memory that are asked for now and waited for later.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,6 +26,24 @@ __device__ inline void end_copies() { asm volatile("cp.async.commit_group;" ::: 
 template <int Pending>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(Pending) : "memory");
+}
+
+// Bulk copies of operands, which a barrier counts. Hopper's: on other GPUs no mixture has a frame, and nothing calls
+// them.
+__device__ inline void make_barriers(unsigned long long* barriers, int count) {
+  if constexpr (cuda::has_warpgroup_products) {
+    for (int i = 0; i < count; ++i) cuda::make_barrier(barriers + i, 1);
+    cuda::publish_barriers();
+  }
+}
+__device__ inline void expect_operands(unsigned long long* barrier, unsigned bytes) {
+  if constexpr (cuda::has_warpgroup_products) cuda::expect(barrier, bytes);
+}
+__device__ inline void fetch_operands(void* to, const void* from, unsigned bytes, unsigned long long* barrier) {
+  if constexpr (cuda::has_warpgroup_products) cuda::fetch_expected(to, from, bytes, barrier);
+}
+__device__ inline void wait_for_operands(unsigned long long* barrier, unsigned phase) {
+  if constexpr (cuda::has_warpgroup_products) cuda::wait(barrier, phase);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -5,7 +5,6 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/finish_rows.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
@@ -76,8 +75,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   const bool aligned = d % (16 / sizeof(Scalar)) == 0;
 
   if (threadIdx.x == 0) {
-    for (int s = 0; s < stages; ++s) cuda::make_barrier(full + s, 1);
-    cuda::publish_barriers();
+    make_barriers(full, stages);
   }
   __syncthreads();
   const auto fetch = [&](unsigned index) {
@@ -85,11 +83,11 @@ __global__ void __launch_bounds__(threads, Tile::resident)
       stage_type& stage = stage_of[index % stages];
       if (threadIdx.x == 0) {
         unsigned long long* const barrier = full + index % stages;
-        cuda::expect(barrier, stage_type::operand_bytes + stage_type::origin_bytes);
-        cuda::fetch_expected(stage.operands,
-                             frame.operands + (std::size_t{index} * frame.eights + first / 8) * (features * 128),
-                             stage_type::operand_bytes, barrier);
-        cuda::fetch_expected(stage.origin, frame.origin + index * frame_step, stage_type::origin_bytes, barrier);
+        expect_operands(barrier, stage_type::operand_bytes + stage_type::origin_bytes);
+        fetch_operands(stage.operands,
+                       frame.operands + (std::size_t{index} * frame.eights + first / 8) * (features * 128),
+                       stage_type::operand_bytes, barrier);
+        fetch_operands(stage.origin, frame.origin + index * frame_step, stage_type::origin_bytes, barrier);
       }
       if (aligned) {
         fetch_columns<Scalar, Tile::rows, 16 / sizeof(Scalar)>(chunk, d, first_row, index * frame_step, stage);
@@ -105,7 +103,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   double norm[Tile::sixteens][2] = {};
   for (unsigned index = 0; index < frame.steps; ++index) {
     wait_for_copies<stages - 2>();
-    cuda::wait(full + index % stages, index / stages & 1);
+    wait_for_operands(full + index % stages, index / stages & 1);
     __syncthreads();  // all have fetched this step, and read the one before
     fetch(index + stages - 1);
     const stage_type& stage = stage_of[index % stages];

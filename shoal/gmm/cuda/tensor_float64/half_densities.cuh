@@ -7,7 +7,6 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/finish_rows.cuh>
@@ -71,8 +70,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   const unsigned steps = half_columns(d) / (half_steps * frame_step);
   if (threadIdx.x < Tile::rows / score_tile_rows) far[threadIdx.x] = greatest[threadIdx.x] = 0;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < stages; ++s) cuda::make_barrier(full + s, 1);
-    cuda::publish_barriers();
+    make_barriers(full, stages);
   }
   __syncthreads();
   const auto fetch = [&](unsigned index) {
@@ -80,13 +78,11 @@ __global__ void __launch_bounds__(threads, Tile::resident)
       stage_type& stage = stage_of[index % stages];
       if (threadIdx.x == 0) {
         unsigned long long* const barrier = full + index % stages;
-        cuda::expect(barrier, sizeof(stage.operands) + sizeof(stage.units));
-        cuda::fetch_expected(
-            stage.operands,
-            reinterpret_cast<const unsigned char*>(frame.half_operands) + index * sizeof(stage.operands),
-            sizeof(stage.operands), barrier);
-        cuda::fetch_expected(stage.units, frame.units + index * (half_steps * frame_step), sizeof(stage.units),
-                             barrier);
+        expect_operands(barrier, sizeof(stage.operands) + sizeof(stage.units));
+        fetch_operands(stage.operands,
+                       reinterpret_cast<const unsigned char*>(frame.half_operands) + index * sizeof(stage.operands),
+                       sizeof(stage.operands), barrier);
+        fetch_operands(stage.units, frame.units + index * (half_steps * frame_step), sizeof(stage.units), barrier);
       }
       if (d % 4 == 0) {
         fetch_half_columns<4, Tile>(chunk, d, first_row, index * (half_steps * frame_step), stage);
@@ -104,7 +100,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   float squares[Tile::sixteens][2] = {};
   for (unsigned index = 0; index < steps; ++index) {
     wait_for_copies<stages - 2>();
-    cuda::wait(full + index % stages, index / stages & 1);
+    wait_for_operands(full + index % stages, index / stages & 1);
     __syncthreads();  // all have fetched this step, and read the one before
     fetch(index + stages - 1);
     const stage_type& stage = stage_of[index % stages];

@@ -3,16 +3,17 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Of diagonal and spherical mixtures; empty for others. `half`: for products of float16 terms as well, where these can
-/// be.
+/// Of diagonal and spherical mixtures on Hopper GPUs; empty for others. `half`: for products of float16 terms as well,
+/// where these can be.
 class mixture_frame {
  public:
   mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, bool half)
-      : layout_(layout), used_(has_frame(layout)) {
+      : layout_(layout), used_(has_frame(layout) && tensor::has_products()) {
     if (!used_) return;
     frame_ = frame_sizes(layout);
     take(frame_.origin, origin_, std::size_t{frame_.steps} * frame_step);
