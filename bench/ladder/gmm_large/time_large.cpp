@@ -19,11 +19,12 @@ using shoal::gmm::covariance_type;
 using timing::rows_of;
 using timing::time_graph;
 
+template <class Scalar = float>
 void time_shape(covariance_type type, std::size_t count, std::size_t columns, std::size_t components, double spread,
                 shoal::precision precision = shoal::precision::float32) {
   const auto mixture = reference::random_model(type, components, columns, spread, 1);
   const shoal::cuda::stream stream;
-  const checks::device_mixture<float> device(shoal::gmm::prepare<float>(mixture), stream);
+  const checks::device_mixture<Scalar> device(shoal::gmm::prepare<Scalar>(mixture), stream);
   cudaDeviceProp properties{};
   shoal::cuda::check(cudaGetDeviceProperties(&properties, 0), "describe the device");
   shoal::gmm::accumulator_shape shape;
@@ -32,9 +33,9 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
   shape.multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
   shape.shared_bytes = properties.sharedMemPerBlockOptin;
   shape.precision = precision;
-  const auto accumulator = shoal::gmm::make_accumulator<float>(shape);
-  shoal::cuda::device_buffer<float> rows;
-  rows.upload(rows_of(mixture, count), stream);
+  const auto accumulator = shoal::gmm::make_accumulator<Scalar>(shape);
+  shoal::cuda::device_buffer<Scalar> rows;
+  rows.upload(rows_of<Scalar>(mixture, count), stream);
   shoal::cuda::device_buffer<double> sums(shape.layout.size());
   const auto all = [&] {
     accumulator->clear(device.view(), stream);
@@ -49,8 +50,9 @@ void time_shape(covariance_type type, std::size_t count, std::size_t columns, st
   const double again = time_graph(stream, all, 20);
   std::printf(
       "%-9s %-7s %8zu x %3zu K=%3zu spread %4.1f: whole %8.4f ms (again %8.4f), clear %7.4f, merge %7.4f, W0 %.3f\n",
-      checks::name(type).c_str(), precision_name(precision).data(), count, columns, components, spread, whole, again,
-      clear, merge, sums.download(shape.layout.size(), stream)[shape.layout.weight(0)]);
+      checks::name(type).c_str(), sizeof(Scalar) == 8 ? "float64" : precision_name(precision).data(), count, columns,
+      components, spread, whole, again, clear, merge,
+      sums.download(shape.layout.size(), stream)[shape.layout.weight(0)]);
   std::fflush(stdout);
 }
 
@@ -63,12 +65,13 @@ covariance_type type_of(const std::string& name) {
 
 }  // namespace
 
-// All shapes of the ladder, or one: TYPE ROWS COLUMNS COMPONENTS SPREAD, and perhaps tf32.
+// All shapes of the ladder, or one: TYPE ROWS COLUMNS COMPONENTS SPREAD, and perhaps tf32 or float64.
 int main(int count, char** arguments) {
   if (count >= 6) {
-    const bool coarse = count == 7 && std::string(arguments[6]) == "tf32";
-    time_shape(type_of(arguments[1]), std::stoul(arguments[2]), std::stoul(arguments[3]), std::stoul(arguments[4]),
-               std::stod(arguments[5]), coarse ? shoal::precision::tf32 : shoal::precision::float32);
+    const std::string scalar = count == 7 ? arguments[6] : "float32";
+    const auto time = scalar == "float64" ? time_shape<double> : time_shape<float>;
+    time(type_of(arguments[1]), std::stoul(arguments[2]), std::stoul(arguments[3]), std::stoul(arguments[4]),
+         std::stod(arguments[5]), scalar == "tf32" ? shoal::precision::tf32 : shoal::precision::float32);
     return 0;
   }
   for (const double spread : {0.3, 3.0}) {

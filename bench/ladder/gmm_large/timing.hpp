@@ -46,10 +46,11 @@ double time_graph(cudaStream_t stream, const Work& work, int repeats) {
 }
 
 // Rows near the means: a few are made, and repeated in a random order.
-inline std::vector<float> rows_of(const shoal::gmm::model& mixture, std::size_t count) {
+template <class Scalar = float>
+std::vector<Scalar> rows_of(const shoal::gmm::model& mixture, std::size_t count) {
   const std::size_t some = std::min<std::size_t>(count, 16384);
-  const std::vector<float> few = reference::random_rows<float>(mixture, some, mixture.columns, 2);
-  std::vector<float> rows(count * mixture.columns);
+  const std::vector<Scalar> few = reference::random_rows<Scalar>(mixture, some, mixture.columns, 2);
+  std::vector<Scalar> rows(count * mixture.columns);
   std::mt19937 engine(3);
   for (std::size_t r = 0; r < count; ++r) {
     const std::size_t from = r < some ? r : engine() % some;

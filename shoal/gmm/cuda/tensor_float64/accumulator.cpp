@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
@@ -15,7 +16,8 @@ template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
   lane_plan plan;
   plan.size = shape.layout.size();
-  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, moment_blocks<Scalar>(layout));
+  const std::size_t blocks = has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout);
+  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, blocks);
   const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
   // Sections as long as leave every lane some.
   plan.section_rows = most_section_rows;
@@ -35,26 +37,40 @@ class tensor_accumulator final : public accumulator<Scalar> {
       : layout_(shape.layout),
         plan_(plan_lanes<Scalar>(shape, layout_)),
         lanes_(plan_.lanes * plan_.size),
-        workspace_(layout_.components, shape.share_rows, cuda::piece_unit) {
+        workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
+        frame_(layout_, workspace_.rows(), sizeof(Scalar) == 4) {
     plan_.sums = lanes_.data();
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     clear_lanes(plan_, parameters.stopped, stream);
+    frame_.pack(parameters, stream);
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     const row_terms terms = workspace_.terms();
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t) {
-      launch_densities(layout_, chunk, parameters, terms, stream);
-      launch_responsibilities(layout_, chunk, parameters, terms, stream);
-      launch_moments(layout_, chunk, parameters, terms, plan_, stream);
+      // Which of them work depends on the mixture.
+      const prepared_parameters<Scalar> apart = frame_.apart(parameters);
+      const bool finishes = frame_.used() && layout_.components <= most_block_components;
+      if (finishes) {
+        responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
+      } else if (frame_.used()) {
+        densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
+      }
+      launch_densities(layout_, chunk, apart, terms, stream);
+      launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream);
+      if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
+      launch_moments(layout_, chunk, apart, terms, plan_, stream);
     });
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     merge_lanes(plan_, statistics, parameters.stopped, stream);
+    if (frame_.used()) {
+      leave_frame(layout_, parameters.in_double, frame_.get(), statistics, parameters.stopped, stream);
+    }
   }
 
  private:
@@ -62,6 +78,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
   lane_plan plan_;
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;
+  mixture_frame frame_;
 };
 
 }  // namespace

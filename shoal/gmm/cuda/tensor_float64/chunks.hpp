@@ -23,6 +23,7 @@ class chunk_workspace {
     sums_.grow(2 * score_tiles(rows_));
   }
 
+  std::size_t rows() const { return rows_; }
   row_terms terms() { return {values_.data(), rows_, sums_.data()}; }
 
   /// Calls visit(chunk, first row of the chunk in the piece).

@@ -5,6 +5,7 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
@@ -88,6 +89,55 @@ __global__ void __launch_bounds__(score_tile_rows)
   }
 }
 
+// Responsibilities of many components: so many threads for each row.
+constexpr unsigned parts = 8;
+
+template <class Scalar>
+__global__ void __launch_bounds__(parts* score_tile_rows)
+    shared_posterior(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
+                     const double* log_shift, const row_terms terms, const int* stopped) {
+  if (*stopped != 0) return;
+  const cuda::block_group block;
+  __shared__ double greatest_of[parts][score_tile_rows], sum_of[parts][score_tile_rows];
+  const unsigned in_tile = threadIdx.x % score_tile_rows, part = threadIdx.x / score_tile_rows;
+  const std::size_t row = std::size_t{blockIdx.x} * score_tile_rows + in_tile;
+  const unsigned share = (layout.components + parts - 1) / parts, first = min(part * share, layout.components);
+  const unsigned count = row < chunk.count ? min(share, layout.components - first) : 0;
+  double* const mine = terms.values + first * terms.stride + row;
+  double greatest = -INFINITY;
+  for_each_term(mine, terms.stride, count, [&](unsigned, double term) {
+    if (term > greatest) greatest = term;
+  });
+  greatest_of[part][in_tile] = greatest;
+  __syncthreads();
+  for (const auto& other : greatest_of) greatest = fmax(greatest, other[in_tile]);
+  double sum = 0;
+  for_each_term(mine, terms.stride, count, [&](unsigned k, double density) {
+    const double ratio = density - greatest;
+    const double term = ratio >= -negligible_log_ratio<Scalar> ? exp(ratio) : 0;
+    mine[k * terms.stride] = term;
+    sum += term;
+  });
+  sum_of[part][in_tile] = sum;
+  __syncthreads();
+  sum = 0;
+  for (const auto& other : sum_of) sum += other[in_tile];
+  double weight = 0, log_likelihood = 0;
+  if (row < chunk.count) weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
+  const double scale = weight / sum;
+  for_each_term(mine, terms.stride, count, [&](unsigned k, double term) {
+    if (term != 0) mine[k * terms.stride] = term * scale;
+  });
+  if (part != 0) weight = 0;
+  if (weight != 0) log_likelihood = weight * (greatest + log(sum) + *log_shift);
+  log_likelihood = block.sum(log_likelihood);
+  weight = block.sum(weight);
+  if (threadIdx.x == 0) {
+    terms.sums[2 * blockIdx.x] = log_likelihood;
+    terms.sums[2 * blockIdx.x + 1] = weight;
+  }
+}
+
 template <class Scalar, bool Predict>
 void launch(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const prepared_parameters<Scalar>& parameters,
             const row_terms& terms, const prediction<Scalar>& out, cudaStream_t stream) {
@@ -102,6 +152,11 @@ template <class Scalar>
 void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                              cudaStream_t stream) {
+  if (layout.components >= least_shared_components) {
+    shared_posterior<Scalar><<<static_cast<unsigned>(score_tiles(chunk.count)), parts * score_tile_rows, 0, stream>>>(
+        layout, chunk, parameters.in_double.log_shift, terms, parameters.stopped);
+    return cuda::check_launch("shared_posterior");
+  }
   launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream);
 }
 template void launch_responsibilities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,

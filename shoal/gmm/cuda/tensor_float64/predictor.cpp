@@ -1,5 +1,6 @@
 // Predictions: densities of all components, chunk by chunk, then a thread a row.
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
@@ -12,14 +13,19 @@ class tensor_predictor final : public predictor<Scalar> {
   tensor_predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout),
         score_(shape.most_rows, stream),
-        workspace_(layout_.components, shape.most_rows, predictor<Scalar>::unit) {}
+        workspace_(layout_.components, shape.most_rows, predictor<Scalar>::unit),
+        frame_(layout_, workspace_.rows(), false) {}
 
-  void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t) override { parameters_ = parameters; }
+  void prepare(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    parameters_ = parameters;
+    frame_.pack(parameters, stream);
+  }
 
   void add(const cuda::device_piece<Scalar>& piece, const prediction<Scalar>& out, cudaStream_t stream) override {
     row_terms terms = workspace_.terms();
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t begin) {
-      launch_densities(layout_, chunk, parameters_, terms, stream);
+      if (frame_.used()) densities_in_frame(layout_, chunk, frame_.get(), parameters_, terms, stream);
+      launch_densities(layout_, chunk, frame_.apart(parameters_), terms, stream);
       const prediction<Scalar> part{
           out.labels == nullptr ? nullptr : out.labels + begin,
           out.probabilities == nullptr ? nullptr : out.probabilities + begin * layout_.components,
@@ -37,6 +43,7 @@ class tensor_predictor final : public predictor<Scalar> {
   prepared_parameters<Scalar> parameters_;
   score_lanes score_;
   chunk_workspace workspace_;
+  mixture_frame frame_;
 };
 
 }  // namespace

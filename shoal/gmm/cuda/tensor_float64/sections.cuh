@@ -4,7 +4,10 @@
 #include <cuda_runtime.h>
 
 #include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/products.cuh>
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
@@ -31,6 +34,19 @@ struct lane_sections {
   std::size_t rows_;
   std::size_t stride_;
 };
+
+/// Whether the score tile of a row is done in float64: it is far, or there are no products of float16 terms.
+__device__ inline bool is_far(const component_frame& frame, std::size_t row) {
+  return frame.near == nullptr || *frame.near == 0 || frame.far[row / score_tile_rows] != 0;
+}
+/// Whether any of the rows begin … end − 1, of one section at most, is in such a tile. All threads of a block ask
+/// together.
+__device__ inline bool any_far(const component_frame& frame, std::size_t begin, std::size_t end) {
+  const std::size_t row = begin + threadIdx.x * score_tile_rows;
+  return __syncthreads_or(row < end && is_far(frame, row)) != 0;
+}
+
+static_assert(most_section_rows / score_tile_rows <= threads);
 
 /// Adds the score of a section's rows to the head of its lane, by one thread of the block.
 __device__ inline void add_score(const row_terms& terms, const lane_sections& section, double* lane) {

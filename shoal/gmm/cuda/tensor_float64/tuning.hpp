@@ -14,6 +14,10 @@ inline constexpr std::size_t narrow_columns = 64;
 /// Blocks that log-densities of such rows are cut into at least: two for each multiprocessor of an NVIDIA H200.
 inline constexpr unsigned least_density_blocks = 264;
 
+/// From so many components on several threads share a row's responsibilities: its terms are read three times, and
+/// chunks of many components have few rows.
+inline constexpr unsigned least_shared_components = 257;
+
 /// A component is a block's second index, of which a grid has at most so many.
 inline constexpr std::size_t most_components = 65535;
 
@@ -27,5 +31,22 @@ inline constexpr std::size_t most_lane_bytes = std::size_t{512} << 20;
 inline constexpr std::size_t most_section_rows = 4096;
 inline constexpr std::size_t least_section_rows = 256;
 inline constexpr std::size_t sections_of_lane = 4;
+
+/// Deviations that a component may be from the frame's origin in one column, and their sum of squares over all columns:
+/// sums in the frame lose digits with the squares of these.
+inline constexpr double most_column_distance = 32;
+constexpr double most_squared_distance(std::size_t columns) { return 8192 + 16 * static_cast<double>(columns); }
+
+/// The same for float32 rows by products of float16 terms, whose sums go on in float64 after every 64 columns; how much
+/// smaller than the frame's unit a deviation may be; and ‖z‖² in that unit beyond which a row's tile is done in
+/// float64.
+inline constexpr double most_half_column_distance = 6;
+constexpr double most_half_squared_distance(std::size_t columns) {
+  return columns <= 128 ? 256 : 2 * static_cast<double>(columns);
+}
+inline constexpr double most_half_ratio = 32;
+constexpr double most_half_norm(std::size_t columns) {
+  return columns < 3072 ? 1024 + 16 * static_cast<double>(columns) : 50000;
+}
 
 }  // namespace shoal::gmm::tensor_float64

@@ -58,20 +58,6 @@ statistics in_double(const model& mixture, const std::vector<float>& rows, const
   return sums;
 }
 
-// Of a spherical component's second moments only the sum over the columns means something.
-statistics comparable(statistics sums) {
-  const statistics_layout& layout = sums.layout();
-  if (layout.type() != covariance_type::spherical) return sums;
-  for (std::size_t k = 0; k < layout.components(); ++k) {
-    double all = 0;
-    for (std::size_t j = 0; j < layout.columns(); ++j) all += sums.second(k, j, j);
-    for (std::size_t j = 0; j < layout.columns(); ++j) {
-      sums.values()[layout.second(k, j, j)] = all / static_cast<double>(layout.columns());
-    }
-  }
-  return sums;
-}
-
 std::string name(const model& mixture, std::size_t rows) {
   return fmt::format("{}, {} rows, {} columns, {} components", checks::name(mixture.covariance_type), rows,
                      mixture.columns, mixture.components);
@@ -84,8 +70,8 @@ constexpr double coarse_sum_tolerance = 1e-3;
 
 void check(const model& mixture, const std::vector<float>& rows, const std::vector<float>& weights = {},
            double allowed = tolerance) {
-  const statistics got = comparable(on_gpu(mixture, rows, weights));
-  const statistics expected = comparable(in_double(mixture, rows, weights));
+  const statistics got = checks::comparable(on_gpu(mixture, rows, weights));
+  const statistics expected = checks::comparable(in_double(mixture, rows, weights));
   const std::size_t count = rows.size() / mixture.columns;
   checks::expect_close(got, expected, allowed, name(mixture, count));
   EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-4 * expected.total_weight()) << name(mixture, count);
@@ -178,8 +164,8 @@ TEST(LargeDiagonalAccumulator, KeepsElevenBitsWhenAskedForLess) {
       for (const std::size_t columns : {16, 32, 54, 128}) {
         const auto mixture = reference::random_model(type, 200, columns, 0.3, 5);
         const auto values = reference::random_rows<float>(mixture, count, columns, 6);
-        const statistics got = comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, precision));
-        const statistics expected = comparable(in_double(mixture, values));
+        const statistics got = checks::comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, precision));
+        const statistics expected = checks::comparable(in_double(mixture, values));
         checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, count));
         for (std::size_t r = 0; r < 20; ++r) {
           const std::vector<float> one(values.begin() + static_cast<std::ptrdiff_t>(r * columns),
@@ -236,7 +222,7 @@ TEST(LargeDiagonalAccumulator, DoesFarRowsInDouble) {
       const statistics expected = in_double(mixture, values);
       EXPECT_EQ(got.far_rows(), 6);
       EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-9 * std::abs(expected.log_likelihood()));
-      checks::expect_close(comparable(got), comparable(expected), 1e-7, name(mixture, 700));
+      checks::expect_close(checks::comparable(got), checks::comparable(expected), 1e-7, name(mixture, 700));
     }
   }
 }
@@ -306,8 +292,8 @@ TEST(LargeDiagonalAccumulator, TakesTinyAndHugeWeights) {
       for (const float factor : {1e-20F, 1e20F}) {
         auto weights = some_weights(600, 73);
         for (float& weight : weights) weight *= factor;
-        const statistics got = comparable(on_gpu(mixture, values, weights));
-        const statistics expected = comparable(in_double(mixture, values, weights));
+        const statistics got = checks::comparable(on_gpu(mixture, values, weights));
+        const statistics expected = checks::comparable(in_double(mixture, values, weights));
         for (std::size_t k = 0; k < 3; ++k) {
           EXPECT_NEAR(got.weight(k), expected.weight(k), 1e-5 * expected.total_weight());
           EXPECT_NEAR(got.second(k, 2, 2), expected.second(k, 2, 2), 1e-5 * expected.total_weight());

@@ -1,0 +1,86 @@
+// Diagonal and spherical mixtures about an origin that all components share, so that log-densities and moments are
+// products of matrices: with z = x − m, ln πₖ N(x; μₖ, Σₖ) = constantₖ + Σⱼ lineₖⱼ zⱼ + Σⱼ curveₖⱼ zⱼ².
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+
+#include <shoal/gmm/cuda/mixture.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// Columns that the operands of a step of the log-densities hold.
+inline constexpr int frame_step = 16;
+
+/// Steps of 16 columns between two barriers of the products of float16 terms.
+inline constexpr int half_steps = 2;
+constexpr unsigned half_columns(unsigned columns) {
+  constexpr unsigned width = half_steps * frame_step;
+  return (columns + width - 1) / width * width;
+}
+
+/// Of at most so many components a block of the log-densities has all.
+inline constexpr unsigned most_block_components = 256;
+
+/// The same of products of float16 terms.
+inline constexpr unsigned most_half_components = 128;
+
+/// Components are filled up to whole tiles of them.
+constexpr unsigned tile_components(unsigned components) {
+  return components <= 32 ? 32 : (components <= 64 ? 64 : (components <= 128 ? 128 : most_block_components));
+}
+
+struct component_frame {
+  double* origin = nullptr;     ///< [steps · frame_step] m; zero beyond the last column
+  double* operands = nullptr;   ///< [step][component / 8][feature][half of the step][64], as operand_place() says
+  double* constants = nullptr;  ///< [components, padded] −∞ for an empty component and beyond the last one
+  double* curves = nullptr;     ///< [components, padded] of spherical ones, whose features are z alone
+  double* norms = nullptr;      ///< [rows of a chunk] ‖z‖², spherical
+  int* together = nullptr;      ///< zero: components are too far from each other for a common origin
+
+  // For float32's grade by products of float16 terms, of float32 rows and at most most_half_components components; null
+  // for others. z is in units of powers of two there.
+  int* near = nullptr;                     ///< zero: components are too far from each other for that grade
+  float2* units = nullptr;                 ///< [columns, padded] S and −mS; zero beyond the last column
+  std::uint16_t* half_operands = nullptr;  ///< [step][component / 8][feature][256], as half_place() says
+  int* far = nullptr;                      ///< [score tiles of a chunk] not zero: some row is beyond that grade
+  int* exponents = nullptr;                ///< [score tiles of a chunk] of the greatest weight
+
+  unsigned steps = 0;
+  unsigned eights = 0;  ///< of components, padded
+};
+
+inline bool has_frame(const kernel_layout& layout) {
+  return layout.type == covariance_type::diag || layout.type == covariance_type::spherical;
+}
+constexpr unsigned features_of(covariance_type type) { return type == covariance_type::spherical ? 1 : 2; }
+
+/// Sizes of a mixture's frame.
+inline component_frame frame_sizes(const kernel_layout& layout) {
+  component_frame frame;
+  frame.steps = (layout.columns + frame_step - 1) / frame_step;
+  const unsigned tile = tile_components(layout.components);
+  frame.eights = (layout.components + tile - 1) / tile * (tile / 8);
+  return frame;
+}
+inline std::size_t operands_size(const kernel_layout& layout, const component_frame& frame) {
+  return std::size_t{frame.steps} * frame.eights * features_of(layout.type) * 128;
+}
+
+inline std::size_t half_operands_size(const kernel_layout& layout, const component_frame& frame) {
+  return std::size_t{half_columns(layout.columns) / frame_step} * frame.eights * features_of(layout.type) * 256;
+}
+
+/// Where in a step's block of eight components lies what lane 4 g + t of a warp multiplies by, component g and
+/// column `column` of the step: b of the products, whose t'th four columns each lane has.
+constexpr unsigned operand_place(unsigned component, unsigned column) {
+  return column / 8 * 64 + (component % 8 * 4 + column % 4) * 2 + column % 8 / 4;
+}
+/// The same of float16 terms, four of eight numbers; the low ones are four further on.
+constexpr unsigned half_place(unsigned component, unsigned column) {
+  return (component % 8 * 4 + column / 4) * 8 + column % 4;
+}
+
+}  // namespace shoal::gmm::tensor_float64

@@ -1,0 +1,186 @@
+// Puts diagonal and spherical mixtures into a frame, and takes the frame out of their sums.
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+namespace {
+
+constexpr int frame_threads = 128;
+
+__device__ bool is_empty(const prepared_components<double>& parameters, unsigned k) {
+  return parameters.log_constants[k] == -INFINITY;
+}
+__device__ double mean_of(const prepared_components<double>& parameters, std::size_t at) {
+  return parameters.centres[at] - parameters.offsets[at] / parameters.factors[at];
+}
+
+__device__ double least_of(const cuda::block_group& block, double value) {
+  __shared__ double warps[frame_threads / cuda::warp_size];
+  for (unsigned step = cuda::warp_size / 2; step > 0; step /= 2) {
+    value = fmin(value, __shfl_xor_sync(cuda::every_lane, value, step));
+  }
+  if (block.rank % cuda::warp_size == 0) warps[block.rank / cuda::warp_size] = value;
+  block.sync();
+  for (const double other : warps) value = fmin(value, other);
+  return value;
+}
+
+// The origin of one column, the mean of the components' means, and whether they are near enough to it. Block j.
+__global__ void __launch_bounds__(frame_threads)
+    place_origin(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
+                 const component_frame frame, const int* stopped) {
+  if (*stopped != 0) return;
+  const cuda::block_group block;
+  const unsigned column = blockIdx.x;
+  if (column >= layout.columns) {
+    if (block.rank != 0) return;
+    if (column < frame.steps * frame_step) frame.origin[column] = 0;
+    if (frame.units != nullptr) frame.units[column] = make_float2(0, 0);
+    return;
+  }
+  double sum = 0, count = 0, least = INFINITY;
+  for (unsigned k = block.rank; k < layout.components; k += block.size) {
+    if (is_empty(parameters, k)) continue;
+    sum += mean_of(parameters, std::size_t{k} * layout.columns + column);
+    count += 1;
+    least = fmin(least, parameters.factors[std::size_t{k} * layout.columns + column]);
+  }
+  sum = block.sum(sum);
+  count = block.sum(count);
+  double origin = count > 0 ? sum / count : 0;
+  const bool half = frame.units != nullptr;
+  double unit = 1;
+  if (half) {
+    origin = static_cast<double>(static_cast<float>(origin));
+    least = least_of(block, least);
+    unit = least > 1e-38 && least < 1e38 ? scalbn(1.0, ilogb(least)) : 1;
+  }
+  bool together = true, near = half && fabs(origin * unit) <= 1e30;
+  for (unsigned k = block.rank; k < layout.components; k += block.size) {
+    if (is_empty(parameters, k)) continue;
+    const std::size_t at = std::size_t{k} * layout.columns + column;
+    // A comparison that a NaN fails.
+    const double distance = fabs(mean_of(parameters, at) - origin) * parameters.factors[at];
+    together = together && distance <= most_column_distance;
+    near = near && distance <= most_half_column_distance && parameters.factors[at] / unit <= most_half_ratio;
+  }
+  if (!together) *frame.together = 0;
+  if (half && !near) *frame.near = 0;
+  if (block.rank != 0) return;
+  frame.origin[column] = origin;
+  if (half) frame.units[column] = make_float2(static_cast<float>(unit), static_cast<float>(-origin * unit));
+}
+
+// The operands and constants of component k, which may be one of those that fill the last tile. Block k.
+__global__ void __launch_bounds__(frame_threads)
+    pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
+                   const component_frame frame, const int* stopped) {
+  if (*stopped != 0) return;
+  const cuda::block_group block;
+  const unsigned k = blockIdx.x, features = features_of(layout.type);
+  const bool empty = k >= layout.components || is_empty(parameters, k);
+  double squared_distance = 0;
+  const bool half = frame.units != nullptr;
+  const unsigned past = half ? half_columns(layout.columns) : frame.steps * frame_step;
+  for (unsigned j = block.rank; j < past; j += block.size) {
+    double line = 0, curve = 0;
+    if (!empty && j < layout.columns) {
+      const std::size_t at = std::size_t{k} * layout.columns + j;
+      const double factor = parameters.factors[at];
+      const double distance = (mean_of(parameters, at) - frame.origin[j]) * factor;
+      squared_distance += distance * distance;
+      line = distance * factor;
+      curve = -0.5 * factor * factor;
+    }
+    const std::size_t eight = (std::size_t{j} / frame_step * frame.eights + k / 8) * features;
+    if (j < frame.steps * frame_step) {
+      double* const to = frame.operands + eight * 128 + operand_place(k, j % frame_step);
+      to[0] = line;
+      if (features == 2) to[128] = curve;
+    }
+    if (half) {
+      const double unit = j < layout.columns ? static_cast<double>(frame.units[j].x) : 1;
+      std::uint32_t high, low;
+      tensor::split(static_cast<float>(line / unit), static_cast<float>(curve / (unit * unit)), high, low);
+      std::uint16_t* const to = frame.half_operands + eight * 256 + half_place(k, j % frame_step);
+      to[0] = static_cast<std::uint16_t>(high);
+      to[4] = static_cast<std::uint16_t>(low);
+      if (features == 2) {
+        to[256] = static_cast<std::uint16_t>(high >> 16);
+        to[256 + 4] = static_cast<std::uint16_t>(low >> 16);
+      }
+    }
+  }
+  squared_distance = block.sum(squared_distance);
+  if (block.rank != 0) return;
+  if (!(squared_distance <= most_squared_distance(layout.columns))) *frame.together = 0;
+  if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
+  frame.constants[k] = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
+  if (layout.type == covariance_type::spherical) {
+    const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];
+    frame.curves[k] = -0.5 * factor * factor;
+  }
+}
+
+// With z = x − m: x − c = z + (m − c). Of a spherical component only the variances' mean counts: they are made equal,
+// each S²/W and a share of what is left. Block k.
+__global__ void __launch_bounds__(frame_threads)
+    move_to_centre(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
+                   const component_frame frame, double* statistics, const int* stopped) {
+  if (*stopped != 0 || *frame.together == 0) return;
+  const cuda::block_group block;
+  const unsigned k = blockIdx.x, d = layout.columns;
+  const bool spherical = layout.type == covariance_type::spherical;
+  double* const component = statistics + layout.header + k * layout.component_size;
+  double* const first = component + 1;
+  double* const second = first + d;
+  const double weight = component[layout.weight];
+  const double norms = spherical ? second[0] : 0;
+  double rest = 0, of_means = 0;
+  block.sync();  // all have read what one of them writes
+  for (unsigned j = block.rank; j < d; j += block.size) {
+    const double distance = frame.origin[j] - parameters.centres[std::size_t{k} * d + j];
+    const double sum = first[j], moved = sum + weight * distance, change = (sum + moved) * distance;
+    first[j] = moved;
+    if (spherical) {
+      second[j] = weight > 0 ? moved * moved / weight : 0;
+      of_means += second[j];
+      rest += change;
+    } else {
+      second[j] += change;
+    }
+  }
+  if (!spherical) return;
+  const double share = (norms + block.sum(rest) - block.sum(of_means)) / d;
+  for (unsigned j = block.rank; j < d; j += block.size) second[j] += share;
+}
+
+}  // namespace
+
+void pack_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
+                const component_frame& frame, const int* stopped, cudaStream_t stream) {
+  cuda::check(cudaMemsetAsync(frame.together, 1, sizeof(int), stream), "set device memory");
+  if (frame.near != nullptr) {
+    cuda::check(cudaMemsetAsync(frame.near, 1, sizeof(int), stream), "set device memory");
+  }
+  const unsigned columns = frame.units != nullptr ? half_columns(layout.columns) : frame.steps * frame_step;
+  place_origin<<<columns, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
+  cuda::check_launch("place_origin");
+  pack_component<<<frame.eights * 8, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
+  cuda::check_launch("pack_component");
+}
+
+void leave_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
+                 const component_frame& frame, double* statistics, const int* stopped, cudaStream_t stream) {
+  move_to_centre<<<layout.components, frame_threads, 0, stream>>>(layout, parameters, frame, statistics, stopped);
+  cuda::check_launch("move_to_centre");
+}
+
+}  // namespace shoal::gmm::tensor_float64

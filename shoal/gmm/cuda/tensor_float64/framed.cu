@@ -1,0 +1,130 @@
+// Diagonal and spherical mixtures in a frame: which tiles for which shape.
+#include <type_traits>
+
+#include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/framed_densities.cuh>
+#include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_densities.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_moments.cuh>
+
+namespace shoal::gmm::tensor_float64 {
+namespace {
+
+template <class Scalar, bool Spherical, bool Finish>
+constexpr auto densities_of(const kernel_layout& layout) {
+  switch (tile_components(layout.components)) {
+    case 32:
+      return launch_framed_densities<Scalar, Spherical, density_tile<8, 1, 4, 2>, Finish>;
+    case 64:
+      return launch_framed_densities<Scalar, Spherical, density_tile<4, 1, 4, 3>, Finish>;
+    case 128:
+      return launch_framed_densities<Scalar, Spherical, density_tile<4, 2, 8, 1>, Finish>;
+    default:
+      return launch_framed_densities<Scalar, Spherical, density_tile<2, 2, 8, 1>, Finish>;
+  }
+}
+
+template <bool Spherical>
+constexpr auto half_densities_of(const kernel_layout& layout) {
+  switch (tile_components(layout.components)) {
+    case 32:
+      return launch_half_densities<Spherical, density_tile<8, 1, 4, 2>>;
+    case 64:
+      return launch_half_densities<Spherical, density_tile<4, 1, 4, 2>>;
+    default:
+      return launch_half_densities<Spherical, density_tile<2, 2, 4, 1>>;
+  }
+}
+
+// Components and columns of each.
+using tile_32_32 = moment_tile<2, 1, 1, 2, 32>;
+using tile_32_64 = moment_tile<2, 1, 2, 2, 32>;
+using tile_32_128 = moment_tile<2, 1, 4, 2, 32>;
+using tile_64_32 = moment_tile<4, 1, 2, 3, 32>;
+using tile_64_64 = moment_tile<4, 1, 4, 2, 32>;
+
+using few_half_tile = moment_tile<2, 1, 4, 2, 32>;
+using some_half_tile = moment_tile<2, 2, 2, 2, 32>;
+
+constexpr bool is_spherical(const kernel_layout& layout) { return layout.type == covariance_type::spherical; }
+
+template <class Use>
+auto with_moment_tile(const kernel_layout& layout, const Use& use) {
+  if (layout.components > 32) return layout.columns <= 32 ? use(tile_64_32()) : use(tile_64_64());
+  if (layout.columns <= 32) return use(tile_32_32());
+  return layout.columns <= 64 ? use(tile_32_64()) : use(tile_32_128());
+}
+
+}  // namespace
+
+template <class Scalar>
+void densities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
+                        const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
+  const auto launch =
+      is_spherical(layout) ? densities_of<Scalar, true, false>(layout) : densities_of<Scalar, false, false>(layout);
+  launch(layout, chunk, frame, parameters, terms, stream);
+}
+template void densities_in_frame(const kernel_layout&, const row_chunk<float>&, const component_frame&,
+                                 const prepared_parameters<float>&, const row_terms&, cudaStream_t);
+template void densities_in_frame(const kernel_layout&, const row_chunk<double>&, const component_frame&,
+                                 const prepared_parameters<double>&, const row_terms&, cudaStream_t);
+
+template <class Scalar>
+void responsibilities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                               const component_frame& frame, const prepared_parameters<Scalar>& parameters,
+                               const row_terms& terms, cudaStream_t stream) {
+  if constexpr (sizeof(Scalar) == 4) {
+    if (frame.near != nullptr) {
+      const auto half = is_spherical(layout) ? half_densities_of<true>(layout) : half_densities_of<false>(layout);
+      half(layout, chunk, frame, parameters, terms, stream);
+    }
+  }
+  const auto launch =
+      is_spherical(layout) ? densities_of<Scalar, true, true>(layout) : densities_of<Scalar, false, true>(layout);
+  launch(layout, chunk, frame, parameters, terms, stream);
+}
+template void responsibilities_in_frame(const kernel_layout&, const row_chunk<float>&, const component_frame&,
+                                        const prepared_parameters<float>&, const row_terms&, cudaStream_t);
+template void responsibilities_in_frame(const kernel_layout&, const row_chunk<double>&, const component_frame&,
+                                        const prepared_parameters<double>&, const row_terms&, cudaStream_t);
+
+template <class Scalar>
+void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
+                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
+                      cudaStream_t stream) {
+  if constexpr (sizeof(Scalar) == 4) {
+    if (frame.near != nullptr) {
+      const bool few = layout.components <= 32;
+      const auto half =
+          is_spherical(layout)
+              ? (few ? launch_half_moments<true, few_half_tile> : launch_half_moments<true, some_half_tile>)
+              : (few ? launch_half_moments<false, few_half_tile> : launch_half_moments<false, some_half_tile>);
+      half(layout, chunk, frame, parameters, terms, plan, stream);
+    }
+  }
+  with_moment_tile(layout, [&](auto tile) {
+    using tile_type = decltype(tile);
+    const auto launch_for = [&]<class Term>(Term) {
+      const auto launch = is_spherical(layout) ? launch_framed_moments<Scalar, Term, true, tile_type>
+                                               : launch_framed_moments<Scalar, Term, false, tile_type>;
+      launch(layout, chunk, frame, parameters, terms, plan, stream);
+    };
+    if constexpr (tile_type::components == 64) {
+      if (layout.components > most_block_components) return launch_for(double());
+    }
+    launch_for(Scalar());
+  });
+}
+template void moments_in_frame(const kernel_layout&, const row_chunk<float>&, const component_frame&,
+                               const prepared_parameters<float>&, const row_terms&, const lane_plan&, cudaStream_t);
+template void moments_in_frame(const kernel_layout&, const row_chunk<double>&, const component_frame&,
+                               const prepared_parameters<double>&, const row_terms&, const lane_plan&, cudaStream_t);
+
+std::size_t frame_moment_blocks(const kernel_layout& layout) {
+  return with_moment_tile(layout, [&](auto tile) -> std::size_t {
+    constexpr unsigned columns = decltype(tile)::columns, components = decltype(tile)::components;
+    return std::size_t{(layout.columns + columns - 1) / columns} * ((layout.components + components - 1) / components);
+  });
+}
+
+}  // namespace shoal::gmm::tensor_float64

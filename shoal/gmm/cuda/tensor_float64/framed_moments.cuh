@@ -1,0 +1,279 @@
+// Moments in the frame: Σ w r, Σ w r z and Σ w r z², products of responsibilities with rows; of spherical covariances
+// Σ w r ‖z‖² instead of the last.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/tensor_float64/copies.cuh>
+#include <shoal/gmm/cuda/tensor_float64/frame.hpp>
+#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/products.cuh>
+#include <shoal/gmm/cuda/tensor_float64/sections.cuh>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// The same pointer, of which the compiler knows nothing: it found the places of all sums before the rows passed, and
+/// had no registers for them.
+__device__ inline double* found_anew(double* pointer) {
+  asm volatile("" : "+l"(pointer));
+  return pointer;
+}
+
+/// How a block divides its tile: warps down the components, and what each of them has.
+template <int WarpsDown, int Sixteens, int Eights, int Resident, int Step>
+struct moment_tile {
+  static constexpr int warps_down = WarpsDown;
+  static constexpr int warps_across = threads / 32 / WarpsDown;
+  static constexpr int sixteens = Sixteens;  // of components of a warp
+  static constexpr int eights = Eights;      // of columns of a warp
+  static constexpr int components = WarpsDown * Sixteens * 16;
+  static constexpr int columns = warps_across * Eights * 8;
+  static constexpr int resident = Resident;  // blocks of a multiprocessor
+  static constexpr int step = Step;          // rows between two barriers
+};
+
+template <class Scalar, class Term, class Tile>
+struct framed_stage {
+  static constexpr int responsibility_stride = padded(Tile::step);
+  // Four rows that are read at once begin in banks of their own.
+  static constexpr int row_stride = Tile::columns + (sizeof(Scalar) == 8 ? 4 : 8);
+  Term responsibilities[Tile::components * responsibility_stride];
+  double norms[Tile::step];
+  Scalar rows[Tile::step * row_stride];
+};
+
+template <class Scalar, class Term, class Tile>
+constexpr int framed_stages() {
+  constexpr int room =
+      (227 * 1024 / Tile::resident - 2048) / static_cast<int>(sizeof(framed_stage<Scalar, Term, Tile>));
+  return room > 4 ? 4 : room;
+}
+
+// Copies a step's responsibilities; zeros beyond the last component and row.
+template <class Term, class Tile, class Stage>
+__device__ void fetch_responsibilities(const row_terms& terms, unsigned components, unsigned first, std::size_t begin,
+                                       std::size_t end, Stage& stage) {
+  constexpr unsigned width = 16 / sizeof(Term), per_component = Tile::step / width;
+  const Term* const values = reinterpret_cast<const Term*>(terms.values);
+  const unsigned own = threadIdx.x / per_component, r = threadIdx.x % per_component * width;
+  // The last rows may have no neighbours.
+  const std::size_t some = begin + r < end ? end - begin - r : 0;
+  const unsigned bytes = (some < width ? static_cast<unsigned>(some) : width) * sizeof(Term);
+  const Term* const from = values + (first + own) * terms.stride + begin + r;
+#pragma unroll
+  for (unsigned e = 0; e < Tile::components; e += threads / per_component) {
+    if (Tile::components % (threads / per_component) != 0 && own + e >= Tile::components) break;
+    const bool there = bytes != 0 && first + own + e < components;
+    copy_async<16>(&stage.responsibilities[(own + e) * Stage::responsibility_stride + r],
+                   there ? from + e * terms.stride : values, there ? bytes : 0);
+  }
+}
+
+// The same of a tile of the rows' columns.
+template <class Scalar, class Tile, int Width, class Stage>
+__device__ void fetch_tile(const row_chunk<Scalar>& chunk, unsigned columns, unsigned first_column, std::size_t begin,
+                           std::size_t end, Stage& stage) {
+  constexpr unsigned per_row = Tile::columns / Width;
+#pragma unroll
+  for (unsigned e = 0; e < Tile::step * per_row; e += threads) {
+    if (Tile::step * per_row % threads != 0 && e + threadIdx.x >= Tile::step * per_row) break;
+    const unsigned r = (e + threadIdx.x) / per_row, j = (e + threadIdx.x) % per_row * Width;
+    const bool there = begin + r < end && first_column + j < columns;
+    copy_async<Width * sizeof(Scalar)>(&stage.rows[r * Stage::row_stride + j],
+                                       there ? chunk.rows + (begin + r) * columns + first_column + j : chunk.rows,
+                                       there ? Width * sizeof(Scalar) : 0);
+  }
+}
+
+// What a thread multiplies of eight rows of a stage.
+template <class Term, class Scalar, class Tile>
+struct eight_rows {
+  Term responsibilities[Tile::sixteens][4];
+  Scalar rows[Tile::eights][2];
+
+  __device__ void read(const framed_stage<Scalar, Term, Tile>& stage, int r_at, int x_at, int eight) {
+    using stage_type = framed_stage<Scalar, Term, Tile>;
+#pragma unroll
+    for (int m = 0; m < Tile::sixteens; ++m) {
+#pragma unroll
+      for (int e = 0; e < 4; ++e) {
+        responsibilities[m][e] =
+            stage.responsibilities[r_at + (16 * m + e % 2 * 8) * stage_type::responsibility_stride + eight + e / 2 * 4];
+      }
+    }
+#pragma unroll
+    for (int n = 0; n < Tile::eights; ++n) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) rows[n][e] = stage.rows[x_at + (eight + 4 * e) * stage_type::row_stride + 8 * n];
+    }
+  }
+};
+
+/// A block for each tile of columns, tile of components and lane. Responsibilities are Terms.
+template <class Scalar, class Term, bool Spherical, class Tile>
+__global__ void __launch_bounds__(threads, Tile::resident)
+    framed_moments(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
+                   const component_frame frame, const row_terms terms, const lane_plan plan, const int* stopped) {
+  constexpr int features = Spherical ? 1 : 2;
+  using stage_type = framed_stage<Scalar, Term, Tile>;
+  constexpr int stages = framed_stages<Scalar, Term, Tile>();
+  static_assert(stages >= 2);
+  if (*stopped != 0 || *frame.together == 0) return;
+  extern __shared__ __align__(128) unsigned char memory[];
+  auto* const stage_of = reinterpret_cast<stage_type*>(memory);
+  const unsigned d = layout.columns;
+  const unsigned group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
+  const int down = static_cast<int>(threadIdx.x) / 32 / Tile::warps_across;
+  const int across = static_cast<int>(threadIdx.x) / 32 % Tile::warps_across;
+  const unsigned first_column = blockIdx.x * Tile::columns, first = blockIdx.y * Tile::components;
+  double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
+  const bool aligned = d % (16 / sizeof(Scalar)) == 0;
+  // One of the warps that have the same components sums what needs no columns.
+  const bool sums_weights = blockIdx.x == 0 && across == 0;
+
+  const int r_at = (down * Tile::sixteens * 16 + static_cast<int>(group)) * stage_type::responsibility_stride +
+                   static_cast<int>(place);
+  const int x_at =
+      static_cast<int>(place) * stage_type::row_stride + across * Tile::eights * 8 + static_cast<int>(group);
+
+  double origin[Tile::eights];
+#pragma unroll
+  for (int n = 0; n < Tile::eights; ++n) {
+    const unsigned column = first_column + (across * Tile::eights + n) * 8 + group;
+    origin[n] = column < d ? frame.origin[column] : 0;
+  }
+  for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
+    if (blockIdx.x == 0 && blockIdx.y == 0) add_score(terms, section, lane);
+    if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+      if (!any_far(frame, section.begin, section.end)) continue;
+    }
+    const auto fetch = [&](std::size_t index) {
+      const std::size_t begin = section.begin + index * Tile::step;
+      if (begin < section.end) {
+        stage_type& stage = stage_of[index % stages];
+        std::size_t end = section.end;
+        if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+          if (!is_far(frame, begin)) end = begin;  // no rows of this tile
+        }
+        fetch_responsibilities<Term, Tile>(terms, layout.components, first, begin, end, stage);
+        if (Spherical && threadIdx.x < Tile::step) {
+          const bool inside = begin + threadIdx.x < end;
+          copy_async<8>(&stage.norms[threadIdx.x], inside ? frame.norms + begin + threadIdx.x : frame.norms,
+                        inside ? 8 : 0);
+        }
+        if (aligned) {
+          fetch_tile<Scalar, Tile, 16 / sizeof(Scalar)>(chunk, d, first_column, begin, end, stage);
+        } else {
+          fetch_tile<Scalar, Tile, 1>(chunk, d, first_column, begin, end, stage);
+        }
+      }
+      end_copies();
+    };
+    double product[features][Tile::sixteens][Tile::eights][4] = {};
+    double weight[Tile::sixteens][2] = {}, norm[Tile::sixteens][2] = {};
+    const std::size_t steps = (section.end - section.begin + Tile::step - 1) / Tile::step;
+    for (std::size_t index = 0; index < stages - 1; ++index) fetch(index);
+    for (std::size_t index = 0; index < steps; ++index) {
+      wait_for_copies<stages - 2>();
+      __syncthreads();  // all have fetched this step, and read the one before
+      fetch(index + stages - 1);
+      const stage_type& stage = stage_of[index % stages];
+      // What the next eight rows need is read beside the products of these.
+      eight_rows<Term, Scalar, Tile> next;
+      next.read(stage, r_at, x_at, 0);
+#pragma unroll
+      for (int eight = 0; eight < Tile::step; eight += 8) {
+        const eight_rows<Term, Scalar, Tile> own = next;
+        if (eight + 8 < Tile::step) next.read(stage, r_at, x_at, eight + 8);
+        double r[Tile::sixteens][4];
+#pragma unroll
+        for (int m = 0; m < Tile::sixteens; ++m) {
+#pragma unroll
+          for (int e = 0; e < 4; ++e) r[m][e] = static_cast<double>(own.responsibilities[m][e]);
+        }
+        if (sums_weights) {
+          const double near = Spherical ? stage.norms[eight + place] : 0;
+          const double far = Spherical ? stage.norms[eight + place + 4] : 0;
+#pragma unroll
+          for (int m = 0; m < Tile::sixteens; ++m) {
+#pragma unroll
+            for (int part = 0; part < 2; ++part) {
+              weight[m][part] += r[m][part] + r[m][2 + part];
+              if constexpr (Spherical) {
+                norm[m][part] = fma(r[m][part], near, fma(r[m][2 + part], far, norm[m][part]));
+              }
+            }
+          }
+        }
+        double z[features][Tile::eights][2];
+#pragma unroll
+        for (int n = 0; n < Tile::eights; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            z[0][n][e] = static_cast<double>(own.rows[n][e]) - origin[n];
+            if constexpr (!Spherical) z[features - 1][n][e] = z[0][n][e] * z[0][n][e];
+          }
+        }
+#pragma unroll
+        for (int feature = 0; feature < features; ++feature) {
+#pragma unroll
+          for (int n = 0; n < Tile::eights; ++n) {
+#pragma unroll
+            for (int m = 0; m < Tile::sixteens; ++m) multiply_add(product[feature][m][n], r[m], z[feature][n]);
+          }
+        }
+      }
+    }
+    wait_for_copies<0>();
+    __syncthreads();  // the stages have been read
+#pragma unroll
+    for (int m = 0; m < Tile::sixteens; ++m) {
+#pragma unroll
+      for (int part = 0; part < 2; ++part) {
+        const unsigned k = first + (down * Tile::sixteens + m) * 16 + 8 * part + group;
+        double weights = weight[m][part], norms = norm[m][part];
+        weights += __shfl_xor_sync(~0U, weights, 1);
+        weights += __shfl_xor_sync(~0U, weights, 2);
+        norms += __shfl_xor_sync(~0U, norms, 1);
+        norms += __shfl_xor_sync(~0U, norms, 2);
+        if (k >= layout.components) continue;
+        // W, S and Q of a component; Q of a spherical one has its sum in its first place.
+        double* const component = found_anew(lane) + layout.header + k * layout.component_size;
+        if (sums_weights && place == 0) {
+          component[layout.weight] += weights;
+          if constexpr (Spherical) component[1 + d] += norms;
+        }
+#pragma unroll
+        for (int n = 0; n < Tile::eights; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            const unsigned column = first_column + (across * Tile::eights + n) * 8 + 2 * place + e;
+            if (column >= d) continue;
+#pragma unroll
+            for (int feature = 0; feature < features; ++feature) {
+              component[1 + feature * d + column] += product[feature][m][n][2 * part + e];
+            }
+          }
+        }
+      }
+    }
+  }
+}
+
+template <class Scalar, class Term, bool Spherical, class Tile>
+void launch_framed_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
+                           const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
+                           cudaStream_t stream) {
+  constexpr int bytes =
+      framed_stages<Scalar, Term, Tile>() * static_cast<int>(sizeof(framed_stage<Scalar, Term, Tile>));
+  const auto kernel = framed_moments<Scalar, Term, Spherical, Tile>;
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "give a kernel shared memory");
+  const dim3 blocks((layout.columns + Tile::columns - 1) / Tile::columns,
+                    (layout.components + Tile::components - 1) / Tile::components, plan.lanes);
+  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, frame, terms, plan, parameters.stopped);
+  cuda::check_launch("framed_moments");
+}
+
+}  // namespace shoal::gmm::tensor_float64

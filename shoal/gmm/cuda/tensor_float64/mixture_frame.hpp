@@ -1,0 +1,67 @@
+// The frame of a mixture and its memory on one GPU.
+#pragma once
+
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// Of diagonal and spherical mixtures on Hopper GPUs; empty for others. `half`: for products of float16 terms as well,
+/// where these can be.
+class mixture_frame {
+ public:
+  mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, bool half)
+      : layout_(layout), used_(has_frame(layout) && tensor::has_products()) {
+    if (!used_) return;
+    frame_ = frame_sizes(layout);
+    take(frame_.origin, origin_, std::size_t{frame_.steps} * frame_step);
+    take(frame_.operands, operands_, operands_size(layout, frame_));
+    take(frame_.constants, constants_, std::size_t{frame_.eights} * 8);
+    take(frame_.together, together_, 1);
+    if (layout.type == covariance_type::spherical) {
+      take(frame_.curves, curves_, std::size_t{frame_.eights} * 8);
+      take(frame_.norms, norms_, chunk_rows);
+    }
+    if (!half || layout.components > most_half_components) return;
+    take(frame_.near, near_, 1);
+    take(frame_.units, units_, half_columns(layout.columns));
+    take(frame_.half_operands, half_operands_, half_operands_size(layout, frame_));
+    take(frame_.far, far_, score_tiles(chunk_rows));
+    take(frame_.exponents, exponents_, score_tiles(chunk_rows));
+  }
+
+  /// Run whenever the parameters change.
+  template <class Scalar>
+  void pack(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) {
+    if (used_) pack_frame(layout_, parameters.in_double, frame_, parameters.stopped, stream);
+  }
+
+  bool used() const { return used_; }
+  const component_frame& get() const { return frame_; }
+
+  /// With these, kernels that need no frame do nothing but where components are apart.
+  template <class Scalar>
+  prepared_parameters<Scalar> apart(prepared_parameters<Scalar> parameters) const {
+    if (used_) parameters.stopped = frame_.together;
+    return parameters;
+  }
+
+ private:
+  template <class Element>
+  static void take(Element*& array, cuda::device_buffer<Element>& buffer, std::size_t size) {
+    buffer.grow(size);
+    array = buffer.data();
+  }
+
+  kernel_layout layout_;
+  bool used_;
+  component_frame frame_;
+  cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
+  cuda::device_buffer<int> together_, near_, far_, exponents_;
+  cuda::device_buffer<float2> units_;
+  cuda::device_buffer<std::uint16_t> half_operands_;
+};
+
+}  // namespace shoal::gmm::tensor_float64
