@@ -15,12 +15,25 @@ namespace shoal::gmm {
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
-/// Full and tied mixtures of so many columns may take the kernels for many columns, if those for few do not take them.
-/// Of fewer columns tensor cores would have padding to multiply: at (2²⁰, 8, 10) their log-densities alone take 0.123,
-/// and a whole pass of the kernels for few columns 0.077.
-inline constexpr std::size_t least_tensor_columns = 9;
+/// Up to so many components, and numbers of all their moments, the kernels for few columns are the fastest. They hold a
+/// row's responsibilities for all components in shared memory, so that few rows fit beside many. 300,000 rows of
+/// (columns, components) take with them and by tensor cores, which pad to 16 columns: full float32 (2, 500) 1.84 and
+/// 2.19, (2, 1000) 12.7 and 4.34, (5, 256) 0.73 and 1.09, (5, 350) 2.15 and 1.53, (8, 150) 0.82 and 0.79, (8, 350) 5.31
+/// and 1.50, (12, 150) 1.35 and 0.82; diag float32 (2, 256) 0.35 and 0.45, (2, 350) 1.16 and 0.57, (5, 256) 0.49 and
+/// 0.45, (12, 150) 0.60 and 0.46; full float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1, (12,
+/// 150) 5.26 and 5.28, (12, 256) 15.0 and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8, 350) 11.0
+/// and 5.6.
+struct few_columns_limit {
+  std::size_t components;
+  std::size_t numbers;
+};
+template <class Scalar>
+constexpr few_columns_limit few_columns_limit_of(bool matrices) {
+  if constexpr (sizeof(Scalar) == 8) return matrices ? few_columns_limit{512, 13000} : few_columns_limit{320, 13000};
+  return matrices ? few_columns_limit{512, 6144} : few_columns_limit{256, 2560};
+}
 
-/// They take them first when there are so many columns, so many numbers K·d³ and so many rows for each multiprocessor:
+/// Full and tied mixtures take tensor cores before that when there are so many columns, so many numbers K·d³ and so many rows for each multiprocessor:
 /// with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16 components) 0.494 and 0.439, (16, 24)
 /// 0.770 and 0.625, tied 0.856 and 0.653, where components lie apart 0.770 and 0.466, (16, 40) 1.33 and 0.98, (15, 24)
 /// 0.670 and 0.603, (13, 32) 0.668 and 0.647, but (15, 16) 0.424 and 0.457, (14, 20) 0.519 and 0.564, (12, 48) 0.988

@@ -125,6 +125,37 @@ TEST_F(CudaFit, ResumesFromACheckpointWithTheSameBits) {
   EXPECT_EQ(resumed.model.covariances, whole.model.covariances);
 }
 
+// Beyond 256 to 512 components few columns are left to the kernels for many: numbers on both sides of each limit.
+TEST_F(CudaFit, ManyComponentsOfFewColumnsBeginAsOnTheHost) {
+  const auto compare = [&]<class Scalar>(Scalar, double tolerance) {
+    for (const std::size_t columns : {1, 2, 5, 8, 13}) {
+      const auto data = clouds<Scalar>(3001, columns, 5, 2.0);
+      const shoal::view_source<Scalar> rows(data.view());
+      for (const std::size_t components : {96, 97, 256, 257, 320, 321, 512, 513, 1030}) {
+        for (const covariance_type type : types) {
+          if (components > 320 && type != covariance_type::full && type != covariance_type::diag) continue;
+          SCOPED_TRACE(testing::Message() << columns << " columns, K = " << components << ", type "
+                                          << static_cast<int>(type));
+          gmm::options options = options_for(type, initialization::random_rows);
+          options.components = components;
+          options.regularization = 0.05;
+          options.max_iterations = 2;
+          options.tolerance = 0;
+          const auto host = gmm::fit(rows, options), device = gmm::fit(rows, on_device(options));
+          EXPECT_NEAR(device.mean_log_likelihood, host.mean_log_likelihood,
+                      tolerance * std::abs(host.mean_log_likelihood));
+          ASSERT_EQ(device.model.weights.size(), host.model.weights.size());
+          for (std::size_t k = 0; k < components; ++k) {
+            EXPECT_NEAR(device.model.weights[k], host.model.weights[k], 10 * tolerance) << k;
+          }
+        }
+      }
+    }
+  };
+  compare(float{}, 1e-5);
+  compare(double{}, 1e-10);
+}
+
 TEST_F(CudaFit, PredictsWhatTheHostPredicts) {
   const auto data = clouds<float>(9001, 4, 4, 4.0);
   const shoal::view_source<float> rows(data.view());

@@ -11,6 +11,11 @@ namespace shoal::gmm::few_columns {
 /// Whether make_accumulator takes a shape: at most most_columns columns, and so few components that the
 /// responsibilities of 32 rows fit into a block's shared memory.
 template <class Scalar>
+bool fits(const accumulator_shape& shape);
+extern template bool fits<float>(const accumulator_shape&);
+extern template bool fits<double>(const accumulator_shape&);
+/// Whether it is the fastest for a shape that fits, too: of components not too many.
+template <class Scalar>
 bool suits(const accumulator_shape& shape);
 extern template bool suits<float>(const accumulator_shape&);
 extern template bool suits<double>(const accumulator_shape&);

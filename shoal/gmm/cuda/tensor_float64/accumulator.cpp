@@ -84,7 +84,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
 }  // namespace
 
 bool suits(const accumulator_shape& shape) {
-  return shape.layout.columns() >= least_columns && shape.layout.components() <= most_components;
+  return shape.layout.components() <= most_components;
 }
 
 template <class Scalar>
