@@ -37,6 +37,21 @@ struct neighborhood_function {
   /// True where h(δ) is the product of an h of the distance along the rows of the map and one across them.
   SHOAL_HD bool separable() const { return kind == som::neighborhood::gaussian && !(cutoff > 0); }
 
+  /// h(δ) as a sum of products of one factor of the distance along the rows of the map and one across them: so many of
+  /// them, none where there is no such sum.
+  SHOAL_HD int products() const {
+    if (cutoff > 0) return 0;
+    return kind == som::neighborhood::gaussian ? 1 : kind == som::neighborhood::mexican_hat ? 2 : 0;
+  }
+  /// The factors of a product at a squared distance along the rows, or across them. With a² and b² in radii the mexican
+  /// hat is (1 − a²)e^(−a²/2) · e^(−b²/2) + e^(−a²/2) · (−b²)e^(−b²/2).
+  SHOAL_HD double factor(int product, bool across, double squared_distance) const {
+    const neighborhood_function gaussian{som::neighborhood::gaussian, radius, 0};
+    if (kind == som::neighborhood::gaussian || (product == 0) == across) return gaussian(squared_distance);
+    const double all = neighborhood_function{kind, radius, 0}(squared_distance);
+    return product == 0 ? all : all - gaussian(squared_distance);
+  }
+
   /// False where h may be below zero.
   SHOAL_HD bool never_negative() const { return kind != som::neighborhood::mexican_hat; }
 };

@@ -27,7 +27,7 @@ void count_doubtful(cuda::device_rows<float>& rows, const std::vector<double>& c
       static_cast<std::size_t>(padded) / 64 *
       shoal::kmeans::tensor_tile_bytes(shoal::kmeans::tensor_columns(static_cast<int>(columns)),
                                        shoal::precision::float32));
-  cuda::device_buffer<shoal::kmeans::search_bounds> bounds(1);
+  cuda::device_buffer<shoal::search_bounds> bounds(1);
   cuda::device_buffer<std::int32_t> labels(rows.rows());
   cuda::device_buffer<unsigned> counts(3);
   cuda::device_buffer<int2> list(rows.rows());

@@ -1,7 +1,7 @@
 // A pass that finds units, the smoothing and the move that follow it, and one epoch of batch training on a GPU as a fit
-// runs it, by shape; where products are rounded also how many rows get another unit on the trained map than float64's,
-// and how much farther it is: device_epoch [float32|tf32|bf16] [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS
-// WIDTH HEIGHT]...
+// runs it, by shape, and last the update with a mexican hat; where products are rounded also how many rows get another
+// unit on the trained map than float64's, and how much farther it is: device_epoch [float32|tf32|bf16]
+// [euclidean|taxicab|cosine|chebyshev|all] [ROWS COLUMNS WIDTH HEIGHT]...
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -158,14 +158,17 @@ int main(int count, char** arguments) {
         options.height = p.height;
         options.metric = metric;
         options.epochs = 45;
+        som::options hat = options;
+        hat.neighborhood = som::neighborhood::mexican_hat;
         const std::vector<double> first = make_units(p);
         const auto training = som::make_device_training<float>(rows, context, summary, options, [&] { return first; });
         std::vector<double> trained;
         const double of_epoch = time_epochs(*training, options.epochs, trained);
-        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f update %8.4f epoch %8.4f\n", p.rows,
-                    p.columns, p.width, p.height, clustered ? "clustered" : "uniform", names[static_cast<int>(metric)],
-                    time_units(rows, summary, options, first), time_units(rows, summary, options, trained),
-                    time_update(rows, summary, options, trained), of_epoch);
+        std::printf("%8zu x %3zu on %zu x %zu, %-9s %-9s units %8.4f %8.4f update %8.4f epoch %8.4f hat %8.4f\n",
+                    p.rows, p.columns, p.width, p.height, clustered ? "clustered" : "uniform",
+                    names[static_cast<int>(metric)], time_units(rows, summary, options, first),
+                    time_units(rows, summary, options, trained), time_update(rows, summary, options, trained), of_epoch,
+                    time_update(rows, summary, hat, trained));
         if (precision != shoal::precision::float32) {
           shoal::cuda::device_rows<float> exact_rows(exact_group, context, {&source, nullptr, 1});
           for (const bool is_trained : {false, true}) {

@@ -126,7 +126,7 @@ __global__ void trial_kernel(const Scalar* rows, const Scalar* weights, std::siz
                              const Work* points, unsigned added, unsigned trials, std::int32_t first, Work* least,
                              std::int32_t* owner, double* sums) {
   __shared__ Work shared[point_tile][column_tile];
-  __shared__ double warps[threads / 32];
+  __shared__ double warps[point_tile][threads / 32];
   const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const bool inside = i < row_count;
   Work distances[point_tile];
@@ -151,9 +151,15 @@ __global__ void trial_kernel(const Scalar* rows, const Scalar* weights, std::siz
     if (p < added) continue;
     if (p >= added + trials) break;
     const Work smaller = distances[p] < own ? distances[p] : own;
-    const double sum = sum_over_block(weight > 0 ? weight * static_cast<double>(smaller) : 0.0, warps);
-    if (threadIdx.x == 0) sums[blockIdx.x * trials + (p - added)] = sum;
+    const double sum = cuda::warp_sum(weight > 0 ? weight * static_cast<double>(smaller) : 0.0);
+    if (threadIdx.x % 32 == 0) warps[p][threadIdx.x / 32] = sum;
   }
+  __syncthreads();
+  // In the order of sum_over_block(), a thread for each trial.
+  if (threadIdx.x >= trials) return;
+  double sum = 0;
+  for (unsigned warp = 0; warp < threads / 32; ++warp) sum += warps[added + threadIdx.x][warp];
+  sums[blockIdx.x * trials + threadIdx.x] = sum;
 }
 
 template <int column_tile, class Scalar, class Work>
@@ -277,6 +283,8 @@ void sum_trials(const cuda::device_piece<Scalar>& piece, std::size_t columns, co
     launch(columns <= 4 ? trial_kernel<1, 4, Scalar, Work> : trial_kernel<1, 16, Scalar, Work>);
   } else if (added + trials <= 8) {
     launch(columns <= 4 ? trial_kernel<8, 4, Scalar, Work> : trial_kernel<8, 16, Scalar, Work>);
+  } else if (added + trials <= 12) {
+    launch(columns <= 4 ? trial_kernel<12, 4, Scalar, Work> : trial_kernel<12, 16, Scalar, Work>);
   } else {
     launch(columns <= 4 ? trial_kernel<most_trials, 4, Scalar, Work> : trial_kernel<most_trials, 16, Scalar, Work>);
   }

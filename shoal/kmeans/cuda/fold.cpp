@@ -29,10 +29,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   keeps_operands_ = in_float16_ && rows.resident();
   for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
     const cuda::device_scope scope(rows.group()[g].device);
-    std::size_t free = 0, all = 0;
-    cuda::check(cudaMemGetInfo(&free, &all), "ask for its free memory");
-    const float16_layout layout(static_cast<int>(columns));
-    keeps_operands_ = layout.unit_bytes() / layout.unit_rows * rows.most_piece_rows() <= free / 2;
+    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns);
   }
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -107,22 +104,12 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
     device_centroids<float>& of = here.narrow.centroids;
     // Labels of float64 rows are exact whatever the precision.
     if (sizeof(Scalar) == 4) of.products = rows_->group().precision();
-    const float16_layout layout(static_cast<int>(columns));
-    const std::size_t unit_bytes = layout.unit_bytes(), unit_rows = layout.unit_rows;
-    here.operands.rows_at_once = float16_rows_at_once(columns, gpu.multiprocessors);
+    std::size_t rows_at_once = float16_rows_at_once(columns, gpu.multiprocessors);
     if (keeps_operands_) {
       const std::size_t all = rows_->most_piece_rows();
-      here.operands.rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
+      rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
     }
-    here.row_operands.grow(here.operands.rows_at_once / unit_rows * unit_bytes);
-    here.row_operands.fill_with_zeros(gpu.compute);
-    here.row_facts.grow(here.operands.rows_at_once);
-    here.centroid_operands.grow(padded / unit_rows * unit_bytes);
-    here.operands.rows = here.row_operands.data();
-    here.operands.facts = here.row_facts.data();
-    here.operands.centroids = here.centroid_operands.data();
-    here.starts.grow(padded);
-    here.operands.starts = here.starts.data();
+    here.float16.grow(rows_at_once, padded, columns, gpu.compute);
   }
   if (in_float32) return;
   device_centroids<Scalar>& of = set(here.own);
@@ -188,8 +175,8 @@ template <class Scalar>
 void device_fold<Scalar>::convert_all_rows() {
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
-    convert_rows(piece.rows, piece.count, static_cast<int>(layout_.columns), here.narrow.origin.data(), here.operands,
-                 here.stopped(), rows_->group()[g].compute);
+    convert_rows(piece.rows, piece.count, static_cast<int>(layout_.columns), here.narrow.origin.data(),
+                 here.float16.operands(), here.stopped(), rows_->group()[g].compute);
   });
   converted_ = true;
 }
@@ -239,14 +226,14 @@ template <class Scalar>
 void device_fold<Scalar>::search_in_float16(const cuda::device_piece<Scalar>& piece, place& here,
                                             const cuda::gpu& gpu) {
   const device_centroids<float>& centroids = here.narrow.centroids;
-  for (std::size_t begin = 0; begin < piece.count; begin += here.operands.rows_at_once) {
-    const std::size_t count = std::min(here.operands.rows_at_once, piece.count - begin);
+  for (std::size_t begin = 0; begin < piece.count; begin += here.float16.operands().rows_at_once) {
+    const std::size_t count = std::min(here.float16.operands().rows_at_once, piece.count - begin);
     if (!keeps_operands_) {
-      convert_rows(piece.rows + begin * layout_.columns, count, centroids.columns, centroids.origin, here.operands,
-                   here.stopped(), gpu.compute);
+      convert_rows(piece.rows + begin * layout_.columns, count, centroids.columns, centroids.origin,
+                   here.float16.operands(), here.stopped(), gpu.compute);
     }
-    search_float16(here.operands, begin, count, centroids, here.labels.data(), here.doubtful, gpu.multiprocessors,
-                   here.stopped(), gpu.compute);
+    search_float16(here.float16.operands(), begin, count, searched(centroids), here.labels.data(), here.doubtful,
+                   gpu.multiprocessors, here.stopped(), gpu.compute);
   }
   if (centroids.products != precision::float32) return;
   decide_doubtful(piece, centroids, here.labels.data(), here.doubtful, here.stopped(), gpu.compute);
@@ -282,7 +269,8 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
     } else {
       prepare_centroids(here.own.centroids, here.stopped(), gpu.compute);
     }
-    if (in_float16_) convert_centroids(here.narrow.centroids, here.operands, here.stopped(), gpu.compute);
+    if (in_float16_)
+      convert_centroids(searched(here.narrow.centroids), here.float16.operands(), here.stopped(), gpu.compute);
   }
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];

@@ -8,9 +8,9 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/kmeans/cuda/float16_operands.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/nearest/cuda/float16_memory.hpp>
 
 namespace shoal::kmeans {
 
@@ -70,10 +70,7 @@ class device_fold {
     centroid_buffers<float> narrow;  // instead of `own`, where rows of either scalar are searched in float16
     cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
-    float16_operands operands;
-    cuda::device_buffer<unsigned char> row_operands, centroid_operands;
-    cuda::device_buffer<float16_row> row_facts;
-    cuda::device_buffer<float16_centroid> starts;
+    float16_memory float16;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
     cuda::device_buffer<int2> list;

@@ -11,15 +11,10 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/precision.hpp>
 #include <shoal/kmeans/cuda/tuning.hpp>
+#include <shoal/nearest/cuda/doubtful_rows.hpp>
+#include <shoal/nearest/cuda/float16_operands.hpp>
 
 namespace shoal::kmeans {
-
-/// Upper bounds over all centroids that the search's proof needs, as bits so that a maximum may be atomic.
-struct search_bounds {
-  unsigned long long largest_norm = 0;  ///< of ‖c′‖², a float64
-  unsigned long long largest_residual =
-      0;  ///< of ‖c′ − ĉ′‖², a float64, where ĉ′ is c′ in TF32 (of precision::float32)
-};
 
 /// Centroids in the memory of one GPU. c′ = c − origin.
 template <class Scalar>
@@ -37,6 +32,10 @@ struct device_centroids {
   precision products = precision::float32;
   search_bounds* bounds = nullptr;
 };
+
+inline searched_centroids searched(const device_centroids<float>& of) {
+  return {of.clusters, of.columns, of.padded, of.values, of.origin, of.half_norms, of.products, of.bounds};
+}
 
 /// Why the device's loop stopped.
 enum stop_reason : int { still_running = 0, has_finished = 1, found_empty_cluster = 2 };
@@ -65,14 +64,6 @@ struct loop_state {
 struct stop_limits {
   double absolute = -1;
   double relative = -1;
-};
-
-/// Rows that the search could not tell for sure. Those with two candidates left are listed from the front, each with
-/// the second one (its label is the first); those with more from the back.
-struct doubtful_rows {
-  unsigned* counts = nullptr;  ///< three: of pairs, of open rows, of blocks that are done deciding; zero in between
-  int2* list = nullptr;        ///< [capacity], at least one place for each row of a piece
-  unsigned capacity = 0;
 };
 
 /// The rows that sums are planned for.

@@ -4,9 +4,9 @@
 #include <limits>
 
 #include <shoal/execution/cuda/launch.cuh>
-#include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/least_three.cuh>
+#include <shoal/nearest/cuda/doubt.cuh>
 
 namespace shoal::kmeans {
 namespace {

@@ -13,10 +13,10 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/round_to_tf32.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
-#include <shoal/kmeans/cuda/doubt.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
-#include <shoal/kmeans/cuda/least_keys.cuh>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
+#include <shoal/nearest/cuda/doubt.cuh>
+#include <shoal/nearest/cuda/least_keys.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -184,7 +184,7 @@ __device__ void search_rows(const tensor_arguments& in) {
   const float largest_residual =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001);
   const float largest = sqrtf(largest_norm);
-  const unsigned multiplier = segment_positions + (__float_as_uint(largest_norm) >> 31);
+  const unsigned multiplier = key_multiplier(largest_norm);
   const int whole_tiles = in.centroids.clusters / cluster_tile;
   const auto row_of = [&](unsigned row_tile, int half) {
     return row_tile * block_rows_here + group * group_rows + warp * 16 + lane / 4 + 8 * half;

@@ -9,6 +9,7 @@
 #include <shoal/core/host_device.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/precision.hpp>
+#include <shoal/nearest/cuda/float16_operands.hpp>
 #include <shoal/som/cuda/operand_layout.hpp>
 #include <shoal/som/lattice.hpp>
 #include <shoal/som/lattice_geometry.hpp>
@@ -24,6 +25,7 @@ struct unit_bounds {
   unsigned long long norm = 0;      ///< of c′ in the metric: ‖c′‖, Σ|c′|, max|c′|
   unsigned long long second = 0;    ///< of the length of c′'s second bf16 parts
   unsigned long long residual = 0;  ///< of the length of what two bf16 parts leave of c′
+  search_bounds float16;            ///< of the search by float16 products
 };
 
 /// The units of a map in the memory of one GPU. c′ = c − centre; for the cosine c is first scaled to length 1 (0
@@ -42,6 +44,9 @@ struct device_units {
   Scalar* turned = nullptr;       ///< [columns][padded] c′ by place; zero beyond the last unit
   Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
+  Scalar* centred = nullptr;   ///< [units][columns] c′, for the search by float16 products; null where it is not used
+  searched_centroids float16;  ///< the same units for it
+  float* half_norms = nullptr;  ///< [float16.padded] float16.half_norms
   unit_bounds* bounds = nullptr;
   /// Whether a near tie is settled by what the products leave of it alone.
   SHOAL_HD bool rough() const { return precision != shoal::precision::float32; }
@@ -62,9 +67,11 @@ struct searched_rows {
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
   int count = 0;
-  Scalar* minima = nullptr;      ///< [count][padded / unit_tile] least score among the units of each tile
-  near_columns* near = nullptr;  ///< [count][parts], by search_tensor
-  int parts = 0;                 ///< tensor_parts()
+  Scalar* minima = nullptr;             ///< [count][padded / unit_tile] least score among the units of each tile
+  near_columns* near = nullptr;         ///< [count][parts], by search_tensor
+  int parts = 0;                        ///< tensor_parts()
+  listed_centroids listed;              ///< by list_near_float16
+  const std::int32_t* found = nullptr;  ///< [count] by search_float16, in the rougher precisions
 };
 
 /// Whole numbers that statistics are summed in: a sum does not depend on the order of its terms, nor do pieces, GPUs,
@@ -99,6 +106,8 @@ void search_plain(const searched_rows<Scalar>& rows, const device_units<Scalar>&
 enum class score_kind {
   products,  ///< of search_tensor: half squared distances plus a row's offset
   plain,     ///< of search_plain: distances (squared; negated products for the cosine)
+  lists,     ///< none: list_near_float16 left the units that may be nearest
+  found,     ///< none: search_float16 left the units
 };
 
 /// Where settle() leaves what it finds; null: not wanted.
@@ -122,6 +131,9 @@ void settle(const searched_rows<Scalar>& rows, const device_units<Scalar>& units
 /// Derives everything from `codebook` and `centre`; bounds must be zero before.
 template <class Scalar>
 void prepare_units(const device_units<Scalar>& units, cudaStream_t stream);
+/// The same for the search by float16 products alone.
+template <class Scalar>
+void prepare_float16_units(const device_units<Scalar>& units, const float16_operands& operands, cudaStream_t stream);
 
 /// Fixed sums into float64, and zeros into the sums and bounds.
 template <class Scalar>
@@ -138,13 +150,13 @@ struct smoothing {
   std::size_t columns = 0;             ///< of the codebook
   const double* statistics = nullptr;  ///< of read_sums()
   double* tables = nullptr;            ///< [table_doubles()]
-  double* along = nullptr;             ///< [1 or 2][units][columns + 1] smoothed along the rows of the map
+  double* along = nullptr;             ///< [products][1 or 2][units][columns + 1] smoothed along the rows of the map
   double* smoothed = nullptr;          ///< [units][columns + 1]
   double* pull = nullptr;              ///< [units] Σ|h|·n where h may be negative, else null
   double* history = nullptr;           ///< [epochs] Σ w·distance
   double* codebook = nullptr;          ///< [units][columns]
   const double* centre = nullptr;      ///< [columns] what the sums are about
-  SHOAL_HD bool separable() const { return neighborhood_function{kind, 0, cutoff}.separable(); }
+  SHOAL_HD int products() const { return neighborhood_function{kind, 0, cutoff}.products(); }
   SHOAL_HD bool hexagonal() const { return shape.lattice == lattice::hexagonal; }
   std::size_t table_doubles() const;
   std::size_t along_doubles() const;

@@ -9,6 +9,11 @@ namespace {
 // Memory for the least scores of the rows that are searched at one time: those of 10⁵ rows on 100 × 100 units.
 constexpr std::size_t minima_bytes = std::size_t{64} << 20;
 
+// Multiprocessors' rounds of rows whose near units are listed at one time, and rounds that lists have room for where
+// the units are cut into parts: 208 MB on an H200, if there are so many rows.
+constexpr std::size_t listed_rounds = 2, most_listed_rounds = 3;
+constexpr int most_unit_parts = 4;
+
 // Units across a patch of the map that is a column of a tile.
 constexpr std::size_t patch = 4;
 
@@ -100,8 +105,11 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   const cuda::device_group& group = rows.group();
   on_tensor_cores_ = sizeof(Scalar) == 4 && columns_ <= std::size_t{most_tensor_columns} &&
                      (metric == metric::euclidean || metric == metric::cosine);
+  in_float16_ = !on_tensor_cores_ && columns_ >= std::size_t{least_float16_columns<Scalar>} &&
+                (metric == metric::euclidean || metric == metric::cosine);
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(group[g].device);
+    in_float16_ = in_float16_ && has_tensor_search(group[g].device);
   }
   // Rows are about their means; directions are from the origin.
   std::vector<double> centre(columns_, 0.0);
@@ -112,6 +120,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     set_units(places_[g], group[g], of_units, metric);
+    if (in_float16_) set_float16(places_[g], group[g], centre, of_units);
     places_[g].wide_centre.upload(centre, group[g].compute);
     set_sums(places_[g], group[g], summary, centre);
     group[g].compute.synchronize();  // the host's copies end here
@@ -122,7 +131,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     places_[g].minima.grow(rows_at_once_ * row_bytes / sizeof(Scalar));
-    places_[g].labels.grow(rows_at_once_);
+    places_[g].labels.grow(std::max(rows_at_once_, float16_rows_));
     if (on_tensor_cores_) places_[g].near.grow(most_near_columns(rows_at_once_, group[g].multiprocessors));
   }
 }
@@ -163,6 +172,51 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
 }
 
 template <class Scalar>
+void device_map<Scalar>::set_float16(place& here, const cuda::gpu& gpu, const std::vector<double>& rows_centre,
+                                     const std::vector<double>& units_centre) {
+  const std::size_t units = shape_.units(), tile = float16_cluster_tile, padded = (units + tile - 1) / tile * tile;
+  const std::size_t piece_rows = std::max<std::size_t>(1, rows_->most_piece_rows());
+  const std::size_t all_rows = (piece_rows + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
+  const std::size_t round = gpu.multiprocessors * float16_block_rows;
+  device_units<Scalar>& to = here.units;
+  // Units of float64 rows are exact whatever the precision.
+  to.float16.products = sizeof(Scalar) == 4 ? rows_->group().precision() : precision::float32;
+  const bool rough = to.float16.products != precision::float32;
+  keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_);
+  float16_rows_ = std::min(all_rows, rough && keeps_operands_ ? all_rows : listed_rounds * round);
+  most_row_parts_ = std::min(most_unit_parts * all_rows, most_listed_rounds * round);
+  here.float16.grow(keeps_operands_ ? all_rows : float16_rows_, padded, columns_, gpu.compute);
+  here.centred.grow(units * columns_);
+  here.half_norms.grow(padded);
+  here.unit_origin.upload(std::vector<float>(units_centre.begin(), units_centre.end()), gpu.compute);
+  here.row_origin.upload(std::vector<float>(rows_centre.begin(), rows_centre.end()), gpu.compute);
+  gpu.compute.synchronize();
+  to.centred = here.centred.data();
+  to.half_norms = here.half_norms.data();
+  to.float16.clusters = static_cast<int>(units);
+  to.float16.columns = static_cast<int>(columns_);
+  to.float16.padded = static_cast<int>(padded);
+  to.float16.values = to.exact;
+  to.float16.origin = here.unit_origin.data();
+  to.float16.half_norms = here.half_norms.data();
+  to.float16.bounds = &here.bounds.data()->float16;
+  if (rough) return;
+  here.lists.grow(most_row_parts_ * near_lists * near_capacity);
+  here.counts.grow(most_row_parts_ * near_lists);
+  here.limits.grow(most_row_parts_);
+}
+
+template <class Scalar>
+void device_map<Scalar>::convert_all_rows() {
+  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    const place& here = places_[g];
+    convert_rows(piece.rows, piece.count, static_cast<int>(columns_), here.row_origin.data(), here.float16.operands(),
+                 nullptr, rows_->group()[g].compute);
+  });
+  converted_ = true;
+}
+
+template <class Scalar>
 void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_summary& summary,
                                   const std::vector<double>& centre) {
   const std::size_t values = shape_.units() * (columns_ + 1);
@@ -188,6 +242,7 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
 
 template <class Scalar>
 void device_map<Scalar>::upload(const std::vector<double>& codebook) {
+  if (keeps_operands_ && !converted_) convert_all_rows();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
@@ -203,14 +258,45 @@ std::vector<double> device_map<Scalar>::download() const {
 }
 
 template <class Scalar>
-void device_map<Scalar>::search(searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu) {
+score_kind device_map<Scalar>::search(searched_rows<Scalar>& some, pass what, std::size_t first, place& here,
+                                      const cuda::gpu& gpu) {
+  if (by_float16(what)) return search_float16_units(some, first, here, gpu);
   if constexpr (sizeof(Scalar) == 4) {
     if (on_tensor_cores_) {
       some.parts = tensor_parts(some.count, here.units, gpu.multiprocessors);
-      return search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);
+      search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);
+      return score_kind::products;
     }
   }
   search_plain(some, here.units, gpu.multiprocessors, gpu.compute);
+  return score_kind::plain;
+}
+
+template <class Scalar>
+score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some, std::size_t first, place& here,
+                                                    const cuda::gpu& gpu) {
+  const auto count = static_cast<std::size_t>(some.count);
+  const searched_centroids& units = here.units.float16;
+  float16_operands operands = here.float16.operands();
+  if (keeps_operands_) {
+    const float16_layout layout(units.columns);
+    operands.rows += first / layout.unit_rows * layout.unit_bytes();
+    operands.facts += first;
+  } else {
+    convert_rows(some.rows, count, units.columns, here.row_origin.data(), operands, nullptr, gpu.compute);
+  }
+  if (units.products != precision::float32) {
+    search_float16(operands, 0, count, units, here.labels.data(), {}, gpu.multiprocessors, nullptr, gpu.compute);
+    some.found = here.labels.data();
+    return score_kind::found;
+  }
+  const auto most = std::min<std::size_t>(most_unit_parts, most_row_parts_ / count);
+  some.listed.parts = float16_parts(count, units, gpu.multiprocessors, static_cast<int>(most));
+  some.listed.lists = here.lists.data();
+  some.listed.counts = here.counts.data();
+  some.listed.limits = here.limits.data();
+  list_near_float16(operands, count, units, some.listed, gpu.multiprocessors, gpu.compute);
+  return score_kind::lists;
 }
 
 template <class Scalar>
@@ -218,12 +304,17 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
   cuda::device_group& group = rows_->group();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    prepare_units(places_[g].units, group[g].compute);
+    if (by_float16(what)) {
+      prepare_float16_units(places_[g].units, places_[g].float16.operands(), group[g].compute);
+    } else {
+      prepare_units(places_[g].units, group[g].compute);
+    }
   }
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
-    for (std::size_t begin = 0; begin < piece.count; begin += rows_at_once_) {
-      const std::size_t count = std::min(rows_at_once_, piece.count - begin);
+    const std::size_t at_once = by_float16(what) ? float16_rows_ : rows_at_once_;
+    for (std::size_t begin = 0; begin < piece.count; begin += at_once) {
+      const std::size_t count = std::min(at_once, piece.count - begin);
       searched_rows<Scalar> some;
       some.rows = piece.rows + begin * columns_;
       some.weights = piece.weights == nullptr ? nullptr : piece.weights + begin;
@@ -235,9 +326,8 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
       to.sums = &here.sums;
       to.rows = what == pass::sums;
       to.shape = what == pass::topology ? &shape_ : nullptr;
-      search(some, here, group[g]);
-      settle(some, here.units, on_tensor_cores_ ? score_kind::products : score_kind::plain, to,
-             group[g].multiprocessors, group[g].compute);
+      const score_kind scores = search(some, what, begin, here, group[g]);
+      settle(some, here.units, scores, to, group[g].multiprocessors, group[g].compute);
       if (visit) visit(piece.first + begin, count, here.labels.data(), group[g].compute);
     }
   });

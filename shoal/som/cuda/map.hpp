@@ -9,6 +9,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/nearest/cuda/float16_memory.hpp>
 #include <shoal/som/cuda/kernels.hpp>
 
 namespace shoal::som {
@@ -67,17 +68,36 @@ class device_map {
     cuda::device_buffer<long long> fixed;  // all of `sums`, one array after another
     cuda::device_buffer<int> at_place;
     cuda::device_buffer<std::int32_t> labels;
+    // Of the search by float16 products.
+    float16_memory float16;
+    cuda::device_buffer<Scalar> centred;
+    cuda::device_buffer<float> half_norms, unit_origin, row_origin, limits;
+    cuda::device_buffer<near_centroid> lists;
+    cuda::device_buffer<unsigned char> counts;
   };
 
   void set_units(place& here, const cuda::gpu& gpu, const std::vector<double>& centre, metric metric);
+  void set_float16(place& here, const cuda::gpu& gpu, const std::vector<double>& rows_centre,
+                   const std::vector<double>& units_centre);
   void set_sums(place& here, const cuda::gpu& gpu, const data_summary& summary, const std::vector<double>& centre);
-  void search(searched_rows<Scalar>& some, const place& here, const cuda::gpu& gpu);
+  // Of the scores that settle() gets.
+  score_kind search(searched_rows<Scalar>& some, pass what, std::size_t first, place& here, const cuda::gpu& gpu);
+  score_kind search_float16_units(searched_rows<Scalar>& some, std::size_t first, place& here, const cuda::gpu& gpu);
+  void convert_all_rows();
+  // Second-best units are looked for on the arithmetic units.
+  bool by_float16(pass what) const { return in_float16_ && what != pass::topology; }
 
   cuda::device_rows<Scalar>* rows_;
   lattice_shape shape_;
   std::size_t columns_;
   std::size_t rows_at_once_ = 0;
-  bool on_tensor_cores_ = false;
+  bool on_tensor_cores_ = false;    // rows are searched by search_tensor
+  bool in_float16_ = false;         // by float16 products
+  std::size_t float16_rows_ = 0;    // of them at one time
+  std::size_t most_row_parts_ = 0;  // that lists have room for
+  // Operands of rows that stay on the GPU stay there too, where they have room.
+  bool keeps_operands_ = false;
+  bool converted_ = false;
   std::vector<place> places_;
 };
 extern template class device_map<float>;

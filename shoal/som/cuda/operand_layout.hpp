@@ -20,6 +20,10 @@ constexpr int operand_at(int place) {
 /// Float32 rows of at most so many columns are searched on the tensor cores, which keep a row in registers.
 inline constexpr int most_tensor_columns = 128;
 
+/// Other rows of so many columns are searched by float16 products, which leave a few units of each to be measured.
+template <class Scalar>
+inline constexpr int least_float16_columns = sizeof(Scalar) == 4 ? most_tensor_columns + 1 : 16;
+
 /// Columns come in chunks of 16, what one product of bf16 numbers takes. Four places more, the tail, hold half the
 /// squared norm of a unit in three parts and a one, against ones and the offset of a row's scores; they are in the last
 /// chunk where that has room, else in a chunk apart.

@@ -45,11 +45,11 @@ void expect_the_hosts_units(const som::model& map, const table<Scalar>& rows, co
 }
 
 // Two blocks of rows against three groups of tiles: tensor cores with the tail in the last chunk of columns and apart,
-// with one stage for a group of tiles, two and four.
+// with one stage for a group of tiles, two and four; and lists of near units.
 TYPED_TEST(DeviceMapSmall, EverySearchFindsTheHostsUnits) {
   for (const som::metric metric : metrics) {
-    for (const std::size_t columns : {5, 16, 40, 70}) {
-      if (metric != som::metric::euclidean && columns > 16) continue;
+    for (const std::size_t columns : {5, 16, 40, 70, 140}) {
+      if (metric != som::metric::euclidean && columns > 16 && columns < 129) continue;
       expect_the_hosts_units(random_map(27, 20, columns, som::lattice::rectangular, false, metric),
                              clouds<TypeParam>(259, columns), gpu());
     }

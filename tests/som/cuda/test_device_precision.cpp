@@ -81,7 +81,7 @@ void expect_nearly_nearest(const som::model& map, const table<float>& rows, cons
 class DeviceMapPrecision : public cuda_devices::on_one_device {};
 
 TEST_F(DeviceMapPrecision, RoughUnitsAreNearlyTheNearest) {
-  for (const std::size_t columns : {3, 12, 13, 16, 33, 64, 100, 128}) {
+  for (const std::size_t columns : {3, 12, 13, 16, 33, 64, 100, 128, 129, 200}) {
     expect_nearly_nearest(random_map(21, 17, columns, som::lattice::rectangular, false), clouds<float>(1025, columns),
                           "a random map");
   }

@@ -96,7 +96,7 @@ TYPED_TEST_SUITE(DeviceMap, scalars);
 
 TYPED_TEST(DeviceMap, UnitsAndQualityAreTheHosts) {
   for (const som::metric metric : metrics) {
-    for (const std::size_t columns : {1, 2, 3, 12, 13, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 300}) {
+    for (const std::size_t columns : {1, 2, 3, 12, 13, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 192, 200, 257, 768}) {
       for (const std::size_t rows : {1, 63, 257, 4099}) {
         if (rows > 257 && columns > 64 && columns % 64 > 1) continue;  // keep the host's part short
         const std::size_t side = columns % 2 == 0 ? 17 : 8;
@@ -152,6 +152,59 @@ TYPED_TEST(DeviceMap, NearTiesAndFarData) {
   }
 }
 
+// Beyond 128 columns a search lists the units that may be nearest; here it lists many, or all.
+TYPED_TEST(DeviceMap, NearTiesAndFarDataOfWideRows) {
+  const std::size_t columns = 200;
+  for (const som::metric metric : {som::metric::euclidean, som::metric::cosine}) {
+    const given_rows<TypeParam> data(clouds<TypeParam>(1031, columns));
+    som::model map = random_map(30, 20, columns, som::lattice::rectangular, false, metric);
+    for (std::size_t u = 0; u < map.units(); ++u) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        map.codebook[u * columns + j] = static_cast<double>(data.rows.values[(u / 2) * columns + j]);
+      }
+    }
+    expect_like_host(map, data, "units that are rows");
+    for (const double spread : {1e-9, 1e-4, 0.02}) {
+      for (std::size_t u = 0; u < map.units(); ++u) {
+        for (std::size_t j = 0; j < columns; ++j) {
+          map.codebook[u * columns + j] = 1 + spread * static_cast<double>((u * 31 + j * j) % 97);
+        }
+      }
+      expect_like_host(map, data, "units that are nearly the same");
+    }
+    for (const double offset : {1e4, 1e6}) {
+      const given_rows<TypeParam> far(clouds<TypeParam>(515, columns, offset));
+      expect_like_host(random_map(9, 31, columns, som::lattice::hexagonal, false, metric, offset), far,
+                       "far from zero");
+    }
+    for (const double scale : {1e-22, 1e-36, 3e18, 1e30}) {
+      auto made = clouds<TypeParam>(515, columns);
+      for (TypeParam& value : made.values) value = static_cast<TypeParam>(static_cast<double>(value) * scale);
+      som::model scaled = random_map(9, 31, columns, som::lattice::rectangular, false, metric);
+      for (double& value : scaled.codebook) value *= scale;
+      const given_rows<TypeParam> given(std::move(made));
+      const matched got = match(scaled, given, gpus(1)), fact = match(scaled, given, {});
+      EXPECT_EQ(got.units, fact.units) << scale;
+    }
+  }
+}
+
+// Rows that are kept as float16 numbers and rows that are converted anew in each epoch.
+TYPED_TEST(DeviceMap, StreamedWideRowsGiveTheBitsOfResidentOnes) {
+  const std::size_t rows = 3 * 4096 + 17, columns = 200;
+  const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns), some_weights<TypeParam>(rows));
+  som::options options;
+  options.width = 20;
+  options.height = 16;
+  options.epochs = 4;
+  options.device = gpus(1);
+  const som::fit_result resident = som::fit(data.source, options, data.weighting());
+  options.device.memory = 2 * 4096 * (columns + 1) * sizeof(TypeParam);
+  const som::fit_result streamed = som::fit(data.source, options, data.weighting());
+  EXPECT_EQ(streamed.model.codebook, resident.model.codebook);
+  EXPECT_EQ(streamed.history, resident.history);
+}
+
 TYPED_TEST(DeviceMap, EpochsAreTheReferences) {
   for (const som::metric metric : metrics) {
     for (const som::neighborhood kind : neighborhoods) {
@@ -159,9 +212,10 @@ TYPED_TEST(DeviceMap, EpochsAreTheReferences) {
         for (const bool toroidal : {false, true}) {
           for (const double cutoff : {0.0, 1.5}) {
             const bool weighted = toroidal != (cutoff > 0);
-            const given_rows<TypeParam> data(clouds<TypeParam>(701, 5),
+            const std::size_t columns = toroidal ? 3 : 5;
+            const given_rows<TypeParam> data(clouds<TypeParam>(701, columns),
                                              weighted ? some_weights<TypeParam>(701) : std::vector<TypeParam>{});
-            const som::model map = random_map(9, 8, 5, lattice, toroidal, metric);
+            const som::model map = random_map(9, 8, columns, lattice, toroidal, metric);
             for (const double radius : {2.3, 0.7, 0.0}) {
               som::options options = options_from(map);
               options.neighborhood = kind;

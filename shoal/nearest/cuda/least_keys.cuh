@@ -5,7 +5,7 @@
 
 #include <shoal/execution/precision.hpp>
 
-namespace shoal::kmeans {
+namespace shoal {
 
 inline constexpr int positions = 16;                                 // scores of one row that a thread sees in a tile
 inline constexpr int segment_tiles = 4;                              // tiles whose scores are told apart by their keys
@@ -19,6 +19,8 @@ inline constexpr int segment_positions = segment_tiles * positions;  // a power 
 __device__ inline unsigned key_of(float score, unsigned multiplier, unsigned position) {
   return __float_as_uint(score) * multiplier + position;
 }
+// A multiplier for positive scores, and a number that is not negative.
+__device__ inline unsigned key_multiplier(float value) { return segment_positions + (__float_as_uint(value) >> 31); }
 inline constexpr unsigned beyond_all = 0xffffffffu;
 
 // The least keys of a row among a thread's columns in a segment. No key but the first two is below the third.
@@ -107,4 +109,4 @@ __device__ inline float quick_root(float value) {
   return root;
 }
 
-}  // namespace shoal::kmeans
+}  // namespace shoal

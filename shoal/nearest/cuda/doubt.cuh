@@ -3,9 +3,9 @@
 
 #include <cstdint>
 
-#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/nearest/cuda/doubtful_rows.hpp>
 
-namespace shoal::kmeans {
+namespace shoal {
 
 /// `gap` is what two scores must differ by at least to be in the right order; not a number or infinite: nothing is
 /// proved. `least`: the three least scores and the centroids of the first two.
@@ -21,4 +21,4 @@ __device__ void settle_row(const Least& least, Scalar gap, int row, std::int32_t
   }
 }
 
-}  // namespace shoal::kmeans
+}  // namespace shoal

@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
-#include <shoal/kmeans/cuda/float16_operands.hpp>
-#include <shoal/kmeans/cuda/float16_scale.cuh>
+#include <shoal/nearest/cuda/float16_operands.hpp>
+#include <shoal/nearest/cuda/float16_scale.cuh>
 
-namespace shoal::kmeans {
+namespace shoal {
 namespace {
 
 constexpr int threads = 256;
@@ -100,7 +100,7 @@ __global__ void __launch_bounds__(threads)
     convert_rows_kernel(const Scalar* rows, std::size_t count, int columns, const float* origin, float16_operands to,
                         const int* stopped) {
   cuda::wait_for_predecessor();
-  if (*stopped) return;
+  if (stopped != nullptr && *stopped) return;
   const float16_layout layout(columns);
   const std::size_t place = (std::size_t{blockIdx.x} * warps + threadIdx.x / 32) * warp_rows + threadIdx.x % warp_rows;
   if (place / warp_rows * warp_rows >= count) return;
@@ -137,9 +137,9 @@ __global__ void __launch_bounds__(threads)
 }
 
 __global__ void __launch_bounds__(threads)
-    convert_centroids_kernel(device_centroids<float> centroids, float16_operands to, const int* stopped) {
+    convert_centroids_kernel(searched_centroids centroids, float16_operands to, const int* stopped) {
   cuda::wait_for_predecessor();
-  if (*stopped) return;
+  if (stopped != nullptr && *stopped) return;
   const std::size_t place = (std::size_t{blockIdx.x} * warps + threadIdx.x / 32) * warp_rows + threadIdx.x % warp_rows;
   const int exponent = float16_exponent(*centroids.bounds);
   // Places beyond the last centroid hold that again.
@@ -149,9 +149,10 @@ __global__ void __launch_bounds__(threads)
                            float16_layout(centroids.columns), place, power_of_two(exponent), to.centroids);
   if (threadIdx.x % 32 >= warp_rows) return;
   const double largest = __longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm));
-  const double squares = fmax(2.001 * static_cast<double>(centroids.half_norms[k]), largest * 0x1p-12);
+  const double unscale = ldexp(1.0, -2 * exponent), own = static_cast<double>(sums.squares) * 1.005 * unscale;
+  const double squares = fmax(fmax(2.001 * static_cast<double>(centroids.half_norms[k]), own), largest * 0x1p-12);
   to.starts[place] = {centroids.half_norms[k], static_cast<float>(sqrt(squares) * 1.0001)};
-  const double lost = static_cast<double>(sums.lost) * 1.01 * ldexp(1.0, -2 * exponent);
+  const double lost = static_cast<double>(sums.lost) * 1.01 * unscale;
   if (lost == 0) return;
   atomicMax(&centroids.bounds->largest_residual, static_cast<unsigned long long>(__double_as_longlong(lost / squares)));
 }
@@ -179,10 +180,10 @@ template void convert_rows(const float*, std::size_t, int, const float*, const f
 template void convert_rows(const double*, std::size_t, int, const float*, const float16_operands&, const int*,
                            cudaStream_t);
 
-void convert_centroids(const device_centroids<float>& centroids, const float16_operands& to, const int* stopped,
+void convert_centroids(const searched_centroids& centroids, const float16_operands& to, const int* stopped,
                        cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>(centroids.padded / (warps * warp_rows));
   cuda::launch_in_turn(convert_centroids_kernel, blocks, threads, 0, stream, centroids, to, stopped);
 }
 
-}  // namespace shoal::kmeans
+}  // namespace shoal

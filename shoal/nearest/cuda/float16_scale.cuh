@@ -3,9 +3,9 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/nearest/cuda/search_bounds.hpp>
 
-namespace shoal::kmeans {
+namespace shoal {
 
 /// 2^exponent, for exponents of normal numbers.
 __device__ inline float power_of_two(int exponent) { return __int_as_float((exponent + 127) << 23); }
@@ -23,4 +23,4 @@ __device__ inline int float16_exponent(const search_bounds& bounds) {
       float16_exponent(static_cast<float>(__longlong_as_double(static_cast<long long>(bounds.largest_norm)))));
 }
 
-}  // namespace shoal::kmeans
+}  // namespace shoal

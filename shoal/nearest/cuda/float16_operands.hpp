@@ -1,14 +1,29 @@
-// Rows and centroids as float16 products take them, and where a number lies.
+// Rows and centroids as float16 products take them, where a number lies, and the searches by these products.
 #pragma once
 
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
+#include <cstdint>
 
 #include <shoal/core/host_device.hpp>
-#include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/execution/precision.hpp>
+#include <shoal/nearest/cuda/doubtful_rows.hpp>
+#include <shoal/nearest/cuda/search_bounds.hpp>
 
-namespace shoal::kmeans {
+namespace shoal {
+
+/// Centroids in the memory of one GPU. c′ = c − origin.
+struct searched_centroids {
+  int clusters = 0;
+  int columns = 0;
+  int padded = 0;                     ///< clusters, up to a multiple of float16_cluster_tile
+  const double* values = nullptr;     ///< [clusters][columns] c
+  const float* origin = nullptr;      ///< [columns]
+  const float* half_norms = nullptr;  ///< [padded] what scores −x·c′ are greater by, as ‖c′‖²/2
+  precision products = precision::float32;
+  search_bounds* bounds = nullptr;
+};
 
 /// Operands lie in units of 64 rows (or centroids). A unit is cut into slabs of 64 columns, or of 48 where so fewer are
 /// padded. A slab is core matrices of 8 rows × 16 bytes: those of 8 rows one after another.
@@ -56,7 +71,7 @@ struct float16_row {
 
 /// What a search knows of a centroid.
 struct float16_centroid {
-  float half_norm = 0;  ///< ‖c′‖²/2
+  float half_norm = 0;  ///< of searched_centroids
   float norm = 0;       ///< ‖c′‖, at least 2⁻⁶ of the largest one
 };
 
@@ -80,14 +95,34 @@ void convert_rows(const Scalar* rows, std::size_t count, int columns, const floa
 
 /// Operands of the centroids. Needs half_norms and bounds.largest_norm, and leaves in bounds.largest_residual the
 /// largest square of ‖c′ − ĉ′‖ / float16_centroid::norm.
-void convert_centroids(const device_centroids<float>& centroids, const float16_operands& to, const int* stopped,
+void convert_centroids(const searched_centroids& centroids, const float16_operands& to, const int* stopped,
                        cudaStream_t stream);
 
 /// Labels of converted rows, `first_row` the number of the first one in the piece that `labels` and `doubtful` are of.
 /// centroids.padded is a multiple of float16_cluster_tile. With precision::float32 doubtful rows are listed; in the
 /// rougher precisions the products decide.
 void search_float16(const float16_operands& operands, std::size_t first_row, std::size_t count,
-                    const device_centroids<float>& centroids, std::int32_t* labels, const doubtful_rows& doubtful,
+                    const searched_centroids& centroids, std::int32_t* labels, const doubtful_rows& doubtful,
                     std::size_t multiprocessors, const int* stopped, cudaStream_t stream);
 
-}  // namespace shoal::kmeans
+/// Of each row the centroids that may be its nearest one, as far as float16 products tell: in lists, of which a row has
+/// near_lists in each part of the centroids.
+inline constexpr int near_lists = 4;
+inline constexpr int near_capacity = 128;  ///< of a list
+struct near_centroid {
+  int centroid = 0;
+  float least = 0;  ///< the centroid is none of those where this is beyond the least limit of the row's parts
+};
+struct listed_centroids {
+  near_centroid* lists = nullptr;   ///< [rows][parts][near_lists][near_capacity]
+  unsigned char* counts = nullptr;  ///< [rows][parts][near_lists]; beyond near_capacity: any centroid may be nearest
+  float* limits = nullptr;          ///< [rows][parts]
+  int parts = 1;                    ///< of the centroids, which different blocks take for the same rows
+};
+/// Parts that keep all multiprocessors busy; at most `most`.
+int float16_parts(std::size_t count, const searched_centroids& centroids, std::size_t multiprocessors, int most);
+/// Lists them for converted rows.
+void list_near_float16(const float16_operands& operands, std::size_t count, const searched_centroids& centroids,
+                       const listed_centroids& to, std::size_t multiprocessors, cudaStream_t stream);
+
+}  // namespace shoal

@@ -1,0 +1,68 @@
+// Units as the search by float16 products wants them.
+#include <cuda_runtime.h>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/som/cuda/kernels.hpp>
+
+namespace shoal::som {
+namespace {
+
+constexpr int warps = 4;
+
+// A norm to the bound of all of them, as bits: float64 numbers that are not negative order like integers.
+__device__ void raise(unsigned long long* bound, double value) {
+  const auto bits = static_cast<unsigned long long>(__double_as_longlong(value));
+  if (bits > *bound) atomicMax(bound, bits);
+}
+
+// A warp for each unit.
+template <class Scalar>
+__global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar> units) {
+  cuda::wait_for_predecessor();
+  const int k = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32, lane = threadIdx.x % 32;
+  if (k >= units.units) return;
+  const int columns = units.columns;
+  const bool cosine = units.metric == metric::cosine;
+  const double* const from = units.codebook + static_cast<std::size_t>(k) * columns;
+  // In the order and with the roundings of the host, whose units of length 1 have the same bits.
+  double largest = 0, length = 0;
+  if (cosine) {
+    for (int j = 0; j < columns; ++j) largest = fmax(largest, fabs(from[j]));
+    for (int j = 0; j < columns && largest > 0; ++j) {
+      const double scaled = __ddiv_rn(from[j], largest);
+      length = __dadd_rn(length, __dmul_rn(scaled, scaled));
+    }
+    length = __dsqrt_rn(length);
+  }
+  double squares = 0, rounded_squares = 0;
+  for (int j = lane; j < columns; j += 32) {
+    double value = from[j];
+    if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
+    if (cosine) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
+    const auto centred = static_cast<Scalar>(value - static_cast<double>(units.centre[j]));
+    units.centred[static_cast<std::size_t>(k) * columns + j] = centred;
+    squares += static_cast<double>(centred) * static_cast<double>(centred);
+    const double rounded = static_cast<float>(value - static_cast<double>(units.float16.origin[j]));
+    rounded_squares += rounded * rounded;
+  }
+  squares = cuda::warp_sum(squares);
+  rounded_squares = cuda::warp_sum(rounded_squares);
+  if (lane != 0) return;
+  raise(&units.bounds->norm, sqrt(squares));
+  raise(&units.bounds->float16.largest_norm, rounded_squares);
+  units.half_norms[k] = cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+}
+
+}  // namespace
+
+template <class Scalar>
+void prepare_float16_units(const device_units<Scalar>& units, const float16_operands& operands, cudaStream_t stream) {
+  cuda::launch_in_turn(prepare_kernel<Scalar>, static_cast<unsigned>((units.units + warps - 1) / warps), 32 * warps, 0,
+                       stream, units);
+  convert_centroids(units.float16, operands, nullptr, stream);
+}
+template void prepare_float16_units(const device_units<float>&, const float16_operands&, cudaStream_t);
+template void prepare_float16_units(const device_units<double>&, const float16_operands&, cudaStream_t);
+
+}  // namespace shoal::som

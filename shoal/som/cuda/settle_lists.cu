@@ -1,0 +1,219 @@
+// The best-matching unit among those that a search by float16 products listed for a row. A warp takes a row and
+// measures its units in Scalar; what is still open the definition decides. Rows whose lists were too short are left for
+// the end of a block, which measures all units for them.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/som/cuda/settle_lists.hpp>
+#include <shoal/som/cuda/settle_row.cuh>
+
+namespace shoal::som {
+namespace {
+
+constexpr int most_listed = 512;  // units of a row that are not looked for among all
+constexpr int together = 4;       // units that a warp measures at a time
+constexpr int most_open = 128;    // rows that a block leaves for its end
+
+template <class Scalar, metric Metric>
+struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
+  using base = row_task<Scalar, Metric, score_kind::lists>;
+  using base::in, base::lane, base::centred, base::exactly, base::bound_of_candidates;
+  // In float32 scores ‖c′‖²/2 − x′·c′ tell units apart that lie together far from the row, whose distances do not.
+  static constexpr bool scores = sizeof(Scalar) == 4;
+  static constexpr metric form = scores ? metric::cosine : Metric;
+
+  // The units that may be nearest to row i, into near[most_listed]; returns how many, and -1 where all may be.
+  __device__ int read_lists(int i, int* near) const {
+    const listed_centroids& listed = in.rows.listed;
+    const std::size_t first = static_cast<std::size_t>(i) * listed.parts;
+    float limit = INFINITY;
+    for (int part = 0; part < listed.parts; ++part) limit = fminf(limit, listed.limits[first + part]);
+    int count = 0;
+    for (int list = 0; list < listed.parts * near_lists; ++list) {
+      const int there = listed.counts[first * near_lists + list];
+      if (there > near_capacity) return -1;
+      for (int start = 0; start < there; start += 32) {
+        near_centroid one{0, INFINITY};
+        if (start + lane < there) one = listed.lists[(first * near_lists + list) * near_capacity + start + lane];
+        const bool open = start + lane < there && one.least <= limit;
+        const unsigned all = __ballot_sync(all_lanes, open);
+        if (count + __popc(all) > most_listed) return -1;
+        if (open) near[count + __popc(all & ((1u << lane) - 1))] = one.centroid;
+        count += __popc(all);
+      }
+    }
+    __syncwarp();
+    return count;
+  }
+
+  // Calls visit(unit, score or distance in Scalar) in lane n % 32 for the units n < count; all lanes come here.
+  template <class Unit, class Visit>
+  __device__ void measure_units(int count, const Unit& unit_at, const Visit& visit) const {
+    const int columns = in.units.columns;
+    for (int start = 0; start < count; start += together) {
+      const Scalar* from[together];
+      Scalar sums[together] = {};
+#pragma unroll
+      for (int t = 0; t < together; ++t) {
+        from[t] = in.units.centred + static_cast<std::size_t>(unit_at(min(start + t, count - 1))) * columns;
+      }
+#pragma unroll 4
+      for (int j = lane; j < columns; j += 32) {
+        const Scalar x = centred(j);
+#pragma unroll
+        for (int t = 0; t < together; ++t) sums[t] = add_column<form>(sums[t], x, from[t][j]);
+      }
+#pragma unroll
+      for (int t = 0; t < together; ++t) {
+        for (int step = 16; step > 0; step /= 2) sums[t] += from_lane(sums[t], step);
+        if ((start + t) % 32 != lane || start + t >= count) continue;
+        const int unit = unit_at(start + t);
+        if constexpr (scores) sums[t] += in.units.half_norms[unit];
+        visit(unit, sums[t]);
+      }
+    }
+  }
+
+  // What distances in Scalar leave of `count` units, and the definition; `nearest` is the least distance of all.
+  template <class Unit>
+  __device__ best_two decide(const near_units<Scalar>& near, Scalar nearest, double norm, int count,
+                             const Unit& unit_at) const {
+    const Scalar bound = bound_of_candidates(nearest, norm);
+    best_two best;
+    if (!(near.second > bound)) {  // several of the lane's
+      for (int n = lane; n < count; n += 32) best.take(exactly(unit_at(n)), unit_at(n));
+    } else if (!(near.first > bound)) {
+      best.take(exactly(near.unit), near.unit);
+    }
+    for (int step = 16; step > 0; step /= 2) best.join(step);
+    return best;
+  }
+
+  // The unit of row i, and -1 where any may be the one.
+  __device__ int find(int i, double norm, int* memory) const {
+    const int count = read_lists(i, memory);
+    if (count < 0) return -1;
+    const auto unit_at = [&](int n) { return memory[n]; };
+    if (count == 1) return memory[0];
+    near_units<Scalar> near;
+    measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
+    Scalar nearest = near.first;
+    for (int step = 16; step > 0; step /= 2) nearest = min_of(nearest, from_lane(nearest, step));
+    const Scalar bound = bound_of_candidates(nearest, norm);
+    const unsigned ones = __ballot_sync(all_lanes, !(near.first > bound));
+    if (__popc(ones) == 1 && !__any_sync(all_lanes, !(near.second > bound))) {
+      return __shfl_sync(all_lanes, near.unit, __ffs(ones) - 1);
+    }
+    return decide(near, nearest, norm, count, unit_at).first_unit;
+  }
+  __device__ static Scalar min_of(Scalar a, Scalar b) { return b < a ? b : a; }
+};
+
+// What the warps of a block tell each other of a row.
+template <class Scalar>
+struct shared_search {
+  Scalar nearest[warps];
+  double distances[warps];
+  int units[warps];
+};
+
+// The unit of a row among all, by a whole block.
+template <class Scalar, metric Metric>
+__device__ int find_among_all(const listed_task<Scalar, Metric>& task, double norm, shared_search<Scalar>& shared) {
+  const int warp = threadIdx.x / 32, units = task.in.units.units;
+  const int first = static_cast<int>(static_cast<long long>(units) * warp / warps);
+  const int count = static_cast<int>(static_cast<long long>(units) * (warp + 1) / warps) - first;
+  const auto unit_at = [&](int n) { return first + n; };
+  near_units<Scalar> near;
+  task.measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
+  Scalar nearest = near.first;
+  for (int step = 16; step > 0; step /= 2) nearest = task.min_of(nearest, from_lane(nearest, step));
+  __syncthreads();  // what was shared of the row before has been read
+  shared.nearest[warp] = nearest;
+  __syncthreads();
+  for (int w = 0; w < warps; ++w) nearest = task.min_of(nearest, shared.nearest[w]);
+  const best_two best = task.decide(near, nearest, norm, count, unit_at);
+  shared.distances[warp] = best.first;
+  shared.units[warp] = best.first_unit;
+  __syncthreads();
+  best_two all;
+  for (int w = 0; w < warps; ++w) all.take(shared.distances[w], shared.units[w]);
+  return all.first_unit;
+}
+
+template <class Scalar, metric Metric>
+__global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in) {
+  cuda::wait_for_predecessor();
+  __shared__ Scalar all_staged[warps][staged_columns];
+  __shared__ int listed[warps][most_listed];
+  __shared__ shared_search<Scalar> shared;
+  __shared__ int open[most_open], open_count;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
+  if (threadIdx.x == 0) open_count = 0;
+  __syncthreads();
+  row_terms<Scalar, Metric> terms(in, lane);
+  Scalar* const staged = columns <= staged_columns ? all_staged[warp] : nullptr;
+  const auto task_of = [&](int i) {
+    return listed_task<Scalar, Metric>{{in, in.rows.rows + static_cast<std::size_t>(i) * columns, staged, lane}};
+  };
+  // All warps of a block make as many turns, so that a full list of open rows is emptied together.
+  const int turn_rows = static_cast<int>(gridDim.x) * warps;
+  for (int turn = static_cast<int>(blockIdx.x) * warps; turn < in.rows.count; turn += turn_rows) {
+    const int i = turn + warp;
+    if (i < in.rows.count) {
+      const listed_task<Scalar, Metric> task = task_of(i);
+      bool zero = true;
+      const double norm = norm_of_row<Metric>(in, task.row, staged, lane, zero);
+      const bool alike = Metric == metric::cosine && zero;  // every unit is at distance 1
+      const int unit = alike ? 0 : task.find(i, norm, listed[warp]);
+      if (unit >= 0) {
+        terms.add(i, unit, norm);
+      } else if (lane == 0) {
+        open[atomicAdd(&open_count, 1)] = i;
+      }
+    }
+    const bool last = turn + turn_rows >= in.rows.count;
+    __syncthreads();
+    if (!last && open_count + warps <= most_open) {
+      __syncthreads();  // all have read the count
+      continue;
+    }
+    for (int n = 0; n < open_count; ++n) {
+      const listed_task<Scalar, Metric> task = task_of(open[n]);
+      bool zero = true;
+      const double norm = norm_of_row<Metric>(in, task.row, staged, lane, zero);
+      const int unit = find_among_all(task, norm, shared);
+      if (warp == n % warps) terms.add(open[n], unit, norm);
+    }
+    __syncthreads();
+    if (threadIdx.x == 0) open_count = 0;
+    __syncthreads();
+  }
+  terms.finish();
+}
+
+template <class Scalar, metric Metric>
+void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
+  const std::size_t blocks =
+      std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
+  cuda::launch_in_turn(settle_kernel<Scalar, Metric>, static_cast<unsigned>(blocks), 32 * warps, 0, stream, in);
+}
+
+}  // namespace
+
+template <class Scalar>
+void settle_lists(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, const settled_rows& to,
+                  std::size_t multiprocessors, cudaStream_t stream) {
+  settle_arguments<Scalar> in{rows, units, to, {}, {}};
+  if (to.sums != nullptr) in.sums = *to.sums;
+  if (units.metric == metric::cosine) return launch<Scalar, metric::cosine>(in, multiprocessors, stream);
+  launch<Scalar, metric::euclidean>(in, multiprocessors, stream);
+}
+template void settle_lists(const searched_rows<float>&, const device_units<float>&, const settled_rows&, std::size_t,
+                           cudaStream_t);
+template void settle_lists(const searched_rows<double>&, const device_units<double>&, const settled_rows&, std::size_t,
+                           cudaStream_t);
+
+}  // namespace shoal::som

@@ -1,0 +1,411 @@
+// A row whose best-matching unit a warp finds, from the least scores of its tiles or from a list; and whole sums.
+//
+// Tiles whose least score is within the search's error of the least of all are looked at again:
+// distances in Scalar, or in place of the tensor cores' scores the same scores in Scalar, leave nearly always one unit;
+// of several, float64 decides.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <shoal/som/cuda/distance.cuh>
+#include <shoal/som/cuda/kernels.hpp>
+
+namespace shoal::som {
+namespace {
+
+constexpr int warps = 8;
+constexpr int staged_columns = 256;  // of a row that a warp keeps in shared memory
+constexpr unsigned all_lanes = ~0u;
+
+template <class Scalar>
+struct settle_arguments {
+  searched_rows<Scalar> rows;
+  device_units<Scalar> units;
+  settled_rows to;
+  fixed_sums sums;
+  lattice_shape shape;
+};
+
+template <class Value>
+__device__ Value from_lane(Value value, int step) {
+  return __shfl_xor_sync(all_lanes, value, step);
+}
+
+__device__ double bound_of(unsigned long long bits) { return __longlong_as_double(static_cast<long long>(bits)); }
+
+// The two best units of a row by the definition.
+struct best_two {
+  double first = static_cast<double>(INFINITY), second = static_cast<double>(INFINITY);
+  int first_unit = 0x7fffffff, second_unit = 0x7fffffff;
+
+  __device__ static bool before(double a, int unit_a, double b, int unit_b) {
+    return a < b || (a == b && unit_a < unit_b);
+  }
+  __device__ void take(double distance, int unit) {
+    if (before(distance, unit, first, first_unit)) {
+      second = first, second_unit = first_unit;
+      first = distance, first_unit = unit;
+    } else if (before(distance, unit, second, second_unit)) {
+      second = distance, second_unit = unit;
+    }
+  }
+  __device__ void join(int step) {
+    const double a = from_lane(first, step), b = from_lane(second, step);
+    const int unit_a = from_lane(first_unit, step), unit_b = from_lane(second_unit, step);
+    take(a, unit_a);
+    take(b, unit_b);
+  }
+};
+
+// The least two distances among a lane's units, and the units.
+template <class Scalar>
+struct near_units {
+  Scalar first = static_cast<Scalar>(INFINITY), second = static_cast<Scalar>(INFINITY);
+  int unit = 0;
+  __device__ void take(Scalar distance, int k) {
+    second = distance < first ? first : distance < second ? distance : second;
+    unit = distance < first ? k : unit;
+    first = distance < first ? distance : first;
+  }
+};
+
+// Adds whole numbers of different warps: nothing depends on their order.
+__device__ void add_fixed(long long* whole, long long* rest, double value, double scale, double rest_scale) {
+  const double scaled = value * scale;
+  const long long most = __double2ll_rn(scaled);
+  const double left = scaled - static_cast<double>(most);
+  atomicAdd(reinterpret_cast<unsigned long long*>(whole), static_cast<unsigned long long>(most));
+  if (left == 0) return;
+  const long long less = __double2ll_rn(left * rest_scale);
+  if (less != 0) atomicAdd(reinterpret_cast<unsigned long long*>(rest), static_cast<unsigned long long>(less));
+}
+
+// The power of two that no sum of distances leaves 64 bits with.
+__device__ double error_scale(const fixed_sums& sums, double unit_norm) {
+  const double most = fmax(sums.error_limit + sums.total_weight * unit_norm, 0x1p-900);
+  const int exponent = static_cast<int>(__double_as_longlong(most) >> 52) - 1023;
+  return __longlong_as_double(static_cast<long long>(1023 + 60 - exponent) << 52);
+}
+
+struct least_of_parts {
+  float first = INFINITY, second = INFINITY;
+  int column = 0;
+  __device__ void take(const near_columns& other) {
+    second = fminf(fminf(second, other.second), fmaxf(first, other.first));
+    if (other.first < first || (other.first == first && other.column < column)) column = other.column;
+    first = fminf(first, other.first);
+  }
+};
+
+// What rounding to one bf16 number leaves of a row, and rounding to two of them.
+struct rounded_parts {
+  double second_squares = 0, residual_squares = 0;
+  __device__ static float rounded(float x) {
+    return __uint_as_float((__float_as_uint(x) + 0x7fffu + (__float_as_uint(x) >> 16 & 1)) & 0xffff0000u);
+  }
+  __device__ void add(float x) {
+    const float left = x - rounded(x), residual = left - rounded(left);
+    second_squares += static_cast<double>(left) * static_cast<double>(left);
+    residual_squares += static_cast<double>(residual) * static_cast<double>(residual);
+  }
+};
+
+// Scores stand for the products of the tensor cores, else for distances.
+template <class Scalar, metric Metric, score_kind Scores>
+struct row_task {
+  [[maybe_unused]] static constexpr bool products = Scores == score_kind::products;
+  [[maybe_unused]] static constexpr bool lists = Scores == score_kind::lists;
+  const settle_arguments<Scalar>& in;
+  const Scalar* row;     // as it came
+  const Scalar* staged;  // x′, or null
+  int lane;
+
+  __device__ Scalar centred(int j) const {
+    if (staged != nullptr) return staged[j];
+    return Metric == metric::cosine ? row[j] : row[j] - in.units.centre[j];
+  }
+
+  // What search_tensor's scores may be off by: products of second parts and of what is beyond them are left out, and
+  // sums cut terms off at a unit of their greatest one, 18 of them in a product. Sums of columns are no greater than
+  // the two norms' product; half a squared norm and the offset come in with the last chunk. The definition's own
+  // roundings are relative to the distance.
+  __device__ double error_of_products(double norm) const {
+    rounded_parts parts;
+    for (int j = lane; j < in.units.columns; j += 32) parts.add(static_cast<float>(centred(j)));
+    for (int step = 16; step > 0; step /= 2) {
+      parts.second_squares += from_lane(parts.second_squares, step);
+      parts.residual_squares += from_lane(parts.residual_squares, step);
+    }
+    return error_of_products(norm, parts);
+  }
+  __device__ double error_of_products(double norm, const rounded_parts& parts) const {
+    const double second = sqrt(parts.second_squares), residual = sqrt(parts.residual_squares);
+    const double unit = bound_of(in.units.bounds->norm), unit_second = bound_of(in.units.bounds->second),
+                 unit_residual = bound_of(in.units.bounds->residual);
+    const operand_shape shape = operands_for(in.units.columns);
+    const double cut = 18 * 0x1p-23;
+    const double product = norm * unit, half = Metric == metric::cosine ? 0.0 : 0.5 * unit * unit;
+    const double greatest = 1.05 * fmax(product, half), magnitude = 2.1 * product + 1.05 * half;
+    return second * unit_second + residual * unit + norm * 1.01 * unit_residual +  // what is left out
+           8 * 0x1p-24 * magnitude +                                               // roundings of the inputs
+           cut * shape.chunks * 2.1 * (second * unit + norm * unit_second) +
+           cut * first_products(shape, precision::float32) * greatest + 0x1p-23 * magnitude +
+           definition_error<Metric>(norm, unit, in.units.columns) +
+           4.0 * (in.units.columns + 16) * 0x1p-126 * (1 + norm + unit);
+  }
+
+  __device__ Scalar bound_of_candidates(Scalar least, double norm) const {
+    const double unit = bound_of(in.units.bounds->norm);
+    const int columns = in.units.columns;
+    if constexpr (products) return score_bound<Metric>(least, norm, unit, columns, columns);
+    // Listed units have scores too, sums over a warp's lanes of short sums.
+    if constexpr (lists && sizeof(Scalar) == 4) {
+      return score_bound<Metric>(least, norm, unit, columns, (columns + 31) / 32 + 5);
+    }
+    return candidate_bound<Metric>(least, norm, unit, columns);
+  }
+
+  // One column's part of a score; the cosine's scores are those of the products.
+  __device__ static Scalar add(Scalar sum, Scalar x, Scalar unit) {
+    return add_column < products ? metric::cosine : Metric > (sum, x, unit);
+  }
+
+  // Calls visit(unit, score in Scalar) for the lane's two units of a tile.
+  template <class Visit>
+  __device__ void measure(int tile, const Visit& visit) const {
+    const int place = tile * unit_tile + lane, columns = in.units.columns;
+    Scalar a = 0, b = 0;
+    if constexpr (products) a = in.units.starts[place], b = in.units.starts[place + 32];
+    const Scalar* from = in.units.turned + place;
+    const std::size_t padded = static_cast<std::size_t>(in.units.padded);
+#pragma unroll 4
+    for (int j = 0; j < columns; ++j) {
+      const Scalar x = centred(j);
+      a = add(a, x, from[j * padded]);
+      b = add(b, x, from[j * padded + 32]);
+    }
+    if (place < in.units.units) visit(in.units.at_place[place], a);
+    if (place + 32 < in.units.units) visit(in.units.at_place[place + 32], b);
+  }
+
+  // The same for the unit of the lane's number in a column of a tile, for the first 16 lanes: the others help.
+  template <class Visit>
+  __device__ void measure_column(int tile, int column, const Visit& visit) const {
+    const int place = tile * unit_tile + 16 * column + lane % 16, columns = in.units.columns;
+    Scalar sum = lane < 16 ? in.units.starts[place] : Scalar{0};
+    const Scalar* from = in.units.turned + place;
+    const std::size_t padded = static_cast<std::size_t>(in.units.padded);
+#pragma unroll 4
+    for (int j = lane / 16; j < columns; j += 2) sum = add(sum, centred(j), from[j * padded]);
+    sum += from_lane(sum, 16);
+    if (lane < 16 && place < in.units.units) visit(in.units.at_place[place], sum);
+  }
+
+  // The column of a tile that has the row's least score, when the search proves that it has the row's unit; else -1.
+  // With rough units it always does.
+  __device__ int only_column(const Scalar* minima, int row, double norm) const {
+    least_of_parts least;
+    for (int part = lane; part < in.rows.parts; part += 32) {
+      least.take(in.rows.near[static_cast<std::size_t>(row) * in.rows.parts + part]);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      least.take({from_lane(least.first, step), from_lane(least.second, step), from_lane(least.column, step)});
+    }
+    if (in.units.rough()) {
+      if (!(least.first < 0x1p125f)) return -1;  // beyond float32's range a rough score says nothing either
+    } else {
+      const double gap = 2 * error_of_products(norm);
+      if (!(static_cast<double>(least.second) - static_cast<double>(least.first) > gap)) return -1;
+    }
+    // Of tile_group tiles the first that has this score; NaN is in none.
+    const int start = least.column / tile_group * tile_group;
+    const bool here = lane < tile_group && static_cast<float>(minima[start + lane % tile_group]) == least.first;
+    const int tile = start + max(__ffs(__ballot_sync(all_lanes, here)) - 1, 0);
+    return tile * tile_group + least.column % tile_group;
+  }
+
+  __device__ double exactly(int unit) const {
+    const double* const to = in.units.exact + static_cast<std::size_t>(unit) * in.units.columns;
+    double sum = 0;
+#pragma unroll 4
+    for (int j = 0; j < in.units.columns; ++j) sum = add_exactly<Metric>(sum, static_cast<double>(row[j]), to[j]);
+    return sum;
+  }
+
+  // Calls visit(tile) for tiles whose least score is not beyond `most`, all lanes together.
+  template <class Visit>
+  __device__ void for_tiles(const Scalar* minima, Scalar most, const Visit& visit) const {
+    const int tiles = in.units.padded / unit_tile;
+    for (int start = 0; start < tiles; start += 32) {
+      const Scalar least = start + lane < tiles ? minima[start + lane] : static_cast<Scalar>(INFINITY);
+      unsigned open = __ballot_sync(all_lanes, start + lane < tiles && !(least > most));
+      while (open != 0) {
+        visit(start + __ffs(open) - 1);
+        open &= open - 1;
+      }
+    }
+  }
+
+  // The best-matching unit of row i, and with Two the second one. `norm`: the row's; `alike`: every unit is as near.
+  template <bool Two>
+  __device__ best_two find(int i, double norm, bool alike) const {
+    const int tiles = in.units.padded / unit_tile;
+    const Scalar* const minima = in.rows.minima + static_cast<std::size_t>(i) * tiles;
+    best_two best;
+    const auto take_exactly_at = [&](int place) {
+      if (place < in.units.units) best.take(exactly(in.units.at_place[place]), in.units.at_place[place]);
+    };
+    // What scores in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
+    const auto decide = [&](const near_units<Scalar>& near, const auto& for_own_units) {
+      Scalar nearest = near.first;
+      for (int step = 16; step > 0; step /= 2) {
+        const Scalar other = from_lane(nearest, step);
+        nearest = other < nearest ? other : nearest;
+      }
+      const Scalar bound = in.units.rough() ? nearest : bound_of_candidates(nearest, norm);
+      const bool one = !(near.first > bound), several = !(near.second > bound);
+      const unsigned ones = __ballot_sync(all_lanes, one);
+      if (__popc(ones) == 1 && !__any_sync(all_lanes, several)) {
+        best.first_unit = __shfl_sync(all_lanes, near.unit, __ffs(ones) - 1);
+        return;
+      }
+      if (one && !several && near.first < static_cast<Scalar>(INFINITY)) best.take(exactly(near.unit), near.unit);
+      for_own_units(several);
+      for (int step = 16; step > 0; step /= 2) best.join(step);
+    };
+    int only = -1;
+    if constexpr (products && !Two) {
+      if (!alike) only = only_column(minima, i, norm);
+    }
+    if (alike) {
+      best.first_unit = 0;
+      best.second_unit = 1;
+    } else if (only >= 0) {
+      near_units<Scalar> near;
+      const auto measure = [&](int unit, Scalar score) { near.take(score, unit); };
+      measure_column(only / tile_group, only % tile_group, measure);
+      decide(near, [&](bool several) {
+        // A lane has one unit here; it is without a distance where that left Scalar's range.
+        if (several && lane < 16) take_exactly_at(only / tile_group * unit_tile + only % tile_group * 16 + lane);
+      });
+    } else {
+      // Of the tiles' least scores the least one, and the one after it.
+      near_units<Scalar> least;
+      for (int t = lane; t < tiles; t += 32) least.take(minima[t], t);
+      for (int step = 16; step > 0; step /= 2) {
+        const Scalar first = from_lane(least.first, step), second = from_lane(least.second, step);
+        const Scalar loser = least.first < first ? first : least.first;
+        least.second = least.second < second ? least.second : second;
+        least.second = least.second < loser ? least.second : loser;
+        least.first = least.first < first ? least.first : first;
+      }
+      // Where the second-best unit is wanted: it may be in the best one's tile or in another, and is no farther than
+      // the best of the second tile. With one tile every unit is looked at.
+      const Scalar limit = Two ? least.second : least.first;
+      Scalar most;
+      if constexpr (!products) {
+        most = bound_of_candidates(limit, norm);
+      } else if (in.units.rough()) {
+        most = Two ? limit : static_cast<Scalar>(INFINITY);  // for one unit only where scores left float32's range
+      } else {
+        const double wide = static_cast<double>(limit) + 2 * error_of_products(norm);
+        most = static_cast<Scalar>(wide * (1 + 0x1p-22));
+      }
+      const auto take_exactly = [&](int tile) {
+        for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) take_exactly_at(place);
+      };
+      if constexpr (Two) {
+        for_tiles(minima, most, take_exactly);
+        for (int step = 16; step > 0; step /= 2) best.join(step);
+      } else {
+        near_units<Scalar> near;
+        for_tiles(minima, most,
+                  [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
+        decide(near, [&](bool several) {
+          if (!__any_sync(all_lanes, several)) return;
+          for_tiles(minima, most, [&](int tile) {
+            if (several) take_exactly(tile);
+          });
+        });
+      }
+    }
+    return best;
+  }
+};
+
+// What rows add to the sums, a row of the warp after the other.
+template <class Scalar, metric Metric>
+class row_terms {
+ public:
+  __device__ row_terms(const settle_arguments<Scalar>& in, int lane)
+      : in_(in),
+        lane_(lane),
+        scale_(in.to.sums == nullptr ? 0 : error_scale(in.sums, bound_of(in.units.bounds->norm))) {}
+
+  // Of row i, of this norm: distances in float64, sums about the centre.
+  __device__ void add(int i, int label, double norm) {
+    if (lane_ == 0 && in_.to.labels != nullptr) in_.to.labels[i] = label;
+    if (in_.to.sums == nullptr) return;
+    const int columns = in_.units.columns;
+    const Scalar* const row = in_.rows.rows + static_cast<std::size_t>(i) * columns;
+    const double weight = in_.rows.weights == nullptr ? 1.0 : static_cast<double>(in_.rows.weights[i]);
+    const double* const own = in_.units.exact + static_cast<std::size_t>(label) * columns;
+    const std::size_t place = static_cast<std::size_t>(label) * (columns + 1);
+    double distance = 0;
+    for (int j = lane_; j < columns; j += 32) {
+      const double x = static_cast<double>(row[j]);
+      distance = add_exactly<Metric>(distance, x, own[j]);
+      if (!in_.to.rows) continue;
+      const double centred = Metric == metric::cosine ? x : x - static_cast<double>(in_.units.centre[j]);
+      add_fixed(in_.sums.whole + place + j, in_.sums.rest + place + j, weight * centred, in_.sums.scale[j],
+                in_.sums.rest_scale);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      const double other = from_lane(distance, step);
+      distance = Metric == metric::chebyshev ? fmax(distance, other) : distance + other;
+    }
+    if (lane_ != 0) return;
+    add_fixed(in_.sums.whole + place + columns, in_.sums.rest + place + columns, weight, in_.sums.scale[columns],
+              in_.sums.rest_scale);
+    if (Metric == metric::euclidean) distance = sqrt(distance);
+    if (Metric == metric::cosine) distance = norm > 0 ? fmax(0.0, 1 + distance / norm) : 1.0;
+    const double scaled = weight * distance * scale_;
+    const long long whole = __double2ll_rn(scaled);
+    error_whole_ += whole;
+    error_rest_ += __double2ll_rn((scaled - static_cast<double>(whole)) * in_.sums.rest_scale);
+  }
+
+  __device__ void finish() const {
+    if (in_.to.sums == nullptr || lane_ != 0) return;
+    if (error_whole_ != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in_.sums.error), error_whole_);
+    if (error_rest_ != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in_.sums.error + 1), error_rest_);
+  }
+
+ private:
+  const settle_arguments<Scalar>& in_;
+  int lane_;
+  double scale_;
+  long long error_whole_ = 0, error_rest_ = 0;
+};
+
+// The norm of a row about the centre; with `staged` its values there too. Every lane comes here.
+template <metric Metric, class Scalar>
+__device__ double norm_of_row(const settle_arguments<Scalar>& in, const Scalar* row, Scalar* staged, int lane,
+                              bool& zero) {
+  double norm = 0;
+  zero = true;
+  __syncwarp();
+  for (int j = lane; j < in.units.columns; j += 32) {
+    const Scalar x = Metric == metric::cosine ? row[j] : row[j] - in.units.centre[j];
+    if (staged != nullptr) staged[j] = x;
+    norm = add_to_norm<Metric>(norm, static_cast<double>(x));
+    zero = zero && x == 0;
+  }
+  __syncwarp();
+  for (int step = 16; step > 0; step /= 2) norm = join_norms<Metric>(norm, from_lane(norm, step));
+  zero = __all_sync(all_lanes, zero);
+  return norm_of<Metric>(norm);
+}
+
+}  // namespace
+}  // namespace shoal::som
