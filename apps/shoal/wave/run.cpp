@@ -270,13 +270,12 @@ void add_wave_run(CLI::App& noun, verb& selected) {
              "Write the states, [times][2][nodes] or [times][2][rows][columns]");
   add_output(app, "--report", command->report, "OUT.html", "Write a page with pictures of the states that are kept");
   command->run.device_word = "cpu";
-  add_option(
-      app, "--device", "NAME", "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all", "cpu",
-      [run = &command->run](const std::string& text) {
-        run->device = parse_device(text);
-        run->device_word = text;
-      },
-      presence::optional, {"cpu", "cuda"});
+  add_option(app, "--device", "NAME", "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all", "cpu",
+             [run = &command->run](const std::string& text) {
+               run->device = parse_device(text);
+               run->device_word = text;
+             },
+             presence::optional, {"cpu", "cuda"});
   add_run_options(app, command->run, false);
 }
 

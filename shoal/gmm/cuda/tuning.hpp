@@ -20,9 +20,9 @@ inline constexpr std::size_t least_team_components = 5;
 /// (columns, components) take with them and by tensor cores, which pad to 16 columns: full float32 (2, 500) 1.84 and
 /// 2.19, (2, 1000) 12.7 and 4.34, (5, 256) 0.73 and 1.09, (5, 350) 2.15 and 1.53, (8, 150) 0.82 and 0.79, (8, 350) 5.31
 /// and 1.50, (12, 150) 1.35 and 0.82; diag float32 (2, 256) 0.35 and 0.45, (2, 350) 1.16 and 0.57, (5, 256) 0.49 and
-/// 0.45, (12, 150) 0.60 and 0.46; full float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1, (12,
-/// 150) 5.26 and 5.28, (12, 256) 15.0 and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8, 350) 11.0
-/// and 5.6.
+/// 0.45, (12, 150) 0.60 and 0.46; full float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1,
+/// (12, 150) 5.26 and 5.28, (12, 256) 15.0 and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8,
+/// 350) 11.0 and 5.6.
 struct few_columns_limit {
   std::size_t components;
   std::size_t numbers;
@@ -33,11 +33,11 @@ constexpr few_columns_limit few_columns_limit_of(bool matrices) {
   return matrices ? few_columns_limit{512, 6144} : few_columns_limit{256, 2560};
 }
 
-/// Full and tied mixtures take tensor cores before that when there are so many columns, so many numbers K·d³ and so many rows for each multiprocessor:
-/// with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16 components) 0.494 and 0.439, (16, 24)
-/// 0.770 and 0.625, tied 0.856 and 0.653, where components lie apart 0.770 and 0.466, (16, 40) 1.33 and 0.98, (15, 24)
-/// 0.670 and 0.603, (13, 32) 0.668 and 0.647, but (15, 16) 0.424 and 0.457, (14, 20) 0.519 and 0.564, (12, 48) 0.988
-/// and 1.004, (9, 100) 1.34 and 1.90; 200,000 rows (16, 24) 0.178 and 0.204.
+/// Full and tied mixtures take tensor cores before that when there are so many columns, so many numbers K·d³ and so
+/// many rows for each multiprocessor: with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16
+/// components) 0.494 and 0.439, (16, 24) 0.770 and 0.625, tied 0.856 and 0.653, where components lie apart 0.770 and
+/// 0.466, (16, 40) 1.33 and 0.98, (15, 24) 0.670 and 0.603, (13, 32) 0.668 and 0.647, but (15, 16) 0.424 and 0.457,
+/// (14, 20) 0.519 and 0.564, (12, 48) 0.988 and 1.004, (9, 100) 1.34 and 1.90; 200,000 rows (16, 24) 0.178 and 0.204.
 inline constexpr std::size_t least_first_columns = 13;
 inline constexpr std::size_t least_first_numbers = std::size_t{1} << 16;
 inline constexpr std::size_t least_first_rows = 3000;

@@ -134,8 +134,8 @@ TEST_F(CudaFit, ManyComponentsOfFewColumnsBeginAsOnTheHost) {
       for (const std::size_t components : {96, 97, 256, 257, 320, 321, 512, 513, 1030}) {
         for (const covariance_type type : types) {
           if (components > 320 && type != covariance_type::full && type != covariance_type::diag) continue;
-          SCOPED_TRACE(testing::Message() << columns << " columns, K = " << components << ", type "
-                                          << static_cast<int>(type));
+          SCOPED_TRACE(testing::Message()
+                       << columns << " columns, K = " << components << ", type " << static_cast<int>(type));
           gmm::options options = options_for(type, initialization::random_rows);
           options.components = components;
           options.regularization = 0.05;

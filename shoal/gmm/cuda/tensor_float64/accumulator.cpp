@@ -83,9 +83,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
 
 }  // namespace
 
-bool suits(const accumulator_shape& shape) {
-  return shape.layout.components() <= most_components;
-}
+bool suits(const accumulator_shape& shape) { return shape.layout.components() <= most_components; }
 
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {

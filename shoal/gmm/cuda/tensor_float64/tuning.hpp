@@ -5,8 +5,8 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Columns from which on predictions take these kernels, where tiles are more than padding. Fits take them for fewer too,
-/// of more components than the kernels for few columns take.
+/// Columns from which on predictions take these kernels, where tiles are more than padding. Fits take them for fewer
+/// too, of more components than the kernels for few columns take.
 inline constexpr std::size_t least_columns = 17;
 
 /// Rows of so many columns at most stay in registers, and components share them.
