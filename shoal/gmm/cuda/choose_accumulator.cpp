@@ -4,6 +4,7 @@
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -18,6 +19,7 @@ const room<float> float_rooms[] = {
     {few_columns::suits<float>, few_columns::make_accumulator<float>},
     {tensor_matrix::suits, tensor_matrix::make_accumulator},
     {tensor_diagonal::suits, tensor_diagonal::make_accumulator},
+    {tensor_wide::suits, tensor_wide::make_accumulator},
     {tensor_float64::suits, tensor_float64::make_accumulator<float>},
     {plain::suits, plain::make_accumulator<float>},
 };

@@ -4,6 +4,7 @@
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -16,6 +17,7 @@ const room<float> float_rooms[] = {
     {few_columns::suits, few_columns::make_predictor},
     {tensor_matrix::suits, tensor_matrix::make_predictor},
     {tensor_diagonal::suits, tensor_diagonal::make_predictor},
+    {tensor_wide::suits, tensor_wide::make_predictor},
     {tensor_float64::suits, tensor_float64::make_predictor<float>},
     {plain::suits, plain::make_predictor<float>},
 };

@@ -11,25 +11,6 @@ namespace {
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
-// It depends on the shape alone, for the bits do.
-template <class Scalar>
-lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
-  lane_plan plan;
-  plan.size = shape.layout.size();
-  const std::size_t blocks = has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout);
-  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, blocks);
-  const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
-  // Sections as long as leave every lane some.
-  plan.section_rows = most_section_rows;
-  while (plan.section_rows > least_section_rows &&
-         ceiling(shape.share_rows, plan.section_rows) < sections_of_lane * wanted) {
-    plan.section_rows /= 2;
-  }
-  const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, plan.section_rows));
-  plan.lanes = static_cast<unsigned>(std::min({wanted, affordable, sections, most_lanes}));
-  return plan;
-}
-
 template <class Scalar>
 class tensor_accumulator final : public accumulator<Scalar> {
  public:
@@ -82,6 +63,26 @@ class tensor_accumulator final : public accumulator<Scalar> {
 };
 
 }  // namespace
+
+template <class Scalar>
+lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
+  lane_plan plan;
+  plan.size = shape.layout.size();
+  const std::size_t blocks = has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout);
+  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, blocks);
+  const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
+  // Sections as long as leave every lane some.
+  plan.section_rows = most_section_rows;
+  while (plan.section_rows > least_section_rows &&
+         ceiling(shape.share_rows, plan.section_rows) < sections_of_lane * wanted) {
+    plan.section_rows /= 2;
+  }
+  const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, plan.section_rows));
+  plan.lanes = static_cast<unsigned>(std::min({wanted, affordable, sections, most_lanes}));
+  return plan;
+}
+
+template lane_plan plan_lanes<float>(const accumulator_shape&, const kernel_layout&);
 
 bool suits(const accumulator_shape& shape) { return shape.layout.components() <= most_components; }
 

@@ -1,4 +1,6 @@
 // The log-densities of a chunk's rows: which kernel for which shape.
+#include <algorithm>
+
 #include <shoal/gmm/cuda/tensor_float64/diagonal_densities.cuh>
 #include <shoal/gmm/cuda/tensor_float64/matrix_densities.cuh>
 #include <shoal/gmm/cuda/tensor_float64/narrow_densities.cuh>
@@ -27,5 +29,21 @@ template void launch_densities(const kernel_layout&, const row_chunk<float>&, co
                                const row_terms&, cudaStream_t);
 template void launch_densities(const kernel_layout&, const row_chunk<double>&, const prepared_parameters<double>&,
                                const row_terms&, cudaStream_t);
+
+void launch_wanted_densities(const kernel_layout& layout, const row_chunk<float>& chunk,
+                             const prepared_parameters<float>& parameters, const row_terms& terms, const int* wanted,
+                             const int* any, unsigned processors, cudaStream_t stream) {
+  constexpr int width = 128;
+  constexpr int bytes = 2 * sizeof(density_stage<width>);
+  const auto kernel = wanted_densities<float, width>;
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+              "give a kernel shared memory");
+  // Mostly there are none.
+  const auto tiles = static_cast<unsigned>((chunk.count + density_rows - 1) / density_rows);
+  const dim3 blocks(std::min(tiles, (processors + layout.components - 1) / layout.components), layout.components);
+  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, wanted, any,
+                                             parameters.stopped);
+  cuda::check_launch("wanted_densities");
+}
 
 }  // namespace shoal::gmm::tensor_float64

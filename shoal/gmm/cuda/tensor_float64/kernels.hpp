@@ -39,6 +39,13 @@ template <class Scalar>
 void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                       const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream);
 
+/// The same under full and tied covariances, of those tiles of density_rows rows alone for which `wanted` is not zero;
+/// of none if `any` is zero.
+inline constexpr int density_rows = 128;
+void launch_wanted_densities(const kernel_layout& layout, const row_chunk<float>& chunk,
+                             const prepared_parameters<float>& parameters, const row_terms& terms, const int* wanted,
+                             const int* any, unsigned processors, cudaStream_t stream);
+
 /// Densities to responsibilities times weights, and the rows' part of the score.
 template <class Scalar>
 void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
@@ -56,6 +63,10 @@ template <class Scalar>
 void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                     const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                     cudaStream_t stream);
+
+/// The lanes of a shape. They depend on it alone, for the bits do.
+template <class Scalar>
+lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout);
 
 /// Blocks of launch_moments() to a lane.
 template <class Scalar>

@@ -9,8 +9,6 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-inline constexpr int density_rows = 128;  // of a block
-
 template <int Tile>
 struct density_stage {
   double rows[density_rows * padded(step)];  // x − c, [row][column]
@@ -66,21 +64,18 @@ __device__ void keep_step(const density_loads<Scalar, Tile>& loads, density_stag
   }
 }
 
-/// A block for each tile of rows and each component.
+/// A tile of rows, by a block.
 template <class Scalar, int Tile>
-__global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
-    matrix_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
-                     const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
-                     const int* stopped) {
+__device__ __forceinline__ void tile_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                                               const prepared_components<double>& parameters, const row_terms& terms,
+                                               std::size_t first_row) {
   using tiles = warp_tiles<density_rows, Tile, Tile == 128 ? 2 : (Tile == 64 ? 4 : 8)>;
-  if (*stopped != 0) return;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const stages = reinterpret_cast<density_stage<Tile>*>(memory);
   __shared__ double norms[tiles::warps_across][density_rows];
 
   const tiles part;
   const unsigned d = layout.columns, k = blockIdx.y;
-  const std::size_t first_row = std::size_t{blockIdx.x} * density_rows;
   const double* const centre = parameters.centres + std::size_t{k} * d;
   const double* const offset = parameters.offsets + std::size_t{k} * d;
   const double* const factor = parameters.factors + (layout.type == covariance_type::full ? std::size_t{k} * d * d : 0);
@@ -155,6 +150,30 @@ __global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
     double sum = 0;
     for (int warp = 0; warp < tiles::warps_across; ++warp) sum += norms[warp][threadIdx.x];
     terms.values[k * terms.stride + row] = parameters.log_constants[k] - sum / 2;
+  }
+}
+
+/// A block for each tile of rows and each component.
+template <class Scalar, int Tile>
+__global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
+    matrix_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
+                     const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
+                     const int* stopped) {
+  if (*stopped != 0) return;
+  tile_densities<Scalar, Tile>(layout, chunk, parameters, terms, std::size_t{blockIdx.x} * density_rows);
+}
+
+/// Blocks take the wanted tiles in turn.
+template <class Scalar, int Tile>
+__global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
+    wanted_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
+                     const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
+                     const int* wanted, const int* any, const int* stopped) {
+  if (*stopped != 0 || *any == 0) return;
+  for (std::size_t tile = blockIdx.x; tile * density_rows < chunk.count; tile += gridDim.x) {
+    if (wanted[tile] == 0) continue;
+    tile_densities<Scalar, Tile>(layout, chunk, parameters, terms, tile * density_rows);
+    __syncthreads();  // shared memory has been read
   }
 }
 

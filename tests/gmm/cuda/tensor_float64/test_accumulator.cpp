@@ -133,7 +133,7 @@ TEST(TensorFloat64, TakesFarRows) {
     for (const std::size_t r : {0, 3, 127, 128, 199}) values[r * 140 + r % 5] = 3000.0F + static_cast<float>(r);
     problem<float> of(values, 140);
     on_devices<float> devices(of);
-    const auto got = devices.sums(model, shoal::gmm::make_accumulator<float>);
+    const auto got = devices.sums(model, tensor_float64::make_accumulator<float>);
     const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
     EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-9 * std::abs(expected.log_likelihood()))
         << checks::name(type);

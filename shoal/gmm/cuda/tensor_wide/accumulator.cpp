@@ -1,0 +1,60 @@
+// Chunk by chunk: densities of all components by products of float16 terms; responsibilities and moments in float64.
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
+#include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
+
+namespace shoal::gmm::tensor_wide {
+namespace {
+
+class wide_accumulator final : public accumulator<float> {
+ public:
+  explicit wide_accumulator(const accumulator_shape& shape)
+      : layout_(shape.layout),
+        plan_(tensor_float64::plan_lanes<float>(shape, layout_)),
+        lanes_(plan_.lanes * plan_.size),
+        workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
+        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 2, workspace_.terms().stride,
+                 shape.multiprocessors) {
+    plan_.sums = lanes_.data();
+  }
+
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
+    tensor_float64::clear_lanes(plan_, parameters.stopped, stream);
+    pack_mixture(buffers_.with(parameters), stream);
+  }
+
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
+           cudaStream_t stream) override {
+    tensor::check_piece(piece);
+    const problem mixture = buffers_.with(parameters);
+    const row_terms terms = workspace_.terms();
+    workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk& chunk, std::size_t) {
+      densities(mixture, chunk, terms, stream);
+      tensor_float64::launch_responsibilities(layout_, chunk, parameters, terms, stream);
+      tensor_float64::launch_moments(layout_, chunk, parameters, terms, plan_, stream);
+    });
+  }
+
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
+    tensor_float64::merge_lanes(plan_, statistics, parameters.stopped, stream);
+  }
+
+ private:
+  kernel_layout layout_;
+  tensor_float64::lane_plan plan_;
+  cuda::device_buffer<double> lanes_;
+  tensor_float64::chunk_workspace workspace_;
+  density_buffers buffers_;
+};
+
+}  // namespace
+
+bool suits(const accumulator_shape& shape) { return takes(shape.layout, shape.shared_bytes); }
+
+std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+  return std::make_unique<wide_accumulator>(shape);
+}
+
+}  // namespace shoal::gmm::tensor_wide

@@ -1,0 +1,37 @@
+#include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
+
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
+
+namespace shoal::gmm::tensor_wide {
+namespace {
+
+// A component is a block's second index, of which a grid has at most so many.
+constexpr std::size_t most_components = 65535;
+// Of a block: three stages of products.
+constexpr std::size_t least_shared_bytes = std::size_t{227} << 10;
+
+}  // namespace
+
+bool takes(const statistics_layout& layout, std::size_t shared_bytes) {
+  return layout.has_matrices() && layout.columns() > tensor::most_columns && layout.components() <= most_components &&
+         shared_bytes >= least_shared_bytes && tensor::has_products();
+}
+
+density_buffers::density_buffers(const statistics_layout& layout, int products, std::size_t chunk_rows,
+                                 std::size_t processors) {
+  using tensor::take;
+  problem_.layout = kernel_layout(layout);
+  problem_.products = products;
+  problem_.processors = static_cast<unsigned>(processors);
+  const unsigned d = problem_.layout.columns;
+  const std::size_t factors = problem_.tied() ? 1 : layout.components();
+  problem_.factor_size = stages_before(d, tiles_of(d)) * 2 * stage_depth * width_of(d);
+  problem_.exponents = take(exponents_, factors * d);
+  problem_.scales = take(scales_, layout.components() * stages_of(d) * stage_depth);
+  problem_.factors = take(factors_, factors * problem_.factor_size);
+  problem_.far_tiles = take(far_tiles_, (chunk_rows + tile - 1) / tile);
+  problem_.any_far = take(any_far_, 1);
+  any_far_.fill_with_zeros();
+}
+
+}  // namespace shoal::gmm::tensor_wide

@@ -1,0 +1,108 @@
+// Makes a mixture ready for tensor cores: columns in units that keep the factor small, the factor in float16 terms.
+#include <cuda_runtime.h>
+
+#include <cmath>
+
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
+
+namespace shoal::gmm::tensor_wide {
+namespace {
+
+constexpr int pack_threads = 256;
+
+// In units of its deviation given the other columns, 1/‖Uᵢ‖, a column may be as many times more as columns are
+// correlated. Units are so many powers of two larger: float16 then holds a million of those deviations, and of the
+// factor, whose elements are less than 2⁵, all above 2⁻²⁹ of the greatest.
+constexpr int headroom = 4;
+
+// A row of U for each warp.
+__global__ void __launch_bounds__(pack_threads) measure(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const unsigned d = mixture.layout.columns;
+  const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32;
+  if (i >= d) return;
+  const std::size_t k = blockIdx.y;
+  const float* const row = mixture.parameters.packed.factors + (k * d + i) * d;
+  double square = 0;
+  for (unsigned j = i + threadIdx.x % 32; j < d; j += 32) {
+    const auto element = static_cast<double>(row[j]);
+    square += element * element;
+  }
+  square = cuda::warp_sum(square);
+  if (threadIdx.x % 32 != 0) return;
+  const bool is_one = square > 0 && square < 1e300;
+  mixture.exponents[k * d + i] = is_one ? min(max(headroom - ilogb(sqrt(square)), -120), 120) : 0;
+}
+
+__global__ void __launch_bounds__(pack_threads) find_scales(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const unsigned d = mixture.layout.columns;
+  const unsigned padded = stages_of(d) * stage_depth;
+  const unsigned at = blockIdx.x * pack_threads + threadIdx.x;
+  if (at >= padded) return;
+  const std::size_t k = blockIdx.y;
+  const auto place = static_cast<int>(at % stage_depth);
+  const unsigned column =
+      at / stage_depth * stage_depth + static_cast<unsigned>(stage_column(reads_vectors(d), place / 8, place % 8));
+  float2 scale = make_float2(0, 0);
+  if (column < d) {
+    scale.x = ldexpf(1.0F, -mixture.exponents[(mixture.tied() ? 0 : k * d) + column]);
+    scale.y = -mixture.parameters.packed.centres[k * d + column] * scale.x;
+  }
+  mixture.scales[k * padded + at] = scale;
+}
+
+// A stage of a tile for each block; a thread takes eight elements of a column.
+__global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const unsigned d = mixture.layout.columns;
+  unsigned t = 0, s = blockIdx.x;
+  while (s >= stages_above(d, t)) s -= stages_above(d, t++);
+  const std::size_t k = blockIdx.y;
+  const float* const factor = mixture.parameters.packed.factors + k * d * d;
+  const int* const exponents = mixture.exponents + k * d;
+  constexpr int terms = 2;
+  const auto width = static_cast<int>(width_of(d));
+  const int step_size = width * 16;
+  std::uint16_t* const to =
+      mixture.factors + k * mixture.factor_size + std::size_t{blockIdx.x} * terms * stage_steps * step_size;
+  const bool vectors = reads_vectors(d);
+  for (int part = static_cast<int>(threadIdx.x); part < width * 8; part += pack_threads) {
+    const int n = part % width, q = part / width;
+    const unsigned column = t * width + n;
+    std::uint16_t* const at = to + part_place(n, q, terms * step_size);
+    float value[8];
+#pragma unroll
+    for (int j = 0; j < 8; ++j) {
+      const unsigned row = s * stage_depth + static_cast<unsigned>(stage_column(vectors, q, j));
+      value[j] = row <= column && column < d ? ldexpf(factor[std::size_t{row} * d + column], exponents[row]) : 0.0F;
+    }
+    uint4 high, low;
+    tensor::split(value[0], value[1], high.x, low.x);
+    tensor::split(value[2], value[3], high.y, low.y);
+    tensor::split(value[4], value[5], high.z, low.z);
+    tensor::split(value[6], value[7], high.w, low.w);
+    *reinterpret_cast<uint4*>(at) = high;
+    *reinterpret_cast<uint4*>(at + step_size) = low;
+  }
+}
+
+}  // namespace
+
+void pack_mixture(const problem& mixture, cudaStream_t stream) {
+  const unsigned d = mixture.layout.columns;
+  const unsigned factors = mixture.tied() ? 1 : mixture.layout.components;
+  const auto blocks = [](unsigned count) { return (count + pack_threads - 1) / pack_threads; };
+  measure<<<dim3(blocks(d * 32), factors), pack_threads, 0, stream>>>(mixture);
+  cuda::check_launch("measure factors");
+  find_scales<<<dim3(blocks(stages_of(d) * stage_depth), mixture.layout.components), pack_threads, 0, stream>>>(
+      mixture);
+  cuda::check_launch("find scales");
+  pack<<<dim3(static_cast<unsigned>(stages_before(d, tiles_of(d))), factors), pack_threads, 0, stream>>>(mixture);
+  cuda::check_launch("pack factors");
+}
+
+}  // namespace shoal::gmm::tensor_wide

@@ -1,0 +1,204 @@
+// The statistics and predictions of the kernels for wide float32 rows, against plain float64 loops.
+#include <cmath>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
+#include <shoal/gmm/parameters.hpp>
+
+#include "../checks.hpp"
+
+namespace {
+
+namespace tensor_wide = shoal::gmm::tensor_wide;
+using device_checks::on_devices;
+using device_checks::problem;
+using shoal::gmm::covariance_type;
+
+constexpr covariance_type matrix_types[] = {covariance_type::full, covariance_type::tied};
+
+// As docs/tolerances.md has it: sums relative to their weight, and a row's log-density.
+constexpr double tolerance = 1e-5;
+constexpr double coarse_tolerance = 1e-3;
+constexpr double coarse_log_tolerance = 0.1;
+double log_tolerance(std::size_t columns) { return 1e-6 * static_cast<double>(columns); }
+
+auto coarse(shoal::gmm::accumulator_shape shape) {
+  shape.precision = shoal::precision::tf32;
+  return tensor_wide::make_accumulator(shape);
+}
+
+struct shape {
+  std::size_t rows, columns, components;
+};
+
+// Columns on both sides of every tile and stage, numbers of rows on both sides of tiles.
+std::vector<shape> shapes() {
+  std::vector<shape> result;
+  constexpr std::size_t rows[] = {1, 63, 65, 127, 128, 129, 257};
+  constexpr std::size_t components[] = {1, 2, 3, 5};
+  std::size_t turn = 0;
+  for (const std::size_t columns : {1, 8, 63, 64, 65, 127, 128, 129, 130, 192, 193, 200, 256, 257, 300, 768}) {
+    result.push_back({rows[turn % 7], columns, components[turn % 4]});
+    result.push_back({rows[(turn + 3) % 7], columns, components[(turn + 1) % 4]});
+    ++turn;
+  }
+  return result;
+}
+
+void check(covariance_type type, const shape& of, bool weighted, double spread) {
+  SCOPED_TRACE(fmt::format("{} {}x{} K={} spread {}", checks::name(type), of.rows, of.columns, of.components, spread));
+  const auto model = reference::random_model(type, of.components, of.columns, spread, 3);
+  problem<float> rows(reference::random_rows<float>(model, of.rows, of.columns, 4), of.columns,
+                      weighted ? device_checks::some_weights<float>(of.rows) : std::vector<float>());
+  on_devices<float> devices(rows);
+  const auto weights = rows.scaled_weights();
+  const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, rows.rows(),
+                                                     weighted ? weights.data() : nullptr);
+  const auto got = devices.sums(model, tensor_wide::make_accumulator);
+  checks::expect_close(got, expected, tolerance, "float32");
+  EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), log_tolerance(of.columns) * expected.total_weight());
+  const auto rough = devices.sums(model, coarse);
+  checks::expect_close(rough, expected, coarse_tolerance, "tf32");
+  EXPECT_NEAR(rough.log_likelihood(), expected.log_likelihood(), coarse_log_tolerance * expected.total_weight());
+}
+
+TEST(TensorWide, AgreesWithFloat64AtEveryShape) {
+  SHOAL_NEEDS_DEVICES(1);
+  std::size_t turn = 0;
+  // Overlapping, apart, and many deviations apart.
+  constexpr double spreads[] = {0.1, 0.7, 3.0, 30.0};
+  for (const covariance_type type : matrix_types) {
+    for (const shape& of : shapes()) {
+      check(type, of, turn % 2 == 1, spreads[turn % 4]);
+      if (HasFatalFailure()) return;
+      ++turn;
+    }
+  }
+}
+
+TEST(TensorWide, AgreesWithFloat64OnFewRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    check(type, {130, 129, 2}, true, 0.1);
+    check(type, {65, 200, 3}, false, 0.1);
+  }
+}
+
+// Several sections, and rows that many components hold in part.
+TEST(TensorWide, AgreesWithFloat64OnManyRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t rows : {511, 513, 4095, 4097, 9001}) {
+    for (const covariance_type type : matrix_types) check(type, {rows, 130, 3}, rows % 3 == 0, 0.05);
+  }
+}
+
+// Rows far from the origin cost no digits, since they are centred before they are split.
+TEST(TensorWide, TakesAnOffset) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    auto model = reference::random_model(type, 3, 200, 0.7, 5);
+    for (double& mean : model.means) mean += 1e4;
+    problem<float> of(reference::random_rows<float>(model, 300, 200, 6), 200);
+    on_devices<float> devices(of);
+    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+    checks::expect_close(devices.sums(model, tensor_wide::make_accumulator), expected, tolerance, checks::name(type));
+  }
+}
+
+// Rows that float32 is too coarse for are done again in float64.
+TEST(TensorWide, TakesFarRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    const auto model = reference::random_model(type, 3, 140, 1.0, 1);
+    const std::size_t rows = 700;
+    auto values = reference::random_rows<float>(model, rows, 140, 2);
+    for (const std::size_t r : {0, 3, 127, 128, 199, 640, 699}) {
+      values[r * 140 + r % 5] = r % 2 == 0 ? 3000.0F + static_cast<float>(r) : 1e7F;
+    }
+    problem<float> of(values, 140);
+    on_devices<float> devices(of);
+    const auto got = devices.sums(model, tensor_wide::make_accumulator);
+    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-6 * std::abs(expected.log_likelihood()));
+    checks::expect_close(got, expected, tolerance, checks::name(type));
+  }
+}
+
+TEST(TensorWide, GivesNothingToAComponentOfWeightZero) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    auto model = reference::random_model(type, 3, 150, 1.0, 6);
+    model.weights = {0.25, 0.0, 0.75};
+    problem<float> of(reference::random_rows<float>(model, 530, 150, 8), 150);
+    on_devices<float> devices(of);
+    const auto got = devices.sums(model, tensor_wide::make_accumulator);
+    EXPECT_EQ(got.weight(1), 0.0);
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+  }
+}
+
+// Neither the cut into pieces nor a second run changes a bit.
+TEST(TensorWide, GivesTheSameBitsStreamedAndAgain) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    const std::size_t rows = 3 * 4096 + 1234, columns = 129;
+    const auto model = reference::random_model(type, 5, columns, 0.1, 21);
+    auto values = reference::random_rows<float>(model, rows, columns, 22);
+    for (std::size_t r = 5; r < rows; r += 1500) values[r * columns] += 500;  // far
+    problem<float> of(values, columns, device_checks::some_weights<float>(rows));
+    on_devices<float> resident(of);
+    on_devices<float> streamed(of, 2 * 4096 * (columns + 1) * sizeof(float));
+    ASSERT_TRUE(resident.rows().resident());
+    ASSERT_FALSE(streamed.rows().resident());
+    const auto first = resident.sums(model, tensor_wide::make_accumulator);
+    checks::expect_same_bits(resident.sums(model, tensor_wide::make_accumulator), first, "again");
+    checks::expect_same_bits(streamed.sums(model, tensor_wide::make_accumulator), first, "streamed");
+  }
+}
+
+TEST(TensorWide, PredictsWhatFloat64Does) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    for (const shape& s : {shape{1, 129, 2}, shape{515, 200, 7}, shape{300, 257, 3}}) {
+      SCOPED_TRACE(fmt::format("{} {} columns", checks::name(type), s.columns));
+      const auto model = reference::random_model(type, s.components, s.columns, 0.1, 3);
+      const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns);
+      on_devices<float> devices(of);
+      const shoal::gmm::statistics_layout layout(type, s.components, s.columns);
+      shoal::gmm::device_parts<float> parts(devices.group(), layout, 0);
+      parts.prepare(model);
+      const auto& device = devices.group()[0];
+      const shoal::cuda::device_scope scope(device.device);
+      shoal::cuda::device_buffer<std::int32_t> labels(s.rows);
+      shoal::cuda::device_buffer<float> probabilities(s.rows * s.components), log_density(s.rows);
+      const auto predictor =
+          tensor_wide::make_predictor({layout, s.rows, device.multiprocessors, device.shared_bytes}, device.compute);
+      predictor->prepare(parts.parameters(0), device.compute);
+      devices.rows().for_each_piece([&](std::size_t, const auto& piece) {
+        predictor->add(piece, {labels.data(), probabilities.data(), log_density.data()}, device.compute);
+      });
+      const auto got_labels = labels.download(s.rows, device.compute);
+      const auto got_probabilities = probabilities.download(s.rows * s.components, device.compute);
+      const auto got_densities = log_density.download(s.rows, device.compute);
+      const reference::mixture mixture(model);
+      double score = 0;
+      for (std::size_t r = 0; r < s.rows; ++r) {
+        const float* const row = of.rows().data() + r * s.columns;
+        const auto expected = mixture.of(std::vector<double>(row, row + s.columns));
+        score += expected.log_density;
+        ASSERT_NEAR(got_densities[r], expected.log_density, log_tolerance(s.columns)) << "row " << r;
+        ASSERT_EQ(got_labels[r], expected.label) << "row " << r;
+        for (std::size_t k = 0; k < s.components; ++k) {
+          ASSERT_NEAR(got_probabilities[r * s.components + k], expected.responsibilities[k], 3e-4) << "row " << r;
+        }
+      }
+      EXPECT_NEAR(predictor->totals(device.compute).front().log_likelihood, score,
+                  log_tolerance(s.columns) * static_cast<double>(s.rows));
+    }
+  }
+}
+
+}  // namespace
