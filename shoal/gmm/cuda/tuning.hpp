@@ -15,6 +15,10 @@ namespace shoal::gmm {
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
+/// Full and tied mixtures of so many columns may take the kernels for many columns by float16 terms. Of fewer, tensor
+/// cores would have padding to multiply, and test_tensor_matrix, with 1 to 5 columns added, failed on an H200.
+inline constexpr std::size_t least_tensor_columns = 9;
+
 /// Up to so many components, and numbers of all their moments, the kernels for few columns are the fastest. They hold a
 /// row's responsibilities for all components in shared memory, so that few rows fit beside many. 300,000 rows of
 /// (columns, components) take with them and by tensor cores, which pad to 16 columns: full float32 (2, 500) 1.84 and
@@ -22,7 +26,8 @@ inline constexpr std::size_t least_team_components = 5;
 /// and 1.50, (12, 150) 1.35 and 0.82; diag float32 (2, 256) 0.35 and 0.45, (2, 350) 1.16 and 0.57, (5, 256) 0.49 and
 /// 0.45, (12, 150) 0.60 and 0.46; full float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1,
 /// (12, 150) 5.26 and 5.28, (12, 256) 15.0 and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8,
-/// 350) 11.0 and 5.6.
+/// 350) 11.0 and 5.6. Full and tied float32 mixtures of fewer than least_tensor_columns have only float64 products
+/// beside these kernels, and take them as long as they fit.
 struct few_columns_limit {
   std::size_t components;
   std::size_t numbers;
