@@ -30,6 +30,8 @@ struct read_options {
   /// Compressed data that unpack to more bytes than this, and to more than 100 times their own size, are refused.
   /// 0: no limit.
   std::uint64_t unpacked_limit = default_unpacked_limit;
+  /// Whether texts may hold "inf" and "-inf": costs that forbid a pair. Rows of data may not.
+  bool infinite_values = false;
 };
 
 /// An open file of rows.

@@ -51,8 +51,13 @@ void for_each_row(line_reader& lines, const std::vector<numbered_line>& ahead, c
 template <class Scalar>
 class row_parser {
  public:
-  row_parser(const std::string& name, const text_layout& layout, const column_choice& choice, label_list& labels)
-      : name_(name), layout_(layout), labels_(labels), place_(layout.columns, skipped) {
+  row_parser(const std::string& name, const text_layout& layout, const column_choice& choice, bool infinite_values,
+             label_list& labels)
+      : name_(name),
+        layout_(layout),
+        infinite_values_(infinite_values),
+        labels_(labels),
+        place_(layout.columns, skipped) {
     for (std::size_t column = 0; column < layout.columns; ++column) {
       if (choice.all) place_[column] = column;
     }
@@ -140,6 +145,7 @@ class row_parser {
                                : ""));
     }
     if (status == number_status::not_finite) {
+      if (infinite_values_ && std::isinf(value)) return static_cast<Scalar>(value);
       fail(number, column, fmt::format("\"{}\" is not a finite number", printable(field)));
     }
     const auto scalar = static_cast<Scalar>(value);
@@ -159,6 +165,7 @@ class row_parser {
 
   const std::string& name_;
   const text_layout& layout_;
+  const bool infinite_values_;
   label_list& labels_;
   std::vector<std::size_t> place_;  // of each column in a row: an index, skipped or labelled
   numbered_line line_;
@@ -187,7 +194,7 @@ opened_rows<Scalar> read_text(text_start& start, const read_options& options) {
   const text_layout& layout = start.layout_;
   const column_choice choice = choose_columns(start.lines_.name(), layout.columns, layout.names, options);
   label_list labels;
-  row_parser<Scalar> parser(start.lines_.name(), layout, choice, labels);
+  row_parser<Scalar> parser(start.lines_.name(), layout, choice, options.infinite_values, labels);
   row_store<Scalar> store(start.path_, choice.all ? layout.columns : choice.kept.size(), options.memory_limit);
   for_each_row(start.lines_, start.ahead_, [&](std::string_view line, std::size_t number) {
     parser.parse(line, number, store.next_row());

@@ -37,7 +37,10 @@ void check_equations(const problem& wave) {
   require_at_least_zero("recovery_diffusion", of.recovery_diffusion);
   require_above_zero("spacing", wave.grid.spacing);
   if (wave.grid.columns < 3 || wave.grid.rows == 0 || (wave.in_plane() && wave.grid.rows < 3)) {
-    throw bad_argument(fmt::format("the grid needs at least 3 nodes in each direction; got {} rows of {} nodes",
+    if (wave.grid.rows == 1) {
+      throw bad_argument(fmt::format("an axon needs at least 3 nodes; got {}", wave.grid.columns));
+    }
+    throw bad_argument(fmt::format("the plane needs at least 3 nodes in each direction; got {} times {}",
                                    wave.grid.rows, wave.grid.columns));
   }
   if (!std::isfinite(wave.input_level)) {

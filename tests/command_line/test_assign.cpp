@@ -90,6 +90,21 @@ TEST_F(assign, tells_the_rows_that_conflict) {
   EXPECT_EQ(run({"assign", table, "--input-format", "table"}).status, 1);
 }
 
+TEST_F(assign, reads_forbidden_pairs_in_texts) {
+  const std::string costs = write("costs.csv", "inf,1,Infinity\n2,inf,inf\n3,4,+inf\n");
+  const outcome conflict = run({"assign", costs, "--json"});
+  EXPECT_EQ(conflict.status, 1);
+  EXPECT_EQ(json::parse(conflict.out)["conflicting_rows"], json::array({0, 1, 2})) << conflict.out;
+  const outcome result = run({"assign", write("costs.csv", "inf,1,inf\n2,inf,inf\n3,4,5\n"), "--json"});
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(json::parse(result.out)["cost"], 8);
+  const outcome nan = run({"assign", write("costs.csv", "1,2\n3,nan\n")});
+  EXPECT_EQ(nan.status, 1);
+  EXPECT_NE(nan.err.find("line 2, column 1"), std::string::npos) << nan.err;
+  EXPECT_EQ(run({"assign", write("costs.csv", "1,2\n3,-inf\n")}).status, 1);
+  EXPECT_EQ(run({"gmm", "fit", write("rows.csv", "1,2\n3,inf\n4,4\n"), "--components", "1"}).status, 1);
+}
+
 TEST_F(assign, compares_methods_on_random_costs) {
   const outcome result =
       run({"assign", "compare", "--base", "hungarian", "--test", "auto", "--size", "12", "--repeats", "9", "--json"});

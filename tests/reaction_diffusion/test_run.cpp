@@ -127,8 +127,7 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     expect_refused<shoal::bad_argument>(wave, changed, begin, part);
   };
   refused("up to 0.117716 on this grid", [](rd::problem&, rd::options& o) { o.step = 0.125; });
-  refused("at least 3 nodes in each direction; got 1 rows of 2",
-          [](rd::problem& p, rd::options&) { p.grid.columns = 2; });
+  refused("an axon needs at least 3 nodes; got 2", [](rd::problem& p, rd::options&) { p.grid.columns = 2; });
   refused("up to 0.0606", [](rd::problem& p, rd::options& o) {
     p.grid = {7, 401, 0.5};
     o.step = 0.1;
@@ -142,7 +141,8 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
     p.boundary = rd::boundary::input;
     o.scheme = rd::scheme::tr_bdf2;
   });
-  refused("at least 3 nodes in each direction; got 2 rows", [](rd::problem& p, rd::options&) { p.grid.rows = 2; });
+  refused("the plane needs at least 3 nodes in each direction; got 2 times",
+          [](rd::problem& p, rd::options&) { p.grid.rows = 2; });
   refused("order must be 2 or 4; got 3", [](rd::problem&, rd::options& o) { o.order = 3; });
   refused("order 4 needs scheme explicit_steps", [](rd::problem&, rd::options& o) {
     o.order = 4;

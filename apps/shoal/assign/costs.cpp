@@ -14,7 +14,9 @@ namespace shoal::app {
 namespace {
 
 cost_matrix whole(const std::string& path) {
-  const opened_rows<double> data = open_rows<double>(path);
+  read_options options;
+  options.infinite_values = true;
+  const opened_rows<double> data = open_rows<double>(path, options);
   cost_matrix out{data.rows->rows(), data.rows->columns(), {}};
   aligned_buffer<double> buffer;
   const matrix_view<const double> view = data.rows->read(0, out.rows, buffer);
