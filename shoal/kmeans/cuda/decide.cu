@@ -6,6 +6,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/nearest/cuda/least_two.cuh>
 
 namespace shoal::kmeans {
 namespace {
@@ -79,18 +80,6 @@ struct open_rows {
   candidate of_warp[together][threads / 32];
 };
 
-// The least two of a thread's distances, and the centroid of the first.
-template <class Scalar>
-struct least_two {
-  Scalar first = static_cast<Scalar>(INFINITY), second = static_cast<Scalar>(INFINITY);
-  int cluster = 0;
-  __device__ void take(Scalar distance, int k) {
-    second = distance < first ? first : distance < second ? distance : second;
-    cluster = distance < first ? k : cluster;
-    first = distance < first ? distance : first;
-  }
-};
-
 // A float32 number that orders like its bits, for atomicMin: distances are not negative.
 __device__ void take_least(float* least, float value) {
   atomicMin(reinterpret_cast<int*>(least), __float_as_int(value));
@@ -131,7 +120,7 @@ __device__ void compare_in_float32(open_rows<Scalar>& open, const float (*staged
     const float bound = 2 * error < open.least[r] ? open.least[r] + 2 * error : static_cast<float>(INFINITY);
     if (!(least[r].first > bound)) {
       const bool several = !(least[r].second > bound);
-      for (int k = several ? static_cast<int>(threadIdx.x) : least[r].cluster; k < centroids.clusters; k += threads) {
+      for (int k = several ? static_cast<int>(threadIdx.x) : least[r].nearest; k < centroids.clusters; k += threads) {
         best[r].take(exact_distance(open.rows[r], centroids.values + std::size_t(k) * columns, columns), k);
         if (!several) break;
       }

@@ -78,14 +78,14 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
 
   // What distances in Scalar leave of `count` units, and the definition; `nearest` is the least distance of all.
   template <class Unit>
-  __device__ best_two decide(const near_units<Scalar>& near, Scalar nearest, double norm, int count,
+  __device__ best_two decide(const least_two<Scalar>& near, Scalar nearest, double norm, int count,
                              const Unit& unit_at) const {
     const Scalar bound = bound_of_candidates(nearest, norm);
     best_two best;
     if (!(near.second > bound)) {  // several of the lane's
       for (int n = lane; n < count; n += 32) best.take(exactly(unit_at(n)), unit_at(n));
     } else if (!(near.first > bound)) {
-      best.take(exactly(near.unit), near.unit);
+      best.take(exactly(near.nearest), near.nearest);
     }
     for (int step = 16; step > 0; step /= 2) best.join(step);
     return best;
@@ -97,14 +97,14 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     if (count < 0) return -1;
     const auto unit_at = [&](int n) { return memory[n]; };
     if (count == 1) return memory[0];
-    near_units<Scalar> near;
+    least_two<Scalar> near;
     measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
     Scalar nearest = near.first;
     for (int step = 16; step > 0; step /= 2) nearest = min_of(nearest, from_lane(nearest, step));
     const Scalar bound = bound_of_candidates(nearest, norm);
     const unsigned ones = __ballot_sync(all_lanes, !(near.first > bound));
     if (__popc(ones) == 1 && !__any_sync(all_lanes, !(near.second > bound))) {
-      return __shfl_sync(all_lanes, near.unit, __ffs(ones) - 1);
+      return __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
     }
     return decide(near, nearest, norm, count, unit_at).first_unit;
   }
@@ -126,7 +126,7 @@ __device__ int find_among_all(const listed_task<Scalar, Metric>& task, double no
   const int first = static_cast<int>(static_cast<long long>(units) * warp / warps);
   const int count = static_cast<int>(static_cast<long long>(units) * (warp + 1) / warps) - first;
   const auto unit_at = [&](int n) { return first + n; };
-  near_units<Scalar> near;
+  least_two<Scalar> near;
   task.measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
   Scalar nearest = near.first;
   for (int step = 16; step > 0; step /= 2) nearest = task.min_of(nearest, from_lane(nearest, step));

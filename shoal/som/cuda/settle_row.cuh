@@ -7,6 +7,7 @@
 
 #include <cuda_runtime.h>
 
+#include <shoal/nearest/cuda/least_two.cuh>
 #include <shoal/som/cuda/distance.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 
@@ -54,18 +55,6 @@ struct best_two {
     const int unit_a = from_lane(first_unit, step), unit_b = from_lane(second_unit, step);
     take(a, unit_a);
     take(b, unit_b);
-  }
-};
-
-// The least two distances among a lane's units, and the units.
-template <class Scalar>
-struct near_units {
-  Scalar first = static_cast<Scalar>(INFINITY), second = static_cast<Scalar>(INFINITY);
-  int unit = 0;
-  __device__ void take(Scalar distance, int k) {
-    second = distance < first ? first : distance < second ? distance : second;
-    unit = distance < first ? k : unit;
-    first = distance < first ? distance : first;
   }
 };
 
@@ -256,7 +245,7 @@ struct row_task {
       if (place < in.units.units) best.take(exactly(in.units.at_place[place]), in.units.at_place[place]);
     };
     // What scores in Scalar leave: one unit, or several for the definition; several of a lane are looked for again.
-    const auto decide = [&](const near_units<Scalar>& near, const auto& for_own_units) {
+    const auto decide = [&](const least_two<Scalar>& near, const auto& for_own_units) {
       Scalar nearest = near.first;
       for (int step = 16; step > 0; step /= 2) {
         const Scalar other = from_lane(nearest, step);
@@ -266,10 +255,10 @@ struct row_task {
       const bool one = !(near.first > bound), several = !(near.second > bound);
       const unsigned ones = __ballot_sync(all_lanes, one);
       if (__popc(ones) == 1 && !__any_sync(all_lanes, several)) {
-        best.first_unit = __shfl_sync(all_lanes, near.unit, __ffs(ones) - 1);
+        best.first_unit = __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
         return;
       }
-      if (one && !several && near.first < static_cast<Scalar>(INFINITY)) best.take(exactly(near.unit), near.unit);
+      if (one && !several && near.first < static_cast<Scalar>(INFINITY)) best.take(exactly(near.nearest), near.nearest);
       for_own_units(several);
       for (int step = 16; step > 0; step /= 2) best.join(step);
     };
@@ -281,7 +270,7 @@ struct row_task {
       best.first_unit = 0;
       best.second_unit = 1;
     } else if (only >= 0) {
-      near_units<Scalar> near;
+      least_two<Scalar> near;
       const auto measure = [&](int unit, Scalar score) { near.take(score, unit); };
       measure_column(only / tile_group, only % tile_group, measure);
       decide(near, [&](bool several) {
@@ -290,7 +279,7 @@ struct row_task {
       });
     } else {
       // Of the tiles' least scores the least one, and the one after it.
-      near_units<Scalar> least;
+      least_two<Scalar> least;
       for (int t = lane; t < tiles; t += 32) least.take(minima[t], t);
       for (int step = 16; step > 0; step /= 2) {
         const Scalar first = from_lane(least.first, step), second = from_lane(least.second, step);
@@ -318,7 +307,7 @@ struct row_task {
         for_tiles(minima, most, take_exactly);
         for (int step = 16; step > 0; step /= 2) best.join(step);
       } else {
-        near_units<Scalar> near;
+        least_two<Scalar> near;
         for_tiles(minima, most,
                   [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
         decide(near, [&](bool several) {

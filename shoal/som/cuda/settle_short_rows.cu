@@ -83,10 +83,10 @@ __device__ int find_alone(const settle_arguments<float>& in, const short_row& of
                             : minima.w == least.first ? 3
                                                       : 0);
   const int first = tile * unit_tile + column_units * (least.column % tile_group);
-  near_units<float> near;
+  least_two<float> near;
   measure_column(in.units, of, first, [&](int place, float score) { near.take(score, place); });
   const float bound = in.units.rough() ? near.first : task.bound_of_candidates(near.first, of.norm);
-  if (near.second > bound) return in.units.at_place[near.unit];
+  if (near.second > bound) return in.units.at_place[near.nearest];
   best_two best;
   measure_column(in.units, of, first, [&](int place, float score) {
     const int unit = in.units.at_place[place];
