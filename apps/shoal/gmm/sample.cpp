@@ -70,7 +70,8 @@ void run(sample_command& command) {
 
 void add_gmm_sample(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<sample_command>();
-  CLI::App& app = *add_verb(noun, "sample", "Draw rows from a model", sample_examples, selected, [command] { run(*command); });
+  CLI::App& app =
+      *add_verb(noun, "sample", "Draw rows from a model", sample_examples, selected, [command] { run(*command); });
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the rows");

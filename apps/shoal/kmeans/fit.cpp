@@ -35,7 +35,8 @@ void run(const fit_command& command) {
 void add_kmeans_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
   CLI::App& app = *add_verb(
-      noun, "fit", "Fit centroids by k-means", fit_examples, selected, [command] { run(*command); }, processes::several);
+      noun, "fit", "Fit centroids by k-means", fit_examples, selected, [command] { run(*command); },
+      processes::several);
   add_option(app, "--clusters", "K", "Clusters; not needed when --init is a file", "",
              [command](const std::string& text) { command->clusters = parse_count("--clusters", text, 1); });
   add_kmeans_options(app, command->options);

@@ -1,6 +1,7 @@
 // Times an expectation and its sums by every room of kernels that takes a shape, whichever would be chosen.
-// gmm_room_times < CELLS: each line is TYPE SCALAR PRECISION ROWS COLUMNS COMPONENTS ("full float32 tf32 1000000 16 10")
-// and is answered by a line of JSON: milliseconds by each room (median of the replays of one clear, add and merge).
+// gmm_room_times < CELLS: each line is TYPE SCALAR PRECISION ROWS COLUMNS COMPONENTS ("full float32 tf32 1000000 16
+// 10") and is answered by a line of JSON: milliseconds by each room (median of the replays of one clear, add and
+// merge).
 #include <cuda_runtime_api.h>
 
 #include <cstddef>
@@ -123,9 +124,10 @@ void time_cell(const cell& c) {
                                             : shoal::precision::float32;
   const Scalar* const rows = rows_of<Scalar>(c.rows * c.columns, stream);
   shoal::cuda::device_buffer<double> sums(layout.size());
-  std::printf("{\"type\": \"%s\", \"scalar\": \"%s\", \"precision\": \"%s\", \"rows\": %zu, \"columns\": %zu, "
-              "\"components\": %zu, \"milliseconds\": {",
-              c.type.c_str(), c.scalar.c_str(), c.precision.c_str(), c.rows, c.columns, c.components);
+  std::printf(
+      "{\"type\": \"%s\", \"scalar\": \"%s\", \"precision\": \"%s\", \"rows\": %zu, \"columns\": %zu, "
+      "\"components\": %zu, \"milliseconds\": {",
+      c.type.c_str(), c.scalar.c_str(), c.precision.c_str(), c.rows, c.columns, c.components);
   const char* separator = "";
   for (const timed_room<Scalar>& room : rooms(Scalar{})) {
     if (!room.fits(shape)) continue;

@@ -134,7 +134,8 @@ class degree {
     const std::vector<double> values = draw<double>(truth, size_.rows, random::mix(seed, 1));
     const matrix_view<const double> rows(values.data(), size_.rows, columns);
     result_.confusion += confusion_of(truth, rows, setting_.threads);
-    const gmm::model first = random_start(rows, overlap_components, gmm::covariance_type::full, random::mix(seed, 2), setting_);
+    const gmm::model first =
+        random_start(rows, overlap_components, gmm::covariance_type::full, random::mix(seed, 2), setting_);
 
     double target = 0;
     for (std::size_t a = 0; a < setting_.algorithms.size(); ++a) {
