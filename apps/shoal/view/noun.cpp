@@ -91,10 +91,6 @@ void check(const view_command& command) {
 }
 
 void open_window(const view_command& command, const viewer::scene& shown) {
-  if (shown.sponge && shown.sponge->order > viewer::most_window_order) {
-    throw bad_argument(fmt::format("--sponge: a window shows orders up to {}; got {}", viewer::most_window_order,
-                                   shown.sponge->order));
-  }
   viewer::window window(shown, command.view, 960, 720, !command.window);
   if (!command.screenshot.empty()) {
     const std::vector<std::uint8_t> pixels = window.pixels();
