@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include <shoal/estimation/cuda/device_data.hpp>
+#include <shoal/execution/memory_communicator.hpp>
 #include <shoal/io/row_source.hpp>
 
 #include "cuda_devices.hpp"
@@ -60,12 +61,15 @@ class held_rows {
 
   /// In `shards` shards.
   std::shared_ptr<shoal::device_data<Scalar>> on(const placing& where, std::size_t shards) const {
+    return on(where, shards, {workers_.get(), 0, {}});
+  }
+  std::shared_ptr<shoal::device_data<Scalar>> on(const placing& where, std::size_t shards,
+                                                 const shoal::fold_context& context) const {
     shoal::cuda::shard_rule rule;
     rule.exactly = shards;
     shoal::device_choice device;
     device.cuda = where.devices;
     device.memory = where.memory;
-    const shoal::fold_context context{workers_.get(), 0, {}};
     auto made = std::make_shared<shoal::device_data<Scalar>>(context, device, rows(), weights(), true, &rule);
     EXPECT_EQ(made->rows().shards().count(), shards);
     EXPECT_EQ(made->rows().group().size(), std::min(where.devices.size(), shards));
@@ -79,6 +83,26 @@ class held_rows {
   std::vector<Scalar> weights_;
   shoal::view_source<Scalar> weight_rows_;
 };
+
+/// Ranks that share the first device, with their shards: fewer than shards, more, and all with the same one.
+struct rank_counts {
+  std::size_t ranks;
+  std::size_t shards;
+};
+inline constexpr rank_counts on_ranks[] = {{2, 8}, {3, 8}, {2, 2}, {3, 2}, {2, 1}};
+
+/// Calls work(data, control) on so many ranks, with rows that are resident on some of them and streamed on others.
+template <class Scalar, class Work>
+void run_on_ranks(const held_rows<Scalar>& held, const rank_counts& counts, const Work& work) {
+  shoal::run_ranks(counts.ranks, [&](shoal::communicator& own) {
+    const auto workers = shoal::make_threads(2);
+    placing where;
+    if (own.rank() % 2 == 1) where.memory = 2 * shoal::cuda::piece_unit * held.row_bytes();
+    shoal::control control;
+    control.ranks = &own;
+    work(held.on(where, counts.shards, shoal::context_of(*workers, 0, control)), control);
+  });
+}
 
 /// Weights of different sizes, some of them zero.
 template <class Scalar>

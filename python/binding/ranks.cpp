@@ -14,8 +14,10 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/communicator.hpp>
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/execution/plan.hpp>
 #include <shoal/mpi/alike.hpp>
+#include <shoal/mpi/launch.hpp>
 
 #include "module.hpp"
 #include "running.hpp"
@@ -108,7 +110,14 @@ void bind_ranks(nb::module_& module) {
             return std::make_tuple(found.first, found.end);
           },
           nb::arg("rank"), nb::kw_only(), nb::arg("rows"), nb::arg("columns"), nb::arg("scalar_bytes"),
-          "The rows that a rank is asked for by folds of the usual numbers of lanes.");
+          "The rows that a rank is asked for by folds of the usual numbers of lanes.")
+      .def(
+          "device_rows",
+          [](const python_ranks& ranks, std::size_t rows, std::size_t row_bytes) {
+            const row_range found = device_rows_of_rank(&ranks, rows, row_bytes);
+            return std::make_tuple(found.first, found.end);
+          },
+          nb::kw_only(), nb::arg("rows"), nb::arg("row_bytes"), "The rows that this rank has on its GPU.");
   module.def(
       "runner",
       [] {
@@ -116,6 +125,15 @@ void bind_ranks(nb::module_& module) {
         return runner_words{own.host, own.version, own.build, own.instruction_set};
       },
       "Host, version, sum of the code and instruction set of this process.");
+  module.def(
+      "local_device",
+      [](std::size_t local_rank, std::size_t devices) {
+        mpi::launch started;
+        started.local_rank = local_rank;
+        return mpi::local_device(started, devices);
+      },
+      nb::arg("local_rank"), nb::arg("devices"),
+      "The GPU of a process by its number on its host, of so many that it sees; ValueError where there is none.");
   module.def(
       "check_alike",
       [](const std::vector<runner_words>& ranks) {

@@ -79,8 +79,8 @@ default='principal-plane'
         Seed of random first units and of the order of online training. An int is the seed of the command line and of
         C++ too.
     device : str or None, default=None
-        Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all' or 'auto'. None is the device
-        that the data lie on.
+        Where fits and predictions run: 'cpu', 'cuda', 'cuda:1', 'cuda:0,1', 'cuda:all', 'cuda:local' or 'auto'. None is
+        the device that the data lie on.
     precision : {'auto', 'float32', 'float64', 'tf32', 'bf16'}, default='auto'
         The scalar of the arithmetic on rows; 'auto' is float32 for float32 and float16 data, else float64. 'tf32' and
         'bf16' allow CUDA devices to round the factors of products of float32 rows to 11 and 8 bits. Sums of many rows

@@ -153,6 +153,16 @@ def score(estimator, X, *, sample_weight=None, comm: MPI.Comm = MPI.COMM_WORLD) 
     return _shared(estimator, "score", X, sample_weight, comm)
 
 
+def _device_of(name: str | None, comm: MPI.Comm) -> str | None:
+    """The device of this process: "cuda:local" is the GPU whose number is the process's on its host."""
+    if name != "cuda:local":
+        return "cpu" if name == "auto" else name
+    here = comm.Split_type(MPI.COMM_TYPE_SHARED)
+    place = here.rank
+    here.Free()
+    return f"cuda:{_shoal.local_device(place, len(_shoal.cuda_devices()))}"
+
+
 def _shared(estimator, method, X, sample_weight, comm):
     _shoal.check_alike(comm.allgather(_shoal.runner()))
     if comm.size == 1:
@@ -164,16 +174,18 @@ def _shared(estimator, method, X, sample_weight, comm):
     float32 = rows.dtype in (np.float32, np.float16) if estimator.precision == "auto" else estimator.precision != "float64"
     words = _Words(comm)
     try:
+        device = _device_of(estimator.device, comm)
         task = Task(estimator, method, comm.size, rows.shape[0], rows.shape[1], bool(float32), weights is not None)
         ranks = _shoal.Ranks(comm.rank, comm.size, False, weakref.proxy(words))
         data = shared_data(task, ranks, [rows], [] if weights is None else [weights])
-        before = estimator.random_state
+        before = estimator.random_state, estimator.device
         # Every rank draws from the same seed.
-        estimator.random_state = comm.bcast(seed_of(before) if comm.rank == 0 else None)
+        estimator.random_state = comm.bcast(seed_of(before[0]) if comm.rank == 0 else None)
+        estimator.device = device
         try:
             made = getattr(estimator, method)(data)
         finally:
-            estimator.random_state = before
+            estimator.random_state, estimator.device = before
         words.finish()
     except BaseException as error:
         words.fail(error)  # who has failed too may never hear it, so nobody waits for that

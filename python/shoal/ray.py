@@ -52,7 +52,8 @@ class RayEngine:
 
     def workers(self) -> list[Worker]:
         nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU", 0) >= 1]
-        return [Worker(node["NodeID"], int(node["Resources"]["CPU"])) for node in sorted(nodes, key=lambda n: n["NodeID"])]
+        nodes.sort(key=lambda node: node["NodeID"])
+        return [Worker(node["NodeID"], int(node["Resources"]["CPU"]), node["NodeManagerHostname"]) for node in nodes]
 
     def place(self, worker: Worker, rank: int, slices: list, weights: list, first: int, weights_first: int) -> Any:
         there = NodeAffinitySchedulingStrategy(worker.name, soft=False)
@@ -148,7 +149,7 @@ def _run(estimator, method: str, X, sample_weight):
     local = copy.copy(estimator)
     local.random_state = seed_of(estimator.random_state)
     float32 = dtype in (np.float32, np.float16) if local.precision == "auto" else local.precision != "float64"
-    leader = Leader(RayEngine(), rows, weights, columns[0], bool(float32))
+    leader = Leader(RayEngine(), rows, weights, columns[0], bool(float32), estimator.device)
     try:
         return leader.run(local, method)
     finally:

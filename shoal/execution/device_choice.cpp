@@ -14,7 +14,8 @@ namespace {
 constexpr std::string_view cuda_word = "cuda";
 
 [[noreturn]] void refuse_name(std::string_view name) {
-  throw bad_argument(fmt::format("'{}' is not a device: cpu, cuda, cuda:1, cuda:0,1, cuda:all and auto are", name));
+  throw bad_argument(
+      fmt::format("'{}' is not a device: cpu, cuda, cuda:1, cuda:0,1, cuda:all, cuda:local and auto are", name));
 }
 
 int device_number(std::string_view text, std::string_view name) {
@@ -60,7 +61,8 @@ device_choice choose_device(std::string_view name) {
   if (name == "cpu") return {};
   if (name == "auto") return automatic_choice();
   if (name != cuda_word && !name.starts_with("cuda:")) refuse_name(name);
-  const std::string_view list = name == cuda_word ? std::string_view("0") : name.substr(cuda_word.size() + 1);
+  const bool first = name == cuda_word || name == "cuda:local";  // a process by itself is the first of its host
+  const std::string_view list = first ? std::string_view("0") : name.substr(cuda_word.size() + 1);
   const std::vector<int> wanted = list == "all" ? std::vector<int>() : listed_devices(list, name);
   const std::vector<device> present = cuda_devices();
   if (present.empty()) throw error(fmt::format("'{}' was asked for, and this machine has no CUDA device", name));

@@ -20,10 +20,10 @@ struct device_choice {
   bool on_host() const { return cuda.empty(); }
 };
 
-/// The choice that a name stands for: "cpu"; "cuda" (the first device), "cuda:1", "cuda:0,1", "cuda:all"; or "auto",
-/// the first CUDA device where this build and this machine have one, else the host. Throws bad_argument for another
-/// name or a device that does not exist, not_built when CUDA is named and this build is without it, and error when a
-/// CUDA device is named and none can be used.
+/// The choice that a name stands for: "cpu"; "cuda" (the first device), "cuda:1", "cuda:0,1", "cuda:all"; "cuda:local",
+/// the first too, but for ranks (mpi::choose_device); or "auto", the first CUDA device where this build and this
+/// machine have one, else the host. Throws bad_argument for another name or a device that does not exist, not_built
+/// when CUDA is named and this build is without it, and error when a CUDA device is named and none can be used.
 device_choice choose_device(std::string_view name);
 
 /// Throws bad_argument when a precision other than float32 is chosen where there is none: on the host's processor, or

@@ -11,11 +11,14 @@
 
 namespace shoal::gmm {
 
+void check_algorithm(algorithm chosen, const communicator* ranks) {
+  if (chosen == algorithm::batch) return;
+  require_one_rank(ranks, "a fit that maximises several times a pass", "use algorithm='batch'");
+}
+
 template <class Scalar>
 std::unique_ptr<mixture_stepper> make_host_fit(const host_rows<Scalar>& rows) {
-  if (rows.options.algorithm != algorithm::batch) {
-    require_one_rank(rows.context.ranks, "a fit that maximises several times a pass", "use algorithm='batch'");
-  }
+  check_algorithm(rows.options.algorithm, rows.context.ranks);
   switch (rows.options.algorithm) {
     case algorithm::batch: {
       auto batch =

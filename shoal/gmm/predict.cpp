@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/gmm/accumulate.hpp>
 #include <shoal/gmm/backend.hpp>
@@ -42,7 +43,9 @@ double predict(const model& model, const row_source<double>& rows, const predict
   return predict_all(model, rows, out, threads, memory_limit, weights, control, device);
 }
 
-row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks) {
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks,
+                         const device_choice& device) {
+  if (!device.on_host()) return device_rows_of_rank(ranks, rows, model.columns * scalar_bytes);
   return rows_of_rank(ranks, {rows, model.columns, scalar_bytes, score_monoid{}.bytes()});
 }
 

@@ -23,6 +23,7 @@ double predict(const model& model, const row_source<double>& rows, const predict
                const control& control = {}, const device_choice& device = {});
 
 /// Rows [first, end) that predict() writes on this rank of several, each of which writes its own; `rows` are all.
-row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks);
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks,
+                         const device_choice& device = {});
 
 }  // namespace shoal::gmm

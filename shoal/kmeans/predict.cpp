@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/backend.hpp>
@@ -35,7 +36,9 @@ double predict(const model& model, const row_source<double>& rows, std::int32_t*
   return predict_rows(model, rows, labels, threads, memory_limit, weights, control, device);
 }
 
-row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks) {
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks,
+                         const device_choice& device) {
+  if (!device.on_host()) return device_rows_of_rank(ranks, rows, model.columns * scalar_bytes);
   return rows_of_rank(ranks,
                       {rows, model.columns, scalar_bytes, statistics_monoid{model.clusters, model.columns}.bytes()});
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/devices.hpp>
 
 namespace shoal::mpi {
 namespace {
@@ -52,6 +53,22 @@ launch launched() {
     return {of.size, *size, *rank, number_in(of.local_rank).value_or(0), number_in(of.local_size).value_or(1)};
   }
   return {};
+}
+
+// A single GPU that is seen may be each process's own; ranks that share it after all are refused when they meet.
+int local_device(const launch& started, std::size_t devices) {
+  if (devices == 1) return 0;
+  if (started.local_rank < devices) return static_cast<int>(started.local_rank);
+  throw bad_argument(fmt::format(
+      "cuda:local gives each process of a host a GPU of its own; process {} of a host that has {} GPUs finds "
+      "none: start at most {} processes on it, or choose the device cpu",
+      started.local_rank, devices, devices));
+}
+
+device_choice choose_device(std::string_view name, const launch& started) {
+  device_choice chosen = shoal::choose_device(name);
+  if (name == "cuda:local") chosen.cuda = {local_device(started, cuda_devices().size())};
+  return chosen;
 }
 
 }  // namespace shoal::mpi

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/som/backend.hpp>
@@ -59,7 +60,9 @@ quality score(const model& model, const row_source<double>& rows, std::size_t th
   return score_rows(model, rows, threads, memory_limit, weights, control, device);
 }
 
-row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks) {
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks,
+                         const device_choice& device) {
+  if (!device.on_host()) return device_rows_of_rank(ranks, rows, model.columns * scalar_bytes);
   return rows_of_rank(ranks, {rows, model.columns, scalar_bytes, quality_monoid{model.units()}.bytes()});
 }
 

@@ -32,6 +32,7 @@ quality score(const model& model, const row_source<double>& rows, std::size_t th
               row_weights weights = {}, const control& control = {}, const device_choice& device = {});
 
 /// Rows [first, end) that predict() writes on this rank of several, each of which writes its own; `rows` are all.
-row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks);
+row_range predicted_rows(const model& model, std::size_t rows, std::size_t scalar_bytes, communicator* ranks,
+                         const device_choice& device = {});
 
 }  // namespace shoal::som

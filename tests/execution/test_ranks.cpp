@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include <shoal/execution/device_ranks.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/execution/sendable.hpp>
 
@@ -251,6 +252,71 @@ TEST(Ranks, ReceiveInTheOrderOfSending) {
       }
     }
   });
+}
+
+// What a rank says when it is refused; empty when it is not.
+template <class Call>
+std::string refusal(const Call& call) {
+  try {
+    call();
+  } catch (const shoal::bad_argument& failure) {
+    return failure.what();
+  }
+  return "";
+}
+
+std::vector<std::string> refusals(const std::vector<shoal::rank_device>& devices, bool may_share) {
+  return ranks::results(devices.size(), [&](const shoal::fold_context& context) {
+    return refusal([&] { shoal::check_rank_devices(*context.ranks, devices[context.ranks->rank()], may_share); });
+  });
+}
+
+TEST(RankDevices, AreOfOneKindAndEachHasItsOwn) {
+  const std::string none;
+  EXPECT_EQ(refusals({{"H200", "a"}, {"H200", "b"}, {"H200", "c"}}, false), std::vector(3, none));
+  EXPECT_EQ(refusals({{"H200", "a"}, {"H200", "a"}}, true), std::vector(2, none));
+  for (const std::string& said : refusals({{"H200", "a"}, {"H200", "b"}, {"H200", "a"}}, false)) {
+    EXPECT_NE(said.find("ranks 0 and 2 have chosen the same GPU (H200, a)"), std::string::npos) << said;
+    EXPECT_NE(said.find("choose the device cuda:local"), std::string::npos) << said;
+  }
+  for (const std::string& said : refusals({{"H200", "a"}, {"A100", "b"}}, true)) {
+    EXPECT_NE(said.find("rank 0 has 'H200' and rank 1 'A100'"), std::string::npos) << said;
+  }
+}
+
+TEST(RankDevices, AreOneForEachRank) {
+  const auto checked = [](const shoal::device_choice& choice, bool led) {
+    return ranks::results(
+        2,
+        [&](const shoal::fold_context& context) { return refusal([&] { shoal::check_ranks(choice, context.ranks); }); },
+        led)[0];
+  };
+  EXPECT_EQ(checked({}, true), "");
+  EXPECT_EQ(checked({{1}}, false), "");
+  EXPECT_NE(checked({{0, 1}}, false).find("got 2 ranks on cuda:0,1: choose the device cuda:local"), std::string::npos);
+  EXPECT_NE(checked({{0}}, true).find("only leads"), std::string::npos);
+  shoal::check_ranks({{0, 1}}, nullptr);
+}
+
+// Eight shards of two ranks, of three, and of more ranks than shards.
+TEST(RankDevices, PredictTheRowsOfTheirShards) {
+  constexpr std::size_t many = std::size_t{1} << 27, row_bytes = 64;
+  for (const std::size_t count : {1, 2, 3, 9}) {
+    const auto own = ranks::results(count, [&](const shoal::fold_context& context) {
+      return shoal::device_rows_of_rank(context.ranks, many, row_bytes);
+    });
+    std::size_t next = 0;
+    for (const shoal::row_range& rows : own) {
+      EXPECT_EQ(rows.first, next);
+      EXPECT_EQ(rows.first % (many / 8), 0U);
+      next = rows.end;
+    }
+    EXPECT_EQ(next, many);
+  }
+  const auto small = ranks::results(2, [&](const shoal::fold_context& context) {
+    return shoal::device_rows_of_rank(context.ranks, 1000, row_bytes).end;
+  });
+  EXPECT_EQ(small, (std::vector<std::size_t>{1000, 1000}));  // one shard: the first rank's
 }
 
 TEST(Sendable, GivesBackWhatItWrote) {

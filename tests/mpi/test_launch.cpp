@@ -76,4 +76,30 @@ TEST(Launch, NoNumberIsRefused) {
   EXPECT_THROW(launched(), shoal::bad_argument);
 }
 
+int local_device_of(const std::string& local_rank, std::size_t devices) {
+  const with_variables set(
+      {{"OMPI_COMM_WORLD_SIZE", "8"}, {"OMPI_COMM_WORLD_RANK", "7"}, {"OMPI_COMM_WORLD_LOCAL_RANK", local_rank}});
+  return shoal::mpi::local_device(launched(), devices);
+}
+
+TEST(Launch, ALocalDeviceHasTheNumberOfTheProcessOnItsHost) {
+  EXPECT_EQ(shoal::mpi::local_device({}, 4), 0);
+  EXPECT_EQ(local_device_of("0", 4), 0);
+  EXPECT_EQ(local_device_of("3", 4), 3);
+  // A launcher that has chosen shows one.
+  EXPECT_EQ(local_device_of("3", 1), 0);
+  const with_variables set({{"SLURM_STEP_NUM_TASKS", "4"}, {"SLURM_PROCID", "3"}, {"SLURM_LOCALID", "1"}});
+  EXPECT_EQ(shoal::mpi::local_device(launched(), 2), 1);
+}
+
+TEST(Launch, MoreProcessesThanDevicesAreRefused) {
+  try {
+    local_device_of("2", 2);
+    FAIL();
+  } catch (const shoal::bad_argument& failure) {
+    EXPECT_NE(std::string(failure.what()).find("process 2 of a host that has 2 GPUs"), std::string::npos);
+    EXPECT_NE(std::string(failure.what()).find("start at most 2 processes"), std::string::npos);
+  }
+}
+
 }  // namespace

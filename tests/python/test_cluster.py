@@ -10,8 +10,8 @@ import pytest
 import shoal
 from shoal import _shoal
 from shoal._cluster.engine import Worker, WorkerLost
-from shoal._cluster.holder import Holder, Mapped, Task
-from shoal._cluster.leader import Leader, Part, Parts
+from shoal._cluster.holder import Devices, Holder, Mapped, Task
+from shoal._cluster.leader import Leader, Part, Parts, local_devices
 
 SECONDS = 20
 
@@ -48,7 +48,7 @@ class ThreadEngine:
         self.lose, self.gone, self.placed = lose, set(), []
 
     def workers(self):
-        return [Worker(name, 1) for name in self.names if name not in self.gone]
+        return [Worker(name, 1, "here") for name in self.names if name not in self.gone]
 
     def place(self, worker, rank, slices, weights, first, weights_first):
         holder = Holder(rank, slices, weights, first, weights_first, worker.threads)
@@ -85,9 +85,8 @@ def parts_of(array, ends):
 
 
 def led(engine, estimator, X, ends=(), weights=None, method="fit"):
-    leader = Leader(
-        engine, parts_of(X, ends), weights is not None and parts_of(weights, (17,)) or None, X.shape[1], X.dtype == np.float32
-    )
+    weights = None if weights is None else parts_of(weights, (17,))
+    leader = Leader(engine, parts_of(X, ends), weights, X.shape[1], X.dtype == np.float32, estimator.device)
     try:
         return leader.run(estimator, method)
     finally:
@@ -211,6 +210,74 @@ def test_a_checkpoint_of_a_cluster_goes_on_without_one(tmp_path):
     with pytest.raises(KeyError):
         led(ThreadEngine(2), small(shoal.KMeans, callback=stop, checkpoint=place), X)
     assert model_of(small(shoal.KMeans, checkpoint=place).fit(X)) == model_of(small(shoal.KMeans).fit(X))
+
+
+@pytest.fixture
+def hosts_for_gpus(monkeypatch):
+    """Workers that are to compute on GPUs compute on their hosts, with the lanes' rows for those of shards."""
+    monkeypatch.setattr(Leader, "_devices", lambda self: ["cpu"] * len(self._on))
+    monkeypatch.setattr(
+        Leader,
+        "_on_device",
+        lambda self, rank, count: _shoal.Ranks(0, count + 1, True, self).rows_for(
+            rank, rows=self._rows.rows, columns=self._columns, scalar_bytes=4 if self._float32 else 8
+        ),
+    )
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize("kind", shoal._ESTIMATORS)
+def test_workers_with_gpus_lead_themselves(kind, hosts_for_gpus):
+    X = rows_of()
+    expected = small(kind).fit(X)
+    for workers in (1, 2, 3):
+        fitted, made = led(ThreadEngine(workers), small(kind, device="cuda:local"), X, (1, 700, 5001))
+        assert made is fitted and fitted.device == "cuda:local"
+        assert model_of(fitted) == model_of(expected), f"{workers} workers"
+    expected.set_params(device="cuda:local")
+    score = led(ThreadEngine(2), expected, X, (5,), None, "score")[1]
+    assert score == expected.set_params(device=None).score(X)
+
+
+def test_workers_with_gpus_are_replaced_warn_and_refuse(hosts_for_gpus):
+    X = rows_of()
+    calls = []
+
+    def once(holder, method):
+        calls.append(holder)
+        return len(calls) == 16
+
+    engine = ThreadEngine(2, once)
+    with pytest.warns(Warning, match="did not converge|max_iter"):
+        led(engine, small(shoal.GaussianMixture, device="cuda:local").set_params(max_iter=3, tol=0), X)
+    assert len(engine.gone) == 1
+    with pytest.raises(ValueError, match="workers with GPUs lead themselves"):
+        led(ThreadEngine(2), small(shoal.KMeans, device="cuda:local", callback=print), X)
+
+
+def test_few_rows_take_the_gpu_of_one_worker():
+    leader = Leader(ThreadEngine(3), parts_of(rows_of(), ()), None, 3, False, "cuda:local")
+    assert len(leader._on) == 1 and leader._held == [(0, 6000)]
+    # 2²⁷ rows are eight shards, of whole units; the last of three workers has two of them.
+    many = Parts([Part(None, 1 << 27, "all")])
+    leader = Leader(ThreadEngine(3), many, None, 16, True, "cuda:local")
+    ends = [leader._on_device(rank, 3)[1] for rank in (1, 2, 3)]
+    assert ends == [3 << 24, 6 << 24, 1 << 27]
+
+
+def test_each_worker_takes_a_gpu_of_its_host():
+    workers = [Worker(f"worker {i}", 1, host) for i, host in enumerate("aabab")]
+    two = Devices(3, None)
+    assert local_devices(workers, [two] * 5) == ["cuda:0", "cuda:1", "cuda:0", "cuda:2", "cuda:1"]
+    # Who has started them has shown each another first one.
+    shown = [Devices(2, visible) for visible in ("0,1", "1,0")]
+    assert local_devices(workers[:2], shown) == ["cuda:0", "cuda:0"]
+    shown = [Devices(2, "0,1")] * 2
+    assert local_devices(workers[:2], shown) == ["cuda:0", "cuda:1"]
+    with pytest.raises(ValueError, match="process 2 of a host that has 2 GPUs"):
+        local_devices([Worker(f"worker {i}", 1, "a") for i in range(3)], [Devices(2, None)] * 3)
+    with pytest.raises(RuntimeError, match="worker 1 was to compute on a GPU of a, and sees none"):
+        local_devices(workers[:2], [two, Devices(0, None)])
 
 
 def test_a_holder_that_nobody_needs_ends_its_rank():

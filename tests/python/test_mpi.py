@@ -78,3 +78,28 @@ except (KeyError, shoal.mpi.RankFailed) as error:
         "KeyError 'enough'",
         "RankFailed rank 0 failed: 'enough'",
     ]
+
+
+def test_each_process_takes_a_gpu_of_its_host(rows, tmp_path):
+    program = """
+from shoal import _shoal
+_shoal.cuda_devices = lambda: [{}, {}]
+taken = []
+def fit(data, sample_weight=None):
+    taken.append(estimator.device)
+    raise KeyError("seen")
+estimator = shoal.KMeans(2, random_state=0, device="cuda:local")
+estimator.fit = fit
+try:
+    shoal.mpi.fit(estimator, X)
+except (KeyError, ValueError, shoal.mpi.RankFailed) as error:
+    with open(f"{sys.argv[2]}/{rank}", "w") as file:
+        print(taken, estimator.device, error, file=file)
+"""
+    ended = run(2, program, rows, tmp_path)
+    assert ended.returncode == 0, ended.stderr
+    for rank in range(2):
+        assert (tmp_path / str(rank)).read_text().startswith(f"['cuda:{rank}'] cuda:local ")
+    ended = run(3, program, rows, tmp_path)
+    refused = "[] cuda:local cuda:local gives each process of a host a GPU of its own; process 2 of a host that has 2 GPUs"
+    assert (tmp_path / "2").read_text().startswith(refused), ended.stderr

@@ -27,7 +27,7 @@ std::size_t resolved_threads(const run_options& run) {
 
 device_choice parse_device(const std::string& text) {
   try {
-    return choose_device(text);
+    return mpi::choose_device(text, mpi::launched());
   } catch (const bad_argument& failure) {
     throw bad_argument(fmt::format("--device: {}", failure.what()));
   } catch (const not_built& failure) {

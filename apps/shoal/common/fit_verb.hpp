@@ -23,7 +23,7 @@ void finish(const fit_family<Types>& family, fitted<Types>& fit, const fit_rows<
   const data_set<Scalar>& data = rows.data();
   labels_output labels(wanted.labels, data.rows().rows(), !data.features.labels.empty());
   if (labels.wanted()) family.label(fit.result.model, rows, labels.data(), fit.library, control);
-  labels.share(predicted_rows(fit.result.model, data.rows().rows(), sizeof(Scalar), ranks()),
+  labels.share(predicted_rows(fit.result.model, data.rows().rows(), sizeof(Scalar), ranks(), fit.library.device),
                !data.features.labels.empty() || !wanted.report.empty());
   line.wipe();
   if (!wanted.output.empty() && first_rank()) family.save(wanted.output, fit, fit_values(family, fit), rows.units());

@@ -201,15 +201,16 @@ void add_data_options(CLI::App& app, data_options& options, bool weights, presen
 
 void add_device_options(CLI::App& app, run_options& options, bool products) {
   options.device_word = "auto";
-  add_option(app, "--device", "NAME",
-             "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; auto is cuda where there is a GPU "
-             "and the work is worth it",
-             "auto",
-             [&options](const std::string& text) {
-               options.device.cuda = text == "auto" ? std::vector<int>() : parse_device(text).cuda;
-               options.device_word = text;
-             },
-             presence::optional, {"auto", "cpu", "cuda"});
+  add_option(
+      app, "--device", "NAME",
+      "Where to run: cpu; cuda (the first GPU), cuda:1, cuda:0,1, cuda:all; cuda:local is a GPU for each process "
+      "of mpirun or srun; auto is cuda where there is a GPU and the work is worth it",
+      "auto",
+      [&options](const std::string& text) {
+        options.device.cuda = text == "auto" ? std::vector<int>() : parse_device(text).cuda;
+        options.device_word = text;
+      },
+      presence::optional, {"auto", "cpu", "cuda"});
   add_option(app, "--device-memory", "BYTES",
              "Most memory of each GPU for rows (64MiB, 2GiB); more rows are streamed, with the same result",
              "four fifths of what is free",

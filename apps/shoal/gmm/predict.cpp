@@ -44,7 +44,7 @@ predicted predict(const model_run<Scalar>& run, const predict_command& command, 
   predicted found;
   found.mean_log_likelihood = gmm::predict(model, run.data().rows(), out, run.threads(), run.memory_limit(),
                                            run.data().weights(), run.control(), run.device());
-  const row_range own = predicted_rows(model, run.rows(), sizeof(Scalar), ranks());
+  const row_range own = predicted_rows(model, run.rows(), sizeof(Scalar), ranks(), run.device());
   labels.share(own, !features.labels.empty());
   found.agreement = agreement_of(labels.data(), features.labels, features.label_names.size(), command.run);
   if (probabilities) probabilities->commit(own);

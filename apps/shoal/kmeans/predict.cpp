@@ -40,7 +40,7 @@ predicted predict(const model_run<Scalar>& run, const model_command& command, co
                         return kmeans::predict(model, rows, labels.data(), run.threads(), run.memory_limit(),
                                                run.data().weights(), run.control(), run.device());
                       });
-  labels.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks()), !features.labels.empty());
+  labels.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks(), run.device()), !features.labels.empty());
   found.agreement = agreement_of(labels.data(), features.labels, features.label_names.size(), command.run);
   labels.commit();
   return found;

@@ -38,7 +38,7 @@ predicted predict(const model_run<Scalar>& run, const model_command& command, co
         return som::predict(map, rows, units.data(), run.threads(), run.memory_limit(), run.data().weights(),
                             run.control(), run.device());
       });
-  units.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks()), !given.empty());
+  units.share(predicted_rows(file.model, run.rows(), sizeof(Scalar), ranks(), run.device()), !given.empty());
   if (!given.empty()) found.labels = labels_of_units(file.model, units.data(), given);
   units.commit();
   return found;

@@ -14,6 +14,7 @@ class Worker(NamedTuple):
 
     name: str
     threads: int
+    host: str = ""  # workers of one host share its GPUs
 
 
 class Pending(Protocol):

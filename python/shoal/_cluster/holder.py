@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import os
 import threading
 import warnings
 import weakref
@@ -59,6 +60,7 @@ class Task(NamedTuple):
     columns: int
     float32: bool
     weighted: bool
+    led: bool = True  # rank 0 is who leads; else the first holder is rank 0
 
 
 class Heard(NamedTuple):
@@ -68,6 +70,22 @@ class Heard(NamedTuple):
     waits_for: int | None  # a rank; itself: it computes; None: it has ended
     error: BaseException | None
     missing: tuple[int, int] | None  # rows that a fold asked for, and that are not here
+
+
+class Devices(NamedTuple):
+    """The GPUs that a process sees."""
+
+    count: int
+    visible: str | None  # CUDA_VISIBLE_DEVICES
+
+
+class Made(NamedTuple):
+    """What the first rank's call gave, where no rank is who leads."""
+
+    estimator: Any
+    found: Any
+    fitted: bool  # it returned the estimator
+    warned: list  # of (message, category)
 
 
 class Stopped(Exception):
@@ -111,6 +129,9 @@ class Holder:
     def runner(self) -> tuple:
         return _shoal.runner()
 
+    def devices(self) -> Devices:
+        return Devices(len(_shoal.cuda_devices()), os.environ.get("CUDA_VISIBLE_DEVICES"))
+
     def begin(self, task: Task) -> Heard:
         """Makes the call, and returns as exchange() does."""
         self.stop()
@@ -121,6 +142,11 @@ class Holder:
         """Hands over words, as (from, bytes), and returns when the rank waits for others, has ended, or is busy for long."""
         assert self._run is not None
         return self._run.exchange(words)
+
+    def made(self) -> Made:
+        """What a call that has ended gave."""
+        assert self._run is not None and self._run.made is not None
+        return self._run.made
 
     def stop(self) -> None:
         """Ends the call, if there is one, and waits until it has ended."""
@@ -151,7 +177,8 @@ class _Run:
         self._ended = False
         self._error: BaseException | None = None
         self._missing: tuple[int, int] | None = None
-        self._rank = rank
+        self._rank = rank if task.led else rank - 1
+        self.made: Made | None = None
         self._call = (task, rows, weights, place, threads)
         _runs.add(self)
         self.thread = threading.Thread(target=self._work, name=f"shoal rank {rank}", daemon=True)
@@ -160,13 +187,17 @@ class _Run:
     def _work(self) -> None:
         task, rows, weights, place, threads = self._call
         try:
-            ranks = _shoal.Ranks(self._rank, task.size, True, weakref.proxy(self))
+            ranks = _shoal.Ranks(self._rank, task.size, task.led, weakref.proxy(self))
             data = shared_data(task, ranks, rows, weights, *place)
             if task.estimator.threads is None and threads is not None:
                 task.estimator.threads = threads
-            with warnings.catch_warnings():
-                warnings.simplefilter("ignore")  # who leads says them
-                getattr(task.estimator, task.method)(data)
+            with warnings.catch_warnings(record=True) as warned:  # who leads says them
+                warnings.simplefilter("always")
+                found = getattr(task.estimator, task.method)(data)
+            if self._rank == 0:
+                fitted = found is task.estimator
+                said = [(str(each.message), each.category) for each in warned]
+                self.made = Made(task.estimator, None if fitted else found, fitted, said)
         except LookupError as error:
             if len(error.args) != 2:
                 self._error = error.with_traceback(None)

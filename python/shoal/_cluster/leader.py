@@ -6,6 +6,7 @@ import contextlib
 import copy
 import tempfile
 import time
+import warnings
 import weakref
 from collections import Counter, defaultdict, deque
 from pathlib import Path
@@ -15,7 +16,7 @@ import numpy as np
 
 from .. import _shoal
 from .engine import Engine, Worker, WorkerLost
-from .holder import Heard, Task, shared_data
+from .holder import Devices, Heard, Made, Task, shared_data
 
 # A partition whose workers are lost so often is what they are lost of.
 MOST_LOSSES = 3
@@ -79,18 +80,23 @@ class _Missing(Exception):
 class Leader:
     """Calls estimators on rows that the workers of an engine hold. Rank r of the workers is r + 1 of all ranks."""
 
-    def __init__(self, engine: Engine, rows: Parts, weights: Parts | None, columns: int, float32: bool):
+    def __init__(
+        self, engine: Engine, rows: Parts, weights: Parts | None, columns: int, float32: bool, device: str | None = None
+    ):
         if weights is not None and weights.rows != rows.rows:
             raise ValueError(f"sample_weight.shape == ({weights.rows},), expected ({rows.rows},)!")
         self._engine = engine
         self._rows, self._weights = rows, weights
         self._columns, self._float32 = columns, float32
+        self._device = device
+        # The steps of GPUs have bits of their own, so a process without one cannot lead their ranks.
+        self.led = device in (None, "cpu", "auto")
         self._losses: Counter = Counter()
         self._lost_names: defaultdict = defaultdict(list)
         workers = self._some_workers()
         # With few rows there are fewer lanes than workers, and some would hold nothing.
         count = len(workers)
-        while count > 1 and self._usual(count, count) == (0, 0):
+        while count > 1 and self._empty(count, count):
             count -= 1
         self._on: list[Worker] = workers[:count]
         self._held = [self._usual(rank, count) for rank in range(1, count + 1)]
@@ -107,7 +113,22 @@ class Leader:
     def _usual(self, rank: int, count: int) -> tuple[int, int]:
         size = 4 if self._float32 else 8
         ranks = _shoal.Ranks(0, count + 1, True, self)
-        return ranks.rows_for(rank, rows=self._rows.rows, columns=self._columns, scalar_bytes=size)
+        lanes = ranks.rows_for(rank, rows=self._rows.rows, columns=self._columns, scalar_bytes=size)
+        if self.led:
+            return lanes
+        shards = self._on_device(rank, count)
+        return min(lanes[0], shards[0]), max(lanes[1], shards[1])
+
+    def _on_device(self, rank: int, count: int) -> tuple[int, int]:
+        """Rows of whole shards, which a GPU keeps."""
+        row_bytes = self._columns * (4 if self._float32 else 8)
+        return _shoal.Ranks(rank - 1, count, False, self).device_rows(rows=self._rows.rows, row_bytes=row_bytes)
+
+    def _empty(self, rank: int, count: int) -> bool:
+        if self.led:
+            return self._usual(rank, count) == (0, 0)
+        first, end = self._on_device(rank, count)
+        return first == end
 
     def _weights_for(self, rank: int) -> tuple[int, int]:
         # Folds of the weights alone are cut as a matrix of one column is.
@@ -121,7 +142,8 @@ class Leader:
     def run(self, estimator, method: str):
         """The estimator on which `method` was called, and what it returned."""
         with tempfile.TemporaryDirectory(prefix="shoal-") as folder:
-            if method == "fit" and estimator.checkpoint is None and getattr(estimator, "n_init", 1) in (1, "auto"):
+            restarts = getattr(estimator, "n_init", 1)
+            if method == "fit" and estimator.checkpoint is None and restarts in (1, "auto") and self.led:
                 estimator.set_params(checkpoint=str(Path(folder) / "place"))
             while True:
                 try:
@@ -217,18 +239,48 @@ class Leader:
             except WorkerLost:
                 raise _Lost(rank) from None
 
+    def _devices(self) -> list[str | None]:
+        """The device of each holder."""
+        if self._device != "cuda:local":
+            return ["cpu" if self._device == "auto" else self._device] * len(self._on)
+        asked = [self._engine.call(holder, "devices") for holder in self._holders]
+        return local_devices(self._on, [self._answer(rank, call) for rank, call in enumerate(asked, 1)])
+
     # One call on all ranks
 
     def _attempt(self, estimator, method: str):
+        if not self.led:
+            return self._attempt_of_equals(estimator, method)
         fresh = copy.copy(estimator)
+        fresh.device = self._devices()[0]
         size = len(self._holders) + 1
         weighted = self._weights is not None
         task = Task(_quiet(fresh), method, size, self._rows.rows, self._columns, self._float32, weighted)
-        words = _Words(self, task)
+        words = _Words(self, [task] * (size - 1))
         data = shared_data(task, _shoal.Ranks(0, size, True, weakref.proxy(words)))
         made = getattr(fresh, method)(data)
         words.finish()
+        fresh.device = estimator.device
         return fresh, made
+
+    def _attempt_of_equals(self, estimator, method: str):
+        """The same without a rank here: the first holder's has what all of them have made."""
+        if estimator.callback is not None:
+            raise ValueError("callback is called by who leads, and workers with GPUs lead themselves: leave it out")
+        tasks = []
+        for device in self._devices():
+            own = _quiet(estimator)
+            own.device = device
+            size, weighted = len(self._holders), self._weights is not None
+            tasks.append(Task(own, method, size, self._rows.rows, self._columns, self._float32, weighted, False))
+        _Words(self, tasks).finish()
+        made: Made = self._answer(1, self._engine.call(self._holders[0], "made"))
+        for message, category in made.warned:
+            warnings.warn(message, category, stacklevel=4)
+        fresh = copy.copy(estimator)
+        parameters = estimator.get_params(deep=False)
+        fresh.__dict__.update({name: value for name, value in vars(made.estimator).items() if name not in parameters})
+        return fresh, fresh if made.fitted else made.found
 
     def call(self, rank: int, method: str, *arguments):
         return self._engine.call(self._holders[rank - 1], method, *arguments)
@@ -250,16 +302,32 @@ def _quiet(estimator):
     return quiet
 
 
-class _Words:
-    """What rank 0 says and hears. A call brings words to a holder, and its answer brings back what the rank has said."""
+def local_devices(workers: list[Worker], devices: list[Devices]) -> list[str]:
+    """A GPU for each worker: those of one host take turns, unless somebody has shown each a first one of its own."""
+    chosen = []
+    for worker, seen in zip(workers, devices):
+        if seen.count == 0:
+            raise RuntimeError(f"worker {worker.name} was to compute on a GPU of {worker.host}, and sees none")
+        neighbours = [(other, its) for other, its in zip(workers, devices) if other.host == worker.host]
+        first = [its.visible and its.visible.split(",")[0] for _, its in neighbours]
+        own = len(neighbours) > 1 and None not in first and len(set(first)) == len(first)
+        place = 0 if own else [other for other, _ in neighbours].index(worker)
+        chosen.append(f"cuda:{_shoal.local_device(place, seen.count)}")
+    return chosen
 
-    def __init__(self, leader: Leader, task: Task):
+
+class _Words:
+    """What rank 0 says and hears, or nobody here. A call brings words to a holder, and its answer brings back what the
+    rank has said. Holder n is rank n of those that are led, and n - 1 of others."""
+
+    def __init__(self, leader: Leader, tasks: list[Task]):
         self._leader = leader
-        self._ranks = range(1, task.size)
+        self._ranks = range(1, len(tasks) + 1)
+        self._offset = 0 if tasks[0].led else 1
         self._heard: dict = defaultdict(deque)  # [from], for rank 0
         self._to_say: dict = defaultdict(list)  # [to], as (from, bytes)
         self._waits_for: dict = {}  # [rank], of ranks that have answered
-        self._calls = {rank: leader.call(rank, "begin", task) for rank in self._ranks}
+        self._calls = {rank: leader.call(rank, "begin", task) for rank, task in zip(self._ranks, tasks)}
 
     def send(self, to: int, words: bytes) -> None:
         self._to_say[to].append((0, words))
@@ -293,9 +361,9 @@ class _Words:
         del self._calls[rank]
         if answer.error is not None:
             raise answer.error
-        self._waits_for[rank] = answer.waits_for
+        self._waits_for[rank] = None if answer.waits_for is None else answer.waits_for + self._offset
         for to, words in answer.words:
-            if to == 0:
+            if to + self._offset == 0:
                 self._heard[rank].append(words)
             else:
-                self._to_say[to].append((rank, words))
+                self._to_say[to + self._offset].append((rank - self._offset, words))

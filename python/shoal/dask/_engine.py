@@ -58,7 +58,7 @@ class DaskEngine:
 
     def workers(self) -> list[Worker]:
         found = self.client.scheduler_info(n_workers=-1)["workers"]
-        return [Worker(name, found[name]["nthreads"]) for name in sorted(found)]
+        return [Worker(name, found[name]["nthreads"], found[name]["host"]) for name in sorted(found)]
 
     def _there(self, name: str) -> bool:
         return name in self.client.scheduler_info(n_workers=-1)["workers"]

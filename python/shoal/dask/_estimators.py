@@ -109,7 +109,7 @@ class _Shared:
         float32 = self.precision != "float64"
         if self.precision == "auto":
             float32 = rows.dtype in (np.float32, np.float16)
-        leader = Leader(engine, rows.parts, weights and weights.parts, rows.columns, bool(float32))
+        leader = Leader(engine, rows.parts, weights and weights.parts, rows.columns, bool(float32), self.device)
         try:
             fitted, made = leader.run(local, method)
         finally:
@@ -202,7 +202,8 @@ def estimator_of(local: Any) -> type:
         "    Parameters and attributes are those of the estimator for one process, and ``client``: the client of the\n"
         "    cluster, or None for the one that was begun last. Rows are Dask arrays, frames, lists of delayed parts or\n"
         "    futures, or paths of .npy files that all workers see; ``labels_`` and predictions are lazy then. The model has\n"
-        "    the same bits for any chunks and any number of workers, and those of one process.\n"
+        "    the same bits for any chunks and any number of workers, and those of one process. ``device='cuda:local'``\n"
+        "    gives each worker a GPU of its host.\n"
     )
     return type(local.__name__, (_Shared, local), members)
 

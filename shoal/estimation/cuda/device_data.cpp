@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <span>
 #include <utility>
 
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/cuda/check_pieces.hpp>
 #include <shoal/estimation/cuda/seeding.hpp>
+#include <shoal/execution/device_ranks.hpp>
 
 namespace shoal {
 namespace {
@@ -26,7 +28,7 @@ struct unit_check {
 
 std::size_t position(unsigned long long found) { return found == ~0ULL ? no_bad_row : static_cast<std::size_t>(found); }
 
-check_statistics as_statistics(std::size_t rows, const std::vector<column_moments>& moments,
+check_statistics as_statistics(std::size_t rows, std::span<const column_moments> moments,
                                const row_findings& findings) {
   check_statistics all;
   all.rows = rows;
@@ -56,9 +58,10 @@ data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint)
     units[g].moments.grow(most * columns);
     units[g].findings.grow(most);
   }
-  std::vector<shard_check> shards(rows.shards().count());
+  const std::size_t first = rows.first_shard(0);
+  std::vector<shard_check> shards(rows.own_shards());
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const cuda::gpu& owner = group[rows.gpu_of(s)];
+    const cuda::gpu& owner = group[rows.gpu_of(first + s)];
     const cuda::device_scope scope(owner.device);
     shards[s].moments.grow(columns);
     shards[s].findings.grow(1);
@@ -67,21 +70,29 @@ data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint)
   rows.for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     rows.for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
       check_piece(part, columns, fingerprint, units[g].moments.data(), units[g].findings.data(),
-                  shards[s].moments.data(), shards[s].findings.data(), group[g].compute);
+                  shards[s - first].moments.data(), shards[s - first].findings.data(), group[g].compute);
     });
   });
   const check_monoid monoid{columns};
   check_statistics all = monoid.identity();
   std::vector<double> lowest(columns, std::numeric_limits<double>::infinity()), highest(columns, -lowest[0]);
+  std::vector<column_moments> moments;  // [shards][columns]
+  std::vector<row_findings> findings;   // [shards]
   for (std::size_t s = 0; s < shards.size(); ++s) {
-    const cuda::gpu& owner = group[rows.gpu_of(s)];
+    const cuda::gpu& owner = group[rows.gpu_of(first + s)];
     const cuda::device_scope scope(owner.device);
-    const auto moments = shards[s].moments.download(columns, owner.compute);
-    const auto findings = shards[s].findings.download(1, owner.compute);
-    monoid.combine_into(all, as_statistics(rows.shards().rows_of(s), moments, findings[0]));
+    const auto of_columns = shards[s].moments.download(columns, owner.compute);
+    moments.insert(moments.end(), of_columns.begin(), of_columns.end());
+    findings.push_back(shards[s].findings.download(1, owner.compute)[0]);
+  }
+  moments = rows.gathered(std::move(moments));
+  findings = rows.gathered(std::move(findings));
+  for (std::size_t s = 0; s < findings.size(); ++s) {
+    const std::span<const column_moments> of_columns = std::span(moments).subspan(s * columns, columns);
+    monoid.combine_into(all, as_statistics(rows.shards().rows_of(s), of_columns, findings[s]));
     for (std::size_t j = 0; j < columns; ++j) {
-      lowest[j] = std::min(lowest[j], moments[j].lowest);
-      highest[j] = std::max(highest[j], moments[j].highest);
+      lowest[j] = std::min(lowest[j], of_columns[j].lowest);
+      highest[j] = std::max(highest[j], of_columns[j].highest);
     }
   }
   const weighted_rows<Scalar>& data = rows.data();
@@ -89,6 +100,13 @@ data_summary check_on_devices(cuda::device_rows<Scalar>& rows, bool fingerprint)
   summary.lowest = std::move(lowest);
   summary.highest = std::move(highest);
   return summary;
+}
+
+// Of several ranks each has one GPU, which no other one has but in tests.
+cuda::device_group checked_group(std::span<const int> devices, precision precision, communicator* ranks, bool tested) {
+  cuda::device_group group(devices, precision);
+  if (!alone(ranks)) check_rank_devices(*ranks, {group[0].name, group[0].uuid}, tested);
+  return group;
 }
 
 // The devices that have shards to own.
@@ -115,7 +133,7 @@ device_data<Scalar>::device_data(const fold_context& context, const device_choic
                                  const row_source<Scalar>& rows, row_weights weights, bool fingerprint,
                                  const cuda::shard_rule* tested, bool every_row_as_it_is)
     : context_(context),
-      group_(owners(device, rows, tested), device.precision),
+      group_(checked_group(owners(device, rows, tested), device.precision, context.ranks, tested != nullptr)),
       readable_(checked_shapes(rows, weights)),
       narrow_weights_(weights.in<float>()),
       wide_weights_(weights.in<double>()),

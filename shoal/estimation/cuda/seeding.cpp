@@ -17,6 +17,7 @@ class device_passes final : public seeding_passes {
         summary_(&summary),
         units_(rows.rows(), rows.columns(), sizeof(Scalar)),
         draw_by_weight_(context, rows.data()),
+        alone_(alone(context.ranks)),
         shares_(rows.group().size()) {
     if (!rows.resident()) return;
     rows.for_each_piece([this](std::size_t g, const cuda::device_piece<Scalar>& piece) { shares_[g].all = piece; });
@@ -27,8 +28,15 @@ class device_passes final : public seeding_passes {
 
   void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) override {
     const row_source<Scalar>& source = *rows_->data().rows;
-    if (source.on_device() != nullptr && rows_->resident()) return gather(rows, points);
-    for (const std::size_t row : rows) append_row(source, row, points);
+    if (source.on_device() != nullptr && rows_->resident() && alone_) return gather(rows, points);
+    if (alone_) {
+      for (const std::size_t row : rows) append_row(source, row, points);
+      return;
+    }
+    for (const std::size_t row : rows) {
+      const std::vector<Scalar> values = rows_->fetched(row);
+      points.insert(points.end(), values.begin(), values.end());
+    }
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
@@ -83,23 +91,26 @@ class device_passes final : public seeding_passes {
   // Only the rows of these units are measured against the points that wait.
   std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
     for (share& mine : shares_) mine.measured.clear();
-    std::vector<std::size_t> gpus;  // of each block, in the order of the result
+    std::vector<row_range> blocks;  // in the order of the result
+    std::vector<std::size_t> gpus;  // of those that are here
     for (const std::size_t unit : wanted) {
       for (std::size_t first = units_.first_row(unit); first < units_.end_row(unit); first += block_rows) {
+        blocks.push_back({first, std::min(block_rows, units_.end_row(unit) - first)});
+        if (!is_here(first)) continue;
         gpus.push_back(gpu_of(first));
-        shares_[gpus.back()].measured.push_back({first, std::min(block_rows, units_.end_row(unit) - first)});
+        shares_[gpus.back()].measured.push_back(blocks.back());
       }
     }
     for (std::size_t g = 0; g < shares_.size(); ++g) measure(g);
     rows_->group().synchronize();
-    std::vector<double> all;
+    std::vector<double> own;
     std::vector<std::size_t> next(shares_.size(), 0);
     for (const std::size_t g : gpus) {
       const std::size_t block = next[g]++;
       const double* const from = shares_[g].landing.data() + block * block_rows;
-      all.insert(all.end(), from, from + shares_[g].measured[block].count);
+      own.insert(own.end(), from, from + shares_[g].measured[block].count);
     }
-    return all;
+    return in_order_of(blocks, rows_->gathered(std::move(own)));
   }
 
   std::vector<std::size_t> sample(std::uint64_t seed, std::uint64_t stream, double rate) override {
@@ -158,11 +169,14 @@ class device_passes final : public seeding_passes {
                         device(g).compute);
     });
     std::vector<unsigned long long> sums(points_);
+    std::vector<unsigned long long> parts;  // of each GPU, of all ranks
     for (std::size_t g = 0; g < shares_.size(); ++g) {
       const cuda::device_scope scope(device(g).device);
       const auto part = shares_[g].totals.download(points_, device(g).compute);
-      for (std::size_t p = 0; p < points_; ++p) sums[p] += part[p];
+      parts.insert(parts.end(), part.begin(), part.end());
     }
+    parts = rows_->gathered(std::move(parts));
+    for (std::size_t i = 0; i < parts.size(); ++i) sums[i % points_] += parts[i];
     std::vector<double> weights(points_);
     for (std::size_t p = 0; p < points_; ++p) weights[p] = std::ldexp(static_cast<double>(sums[p]), -exponent);
     return weights;
@@ -210,6 +224,29 @@ class device_passes final : public seeding_passes {
                 "copy from the device");
   }
 
+  std::size_t first_row() const { return rows_->share_first(0); }
+  std::size_t end_row() const { return rows_->share_first(shares_.size() - 1) + rows_->share_rows(shares_.size() - 1); }
+  bool is_here(std::size_t row) const { return first_row() <= row && row < end_row(); }
+
+  // Masses of blocks that the ranks have gathered, each those of its own rows in the order of `blocks`.
+  std::vector<double> in_order_of(const std::vector<row_range>& blocks, std::vector<double> gathered) const {
+    if (alone_) return gathered;
+    std::vector<std::size_t> owners, next;  // the rank of each block, and where a rank's next masses begin
+    for (const row_range& block : blocks) {
+      owners.push_back(rows_->rank_of_shard(rows_->shards().shard_of(block.first)));
+      if (next.size() < owners.back() + 2) next.resize(owners.back() + 2);
+      next[owners.back() + 1] += block.count;
+    }
+    for (std::size_t rank = 1; rank < next.size(); ++rank) next[rank] += next[rank - 1];
+    std::vector<double> all;
+    for (std::size_t b = 0; b < blocks.size(); ++b) {
+      const auto from = gathered.begin() + static_cast<std::ptrdiff_t>(next[owners[b]]);
+      all.insert(all.end(), from, from + static_cast<std::ptrdiff_t>(blocks[b].count));
+      next[owners[b]] += blocks[b].count;
+    }
+    return all;
+  }
+
   std::size_t gpu_of(std::size_t row) const {
     std::size_t g = 0;
     while (row >= rows_->share_first(g) + rows_->share_rows(g)) ++g;
@@ -248,7 +285,7 @@ class device_passes final : public seeding_passes {
         if (with_weights) weights = shares_[g].kept_weights.download(found, device(g).compute);
         for (std::size_t i = 0; i < found; ++i) all.push_back({rows[i], weights[i]});
       }
-      if (most <= capacity) return all;
+      if (most <= capacity) return rows_->gathered(std::move(all));
       capacity = most;
     }
   }
@@ -358,8 +395,15 @@ class device_passes final : public seeding_passes {
     if (count > 0) applied(count);
   }
 
-  // Sums of blocks into sums of units, in order.
+  // Sums of blocks [blocks][stride], of which each rank has set those of its own rows, into sums of units, in order.
   std::vector<double> by_unit(std::span<const double> blocks, std::size_t stride) const {
+    std::vector<double> of_all_ranks;
+    if (!alone_) {
+      const std::size_t first = first_row() / block_rows * stride, end = blocks_of(end_row()) * stride;
+      const std::span<const double> own = blocks.subspan(first, end - first);
+      of_all_ranks = rows_->gathered(std::vector<double>(own.begin(), own.end()));
+      blocks = of_all_ranks;
+    }
     std::vector<double> sums(units_.count() * stride);
     for (std::size_t block = 0; block * stride < blocks.size(); ++block) {
       const std::size_t unit = units_.unit_of(block * block_rows);
@@ -372,6 +416,7 @@ class device_passes final : public seeding_passes {
   const data_summary* summary_;
   row_units units_;
   weight_draw<Scalar> draw_by_weight_;
+  bool alone_;
   std::vector<share> shares_;
   cuda::pinned_buffer<double> landing_;
   bool begun_ = false;

@@ -61,6 +61,7 @@ device_group::device_group(std::span<const int> devices, shoal::precision precis
     gpu added;
     added.device = device;
     added.name = properties.name;
+    for (const char byte : properties.uuid.bytes) added.uuid += fmt::format("{:02x}", static_cast<unsigned char>(byte));
     added.multiprocessors = static_cast<std::size_t>(properties.multiProcessorCount);
     added.shared_bytes = properties.sharedMemPerBlockOptin;
     gpus_.push_back(std::move(added));

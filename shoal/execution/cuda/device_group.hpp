@@ -16,6 +16,7 @@ namespace shoal::cuda {
 struct gpu {
   int device = 0;
   std::string name;
+  std::string uuid;  ///< hexadecimal; no other GPU of any machine has it
   std::size_t multiprocessors = 0;
   std::size_t shared_bytes = 0;  ///< most dynamic shared memory of a block
   stream compute;

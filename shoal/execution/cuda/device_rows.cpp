@@ -32,6 +32,10 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
       context_(context),
       data_(data),
       shards_(rows(), columns() * sizeof(Scalar), rule),
+      ranks_(alone(context.ranks) || shards_.count() == 1 ? nullptr : context.ranks),
+      owners_(ranks_ == nullptr ? group.size() : std::min(ranks_->size(), shards_.count())),
+      before_(ranks_ == nullptr ? 0 : std::min(ranks_->rank(), owners_ - 1)),
+      owns_(alone(context.ranks) || context.ranks->rank() < (ranks_ == nullptr ? 1 : owners_)),
       shares_(group.size()) {
   const std::size_t row_bytes = (columns() + (weighted() ? 1 : 0)) * sizeof(Scalar);
   // The first GPUs have the most shards, so that the first share is the largest.
@@ -86,6 +90,45 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
     group[g].copy.synchronize();
     for (slot& place : shares_[g].slots) place.host = {};
   }
+}
+
+// Through the host: sums are some kilobytes, and ranks may be on different machines.
+template <class Scalar>
+template <class Element>
+void device_rows<Scalar>::sum_on_first(const std::vector<group_part<Element>>& parts, Element* into,
+                                       std::size_t count) {
+  if (ranks_ == nullptr) return group_->sum_on_first(parts, into, count);
+  const gpu& one = (*group_)[0];
+  const device_scope scope(one.device);
+  std::vector<Element> own(parts.size() * count);
+  for (std::size_t p = 0; p < parts.size(); ++p) {
+    check(cudaMemcpyAsync(own.data() + p * count, parts[p].values, count * sizeof(Element), cudaMemcpyDeviceToHost,
+                          one.compute),
+          "copy from the device");
+  }
+  one.compute.synchronize();
+  const std::vector<Element> all = gathered(std::move(own));
+  received_.grow(all.size() * sizeof(Element));
+  received_.upload(std::span(reinterpret_cast<const unsigned char*>(all.data()), all.size() * sizeof(Element)),
+                   one.compute);
+  std::vector<group_part<Element>> everybody;
+  for (std::size_t p = 0; p < all.size() / count; ++p) {
+    everybody.push_back({0, reinterpret_cast<const Element*>(received_.data()) + p * count});
+  }
+  group_->sum_on_first(everybody, into, count);
+  one.compute.synchronize();  // `all` dies here
+}
+
+template <class Scalar>
+std::vector<Scalar> device_rows<Scalar>::fetched(std::size_t row) const {
+  const std::size_t owner = rank_of_shard(shards_.shard_of(row));
+  std::vector<Scalar> values;
+  if (ranks_ == nullptr || ranks_->rank() == owner) {
+    aligned_buffer<Scalar> buffer;
+    const matrix_view<const Scalar> read = data_.rows->read(row, 1, buffer);
+    values.assign(read.row(0), read.row(0) + columns());
+  }
+  return shared_from(ranks_, owner, std::move(values));
 }
 
 // The share's rows where the caller has them, when kernels can read them there.
@@ -222,5 +265,9 @@ void device_rows<Scalar>::release(std::size_t gpu) {
 
 template class device_rows<float>;
 template class device_rows<double>;
+template void device_rows<float>::sum_on_first(const std::vector<group_part<double>>&, double*, std::size_t);
+template void device_rows<double>::sum_on_first(const std::vector<group_part<double>>&, double*, std::size_t);
+template void device_rows<float>::sum_on_first(const std::vector<group_part<long long>>&, long long*, std::size_t);
+template void device_rows<double>::sum_on_first(const std::vector<group_part<long long>>&, long long*, std::size_t);
 
 }  // namespace shoal::cuda

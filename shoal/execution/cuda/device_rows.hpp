@@ -3,9 +3,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/communicator.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/execution/cuda/shard_plan.hpp>
@@ -39,11 +41,13 @@ struct shard_range {
 
 /// The rows of a fit, cut into shards (shard_plan.hpp) of which each GPU of a group has its share, whole ones in a row.
 /// What is summed in an order of its own for each shard, and then in the order of the shards, does not depend on the
-/// number of GPUs. A share that fits into the memory given is copied once and stays; otherwise pieces of it are copied,
-/// pass after pass, while kernels work on the piece before. Rows in page-locked memory are copied from there, others
-/// through page-locked buffers that all of the host's threads fill. Rows that lie on a device already (device_source)
-/// are used there where they are when they are contiguous and aligned, else copied from there. Borrows the group, the
-/// sources and the context's workers.
+/// number of GPUs. Nor does it on that of ranks: each has one GPU and the shards that this GPU would have in a group,
+/// and calls that exchange what they have found. Ranks beyond the number of shards do those of the last one again. A
+/// share that fits into the memory given is copied once and stays; otherwise pieces of it are copied, pass after pass,
+/// while kernels work on the piece before. Rows in page-locked memory are copied from there, others through page-locked
+/// buffers that all of the host's threads fill. Rows that lie on a device already (device_source) are used there where
+/// they are when they are contiguous and aligned, else copied from there. Borrows the group, the sources and the
+/// context's workers.
 template <class Scalar>
 class device_rows {
  public:
@@ -63,7 +67,7 @@ class device_rows {
   /// Of the first shard, which no other one has more than.
   std::size_t most_shard_rows() const { return shards_.rows_of(0); }
   /// The first shard of a GPU, and how many it has.
-  std::size_t first_shard(std::size_t gpu) const { return shards_.first_shard(gpu, shares_.size()); }
+  std::size_t first_shard(std::size_t gpu) const { return shards_.first_shard(before_ + gpu, owners_); }
   std::size_t shards_of(std::size_t gpu) const { return first_shard(gpu + 1) - first_shard(gpu); }
   std::size_t gpu_of(std::size_t shard) const {
     std::size_t g = 0;
@@ -73,6 +77,27 @@ class device_rows {
   /// GPUs do their shards in so many turns: in turn t the first_shard() + t of each, of which the last GPUs may have
   /// none. The first one has the most.
   std::size_t turns() const { return shards_of(0); }
+  /// Shards of this process's GPUs, which follow first_shard(0).
+  std::size_t own_shards() const { return first_shard(shares_.size()) - first_shard(0); }
+  /// Whether no other rank speaks for the same shards.
+  bool owns_shards() const { return owns_; }
+  /// What all ranks have found in their shards, one after another in the order of the shards. All ranks call it.
+  template <class Element>
+  std::vector<Element> gathered(std::vector<Element> own) const {
+    if (ranks_ != nullptr && !owns_) own.clear();
+    return shoal::gathered(ranks_, std::move(own));
+  }
+  /// group().sum_on_first() of the parts of all ranks, each with all of its own; the sum is on the first GPU of each.
+  template <class Element>
+  void sum_on_first(const std::vector<group_part<Element>>& parts, Element* into, std::size_t count);
+  /// A row of the whole data, read by the rank that has it on its GPU. All ranks call it.
+  std::vector<Scalar> fetched(std::size_t row) const;
+  /// The rank that speaks for a shard; 0 where there is one.
+  std::size_t rank_of_shard(std::size_t shard) const {
+    std::size_t rank = 0;
+    while (ranks_ != nullptr && shard >= shards_.first_shard(rank + 1, owners_)) ++rank;
+    return rank;
+  }
   std::size_t share_first(std::size_t gpu) const { return shares_[gpu].first; }
   std::size_t share_rows(std::size_t gpu) const { return shares_[gpu].count; }
   /// Most rows of a piece on any GPU.
@@ -166,9 +191,14 @@ class device_rows {
   fold_context context_;
   weighted_rows<Scalar> data_;
   shard_plan shards_;
+  communicator* ranks_;  // that share the shards; null: they are all here
+  std::size_t owners_;   // GPUs of all ranks that own shards
+  std::size_t before_;   // of them, in ranks before this one
+  bool owns_;
   std::vector<share> shares_;
   std::size_t piece_rows_ = 0;
-  std::size_t staged_rows_ = 0;  // that a slot's host memory holds
+  device_buffer<unsigned char> received_;  // sums of all ranks
+  std::size_t staged_rows_ = 0;            // that a slot's host memory holds
   bool resident_ = false;
 };
 extern template class device_rows<float>;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/choose_fit.hpp>
 #include <shoal/gmm/cuda/chunked/asynchronous.hpp>
 #include <shoal/gmm/cuda/chunked/block_models.hpp>
 #include <shoal/gmm/cuda/chunked/incremental.hpp>
@@ -14,6 +15,7 @@ namespace shoal::gmm {
 
 template <class Scalar>
 std::unique_ptr<mixture_stepper> make_device_fit(const device_fit_rows<Scalar>& rows) {
+  check_algorithm(rows.options.algorithm, rows.context.ranks);
   switch (rows.options.algorithm) {
     case algorithm::batch: {
       auto batch = std::make_unique<device_expectation_maximization<Scalar>>(rows);

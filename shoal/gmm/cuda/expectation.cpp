@@ -35,13 +35,13 @@ void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
 template <class Scalar>
 void expectation_step<Scalar>::sum_shards_at_once(const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
-  std::vector<cuda::group_part<double>> sums(rows_->shards().count());
+  std::vector<cuda::group_part<double>> sums(rows_->own_shards());
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     accumulators_[g]->clear(parts.parameters(g), group[g].compute);
     accumulators_[g]->add(piece, parts.parameters(g), group[g].compute);
     accumulators_[g]->merge(statistics_[g].data(), parts.parameters(g), group[g].compute);
     for (std::size_t turn = 0; turn < rows_->shards_of(g); ++turn) {
-      sums[rows_->first_shard(g) + turn] = {g, statistics_[g].data() + turn * layout_.size()};
+      sums[rows_->first_shard(g) - rows_->first_shard(0) + turn] = {g, statistics_[g].data() + turn * layout_.size()};
     }
   });
   sum_up(sums);
@@ -50,7 +50,7 @@ void expectation_step<Scalar>::sum_shards_at_once(const device_parts<Scalar>& pa
 template <class Scalar>
 void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
-  std::vector<cuda::group_part<double>> sums(rows_->shards().count());
+  std::vector<cuda::group_part<double>> sums(rows_->own_shards());
   for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
     const auto for_each_gpu = [&](const auto& call) {
       for (std::size_t g = 0; g < group.size(); ++g) {
@@ -71,7 +71,7 @@ void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> range
     for_each_gpu([&](std::size_t g) {
       double* const mine = statistics_[g].data() + turn * layout_.size();
       accumulators_[g]->merge(mine, parts.parameters(g), group[g].compute);
-      sums[rows_->first_shard(g) + turn] = {g, mine};
+      sums[rows_->first_shard(g) - rows_->first_shard(0) + turn] = {g, mine};
     });
   }
   sum_up(sums);
@@ -79,7 +79,7 @@ void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> range
 
 template <class Scalar>
 void expectation_step<Scalar>::sum_up(const std::vector<cuda::group_part<double>>& shards) {
-  rows_->group().sum_on_first(shards, total_.size() == 0 ? statistics_[0].data() : total_.data(), layout_.size());
+  rows_->sum_on_first(shards, total_.size() == 0 ? statistics_[0].data() : total_.data(), layout_.size());
 }
 
 template <class Scalar>

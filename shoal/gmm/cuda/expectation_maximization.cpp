@@ -23,7 +23,7 @@ constexpr std::size_t graphs_in_flight = 2;
 template <class Scalar>
 device_expectation_maximization<Scalar>::device_expectation_maximization(const device_fit_rows<Scalar>& fit)
     : device_fit<Scalar>(fit),
-      many_steps_(fit.rows.resident()),
+      many_steps_(fit.rows.resident() && alone(fit.context.ranks)),
       in_graphs_(many_steps_ && cuda::recordable(fit.rows.group())),
       recorded_(graph_steps),
       ahead_(graphs_in_flight) {}

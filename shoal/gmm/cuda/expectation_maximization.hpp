@@ -48,7 +48,7 @@ class device_expectation_maximization final : public device_fit<Scalar> {
   void enqueue_step();
 
   between_steps* between_ = nullptr;
-  bool many_steps_;  // steps may wait for the GPU, since no rows have to be fetched for them
+  bool many_steps_;  // steps may wait for the GPU, since neither rows nor other ranks' sums have to be fetched for them
   bool in_graphs_;   // and are in graphs
   cuda::recorded_steps recorded_;
   cuda::launches_ahead ahead_;

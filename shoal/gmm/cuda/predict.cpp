@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include <shoal/execution/cuda/buffers.hpp>
@@ -75,7 +76,8 @@ class share_predictor {
 }  // namespace
 
 template <class Scalar>
-double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, const prediction<Scalar>& out) {
+double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, const prediction<Scalar>& wanted) {
+  const prediction<Scalar> out = rows.owns_shards() ? wanted : prediction<Scalar>();
   const statistics_layout layout(model.covariance_type, model.components, model.columns);
   cuda::device_group& group = rows.group();
   device_parts<Scalar> parts(group, layout, 0);
@@ -90,13 +92,16 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const model& model, co
     rows.for_each_shard_of(
         piece, [&](std::size_t, const cuda::device_piece<Scalar>& part) { shares[g].add(part, rows.columns()); });
   });
-  double log_likelihood = 0, weight = 0;
+  std::vector<score_sums> sums;  // of each shard
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    for (const score_sums& sum : shares[g].totals()) {
-      log_likelihood += sum.log_likelihood;
-      weight += sum.weight;
-    }
+    const std::vector<score_sums> own = shares[g].totals();
+    sums.insert(sums.end(), own.begin(), own.end());
+  }
+  double log_likelihood = 0, weight = 0;
+  for (const score_sums& sum : rows.gathered(std::move(sums))) {
+    log_likelihood += sum.log_likelihood;
+    weight += sum.weight;
   }
   return log_likelihood / weight;
 }

@@ -63,11 +63,12 @@ std::vector<std::vector<double>> worst_rows_on_devices(cuda::device_rows<Scalar>
       }
     }
   });
+  auto of_all = order.identity();
+  for (const auto& entry : rows.gathered(std::vector(worst.begin(), worst.end()))) order.insert(of_all, entry);
   std::vector<std::vector<double>> found;
-  aligned_buffer<Scalar> buffer;
-  for (const auto& entry : worst) {
-    const auto row = rows.data().rows->read(entry.index, 1, buffer);
-    found.emplace_back(row.row(0), row.row(0) + row.columns());
+  for (const auto& entry : of_all) {
+    const std::vector<Scalar> row = rows.fetched(entry.index);
+    found.emplace_back(row.begin(), row.end());
   }
   return found;
 }

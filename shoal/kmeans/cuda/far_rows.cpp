@@ -48,7 +48,9 @@ std::vector<far_row> farthest_rows_on_devices(device_fold<Scalar>& fold, std::si
     }
   });
   rows.group().synchronize();
-  return farthest.sorted(std::move(found));
+  auto of_all = farthest.identity();
+  for (const far_row& one : rows.gathered(farthest.sorted(std::move(found)))) farthest.insert(of_all, one);
+  return farthest.sorted(std::move(of_all));
 }
 
 template std::vector<far_row> farthest_rows_on_devices(device_fold<float>&, std::size_t);

@@ -298,7 +298,7 @@ void device_fold<Scalar>::enqueue_merge() {
     for (std::size_t s = 0; s < rows_->shards_of(g); ++s) parts.push_back({g, mine + s * layout_.size()});
   }
   if (one_shard()) return;
-  rows_->group().sum_on_first(parts, total_.data(), layout_.size());
+  rows_->sum_on_first(parts, total_.data(), layout_.size());
   const cuda::device_scope scope(first_device());
   inspect_statistics(layout_, total_.data(), places_[0].state.data(), stream());
 }

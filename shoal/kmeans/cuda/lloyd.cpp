@@ -9,6 +9,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/cuda/batch.hpp>
+#include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/maximise.hpp>
@@ -30,7 +31,7 @@ class device_lloyd final : public clustering_stepper {
         seed_(std::move(seed)),
         limits_(limits),
         fold_(rows, clusters),
-        on_device_loop_(rows.resident() && rows.group().size() == 1) {
+        on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)) {
     const cuda::device_scope scope(fold_.first_device());
     records_.grow(most_batch);
     records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
@@ -148,9 +149,9 @@ class device_lloyd final : public clustering_stepper {
   // A step whose rows the device has folded, and which left a cluster empty.
   step_record step_of_host() {
     const statistics folded = fold_.read_statistics();
-    moved_centroids moved = move_centroids(centroids(), folded, *fold_.rows().data().rows, [this](std::size_t count) {
-      return farthest_rows_on_devices(fold_, count);
-    });
+    const fetched_rows<Scalar> rows(context_, *fold_.rows().data().rows);
+    moved_centroids moved = move_centroids(
+        centroids(), folded, rows, [this](std::size_t count) { return farthest_rows_on_devices(fold_, count); });
     step_record record;
     record.objective = folded.inertia * scale();
     record.change = moved.change;
@@ -215,7 +216,7 @@ statistics predict_on_device(cuda::device_rows<Scalar>& rows, const model& model
   fold.upload(model.centroids);
   fold.begin({});
   fold.enqueue([&](const cuda::device_piece<Scalar>& piece, const std::int32_t* from, cudaStream_t stream) {
-    if (labels == nullptr) return;
+    if (labels == nullptr || !rows.owns_shards()) return;
     cuda::check(
         cudaMemcpyAsync(labels + piece.first, from, piece.count * sizeof(std::int32_t), cudaMemcpyDefault, stream),
         "copy labels from the device");

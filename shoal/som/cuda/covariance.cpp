@@ -24,7 +24,7 @@ std::vector<double> covariance_on_devices(cuda::device_rows<Scalar>& rows, const
     shares[g].lanes.grow(scatter_lanes(columns) * columns * columns);
     shares[g].scatter.grow(rows.shards_of(g) * columns * columns);
   }
-  std::vector<cuda::group_part<double>> parts(rows.shards().count());
+  std::vector<cuda::group_part<double>> parts(rows.own_shards());
   for (std::size_t turn = 0; turn < rows.turns(); ++turn) {
     for (std::size_t g = 0; g < group.size(); ++g) {
       const cuda::device_scope scope(group[g].device);
@@ -39,12 +39,12 @@ std::vector<double> covariance_on_devices(cuda::device_rows<Scalar>& rows, const
       const cuda::device_scope scope(group[g].device);
       double* const scatter = shares[g].scatter.data() + turn * columns * columns;
       merge_scatter(shares[g].lanes.data(), columns, scatter, group[g].compute);
-      parts[rows.first_shard(g) + turn] = {g, scatter};
+      parts[rows.first_shard(g) - rows.first_shard(0) + turn] = {g, scatter};
     }
   }
   const cuda::device_scope scope(group[0].device);
   cuda::device_buffer<double> total(columns * columns);
-  group.sum_on_first(parts, total.data(), columns * columns);
+  rows.sum_on_first(parts, total.data(), columns * columns);
   std::vector<double> covariance = total.download(columns * columns, group[0].compute);
   const double weight = summary.total_weight / rows.data().weight_scale;
   for (std::size_t a = 0; a < columns; ++a) {

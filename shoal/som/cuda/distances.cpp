@@ -23,6 +23,7 @@ bool is_memory_of(int device, const void* memory) {
 
 template <class Scalar>
 void distances_on_device(cuda::device_rows<Scalar>& rows, const model& model, Scalar* distances) {
+  if (!rows.owns_shards()) return;
   struct place {
     cuda::device_buffer<double> units, lengths;
     cuda::device_buffer<Scalar> waiting;  // empty where the distances are written in place

@@ -334,7 +334,7 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
   place& first = places_[0];
   std::vector<cuda::group_part<long long>> parts;
   for (std::size_t g = 0; g < places_.size(); ++g) parts.push_back({g, places_[g].fixed.data()});
-  group.sum_on_first(parts, first.fixed.data(), first.fixed.size());
+  rows_->sum_on_first(parts, first.fixed.data(), first.fixed.size());
   for (std::size_t g = 1; g < places_.size(); ++g) {  // as read_sums() does for the first
     const cuda::device_scope scope(group[g].device);
     places_[g].fixed.fill_with_zeros(group[g].compute);

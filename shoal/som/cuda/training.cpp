@@ -50,7 +50,7 @@ class device_training final : public map_stepper {
         seed_(std::move(seed)),
         map_(rows, summary, shape_of(options), options.metric),
         smoother_(map_, options.neighborhood, options.cutoff, radii()) {
-    many_at_once_ = rows.resident() && rows.group().size() == 1 && never_negative();
+    many_at_once_ = rows.resident() && rows.group().size() == 1 && alone(context.ranks) && never_negative();
   }
 
   void seed(std::size_t) override {
@@ -194,7 +194,7 @@ double predict_on_device(cuda::device_rows<Scalar>& rows, const data_summary& su
                          std::int32_t* units) {
   device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
   map.upload(model.codebook);
-  map.enqueue(pass::units, copying_to<Scalar>(units));
+  map.enqueue(pass::units, copying_to<Scalar>(rows.owns_shards() ? units : nullptr));
   const std::vector<double> statistics = map.read_statistics();
   rows.group().synchronize();
   return quality_of(statistics, model.units(), model.columns, rows.data().weight_scale, summary.total_weight)
@@ -228,7 +228,7 @@ quality score_on_device(cuda::device_rows<Scalar>& rows, const data_summary& sum
                         std::int32_t* units) {
   device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
   map.upload(model.codebook);
-  map.enqueue(pass::topology, copying_to<Scalar>(units));
+  map.enqueue(pass::topology, copying_to<Scalar>(rows.owns_shards() ? units : nullptr));
   const std::vector<double> statistics = map.read_statistics();
   rows.group().synchronize();
   return quality_of(statistics, model.units(), model.columns, rows.data().weight_scale, summary.total_weight);

@@ -106,6 +106,45 @@ TYPED_TEST(CudaShards, FitTheSameOnAnyNumberOfGpus) {
   }
 }
 
+// Each rank has a GPU, and steps by itself to the bits of all.
+TYPED_TEST(CudaShards, FitTheSameOnRanks) {
+  for (const std::size_t columns : {5, 40}) {
+    const auto made = clouds<TypeParam>(rows, columns, 4, 3.0);
+    const held_rows<TypeParam> held(made.view(), sharded_rows::uneven_weights<TypeParam>(rows));
+    for (const named_options& of : all_options()) {
+      if (of.options.algorithm != gmm::algorithm::batch) continue;
+      for (const sharded_rows::rank_counts& counts : sharded_rows::on_ranks) {
+        const auto one = held.on({}, counts.shards);
+        const gmm::fit_result expected = this->fit(one, of.options);
+        std::vector<TypeParam> densities(rows), together(rows);
+        const double score = gmm::make_cuda_backend(one)->predict(expected.model, {nullptr, nullptr, densities.data()});
+        sharded_rows::run_on_ranks(held, counts, [&](const auto& data, const shoal::control& control) {
+          SCOPED_TRACE(testing::Message() << columns << " columns, " << counts.shards << " shards, rank "
+                                          << control.ranks->rank() << " of " << counts.ranks << ": " << of.name);
+          const auto on = gmm::make_cuda_backend(data);
+          this->expect_same(gmm::fit(*on, of.options, control), expected);
+          // Each writes rows of its own.
+          EXPECT_EQ(on->predict(expected.model, {nullptr, nullptr, together.data()}), score);
+        });
+        EXPECT_EQ(together, densities);
+      }
+    }
+  }
+}
+
+TYPED_TEST(CudaShards, RefuseRanksWhereModelsMoveWithinAPass) {
+  const auto made = clouds<TypeParam>(rows, 5, 4, 3.0);
+  const held_rows<TypeParam> held(made.view());
+  for (const gmm::algorithm algorithm :
+       {gmm::algorithm::incremental, gmm::algorithm::asynchronous, gmm::algorithm::stepwise}) {
+    gmm::options options = options_for(covariance_type::full);
+    options.algorithm = algorithm;
+    sharded_rows::run_on_ranks(held, {2, 2}, [&](const auto& data, const shoal::control& control) {
+      EXPECT_THROW(gmm::fit(*gmm::make_cuda_backend(data), options, control), shoal::bad_argument);
+    });
+  }
+}
+
 // Rows that are too few to be cut are fitted by one GPU of those that are named.
 TYPED_TEST(CudaShards, SmallRowsAreOneShard) {
   const auto made = clouds<TypeParam>(rows, 5, 4, 3.0);
@@ -159,6 +198,11 @@ TYPED_TEST(CudaShards, ReseedTheSame) {
         EXPECT_EQ(got.reseeded, expected.reseeded);
         this->expect_same(got, expected);
       }
+      sharded_rows::run_on_ranks(held, {3, shards}, [&](const auto& data, const shoal::control& control) {
+        const gmm::fit_result got = gmm::fit(*gmm::make_cuda_backend(data), options, control);
+        EXPECT_EQ(got.reseeded, expected.reseeded);
+        this->expect_same(got, expected);
+      });
     }
   }
 }

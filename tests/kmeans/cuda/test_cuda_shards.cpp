@@ -73,6 +73,35 @@ TYPED_TEST(KmeansShards, FitAndPredictTheSameOnAnyNumberOfGpus) {
   }
 }
 
+TYPED_TEST(KmeansShards, FitAndPredictTheSameOnRanks) {
+  for (const shape& of : shapes) {
+    const auto made = clouds<TypeParam>(rows, of.columns, 5, 3.0);
+    const held_rows<TypeParam> held(made.view(), sharded_rows::uneven_weights<TypeParam>(rows));
+    kmeans::options options;
+    options.clusters = of.clusters;
+    options.max_iterations = 12;
+    for (const kmeans::seeding init :
+         {kmeans::seeding::plus_plus, kmeans::seeding::parallel, kmeans::seeding::random_rows}) {
+      options.init = init;
+      for (const sharded_rows::rank_counts& counts : sharded_rows::on_ranks) {
+        const auto one = held.on({}, counts.shards);
+        const kmeans::fit_result expected = this->fit(one, options);
+        std::vector<std::int32_t> labels(rows, -1), got(rows, -2);
+        kmeans::make_cuda_backend(one)->predict(expected.model, labels.data());
+        sharded_rows::run_on_ranks(held, counts, [&](const auto& data, const shoal::control& control) {
+          SCOPED_TRACE(testing::Message() << of.columns << " columns, " << of.clusters << " clusters, " << counts.shards
+                                          << " shards, rank " << control.ranks->rank() << " of " << counts.ranks
+                                          << ", init " << static_cast<int>(init));
+          const auto on = kmeans::make_cuda_backend(data);
+          this->expect_same(kmeans::fit(*on, options, control), expected);
+          on->predict(expected.model, got.data());  // each writes rows of its own
+        });
+        EXPECT_EQ(got, labels);
+      }
+    }
+  }
+}
+
 TYPED_TEST(KmeansShards, SmallRowsAreOneShard) {
   const auto made = clouds<TypeParam>(rows, 5, 4, 3.0);
   const held_rows<TypeParam> held(made.view());
@@ -106,6 +135,9 @@ TYPED_TEST(KmeansShards, RelocateTheSame) {
         SCOPED_TRACE(testing::Message() << columns << " columns, " << shards << " shards, " << name(where));
         this->expect_same(this->fit(held.on(where, shards), options), expected);
       }
+      sharded_rows::run_on_ranks(held, {3, shards}, [&](const auto& data, const shoal::control& control) {
+        this->expect_same(kmeans::fit(*kmeans::make_cuda_backend(data), options, control), expected);
+      });
     }
   }
 }

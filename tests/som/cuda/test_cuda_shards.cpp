@@ -52,6 +52,16 @@ TYPED_TEST(SomShards, TrainAndScoreTheSameOnAnyNumberOfGpus) {
           EXPECT_EQ(som::update(*one, moved, {}, nullptr), som::update(*other, moved_there, {}, nullptr));
           EXPECT_EQ(moved_there.codebook, moved.codebook);
         }
+        sharded_rows::run_on_ranks(held, {3, shards}, [&](const auto& data, const shoal::control& control) {
+          SCOPED_TRACE(testing::Message() << "metric " << static_cast<int>(metric) << ", " << shards << " shards, rank "
+                                          << control.ranks->rank());
+          const auto on = som::make_cuda_backend(data);
+          const som::fit_result got = som::fit(*on, options, control);
+          EXPECT_EQ(got.model.codebook, expected.model.codebook);
+          EXPECT_EQ(got.history, expected.history);
+          EXPECT_EQ(got.quality.topographic_error, expected.quality.topographic_error);
+          EXPECT_EQ(got.quality.hits, expected.quality.hits);
+        });
       }
     }
   }
@@ -70,6 +80,11 @@ TYPED_TEST(SomShards, PredictTheSameForAnyNumberOfShards) {
       EXPECT_NEAR(som::make_cuda_backend(held.on(where, shards))->predict(map, got.data()), error, 1e-12 * error);
       EXPECT_EQ(got, expected);
     }
+    std::fill(got.begin(), got.end(), -2);
+    sharded_rows::run_on_ranks(held, {2, shards}, [&](const auto& data, const shoal::control&) {
+      som::make_cuda_backend(data)->predict(map, got.data());  // each writes rows of its own
+    });
+    EXPECT_EQ(got, expected);
   }
 }
 

@@ -1,6 +1,7 @@
 #include <shoal/gmm/cuda/first_model/given_moments.hpp>
 
 #include <algorithm>
+#include <utility>
 
 namespace shoal::gmm {
 namespace {
@@ -24,6 +25,11 @@ void add_component(const double* sums, const given_shape& shape, std::size_t k, 
 }  // namespace
 
 template <class Scalar>
+double* given_moments<Scalar>::lanes_of(std::size_t shard) {
+  return lanes_[shard - rows_->first_shard(0)].data();
+}
+
+template <class Scalar>
 given_moments<Scalar>::given_moments(const cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
                                      std::span<const double> centres)
     : rows_(&rows),
@@ -37,8 +43,8 @@ given_moments<Scalar>::given_moments(const cuda::device_rows<Scalar>& rows, cons
     shares_[g].centres.upload(centres, one.compute);
     one.compute.synchronize();  // the caller's centres have been read
   }
-  for (std::size_t s = 0; s < rows.shards().count(); ++s) {
-    const cuda::gpu& owner = rows.group()[rows.gpu_of(s)];
+  for (std::size_t s = 0; s < rows.own_shards(); ++s) {
+    const cuda::gpu& owner = rows.group()[rows.gpu_of(rows.first_shard(0) + s)];
     const cuda::device_scope scope(owner.device);
     lanes_.emplace_back(shape_.lanes * shape_.lane_size());
     lanes_[s].fill_with_zeros(owner.compute);
@@ -49,7 +55,7 @@ template <class Scalar>
 void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels) {
   rows_->for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
     const std::size_t g = rows_->gpu_of(s);
-    add_labelled(part, labels + (part.first - piece.first), shares_[g].centres.data(), shape_, lanes_[s].data(),
+    add_labelled(part, labels + (part.first - piece.first), shares_[g].centres.data(), shape_, lanes_of(s),
                  rows_->group()[g].compute);
   });
 }
@@ -60,7 +66,7 @@ void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const r
     const std::size_t g = rows_->gpu_of(s);
     share& mine = shares_[g];
     mine.uniform_sums.grow(std::min(rows_->most_piece_rows(), rows_->share_rows(g)));
-    add_random(part, draw, mine.centres.data(), shape_, mine.uniform_sums.data(), lanes_[s].data(),
+    add_random(part, draw, mine.centres.data(), shape_, mine.uniform_sums.data(), lanes_of(s),
                rows_->group()[g].compute);
   });
 }
@@ -70,21 +76,24 @@ void given_moments<Scalar>::add(const cuda::device_piece<Scalar>& piece, const S
   rows_->for_each_shard_of(piece, [&](std::size_t s, const cuda::device_piece<Scalar>& part) {
     const std::size_t g = rows_->gpu_of(s);
     add_known(part, responsibilities + (part.first - piece.first) * shape_.components, shares_[g].centres.data(),
-              shape_, lanes_[s].data(), rows_->group()[g].compute);
+              shape_, lanes_of(s), rows_->group()[g].compute);
   });
 }
 
 template <class Scalar>
 statistics given_moments<Scalar>::total() const {
   statistics all(layout_);
+  std::vector<double> own;
   for (std::size_t s = 0; s < lanes_.size(); ++s) {
-    const cuda::gpu& owner = rows_->group()[rows_->gpu_of(s)];
+    const cuda::gpu& owner = rows_->group()[rows_->gpu_of(rows_->first_shard(0) + s)];
     const cuda::device_scope scope(owner.device);
-    const std::vector<double> lanes = lanes_[s].download(shape_.lanes * shape_.lane_size(), owner.compute);
-    for (std::size_t lane = 0; lane < shape_.lanes; ++lane) {
-      for (std::size_t k = 0; k < shape_.components; ++k) {
-        add_component(lanes.data() + lane * shape_.lane_size() + k * shape_.component_size(), shape_, k, all);
-      }
+    const std::vector<double> of_shard = lanes_[s].download(shape_.lanes * shape_.lane_size(), owner.compute);
+    own.insert(own.end(), of_shard.begin(), of_shard.end());
+  }
+  const std::vector<double> lanes = rows_->gathered(std::move(own));
+  for (std::size_t at = 0; at < lanes.size(); at += shape_.lane_size()) {
+    for (std::size_t k = 0; k < shape_.components; ++k) {
+      add_component(lanes.data() + at + k * shape_.component_size(), shape_, k, all);
     }
   }
   return all;

@@ -38,11 +38,13 @@ class given_moments {
     cuda::device_buffer<Scalar> uniform_sums;
   };
 
+  double* lanes_of(std::size_t shard);
+
   const cuda::device_rows<Scalar>* rows_;
   statistics_layout layout_;
   given_shape shape_;
   std::vector<share> shares_;                       // of each GPU
-  std::vector<cuda::device_buffer<double>> lanes_;  // of each shard
+  std::vector<cuda::device_buffer<double>> lanes_;  // of each shard of this process
 };
 extern template class given_moments<float>;
 extern template class given_moments<double>;
