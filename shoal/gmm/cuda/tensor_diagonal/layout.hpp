@@ -96,8 +96,8 @@ struct problem {
   unsigned* candidates = nullptr;            ///< [chunk_rows][tiles][4] in a wide frame: which terms there are
   unsigned char* crowded = nullptr;  ///< [chunk_rows / tile_rows] in a wide frame: not zero where a tile's rows are
                                      ///< near so many components that all terms are found again
-  unsigned* kept = nullptr;  ///< by kept_place(), without a common frame: which terms count
-  double* sums = nullptr;    ///< [lanes][tiles · 128][sums_size] in the frame
+  unsigned* kept = nullptr;          ///< by kept_place(), without a common frame: which terms count
+  double* sums = nullptr;            ///< [lanes][tiles · 128][sums_size] in the frame
   double* own_sums = nullptr;  ///< [own_lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of rows that are
                                ///< summed one by one: far ones, and all without a common frame
   int dense_threads =
