@@ -1,11 +1,49 @@
 #include <shoal/estimation/seed_draw.hpp>
 
+#include <algorithm>
 #include <utility>
+
+#include <shoal/estimation/draw_groups.hpp>
 
 namespace shoal {
 namespace {
 
 constexpr std::size_t most_block_units = std::size_t{1} << 16;
+constexpr std::size_t no_place = static_cast<std::size_t>(-1);
+
+struct place_in_order {
+  std::size_t index = no_place;
+  double before = 0;  // mass before it
+};
+
+double sum_of_group(std::span<const double> masses, std::size_t first, std::size_t stride) {
+  const std::size_t end = std::min(masses.size(), first + draw_group * stride);
+  double sum = 0;
+  for (std::size_t i = first; i < end; i += stride) sum += masses[i];
+  return sum;
+}
+
+// The last positive mass that begins at most at the target, or the first one; `through` is what comes before them all.
+place_in_order draw_in_order(std::span<const double> masses, double through, double target) {
+  place_in_order found;
+  std::size_t group = no_place;
+  for (std::size_t first = 0; first < masses.size(); first += draw_group) {
+    const double sum = sum_of_group(masses, first, 1);
+    if (sum > 0 && (group == no_place || through <= target)) {
+      group = first;
+      found.before = through;
+    }
+    through += sum;
+  }
+  if (group == no_place) return found;
+  const double before = found.before;
+  double within = 0;
+  for (std::size_t i = group; i < std::min<std::size_t>(masses.size(), group + draw_group); ++i) {
+    if (masses[i] > 0 && (found.index == no_place || before + within <= target)) found = {i, before + within};
+    within += masses[i];
+  }
+  return found;
+}
 
 }  // namespace
 
@@ -29,36 +67,23 @@ std::vector<double> row_units::gather(const fold_context& context, std::vector<d
 
 double total_of(std::span<const double> sums, std::size_t stride) {
   double total = 0;
-  for (std::size_t i = 0; i < sums.size(); i += stride) total += sums[i];
+  for (std::size_t first = 0; first < sums.size(); first += draw_group * stride) {
+    total += sum_of_group(sums, first, stride);
+  }
   return total;
 }
 
 unit_draw draw_unit(const row_units& units, std::span<const double> sums, double u) {
   const double total = total_of(sums);
   if (!(total > 0) || !(total * 0 == 0)) return {};
-  unit_draw draw;
-  draw.target = u * total;
-  double through = 0;
-  for (std::size_t i = 0; i < units.count() && through <= draw.target; ++i) {
-    if (!(sums[i] > 0)) continue;
-    draw.unit = i;
-    draw.before = through;
-    through += sums[i];
-  }
-  return draw;
+  const place_in_order found = draw_in_order(sums.first(units.count()), 0, u * total);
+  return {found.index, found.before, u * total};
 }
 
 std::size_t row_of_draw(const row_units& units, const unit_draw& draw, std::span<const double> masses) {
   // Rounding may leave the target beyond the unit's last row: then that row, if it has mass, is meant.
-  std::size_t row = no_row;
-  double reached = draw.before;
-  for (std::size_t i = 0; i < masses.size(); ++i) {
-    if (!(masses[i] > 0)) continue;
-    row = units.first_row(draw.unit) + i;
-    reached += masses[i];
-    if (reached > draw.target) break;
-  }
-  return row;
+  const place_in_order found = draw_in_order(masses, draw.before, draw.target);
+  return found.index == no_place ? no_row : units.first_row(draw.unit) + found.index;
 }
 
 template <class Scalar>

@@ -55,7 +55,7 @@ class row_units {
   std::size_t unit_rows_;
 };
 
-/// Σ over units of sums[unit · stride], in order.
+/// Σ over units of sums[unit · stride], in the order of draw_groups.hpp.
 double total_of(std::span<const double> sums, std::size_t stride = 1);
 
 inline constexpr std::size_t no_unit = static_cast<std::size_t>(-1);

@@ -1,5 +1,9 @@
 #include <shoal/estimation/seeding.hpp>
 
+#include <memory>
+#include <optional>
+#include <utility>
+
 #include <shoal/estimation/host_seeding.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 
@@ -53,15 +57,18 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
       seeding_request among = request;
       among.stream = seeding_stream(request, seeding_use::candidates);
       const weighted_rows<double> weighted{&rows, &row_weights, 1};
-      // Few candidates are measured sooner than threads wake, and the result is the same for any number of them.
-      const std::unique_ptr<executor> alone = make_sequential();
-      fold_context small = context;
-      if (candidates.size() < parallel_elements) small.workers = alone.get();
-      small.ranks = nullptr;  // all ranks have all candidates
-      plus_plus_result chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among,
-                                              seeding_report_of(context, count, passes->columns(), request.clusters));
+      const seeding_report steps = seeding_report_of(context, count, passes->columns(), request.clusters);
+      std::optional<plus_plus_result> chosen = passes->run_among(weighted, among, steps);
+      if (!chosen) {
+        // Few candidates are measured sooner than threads wake, and the result is the same for any number of them.
+        const std::unique_ptr<executor> alone = make_sequential();
+        fold_context small = context;
+        if (candidates.size() < parallel_elements) small.workers = alone.get();
+        small.ranks = nullptr;  // all ranks have all candidates
+        chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among, steps);
+      }
       report(rounds + 1, rounds + 1);
-      if (!chosen.ran_out) return std::move(chosen.points);
+      if (!chosen->ran_out) return std::move(chosen->points);
     }
   }
   // Too few distinct candidates: the data are small or nearly all alike, and k-means++ sees every row of them.

@@ -22,9 +22,11 @@ class plus_plus {
       : passes_(passes), request_(request), report_(report) {}
 
   plus_plus_result run() {
-    keep_best({passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0))});
+    const std::size_t first = passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0));
     const std::size_t trial_count = request_.trials > 0 ? request_.trials : usual_trials(request_.clusters);
-    for (std::size_t step = 1; step < request_.clusters; ++step) {
+    choose_ahead(first, trial_count);
+    if (chosen_.rows.empty()) keep_best({first});
+    for (std::size_t step = chosen_.rows.size(); step < request_.clusters; ++step) {
       std::vector<std::size_t> trials;
       if (!chosen_.ran_out) trials = draw_rows(step, trial_count);
       if (trials.empty()) {
@@ -43,6 +45,16 @@ class plus_plus {
  private:
   double uniform(seeding_use use, std::size_t step, std::size_t index) const {
     return random::uniform_at(request_.seed, seeding_stream(request_, use, step), index);
+  }
+
+  // What the executor chooses by itself, which may be nothing.
+  void choose_ahead(std::size_t first, std::size_t trial_count) {
+    const greedy_draws draws{request_.clusters, trial_count, first, [this](std::size_t step, std::size_t index) {
+                               return uniform(seeding_use::trial, step, index);
+                             }};
+    chosen_.rows = passes_.choose_greedily(draws, report_);
+    passes_.append_rows(chosen_.rows, chosen_.points);
+    chosen_.ran_out = !chosen_.rows.empty() && chosen_.rows.size() < request_.clusters;
   }
 
   // Rows drawn in proportion to their masses; none when no row has any.

@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -10,6 +12,22 @@
 #include <shoal/estimation/seeding_report.hpp>
 
 namespace shoal {
+
+/// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
+struct plus_plus_result {
+  std::vector<double> points;     ///< [clusters][columns]
+  std::vector<std::size_t> rows;  ///< [clusters] which they are
+  bool ran_out = false;
+};
+
+/// The random side of greedy k-means++.
+struct greedy_draws {
+  std::size_t clusters = 0;
+  std::size_t trials = 0;  ///< of every step but the first
+  std::size_t first = 0;   ///< the row that is chosen first
+  /// By which trial `index` of step `step`, from 1 on, is drawn.
+  std::function<double(std::size_t step, std::size_t index)> uniform;
+};
 
 /// Draws rows, and measures them against a growing set of points. A row's mass is its weight times the square of its
 /// distance to the nearest point added so far.
@@ -37,6 +55,16 @@ class seeding_passes {
   /// weight, where u = random::uniform_at(seed, stream, row); fewer when fewer have positive weight.
   virtual std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) = 0;
 
+  /// The rows that greedy k-means++ chooses, in order, where the executor goes through its steps without coming back
+  /// between them: fewer than the clusters when no other row has any mass, none where it cannot.
+  virtual std::vector<std::size_t> choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
+
+  /// run_plus_plus() among other rows, where the executor does that sooner than the host; `request` as for that.
+  virtual std::optional<plus_plus_result> run_among(const weighted_rows<double>&, const seeding_request&,
+                                                    const seeding_report&) {
+    return {};
+  }
+
   /// What else the algorithms ask of the rows.
   virtual std::size_t columns() const = 0;
   /// These rows in float64, appended in this order.
@@ -45,12 +73,6 @@ class seeding_passes {
   virtual std::size_t draw_by_weight(double u) = 0;
 };
 
-/// Greedy k-means++ that also says whether the rows ran out: every row of positive weight coincided with a chosen one.
-struct plus_plus_result {
-  std::vector<double> points;     ///< [clusters][columns]
-  std::vector<std::size_t> rows;  ///< [clusters] which they are
-  bool ran_out = false;
-};
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report);
 
 }  // namespace shoal

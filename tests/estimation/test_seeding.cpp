@@ -200,6 +200,36 @@ TEST(Seeding, DrawsInProportionToMass) {
 
 // Two trials, as for K = 2: both are drawn in proportion to weight · squared distance, and the better is kept. Which of
 // two is better is known here, so the distribution of the second row is too.
+// Whole masses, whose sums no order changes: a draw in groups is the draw of one row after the other, at every size
+// around the groups', with masses of zero, and at the very end.
+TEST(Seeding, DrawsInGroupsAsInOneLine) {
+  for (const std::size_t count : {1ul, 31ul, 32ul, 33ul, 64ul, 65ul, 1025ul}) {
+    const shoal::row_units units(count * 512, 1, 4);
+    ASSERT_EQ(units.count(), count);
+    for (const std::size_t step : {1ul, 3ul, 40ul}) {
+      std::vector<double> sums(count, 0.0);
+      for (std::size_t i = count - 1; i < count; i -= std::min(step, i + 1)) sums[i] = 1.0 + static_cast<double>(i % 5);
+      const double total = shoal::total_of(sums);
+      for (const double u : {1e-9, 0.25, 0.5, 0.75, 1 - 1e-9}) {
+        std::size_t expected = 0;
+        double through = 0;
+        for (std::size_t i = 0; i < count; ++i) {
+          if (sums[i] > 0 && through <= u * total) expected = i;
+          through += sums[i];
+        }
+        EXPECT_EQ(through, total);
+        const shoal::unit_draw draw = shoal::draw_unit(units, sums, u);
+        EXPECT_EQ(draw.unit, expected) << count << " units, u " << u;
+        EXPECT_EQ(shoal::row_of_draw(units, {0, 0, u * total}, sums), expected);
+      }
+      // Rounding may put the target beyond the last row.
+      EXPECT_EQ(shoal::row_of_draw(units, {0, 0, 2 * total}, sums), count - 1);
+    }
+    EXPECT_EQ(shoal::draw_unit(units, std::vector<double>(count, 0.0), 0.5).unit, shoal::no_unit);
+    EXPECT_EQ(shoal::row_of_draw(units, {0, 0, 0.5}, std::vector<double>(count, 0.0)), shoal::no_row);
+  }
+}
+
 TEST(Seeding, PlusPlusFollowsTheSquaredDistances) {
   const table<double> data{4, 1, {0, 1, 3, 7}};
   const std::vector<double> weight_values = {3, 2, 4, 1};

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/estimation/cuda/candidates.hpp>
+#include <shoal/estimation/cuda/coarse_share.hpp>
+#include <shoal/estimation/cuda/greedy.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/estimation/race.hpp>
 
@@ -14,6 +17,7 @@ class device_passes final : public seeding_passes {
  public:
   device_passes(cuda::device_rows<Scalar>& rows, const fold_context& context, const data_summary& summary)
       : rows_(&rows),
+        context_(context),
         summary_(&summary),
         units_(rows.rows(), rows.columns(), sizeof(Scalar)),
         draw_by_weight_(context, rows.data()),
@@ -39,6 +43,18 @@ class device_passes final : public seeding_passes {
     }
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
+
+  std::vector<std::size_t> choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
+    return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+  }
+
+  std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
+                                            const seeding_report& report) override {
+    return run_plus_plus_among(candidates, device(0).device, context_, request, report,
+                               [this](cuda::device_rows<double>& rows, const fold_context& context) {
+                                 return make_device_passes(rows, context, *summary_);
+                               });
+  }
 
   // The points wait for the next pass, which may as well apply them.
   void add(std::span<const double> points) override {
@@ -203,6 +219,7 @@ class device_passes final : public seeding_passes {
     cuda::device_buffer<Scalar> drawn_rows, drawn_weights;  // theirs, when the share is not resident
     cuda::device_buffer<double> masses;
     cuda::pinned_buffer<double> landing;
+    coarse_share<Scalar, Work> coarse;
   };
 
   static std::size_t blocks_of(std::size_t rows) { return (rows + block_rows - 1) / block_rows; }
@@ -385,9 +402,14 @@ class device_passes final : public seeding_passes {
     rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
       share& mine = shares_[g];
       if (count > 0) {
-        apply_points<Scalar, Work>(piece, columns(), mine.points.data(), count, static_cast<std::int32_t>(points_),
-                                   mine.least.data() + piece.share_first, mine.owner.data() + piece.share_first,
-                                   device(g).compute);
+        const auto first = static_cast<std::int32_t>(points_);
+        Work* const least = mine.least.data() + piece.share_first;
+        std::int32_t* const owner = mine.owner.data() + piece.share_first;
+        const cuda::stream& stream = device(g).compute;
+        if (!rows_->resident() ||
+            !mine.coarse.apply(piece, *summary_, mine.points.data(), count, first, least, owner, stream)) {
+          apply_points<Scalar, Work>(piece, columns(), mine.points.data(), count, first, least, owner, stream);
+        }
       }
       visit(g, piece);
     });
@@ -413,6 +435,7 @@ class device_passes final : public seeding_passes {
   }
 
   cuda::device_rows<Scalar>* rows_;
+  fold_context context_;
   const data_summary* summary_;
   row_units units_;
   weight_draw<Scalar> draw_by_weight_;

@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
+#include <shoal/estimation/cuda/squared_distance.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/plan.hpp>
 #include <shoal/random/stream.hpp>
@@ -10,13 +11,6 @@ namespace {
 
 // One thread for each row of a block of rows.
 constexpr unsigned threads = block_rows;
-
-// So many scalars are read at once where rows are made of whole ones.
-template <class Scalar>
-struct alignas(16) neighbours {
-  static constexpr int count = 16 / sizeof(Scalar);
-  Scalar values[count];
-};
 
 // Columns [from, from + column_tile) of a row; zero beyond the last. Neighbouring threads read rows far apart, so that
 // fewer and longer reads are what counts.

@@ -152,14 +152,15 @@ struct smoothing {
   double* tables = nullptr;            ///< [table_doubles()]
   double* along = nullptr;             ///< [products][1 or 2][units][columns + 1] smoothed along the rows of the map
   double* smoothed = nullptr;          ///< [units][columns + 1]
-  double* pull = nullptr;              ///< [units] Σ|h|·n where h may be negative, else null
-  double* history = nullptr;           ///< [epochs] Σ w·distance
-  double* codebook = nullptr;          ///< [units][columns]
-  const double* centre = nullptr;      ///< [columns] what the sums are about
+  double* pull = nullptr;          ///< [pull_doubles()] parts of Σ|h|·n of units where h may be negative, else null
+  double* history = nullptr;       ///< [epochs] Σ w·distance
+  double* codebook = nullptr;      ///< [units][columns]
+  const double* centre = nullptr;  ///< [columns] what the sums are about
   SHOAL_HD int products() const { return neighborhood_function{kind, 0, cutoff}.products(); }
   SHOAL_HD bool hexagonal() const { return shape.lattice == lattice::hexagonal; }
   std::size_t table_doubles() const;
   std::size_t along_doubles() const;
+  std::size_t pull_doubles() const;
 };
 void smooth_and_move(const smoothing& all, cudaStream_t stream);
 

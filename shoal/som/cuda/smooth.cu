@@ -218,8 +218,14 @@ __global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
 }
 
 // Σ|h|·n of any neighbourhood: neighbouring threads take sources of rows of the map that lie so many rows apart, above
-// and below together.
+// and below together. Blocks of the same targets share the rows between them, which keeps the GPU busy where targets
+// are few; move_kernel() adds their parts.
 constexpr int pull_rows = across;
+
+__host__ __device__ std::size_t pull_parts(const smoothing& in) {
+  const std::uint32_t height = in.shape.height;
+  return (in.shape.toroidal ? height / 2 : height - 1) / pull_rows + 1;
+}
 
 __global__ void __launch_bounds__(threads) pull_kernel(smoothing in) {
   cuda::wait_for_predecessor();
@@ -238,7 +244,8 @@ __global__ void __launch_bounds__(threads) pull_kernel(smoothing in) {
     return in.statistics[(static_cast<std::size_t>(of_row) * width + column) * (in.columns + 1) + in.columns];
   };
   double sums[each] = {};
-  for (int first_apart = 0; first_apart <= most_apart; first_apart += pull_rows) {
+  const int first_apart = static_cast<int>(blockIdx.y) * pull_rows;
+  if (first_apart <= most_apart) {
     for (int start = 0; start < width; start += depth) {
       __syncthreads();
       for (int i = threadIdx.x; i < pull_rows * depth; i += threads) {
@@ -280,7 +287,9 @@ __global__ void __launch_bounds__(threads) pull_kernel(smoothing in) {
   for (int r = 0; r < each; ++r) {
     for (int step = pull_rows / 2; step > 0; step /= 2) sums[r] += __shfl_xor_sync(~0u, sums[r], step);
     const int target = first_target + group * each + r;
-    if (lane == 0 && target < width) in.pull[static_cast<std::size_t>(row) * width + target] = sums[r];
+    if (lane == 0 && target < width) {
+      in.pull[blockIdx.y * in.shape.units() + static_cast<std::size_t>(row) * width + target] = sums[r];
+    }
   }
 }
 
@@ -292,7 +301,11 @@ __global__ void move_kernel(smoothing in) {
     const std::size_t unit = i / columns, j = i % columns;
     const double* const smoothed = in.smoothed + unit * (columns + 1);
     const double weight = smoothed[columns], centre = in.centre[j];
-    const double pull = in.pull == nullptr ? weight : in.pull[unit];
+    double pull = weight;
+    if (in.pull != nullptr) {
+      pull = in.pull[unit];
+      for (std::size_t part = 1; part < pull_parts(in); ++part) pull += in.pull[part * in.shape.units() + unit];
+    }
     if (pull >= least_pull) {
       const double before = in.codebook[i];
       // Where nothing is negative the place itself, so that it does not depend on where the unit was.
@@ -321,6 +334,9 @@ std::size_t smoothing::table_doubles() const { return table_counts(*this).size()
 std::size_t smoothing::along_doubles() const {
   return static_cast<std::size_t>(products()) * (hexagonal() ? 2 : 1) * shape.units() * (columns + 1);
 }
+std::size_t smoothing::pull_doubles() const {
+  return neighborhood_function{kind, 0, 0}.never_negative() ? 0 : pull_parts(*this) * shape.units();
+}
 
 void smooth_and_move(const smoothing& all, cudaStream_t stream) {
   const std::size_t places = all.columns + 1;
@@ -337,7 +353,8 @@ void smooth_and_move(const smoothing& all, cudaStream_t stream) {
     cuda::launch_in_turn(dense_kernel, blocks, threads, 0, stream, all);
   }
   if (all.pull != nullptr) {
-    cuda::launch_in_turn(pull_kernel, dim3(target_tiles * all.shape.height), threads, 0, stream, all);
+    const dim3 blocks(target_tiles * all.shape.height, static_cast<unsigned>(pull_parts(all)));
+    cuda::launch_in_turn(pull_kernel, blocks, threads, 0, stream, all);
   }
   cuda::launch_in_turn(move_kernel, blocks_for(all.shape.units() * all.columns, 256), 256, 0, stream, all);
   cuda::launch_in_turn(next_epoch_kernel, 1, 1, 0, stream, all.epoch);

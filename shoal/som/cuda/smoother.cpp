@@ -25,7 +25,7 @@ device_smoother<Scalar>::device_smoother(device_map<Scalar>& map, neighborhood k
   tables_.grow(smoothing_.table_doubles());
   along_.grow(smoothing_.along_doubles());
   smoothed_.grow(units * (columns + 1));
-  if (!neighborhood_function{kind, 0, 0}.never_negative()) pull_.grow(units);
+  pull_.grow(smoothing_.pull_doubles());
   smoothing_.radii = radii_.data();
   smoothing_.epoch = epoch_.data();
   smoothing_.statistics = map.statistics();

@@ -1,8 +1,10 @@
 // Checks and seeding on devices against those on the host.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <shoal/estimation/cuda/device_data.hpp>
@@ -134,6 +136,36 @@ TYPED_TEST(DeviceData, SeedsTheRowsThatTheHostSeeds) {
             EXPECT_EQ(host(device.seeding(), parallel), host({}, parallel))
                 << columns << " columns, " << clusters << " clusters, parallel " << parallel;
           }
+        }
+      }
+    }
+  }
+}
+
+// Bytes rule most points out, and steps follow each other without the host: neither shows in the rows that are chosen,
+// however far rows lie out, near together or away from zero, for any number of trials.
+TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
+  for (const std::size_t columns : {4ul, 5ul, 17ul, 33ul}) {
+    for (const std::size_t rows : {1ul, 70ul, 513ul, 3001ul}) {
+      for (const char* const kind : {"far", "offset", "steep", "twice"}) {
+        auto data = clouds<TypeParam>(rows, columns, 3, 4.0, kind == std::string_view("offset") ? 1e4 : 0, rows);
+        for (std::size_t i = 0; i < data.values.size(); ++i) {
+          TypeParam& value = data.values[i];
+          const std::size_t row = i / columns;
+          if (kind == std::string_view("far") && row % 200 == 7) value *= 3000;
+          if (kind == std::string_view("steep"))
+            value *= static_cast<TypeParam>(std::exp2(static_cast<double>(row % 20)));
+          if (kind == std::string_view("twice") && row % 2 == 1) value = data.values[i - columns];
+        }
+        const auto weights = uneven_weights<TypeParam>(rows);
+        const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+        auto device = this->on_device(source, rows == 1 ? nullptr : &weight_source);
+        const auto& held = device.rows().data();
+        for (const std::size_t trials : {1ul, 7ul, 8ul, 15ul, 16ul}) {
+          const shoal::seeding_request request{std::min(rows, 40ul), 5, columns, trials};
+          EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
+                    shoal::choose_plus_plus(this->context_, held, device.summary(), request))
+              << kind << ", " << rows << " x " << columns << ", " << trials << " trials";
         }
       }
     }

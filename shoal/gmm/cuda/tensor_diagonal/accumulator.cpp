@@ -17,6 +17,9 @@ constexpr std::size_t least_section_rows = 512;
 // Of the kernel for rows that are summed one by one: mostly there is nothing to do, and many blocks cost more than a
 // few.
 constexpr std::size_t most_own_blocks = 2048;
+// Of a block of the kernel for rows that many components hold; fewer components than that hold no row in such numbers.
+constexpr int most_dense_threads = 256;
+constexpr std::size_t least_dense_components = 16;
 
 class diagonal_accumulator final : public accumulator<float> {
  public:
@@ -42,6 +45,8 @@ class diagonal_accumulator final : public accumulator<float> {
     problem_.own_section_rows =
         static_cast<int>(section_rows_for(own_lanes, problem_.chunk_rows, least_section_rows, cuda::piece_unit));
 
+    if (layout_.components() >= least_dense_components) make_room_for_dense_moments(shape.multiprocessors);
+
     const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
     problem_.columns_by_rows =
         take(columns_by_rows_, features * terms * problem_.chunk_rows * static_cast<std::size_t>(problem_.width));
@@ -55,6 +60,7 @@ class diagonal_accumulator final : public accumulator<float> {
     own_sums_.fill_with_zeros(stream);
     likelihood_.fill_with_zeros(stream);
     expectation_.clear(stream);
+    begins_ = true;
     pack_mixture(with(problem_, parameters), stream);
   }
 
@@ -71,6 +77,8 @@ class diagonal_accumulator final : public accumulator<float> {
       }
       expectation_apart(mixture, rows, stream);
       far_responsibilities(mixture, rows, stream);
+      if (mixture.dense != nullptr) dense_moments(mixture, rows, begins_, stream);
+      begins_ = false;
       far_moments(mixture, rows, stream);
       add_likelihood(mixture, rows, stream);
     });
@@ -81,12 +89,33 @@ class diagonal_accumulator final : public accumulator<float> {
   }
 
  private:
+  // As many lanes as fill the processors.
+  void make_room_for_dense_moments(std::size_t multiprocessors) {
+    const int across = dense_columns(problem_.columns);
+    while (problem_.dense_threads * across < most_dense_threads && dense_components(problem_) < problem_.components) {
+      problem_.dense_threads *= 2;
+    }
+    const auto blocks =
+        multiprocessors * static_cast<std::size_t>(2 * most_dense_threads / (problem_.dense_threads * across));
+    const auto tiles = static_cast<std::size_t>(dense_tiles(problem_)), rows = static_cast<std::size_t>(dense_rows);
+    const std::size_t sums = layout_.components() * (1 + 2 * layout_.columns());
+    const std::size_t lanes = std::min({std::max<std::size_t>(1, blocks / tiles), problem_.chunk_rows / rows,
+                                        std::max<std::size_t>(1, most_lane_bytes / (sums * sizeof(double)))});
+    problem_.dense_lanes = static_cast<int>(lanes);
+    problem_.dense_section_rows =
+        static_cast<int>(section_rows_for(lanes, problem_.chunk_rows, rows, cuda::piece_unit));
+    problem_.dense = take(dense_, problem_.chunk_rows / rows * tiles);
+    problem_.dense_sums = take(dense_sums_, lanes * sums);
+  }
+
   statistics_layout layout_;
   problem problem_;
   bool has_products_;
   expectation_buffers expectation_;
   cuda::device_buffer<std::uint16_t> columns_by_rows_;
-  cuda::device_buffer<double> sums_, own_sums_, likelihood_;
+  cuda::device_buffer<double> sums_, own_sums_, dense_sums_, likelihood_;
+  cuda::device_buffer<unsigned char> dense_;
+  bool begins_ = true;  // no chunk of this pass has come yet
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
-// The expectation step of diagonal and spherical mixtures whose components are too different for one frame, and on GPUs
-// without products by four warps: each row's distance to each component by itself, in float32.
+// The expectation step of diagonal and spherical mixtures whose components are too different for one frame, of rows in
+// a wide frame that are near many of them, and on GPUs without products by four warps: each row's distance to each
+// component by itself, in float32.
 #include <cuda_runtime.h>
 
 #include <cmath>
@@ -99,8 +100,11 @@ __device__ void keep_terms(const problem& mixture, int first, const shared_tile&
 
 __global__ void __launch_bounds__(threads, 2)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement != no_frame)
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
+  if (*mixture.arrangement == common_frame ||
+      (*mixture.arrangement == wide_frame && mixture.crowded[blockIdx.x] == 0)) {
     return;
+  }
   extern __shared__ __align__(16) unsigned char memory[];
   shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
   const int first = static_cast<int>(blockIdx.x) * tile_rows;

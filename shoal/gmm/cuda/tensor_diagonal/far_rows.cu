@@ -9,6 +9,7 @@
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/far_rows.cuh>
+#include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
@@ -53,15 +54,18 @@ struct listed_rows {
 };
 static_assert(32 * threads >= cuda::piece_unit);
 
-// Lists, in order, the rows of a section from `begin` to `end` that component k may hold: far ones, and without a
-// common frame those whose terms count. Returns their number.
+// Lists, in order, the rows of a section from `begin` to `end` that component k may hold and that dense_moments() has
+// left: far ones, and without a common frame those whose terms count. Returns their number.
 __device__ int list_rows(const problem& mixture, int k, int begin, int end, bool all, listed_rows& list) {
   const int thread = static_cast<int>(threadIdx.x);
   const int row = begin + 32 * thread;
   unsigned found = 0;
   if (row < end) {
     found = mixture.far_masks[row / 32];
-    if (all) found |= mixture.kept[kept_place(mixture.components, k, row)];
+    if (all) {
+      found |= mixture.kept[kept_place(mixture.components, k, row)];
+      if (mixture.dense != nullptr && mixture.dense[dense_place(mixture, k, row)] != 0) found = 0;
+    }
   }
   // Also ends the reading of the list before.
   if (__syncthreads_or(static_cast<int>(found != 0)) == 0) return 0;
@@ -84,16 +88,6 @@ __device__ int list_rows(const problem& mixture, int k, int begin, int end, bool
   }
   __syncthreads();
   return count;
-}
-
-// The weighted responsibility of component k for a listed row.
-__device__ float responsibility_of(const problem& mixture, int k, int row) {
-  const float term = mixture.terms[term_place(mixture.tiles, k, row)];
-  if ((mixture.far_masks[row / 32] >> row % 32 & 1) != 0) return term;
-  constexpr float negligible = static_cast<float>(negligible_log_ratio<float>) * log2_of_e;
-  const float logarithm = term - mixture.shifts[row];
-  const float least = static_cast<float>(mixture.exponents[row / tile_rows]) - negligible;
-  return logarithm >= least ? exp2f(logarithm) : 0.0F;
 }
 
 // One component and lane by a block, a column to a thread, row after row.

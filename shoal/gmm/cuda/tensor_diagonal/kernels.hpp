@@ -15,7 +15,7 @@ void pack_mixture(const problem& mixture, cudaStream_t stream);
 
 /// Fills terms, shifts, log_sums, log_densities, norms, exponents, far_masks and tile_sums of a chunk: by tensor cores
 /// in the frame, of which the second kernel finds again what matters when the frame is wide, or one by one when there
-/// is none.
+/// is none, and for tiles that the second kernel leaves to the third.
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void refine(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t stream);
@@ -24,8 +24,13 @@ std::size_t expectation_bytes(const problem& mixture);
 /// Adds the moments of a chunk's near rows to the lanes; nothing but in a common frame.
 void moments(const problem& mixture, const chunk& rows, cudaStream_t stream);
 
+/// Without a common frame adds the moments of rows that many components hold, in float32 about each component's own
+/// centre. The first chunk of a pass begins the sums.
+void dense_moments(const problem& mixture, const chunk& rows, bool begins, cudaStream_t stream);
+
 /// Does the far rows of a chunk in float64: first their likelihood, to tile_sums and log_densities, and their
-/// responsibilities, then their moments, or those of all rows without a common frame.
+/// responsibilities, then their moments, or those of all rows that
+/// dense_moments() has left without a common frame.
 void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream);
 

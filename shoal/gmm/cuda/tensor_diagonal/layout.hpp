@@ -75,7 +75,7 @@ struct problem {
 
   float2* frame = nullptr;            ///< [columns, padded] S, −mS: units and centre that all components share
   float* mean_curve = nullptr;        ///< [columns, padded] mean over the components of the coefficient of z²
-  int* arrangement = nullptr;         ///< common_frame, wide_frame or no_frame
+  int* arrangement = nullptr;         ///< [0] common_frame, wide_frame or no_frame; [1] not zero: dense_sums are there
   std::uint16_t* operands = nullptr;  ///< [tile][stage][step][operand_size], stages as the expectation step takes them
   float* constants = nullptr;         ///< [tiles · 128] what a term is made of beside products
   float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
@@ -94,10 +94,19 @@ struct problem {
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w
   double* scratch = nullptr;                 ///< [far_warps][K]
   unsigned* candidates = nullptr;            ///< [chunk_rows][tiles][4] in a wide frame: which terms there are
-  unsigned* kept = nullptr;                  ///< by kept_place(), without a common frame: which terms count
-  double* sums = nullptr;                    ///< [lanes][tiles · 128][sums_size] in the frame
+  unsigned char* crowded = nullptr;  ///< [chunk_rows / tile_rows] in a wide frame: not zero where a tile's rows are
+                                     ///< near so many components that all terms are found again
+  unsigned* kept = nullptr;          ///< by kept_place(), without a common frame: which terms count
+  double* sums = nullptr;            ///< [lanes][tiles · 128][sums_size] in the frame
   double* own_sums = nullptr;  ///< [own_lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of rows that are
                                ///< summed one by one: far ones, and all without a common frame
+  int dense_threads =
+      1;  ///< threads of a block of dense_moments() that share a column, and components of a tile by four
+  int dense_lanes = 0;
+  int dense_section_rows = 0;
+  unsigned char* dense =
+      nullptr;  ///< by dense_place(): not zero where dense_moments() has taken the rows; null: it takes none
+  double* dense_sums = nullptr;  ///< [dense_lanes] of the same as own_sums, of these rows
   int* any_far = nullptr;        ///< not zero: own_sums are not all zero
   double* likelihood = nullptr;  ///< [likelihood_lanes][likelihood_sums]
   std::size_t chunk_rows = 0;
@@ -123,6 +132,18 @@ constexpr int candidate_component(int word, int bit) {
 constexpr std::size_t kept_place(int components, int k, int row) {
   return (static_cast<std::size_t>(row / tile_rows) * components + k) * (tile_rows / 32) + row % tile_rows / 32;
 }
+
+/// dense_moments() decides for so many rows and a tile of components whether to take them.
+inline constexpr int dense_rows = 512;
+constexpr int dense_components(const problem& mixture) { return 4 * mixture.dense_threads; }
+constexpr int dense_tiles(const problem& mixture) {
+  return (mixture.components + dense_components(mixture) - 1) / dense_components(mixture);
+}
+constexpr std::size_t dense_place(const problem& mixture, int k, int row) {
+  return static_cast<std::size_t>(row / dense_rows) * dense_tiles(mixture) + k / dense_components(mixture);
+}
+/// Threads that share a component: four columns each.
+constexpr int dense_columns(int columns) { return columns <= 32 ? 8 : columns <= 64 ? 16 : 32; }
 
 /// Sums of one component in the frame: Σ r z, Σ r z² by column (none when spherical), then Σ r and Σ r‖z‖².
 constexpr int sums_size(int features, int width) { return features * width + 2; }

@@ -57,7 +57,7 @@ __device__ void merge_likelihood(const problem& mixture, double* statistics) {
   }
 }
 
-// The lanes' sum of one element of component k: in the frame, and of the rows that were summed one by one.
+// The lanes' sum of one element of component k: in the frame, and of the rows that were summed about its own centre.
 __device__ double framed_sum(const problem& mixture, int k, int place) {
   if (*mixture.arrangement != common_frame) return 0;
   const auto size = static_cast<std::size_t>(sums_size(mixture.features, mixture.width));
@@ -76,6 +76,10 @@ __device__ double own_sum(const problem& mixture, int k, int place) {
   double sum = 0;
 #pragma unroll 8
   for (int lane = 0; lane < mixture.own_lanes; ++lane) sum += from[lane * step];
+  if (mixture.arrangement[0] == common_frame || mixture.arrangement[1] == 0) return sum;
+  const double* const dense = mixture.dense_sums + static_cast<std::size_t>(k) * size + place;
+#pragma unroll 8
+  for (int lane = 0; lane < mixture.dense_lanes; ++lane) sum += dense[lane * step];
   return sum;
 }
 

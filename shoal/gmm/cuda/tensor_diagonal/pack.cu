@@ -176,7 +176,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
 }  // namespace
 
 void pack_mixture(const problem& mixture, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(mixture.arrangement, 0, sizeof(int), stream), "clear device memory");
+  cuda::check(cudaMemsetAsync(mixture.arrangement, 0, 2 * sizeof(int), stream), "clear device memory");
   frame_kernel<<<mixture.steps * step_size, threads, 0, stream>>>(mixture);
   cuda::check_launch("pack_mixture");
   pack_kernel<<<mixture.tiles * tile_components, threads, 0, stream>>>(mixture);

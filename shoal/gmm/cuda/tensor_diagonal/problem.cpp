@@ -32,7 +32,7 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   const auto parts = static_cast<std::size_t>(mixture.features * split_terms(mixture.products));
   mixture.frame = take(frame_, columns);
   mixture.mean_curve = take(mean_curve_, columns);
-  mixture.arrangement = take(arrangement_, 1);
+  mixture.arrangement = take(arrangement_, 2);
   mixture.operands = take(operands_, static_cast<std::size_t>(mixture.tiles * mixture.steps) * parts * operand_size);
   mixture.constants = take(constants_, padded);
   mixture.own_constants = take(own_constants_, padded);
@@ -43,6 +43,7 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.exponents = take(exponents_, mixture.chunk_rows / tile_rows);
   mixture.far_masks = take(far_masks_, mixture.chunk_rows / 32);
   mixture.candidates = take(candidates_, mixture.chunk_rows * static_cast<std::size_t>(4 * mixture.tiles));
+  mixture.crowded = take(crowded_, mixture.chunk_rows / tile_rows);
   mixture.kept = take(kept_, mixture.chunk_rows / 32 * static_cast<std::size_t>(mixture.components));
   mixture.tile_sums = take(tile_sums_, mixture.chunk_rows / tile_rows);
   mixture.scratch = take(scratch_, static_cast<std::size_t>(far_warps * mixture.components));

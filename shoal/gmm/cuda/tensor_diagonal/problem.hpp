@@ -34,6 +34,7 @@ class expectation_buffers {
   cuda::device_buffer<int> arrangement_, exponents_, any_far_;
   cuda::device_buffer<std::uint16_t> operands_;
   cuda::device_buffer<unsigned> far_masks_, candidates_, kept_;
+  cuda::device_buffer<unsigned char> crowded_;
   cuda::device_buffer<double2> tile_sums_;
   cuda::device_buffer<double> scratch_;
 };

@@ -116,6 +116,25 @@ __device__ exact_state refine_row(const problem& mixture, const chunk& rows, int
   return own;
 }
 
+// A term that is found by itself takes so many times as long as one among all of a tile.
+constexpr int crowded_ratio = 6;
+
+// Whether the tile's rows have so many candidates that expectation_apart() finds them sooner. Every thread gets the
+// answer.
+__device__ bool is_crowded(const problem& mixture, const chunk& rows, int first) {
+  __shared__ int candidates;
+  if (threadIdx.x == 0) candidates = 0;
+  __syncthreads();
+  const int words = 4 * mixture.tiles, inside = min(tile_rows, rows.count - first);
+  int own = 0;
+  for (int i = static_cast<int>(threadIdx.x); i < inside * words; i += threads) {
+    own += __popc(mixture.candidates[static_cast<std::size_t>(first) * words + i]);
+  }
+  atomicAdd(&candidates, own);
+  __syncthreads();
+  return candidates / inside * crowded_ratio >= mixture.components;
+}
+
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement != wide_frame)
@@ -126,6 +145,9 @@ __global__ void __launch_bounds__(threads)
   const int first = static_cast<int>(blockIdx.x) * tile_rows;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
+  const bool crowded = is_crowded(mixture, rows, first);
+  if (thread == 0) mixture.crowded[blockIdx.x] = crowded ? 1 : 0;
+  if (crowded) return;
   // The words of this tile's rows are neighbours.
   unsigned* const kept = mixture.kept + kept_place(mixture.components, 0, first);
   for (int i = thread; i < tile_rows / 32 * mixture.components; i += threads) kept[i] = 0;

@@ -274,6 +274,29 @@ TEST(LargeDiagonalAccumulator, TakesComponentsOfVeryDifferentScale) {
   }
 }
 
+// Components overlap, and one is so narrow that they share no frame: all rows are held by many. From 16 components on
+// such rows are summed together.
+TEST(LargeDiagonalAccumulator, SumsRowsThatManyComponentsHold) {
+  SHOAL_NEEDS_DEVICES(1);
+  std::size_t turn = 0;
+  for (const std::size_t columns : {16, 32, 33, 64, 65, 128}) {
+    for (const std::size_t components : {15, 16, 33, 130}) {
+      for (const double narrow : {1e-3, 1e-6}) {
+        const covariance_type type = types[turn++ % 2];
+        auto mixture = reference::random_model(type, components, columns, 0.3, static_cast<unsigned>(turn));
+        const std::size_t each = mixture.covariances.size() / components;
+        for (std::size_t i = 0; i < each; ++i) mixture.covariances[each + i] *= narrow;
+        const std::size_t rows = turn % 3 == 0 ? 511 : 5'003;
+        auto values = reference::random_rows<float>(mixture, rows, columns, 36);
+        values[7 * columns] = 3000;
+        const auto weights = some_weights(rows, 4);
+        check(mixture, values, weights);
+        checks::expect_same_bits(on_gpu(mixture, values, weights, 4096), on_gpu(mixture, values, weights), "pieces");
+      }
+    }
+  }
+}
+
 TEST(LargeDiagonalAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : types) {
