@@ -40,8 +40,10 @@ class tensor_accumulator final : public accumulator<Scalar> {
       } else if (frame_.used()) {
         densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       }
-      launch_densities(layout_, chunk, apart, terms, stream);
-      launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream);
+      if (!at_once(chunk, parameters, terms, stream)) {
+        launch_densities(layout_, chunk, apart, terms, stream);
+        launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream);
+      }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       launch_moments(layout_, chunk, apart, terms, plan_, stream);
     });
@@ -55,6 +57,12 @@ class tensor_accumulator final : public accumulator<Scalar> {
   }
 
  private:
+  bool at_once(const row_chunk<Scalar>& chunk, const prepared_parameters<Scalar>& parameters, const row_terms& terms,
+               cudaStream_t stream) const {
+    if constexpr (sizeof(Scalar) == 8) return launch_row_responsibilities(layout_, chunk, parameters, terms, stream);
+    return false;
+  }
+
   kernel_layout layout_;
   lane_plan plan_;
   cuda::device_buffer<double> lanes_;

@@ -1,28 +1,52 @@
 // The log-densities of a chunk's rows: which kernel for which shape.
 #include <algorithm>
+#include <type_traits>
 
 #include <shoal/gmm/cuda/tensor_float64/diagonal_densities.cuh>
+#include <shoal/gmm/cuda/tensor_float64/eights.hpp>
 #include <shoal/gmm/cuda/tensor_float64/matrix_densities.cuh>
-#include <shoal/gmm/cuda/tensor_float64/narrow_densities.cuh>
+#include <shoal/gmm/cuda/tensor_float64/row_densities.cuh>
 
 namespace shoal::gmm::tensor_float64 {
+namespace {
+
+bool has_matrices(const kernel_layout& layout) {
+  return layout.type == covariance_type::full || layout.type == covariance_type::tied;
+}
+
+}  // namespace
+
+bool launch_row_responsibilities(const kernel_layout& layout, const row_chunk<double>& chunk,
+                                 const prepared_parameters<double>& parameters, const row_terms& terms,
+                                 cudaStream_t stream) {
+  if (!has_matrices(layout) || layout.columns > row_columns || layout.components > most_finished_components ||
+      chunk.count < std::size_t{least_density_blocks} * row_block) {
+    return false;
+  }
+  with_eights(layout.columns, [&]<int Eights>(std::integral_constant<int, Eights>) {
+    launch_row_densities<Eights, true>(layout, chunk, parameters, terms, stream);
+  });
+  return true;
+}
 
 template <class Scalar>
 void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                       const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
-  const bool matrices = layout.type == covariance_type::full || layout.type == covariance_type::tied;
   if constexpr (sizeof(Scalar) == 8) {
-    if (matrices && layout.columns <= narrow_columns) {
-      const auto narrow = layout.columns <= 32   ? launch_narrow_densities<2>
-                          : layout.columns <= 48 ? launch_narrow_densities<3>
-                                                 : launch_narrow_densities<4>;
-      return narrow(layout, chunk, parameters, terms, stream);
+    if (has_matrices(layout) && layout.columns <= row_columns) {
+      return with_eights(layout.columns, [&]<int Eights>(std::integral_constant<int, Eights>) {
+        launch_row_densities<Eights, false>(layout, chunk, parameters, terms, stream);
+      });
     }
   }
-  const auto launch = !matrices              ? launch_diagonal_densities<Scalar>
-                      : layout.columns <= 32 ? launch_matrix_densities<Scalar, 32>
-                      : layout.columns <= 64 ? launch_matrix_densities<Scalar, 64>
-                                             : launch_matrix_densities<Scalar, 128>;
+  const auto launch = [&] {
+    if (!has_matrices(layout)) return launch_diagonal_densities<Scalar>;
+    if constexpr (sizeof(Scalar) == 4) {
+      if (layout.columns <= 32) return launch_matrix_densities<Scalar, 32>;
+      if (layout.columns <= 64) return launch_matrix_densities<Scalar, 64>;
+    }
+    return launch_matrix_densities<Scalar, 128>;
+  }();
   launch(layout, chunk, parameters, terms, stream);
 }
 template void launch_densities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,

@@ -52,6 +52,12 @@ void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                              cudaStream_t stream);
 
+/// Both by one kernel, with the same bits, of full and tied covariances and as many rows and as few columns and
+/// components as that takes; false, and nothing is launched, for others.
+bool launch_row_responsibilities(const kernel_layout& layout, const row_chunk<double>& chunk,
+                                 const prepared_parameters<double>& parameters, const row_terms& terms,
+                                 cudaStream_t stream);
+
 /// Densities to what `out` asks for, and the rows' part of the score.
 template <class Scalar>
 void launch_predictions(const kernel_layout& layout, const row_chunk<Scalar>& chunk,

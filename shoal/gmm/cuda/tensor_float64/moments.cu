@@ -2,8 +2,10 @@
 #include <algorithm>
 
 #include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/eights.hpp>
 #include <shoal/gmm/cuda/tensor_float64/matrix_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/narrow_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/triangle_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
@@ -19,8 +21,8 @@ bool has_matrices(const kernel_layout& layout) {
 
 // Tied components add up in one triangle, so that they are no work for many warps.
 template <class Scalar>
-bool is_narrow(const kernel_layout& layout) {
-  return sizeof(Scalar) == 8 && layout.type == covariance_type::full && layout.columns <= narrow_columns;
+bool has_own_triangles(const kernel_layout& layout) {
+  return sizeof(Scalar) == 8 && layout.type == covariance_type::full && layout.columns <= row_columns;
 }
 
 __global__ void clear(const lane_plan plan, const int* stopped) {
@@ -47,8 +49,9 @@ unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((element
 
 template <class Scalar>
 std::size_t moment_blocks(const kernel_layout& layout) {
-  if (is_narrow<Scalar>(layout)) {
-    const std::size_t own = block_components(sixteens_of(layout.columns));
+  if (has_own_triangles<Scalar>(layout)) {
+    const std::size_t own =
+        layout.columns > narrow_columns ? 1 : block_components(static_cast<int>((layout.columns + 7) / 8));
     return (layout.components + own - 1) / own;
   }
   if (has_matrices(layout)) {
@@ -66,11 +69,14 @@ void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                     const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                     cudaStream_t stream) {
   if constexpr (sizeof(Scalar) == 8) {
-    if (is_narrow<Scalar>(layout)) {
-      const auto narrow = layout.columns <= 32   ? launch_narrow_moments<2>
-                          : layout.columns <= 48 ? launch_narrow_moments<3>
-                                                 : launch_narrow_moments<4>;
-      return narrow(layout, chunk, parameters, terms, plan, stream);
+    if (has_own_triangles<Scalar>(layout)) {
+      return with_eights(layout.columns, [&]<int Eights>(std::integral_constant<int, Eights>) {
+        if constexpr (Eights <= 8) {
+          launch_narrow_moments<Eights>(layout, chunk, parameters, terms, plan, stream);
+        } else {
+          launch_triangle_moments<Eights>(layout, chunk, parameters, terms, plan, stream);
+        }
+      });
     }
   }
   const auto launch = !has_matrices(layout)       ? launch_diagonal_moments<Scalar>

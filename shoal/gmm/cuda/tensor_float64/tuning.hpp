@@ -9,7 +9,14 @@ namespace shoal::gmm::tensor_float64 {
 /// too, of more components than the kernels for few columns take.
 inline constexpr std::size_t least_columns = 17;
 
-/// Rows of so many columns at most stay in registers, and components share them.
+/// float64 rows of so many columns at most stay in registers while a block goes through the components.
+inline constexpr std::size_t row_columns = 128;
+
+/// Of so many components at most a block keeps its rows' terms in shared memory and makes responsibilities of them.
+inline constexpr unsigned most_finished_components = 64;
+
+/// So many columns at most: components share rows in shared memory, and a component's moments lie in one warp's
+/// registers or in two's.
 inline constexpr std::size_t narrow_columns = 64;
 
 /// Blocks that log-densities of such rows are cut into at least: two for each multiprocessor of an NVIDIA H200.

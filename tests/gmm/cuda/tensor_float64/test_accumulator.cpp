@@ -30,7 +30,8 @@ std::vector<shape> shapes() {
   constexpr std::size_t rows[] = {1, 7, 127, 128, 129, 255, 257};
   constexpr std::size_t components[] = {1, 2, 3, 5};
   std::size_t turn = 0;
-  for (const std::size_t columns : {1, 2, 15, 16, 17, 31, 32, 33, 47, 63, 64, 65, 127, 128, 129, 193, 257}) {
+  for (const std::size_t columns : {1,  2,  15, 16, 17, 24, 25, 31, 32,  33,  40,  41,  47,  48,  49, 56,
+                                    57, 63, 64, 65, 80, 81, 96, 97, 112, 113, 127, 128, 129, 193, 257}) {
     result.push_back({rows[turn % 7], columns, components[turn % 4]});
     result.push_back({rows[(turn + 3) % 7], columns, components[(turn + 1) % 4]});
     ++turn;
@@ -39,6 +40,11 @@ std::vector<shape> shapes() {
   result.push_back({300, 18, 70});
   result.push_back({40, 400, 2});
   result.push_back({70, 17, 260});
+  // So many rows that blocks go on to responsibilities, of as many components as they do that for, and of one more.
+  result.push_back({33792, 8, 64});
+  result.push_back({33791, 8, 64});
+  result.push_back({33793, 8, 65});
+  result.push_back({33800, 57, 2});
   return result;
 }
 
