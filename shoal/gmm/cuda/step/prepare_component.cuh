@@ -223,11 +223,12 @@ __device__ void shift_constants(const cuda::block_group& block, const step_argum
 // True in the block of this launch that is the last to get here; what the others wrote is visible to it.
 __device__ inline bool last_block(const cuda::block_group& block, unsigned* finished) {
   __shared__ bool last;
+  const unsigned blocks = gridDim.x * gridDim.y;
   block.sync();
-  if (gridDim.x == 1) return true;
+  if (blocks == 1) return true;
   if (block.rank == 0) {
     __threadfence();
-    last = atomicAdd(finished, 1) + 1 == gridDim.x;
+    last = atomicAdd(finished, 1) + 1 == blocks;
     if (last) *finished = 0;
   }
   block.sync();
