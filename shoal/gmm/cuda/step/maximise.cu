@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/kept_component.cuh>
@@ -396,7 +398,8 @@ void maximise_in_launches(const step_arguments<Scalar>& arguments, const step_la
 std::size_t work_size(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
   const bool tiles = choose_launch(layout, multiprocessors, shared_bytes).memory == step_memory::tiles;
   if (!tiles && layout.type != covariance_type::tied) return 0;
-  return std::size_t{layout.components} * layout.columns + 1 + (tiles ? tiled_work(layout) : 0);
+  return std::size_t{layout.components} * layout.columns + 1 +
+         (tiles ? std::max(tiled_work(layout), matrix_size(layout.columns)) : 0);
 }
 
 template <class Scalar>

@@ -1,5 +1,5 @@
 // What every way to end a step shares: what the sums say, what is kept of the last model, the step's record. Device
-// code of maximise.cu and maximise_in_tiles.cu.
+// code of maximise.cu and factorise_in_tiles.cu.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -41,6 +41,11 @@ struct step_launch {
 /// Doubles between rows of the matrix (Σ | μ − c): odd, so that columns do not share memory banks.
 __host__ __device__ inline unsigned matrix_stride(unsigned columns) { return (columns + 1) | 1; }
 
+/// Doubles of that matrix.
+__host__ __device__ inline std::size_t matrix_size(unsigned columns) {
+  return std::size_t{columns} * matrix_stride(columns);
+}
+
 /// Doubles that eliminate() needs beside the matrix.
 __host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 * (std::size_t{columns} + 1) + 1; }
 
@@ -48,7 +53,7 @@ __host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 *
 /// alone without matrices.
 __host__ __device__ inline std::size_t component_work(covariance_type type, unsigned columns) {
   const bool matrices = type == covariance_type::full || type == covariance_type::tied;
-  return columns + (matrices ? std::size_t{columns} * matrix_stride(columns) + panel_work(columns) : 0);
+  return columns + (matrices ? matrix_size(columns) + panel_work(columns) : 0);
 }
 
 /// Threads of a block for one component. An earlier elimination took, for 10 components of full type and in

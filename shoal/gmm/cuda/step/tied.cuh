@@ -9,14 +9,14 @@
 namespace shoal::gmm {
 
 // Work memory of tied components, and of matrices in tiles: δ of each [K][d], Σ ln diag U, and that of
-// factorise_in_tiles().
+// factorise_in_tiles(), which kernels of squarem_kernels.cu use between steps.
 template <class Scalar>
 __host__ __device__ double* tied_logarithms(const step_arguments<Scalar>& arguments) {
   return arguments.work + std::size_t{arguments.layout.components} * arguments.layout.columns;
 }
 
 template <class Scalar>
-double* work_of_tiles(const step_arguments<Scalar>& arguments) {
+__host__ __device__ double* work_of_tiles(const step_arguments<Scalar>& arguments) {
   return tied_logarithms(arguments) + 1;
 }
 
