@@ -72,6 +72,41 @@ TEST_F(CudaFit, EndsWhereTheHostEnds) {
   }
 }
 
+// Matrices that many blocks factorise, and components of fewer rows than columns, whose covariances have no more than
+// the regularization in most directions: sums of float32's grade would not be positive definite.
+TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
+  struct shape {
+    covariance_type type;
+    std::size_t rows, columns, components;
+    double apart;
+  };
+  for (const auto& [type, rows, columns, components, apart] :
+       {shape{covariance_type::full, 900, 129, 3, 0.4}, shape{covariance_type::full, 1500, 200, 3, 0.4},
+        shape{covariance_type::full, 400, 200, 5, 6.0}, shape{covariance_type::full, 300, 260, 2, 0.4},
+        shape{covariance_type::tied, 900, 129, 4, 0.4}, shape{covariance_type::tied, 700, 200, 4, 6.0}}) {
+    SCOPED_TRACE(testing::Message() << "type " << static_cast<int>(type) << ", " << rows << " x " << columns);
+    const auto data = clouds<float>(rows, columns, components, apart);
+    const std::vector<double> doubles(data.values.begin(), data.values.end());
+    const shoal::view_source<float> in_float(data.view());
+    const shoal::view_source<double> in_double({doubles.data(), rows, columns});
+    gmm::options options = options_for(type, initialization::random_rows);
+    options.components = components;
+    options.max_iterations = 20;
+    options.tolerance = 0;
+    const gmm::fit_result host = gmm::fit(in_double, options);
+    const gmm::fit_result device = gmm::fit(in_float, on_device(options));
+    ASSERT_EQ(device.history.size(), host.history.size());
+    for (std::size_t i = 0; i < host.history.size(); ++i) {
+      EXPECT_NEAR(device.history[i], host.history[i], 1e-5 * std::abs(host.history[i])) << "iteration " << i;
+    }
+    EXPECT_NO_THROW(gmm::prepare<double>(device.model));  // refuses what is not positive definite
+    const std::vector<double>& expected = host.model.covariances;
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-4) << "element " << i;
+    }
+  }
+}
+
 TEST_F(CudaFit, GivesTheSameBitsStreamedAndAgain) {
   const auto data = clouds<float>(40'000, 6, 4, 5.0);
   const shoal::view_source<float> rows(data.view());

@@ -1,111 +1,17 @@
 #include <cuda_runtime.h>
 
-#include <limits>
+#include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
-#include <shoal/gmm/cuda/step/find_jump.cuh>
+#include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/kept_component.cuh>
 #include <shoal/gmm/cuda/step/maximise.hpp>
-#include <shoal/gmm/cuda/step/prepare_component.cuh>
+#include <shoal/gmm/cuda/step/settle.cuh>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 #include <shoal/gmm/cuda/step/tied.cuh>
 
 namespace shoal::gmm {
 namespace {
-
-// As in maximise.cpp.
-constexpr double least_weight = 10 * std::numeric_limits<double>::epsilon();
-
-// What every group finds out for itself, which is quicker than to be told.
-struct verdict {
-  double total = 0;    // Σ Wₖ
-  bool empty = false;  // some component has no rows
-};
-
-template <class Scalar>
-__device__ const double* sums_of(const step_arguments<Scalar>& arguments, unsigned k) {
-  return arguments.statistics + arguments.layout.header + k * arguments.layout.component_size;
-}
-
-template <class Scalar>
-__device__ double weight_of(const step_arguments<Scalar>& arguments, unsigned k) {
-  return fmax(sums_of(arguments, k)[arguments.layout.weight], 0.0);
-}
-
-template <class Group, class Scalar>
-__device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments) {
-  double total = 0;
-  bool empty = false;
-  for (unsigned k = group.rank; k < arguments.layout.components; k += group.size) {
-    const double weight = weight_of(arguments, k);
-    total += weight;
-    empty = empty || !(weight > least_weight);
-  }
-  return {group.sum(total), group.any(empty)};
-}
-
-__device__ unsigned triangle_row(unsigned order, unsigned row) { return row * order - row * (row + 1) / 2; }
-
-// What the record of a step needs, read before the work so that it need not wait afterwards.
-struct step_start {
-  double objective = 0;
-  double previous = 0;
-  double tolerance = 0;
-  int has_previous = 0;
-  unsigned steps = 0;
-  unsigned pass_steps = 1;
-};
-
-template <class Scalar>
-__device__ step_start read_start(const step_arguments<Scalar>& arguments) {
-  const step_state& state = *arguments.state;
-  return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at],
-          state.previous,
-          state.tolerance,
-          state.has_previous,
-          state.steps,
-          state.pass_steps};
-}
-
-// The new mean of a column; returns what the new centre leaves of the mean.
-template <class Scalar>
-__device__ double maximise_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
-                                double delta) {
-  const double mean = centre + delta;
-  arguments.model.means[std::size_t{k} * arguments.layout.columns + j] = mean;
-  return write_centre(arguments, k, j, mean);
-}
-
-// Of tied components, where the thread that writes a value is the one that keeps the last.
-template <class Scalar>
-__device__ double replace_tied_mean(const step_arguments<Scalar>& arguments, unsigned k, unsigned j, double centre,
-                                    double delta) {
-  const std::size_t at = std::size_t{k} * arguments.layout.columns + j;
-  arguments.before.means[at] = arguments.model.means[at];
-  return maximise_mean(arguments, k, j, centre, delta);
-}
-
-template <class Scalar>
-__device__ void replace_tied_weight(const step_arguments<Scalar>& arguments, unsigned k, double weight) {
-  arguments.before.weights[k] = arguments.model.weights[k];
-  arguments.model.weights[k] = weight;
-}
-
-template <class Scalar>
-__device__ void replace_tied_covariance(const step_arguments<Scalar>& arguments, std::size_t at, double value) {
-  arguments.before.covariances[at] = arguments.model.covariances[at];
-  arguments.model.covariances[at] = value;
-}
-
-// δ², by a product that no other is contracted with: the step's own bits stay as they are without it.
-__device__ double squared(double delta) { return __dmul_rn(delta, delta); }
-
-// Where a column's mean has moved by more than its deviation (`between` > `rest`), the block that is last looks closer.
-// One block need not ask memory.
-template <class Scalar>
-__device__ void note_move(const step_arguments<Scalar>& arguments, bool far) {
-  if (far && gridDim.x != 1) arguments.state->far = 1;
-}
 
 // A component of full; `sums` are its own. Returns whether the calling thread saw its mean move far.
 template <class Group, class Scalar>
@@ -203,54 +109,6 @@ __device__ bool maximise_component(const Group& group, const step_arguments<Scal
   }
 }
 
-// The record of a step, and whether others may follow. By one thread.
-template <class Scalar>
-__device__ void record_step(const step_arguments<Scalar>& arguments, const step_start& start, bool empty, bool jumped,
-                            refusal::code failure) {
-  step_state& state = *arguments.state;
-  state.far = 0;
-  stop_reason reason = stop_reason::none;
-  const bool ends_pass = (start.steps + 1) % start.pass_steps == 0;
-  if (empty) {
-    reason = stop_reason::empty;
-  } else if (jumped) {
-    reason = stop_reason::jumped;
-    state.failure = refusal::none;
-  } else if (failure != refusal::none) {
-    reason = stop_reason::failed;
-  } else if (ends_pass && start.has_previous != 0 && start.tolerance != 0 &&
-             fabs(start.objective - start.previous) < start.tolerance) {
-    reason = stop_reason::converged;
-  }
-  state.objectives[start.steps] = start.objective;
-  state.steps = start.steps + 1;
-  if (ends_pass) {
-    state.previous = start.objective;
-    state.has_previous = 1;
-  }
-  if (reason == stop_reason::none) return;
-  state.reason = reason;
-  *arguments.prepared.stopped = static_cast<int>(reason);
-  *arguments.host_reason = static_cast<int>(reason);
-}
-
-// Whether any thread of the launch saw a mean move far, for the block that is last.
-template <class Scalar>
-__device__ bool any_far(const cuda::block_group& block, const step_arguments<Scalar>& arguments, bool far) {
-  return gridDim.x == 1 ? block.any(far) : __ldcg(&arguments.state->far) != 0;
-}
-
-// By the block that is last to end a step.
-template <class Scalar>
-__device__ void settle(const cuda::block_group& block, const step_arguments<Scalar>& arguments, const step_start& start,
-                       bool empty, bool far, const double* constants) {
-  const refusal::code failure = __ldcg(&arguments.state->failure);
-  if (!empty) shift_constants(block, arguments, constants);
-  const bool jumped = !empty && far && find_jump(block, arguments, failure != refusal::none);
-  block.sync();
-  if (block.rank == 0) record_step(arguments, start, empty, jumped, failure);
-}
-
 // A warp for each component. What it reads is asked for at once and kept in shared memory, because waiting for the
 // statistics is most of what a small step does.
 template <class Scalar>
@@ -301,7 +159,6 @@ __global__ void __launch_bounds__(most_block_threads)
   const kernel_layout& layout = arguments.layout;
   const std::size_t work_size = component_work(layout.type, layout.columns);
   const verdict found = decide(block, arguments);
-  double* const work = memory == step_memory::global ? arguments.work + blockIdx.x * work_size : shared;
   double* const constants = arguments.prepared.in_double.log_constants;
   bool far = false;
   for (unsigned k = blockIdx.x; k < layout.components && !found.empty; k += gridDim.x) {
@@ -314,7 +171,7 @@ __global__ void __launch_bounds__(most_block_threads)
     }
     block.sync();
     kept.store();
-    far = maximise_component(block, arguments, k, found.total, sums, work, constants) || far;
+    far = maximise_component(block, arguments, k, found.total, sums, shared, constants) || far;
     block.sync();
   }
   note_move(arguments, far);
@@ -349,10 +206,10 @@ __global__ void __launch_bounds__(most_block_threads)
     const double weight = weight_of(arguments, k);
     const double delta = sums_of(arguments, k)[j] / weight;
     deltas[element] = delta;
-    rests[element] = replace_tied_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+    rests[element] = replace_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
     if (j == 0) {
       constants[k] = weight;
-      replace_tied_weight(arguments, k, weight / found.total);
+      replace_weight(arguments, k, weight / found.total);
     }
   }
   block.sync();
@@ -369,8 +226,8 @@ __global__ void __launch_bounds__(most_block_threads)
         value = fmax(value, 0.0) + arguments.regularization;
       }
       matrix[i * stride + j] = value;
-      replace_tied_covariance(arguments, i * d + j, value);
-      if (i != j) replace_tied_covariance(arguments, j * d + i, value);
+      replace_covariance(arguments, i * d + j, value);
+      if (i != j) replace_covariance(arguments, j * d + i, value);
     }
   }
   for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
@@ -393,9 +250,10 @@ __global__ void __launch_bounds__(most_block_threads)
   settle(block, arguments, start, false, any_far(block, arguments, far), constants);
 }
 
-// The same by as many threads as there are sums, in four launches.
+// The same by as many threads as there are sums, in four launches, of which the first is that of large full components
+// too.
 template <class Scalar>
-__global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scalar> arguments) {
+__global__ void maximise_means(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   const verdict found = decide(cuda::block_group(), arguments);
@@ -404,10 +262,11 @@ __global__ void maximise_tied_means(const __grid_constant__ step_arguments<Scala
   if (found.empty || element >= arguments.layout.components * d) return;
   const unsigned k = element / d, j = element % d;
   const double weight = weight_of(arguments, k);
-  const double delta = sums_of(arguments, k)[j] / weight;
+  const bool tied = arguments.layout.type == covariance_type::tied;
+  const double delta = sums_of(arguments, k)[tied ? j : triangle_row(d + 1, j) + d] / weight;
   arguments.work[element] = delta;
-  replace_tied_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
-  if (j == 0) replace_tied_weight(arguments, k, weight / found.total);
+  replace_mean(arguments, k, j, arguments.prepared.in_double.centres[element], delta);
+  if (j == 0) replace_weight(arguments, k, weight / found.total);
 }
 
 template <class Scalar>
@@ -430,18 +289,18 @@ __global__ void maximise_tied_covariance(const __grid_constant__ step_arguments<
     if (between / found.total > value) arguments.state->far = 1;
     value = fmax(value, 0.0) + arguments.regularization;
   }
-  replace_tied_covariance(arguments, std::size_t{i} * d + j, value);
-  if (i != j) replace_tied_covariance(arguments, std::size_t{j} * d + i, value);
+  replace_covariance(arguments, std::size_t{i} * d + j, value);
+  if (i != j) replace_covariance(arguments, std::size_t{j} * d + i, value);
 }
 
 template <class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
-    factorise_tied_kernel(const __grid_constant__ step_arguments<Scalar> arguments, bool in_shared) {
+    factorise_tied_kernel(const __grid_constant__ step_arguments<Scalar> arguments) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (*arguments.prepared.stopped != 0) return;
   if (decide(cuda::block_group(), arguments).empty) return;
-  factorise_tied(arguments, shared, in_shared);
+  factorise_tied(arguments, shared);
 }
 
 template <class Scalar>
@@ -458,47 +317,106 @@ __global__ void finish_tied(const __grid_constant__ step_arguments<Scalar> argum
   settle(block, arguments, start, found.empty, far, arguments.prepared.in_double.log_constants);
 }
 
+// The covariances of full components after their means, in square parts that are written on both sides of the diagonal.
+// A block for each part on and above it, and each component.
+constexpr unsigned part_side = 32, part_rows = 8;
+
 template <class Scalar>
-void maximise_tied(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
+__global__ void __launch_bounds__(part_side* part_rows)
+    maximise_full_covariances(const __grid_constant__ step_arguments<Scalar> arguments) {
+  __shared__ double values[part_side][part_side + 1];
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  if (decide(cuda::block_group(), arguments).empty) return;
+  const unsigned d = arguments.layout.columns, parts = (d + part_side - 1) / part_side, k = blockIdx.x;
+  unsigned down = 0, across = blockIdx.y;
+  while (across >= parts - down) across -= parts - down++;
+  across += down;
+  const double* const sums = sums_of(arguments, k);
+  const double* const deltas = arguments.work + std::size_t{k} * d;
+  const double weight = weight_of(arguments, k);
+  const std::size_t start = std::size_t{k} * d * d;
+  const unsigned x = threadIdx.x % part_side, y = threadIdx.x / part_side;
+  for (unsigned r = y; r < part_side; r += part_rows) {
+    const unsigned i = down * part_side + r, j = across * part_side + x;
+    if (i > j || j >= d) continue;
+    const double between = deltas[i] * deltas[j];
+    double value = sums[triangle_row(d + 1, i) + j] / weight - between;
+    if (i == j) {
+      if (between > value) arguments.state->far = 1;
+      value = fmax(value, 0.0) + arguments.regularization;
+    }
+    values[r][x] = value;
+    replace_covariance(arguments, start + std::size_t{i} * d + j, value);
+  }
+  __syncthreads();
+  for (unsigned r = y; r < part_side; r += part_rows) {
+    const unsigned i = across * part_side + r, j = down * part_side + x;
+    if (i > j && i < d && j < d) replace_covariance(arguments, start + std::size_t{i} * d + j, values[x][r]);
+  }
+}
+
+template <class Scalar>
+__global__ void finish_after_tiles(const __grid_constant__ step_arguments<Scalar> arguments) {
+  cuda::wait_for_predecessor();
+  if (*arguments.prepared.stopped != 0) return;
+  const step_start start = read_start(arguments);
+  const cuda::block_group block;
+  const verdict found = decide(block, arguments);
+  if (!found.empty) prepare_columns(block, arguments, blockIdx.x, blockIdx.y);
+  if (!last_block(block, &arguments.state->finished_blocks)) return;
+  // Those who maximised covariances have seen it.
+  const bool far = __ldcg(&arguments.state->far) != 0;
+  settle(block, arguments, start, found.empty, far, arguments.prepared.in_double.log_constants);
+}
+
+template <class Scalar>
+void maximise_in_launches(const step_arguments<Scalar>& arguments, const step_launch& launch, cudaStream_t stream) {
   const kernel_layout& layout = arguments.layout;
   const std::size_t K = layout.components, d = layout.columns;
-  const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
-  const std::size_t bytes = tied_block_bytes(layout, arguments.shared_bytes);
-  if (bytes != 0) {
-    cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, bytes, stream, arguments);
-    return;
+  const bool tied = layout.type == covariance_type::tied;
+  cuda::launch_in_turn(maximise_means<Scalar>, blocks_for(K * d), tied_threads, 0, stream, arguments);
+  if (tied) {
+    cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
+  } else {
+    const auto parts = static_cast<unsigned>((d + part_side - 1) / part_side);
+    cuda::launch_in_turn(maximise_full_covariances<Scalar>, dim3(layout.components, parts * (parts + 1) / 2),
+                         part_side * part_rows, 0, stream, arguments);
   }
-  cuda::launch_in_turn(maximise_tied_means<Scalar>, blocks_for(K * d), tied_threads, 0, stream, arguments);
-  cuda::launch_in_turn(maximise_tied_covariance<Scalar>, blocks_for(d * d), tied_threads, 0, stream, arguments);
-  cuda::launch_in_turn(factorise_tied_kernel<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
-                       launch.memory == step_memory::shared);
-  cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * cuda::warp_size), tied_threads, 0, stream, arguments);
+  if (launch.memory == step_memory::tiles) {
+    factorise_in_tiles(arguments, work_of_tiles(arguments), factors_of::maximised, stream);
+    cuda::launch_in_turn(finish_after_tiles<Scalar>, dim3(layout.components, tiles_of_side(layout.columns)),
+                         tied_threads, 0, stream, arguments);
+  } else {
+    cuda::launch_in_turn(factorise_tied_kernel<Scalar>, 1, launch.threads, launch.shared, stream, arguments);
+    cuda::launch_in_turn(finish_tied<Scalar>, blocks_for(K * cuda::warp_size), tied_threads, 0, stream, arguments);
+  }
 }
 
 }  // namespace
 
 std::size_t work_size(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
-  if (layout.type == covariance_type::tied) {
-    const bool fits = choose_tied_launch(layout, shared_bytes).memory == step_memory::shared;
-    return std::size_t{layout.components} * layout.columns + 1 +
-           (fits ? 0 : component_work(layout.type, layout.columns));
-  }
-  const step_launch launch = choose_step_launch(layout, multiprocessors, shared_bytes);
-  return launch.memory != step_memory::global ? 0 : launch.blocks * component_work(layout.type, layout.columns);
+  const bool tiles = choose_launch(layout, multiprocessors, shared_bytes).memory == step_memory::tiles;
+  if (!tiles && layout.type != covariance_type::tied) return 0;
+  return std::size_t{layout.components} * layout.columns + 1 +
+         (tiles ? std::max(tiled_work(layout), matrix_size(layout.columns)) : 0);
 }
 
 template <class Scalar>
 void maximise(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
-  if (arguments.layout.type == covariance_type::tied) {
-    maximise_tied(arguments, stream);
+  const kernel_layout& layout = arguments.layout;
+  const bool tied = layout.type == covariance_type::tied;
+  const step_launch launch = choose_launch(layout, arguments.multiprocessors, arguments.shared_bytes);
+  const std::size_t tied_bytes = tied ? tied_block_bytes(layout, arguments.shared_bytes) : 0;
+  if (tied_bytes != 0) {
+    cuda::launch_in_turn(maximise_tied_in_one_block<Scalar>, 1, launch.threads, tied_bytes, stream, arguments);
+  } else if (tied || launch.memory == step_memory::tiles) {
+    maximise_in_launches(arguments, launch, stream);
+  } else if (launch.warps) {
+    cuda::launch_in_turn(maximise_by_warps<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments);
   } else {
-    const step_launch launch = choose_step_launch(arguments.layout, arguments.multiprocessors, arguments.shared_bytes);
-    if (launch.warps) {
-      cuda::launch_in_turn(maximise_by_warps<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments);
-    } else {
-      cuda::launch_in_turn(maximise_by_blocks<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments,
-                           launch.memory);
-    }
+    cuda::launch_in_turn(maximise_by_blocks<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments,
+                         launch.memory);
   }
 }
 

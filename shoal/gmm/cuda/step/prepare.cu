@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/maximise.hpp>
 #include <shoal/gmm/cuda/step/prepare_component.cuh>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
@@ -34,17 +35,14 @@ __global__ void __launch_bounds__(most_block_threads)
 
 template <class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
-    prepare_by_blocks(const __grid_constant__ step_arguments<Scalar> arguments, step_memory memory) {
+    prepare_by_blocks(const __grid_constant__ step_arguments<Scalar> arguments) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
   const cuda::block_group block;
   const kernel_layout& layout = arguments.layout;
-  double* const work = memory != step_memory::global
-                           ? shared
-                           : arguments.work + blockIdx.x * component_work(layout.type, layout.columns);
   for (unsigned k = blockIdx.x; k < layout.components; k += gridDim.x) {
-    prepare_component(block, arguments, k, work, arguments.prepared.in_double.log_constants);
+    prepare_component(block, arguments, k, shared, arguments.prepared.in_double.log_constants);
     block.sync();
   }
   if (last_block(block, &arguments.state->finished_blocks))
@@ -52,7 +50,7 @@ __global__ void __launch_bounds__(most_block_threads)
 }
 
 template <class Scalar>
-__global__ void prepare_tied_centres(const __grid_constant__ step_arguments<Scalar> arguments) {
+__global__ void prepare_centres(const __grid_constant__ step_arguments<Scalar> arguments) {
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
   const unsigned d = arguments.layout.columns;
@@ -64,11 +62,11 @@ __global__ void prepare_tied_centres(const __grid_constant__ step_arguments<Scal
 
 template <class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
-    prepare_tied_factor(const __grid_constant__ step_arguments<Scalar> arguments, bool in_shared) {
+    prepare_tied_factor(const __grid_constant__ step_arguments<Scalar> arguments) {
   extern __shared__ double shared[];
   cuda::wait_for_predecessor();
   if (!wanted(arguments)) return;
-  factorise_tied(arguments, shared, in_shared);
+  factorise_tied(arguments, shared);
 }
 
 template <class Scalar>
@@ -82,24 +80,39 @@ __global__ void prepare_tied_components(const __grid_constant__ step_arguments<S
 }
 
 template <class Scalar>
+__global__ void prepare_after_tiles(const __grid_constant__ step_arguments<Scalar> arguments) {
+  cuda::wait_for_predecessor();
+  if (!wanted(arguments)) return;
+  const cuda::block_group block;
+  prepare_columns(block, arguments, blockIdx.x, blockIdx.y);
+  if (last_block(block, &arguments.state->finished_blocks))
+    settle_prepared(block, arguments, arguments.prepared.in_double.log_constants);
+}
+
+template <class Scalar>
+void prepare_means(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
+  cuda::launch_in_turn(prepare_centres<Scalar>,
+                       blocks_for(std::size_t{arguments.layout.components} * arguments.layout.columns), tied_threads, 0,
+                       stream, arguments);
+}
+
+template <class Scalar>
 void prepare_all(const step_arguments<Scalar>& arguments, cudaStream_t stream) {
   const kernel_layout& layout = arguments.layout;
-  if (layout.type == covariance_type::tied) {
-    const step_launch launch = choose_tied_launch(layout, arguments.shared_bytes);
-    cuda::launch_in_turn(prepare_tied_centres<Scalar>, blocks_for(std::size_t{layout.components} * layout.columns),
+  const step_launch launch = choose_launch(layout, arguments.multiprocessors, arguments.shared_bytes);
+  if (launch.memory == step_memory::tiles) {
+    prepare_means(arguments, stream);
+    factorise_in_tiles(arguments, work_of_tiles(arguments), factors_of::prepared, stream);
+    cuda::launch_in_turn(prepare_after_tiles<Scalar>, dim3(layout.components, tiles_of_side(layout.columns)),
                          tied_threads, 0, stream, arguments);
-    cuda::launch_in_turn(prepare_tied_factor<Scalar>, 1, launch.threads, launch.shared, stream, arguments,
-                         launch.memory == step_memory::shared);
+  } else if (layout.type == covariance_type::tied) {
+    prepare_means(arguments, stream);
+    cuda::launch_in_turn(prepare_tied_factor<Scalar>, 1, launch.threads, launch.shared, stream, arguments);
     cuda::launch_in_turn(prepare_tied_components<Scalar>, blocks_for(std::size_t{layout.components} * cuda::warp_size),
                          tied_threads, 0, stream, arguments);
-    return;
-  }
-  const step_launch launch = choose_step_launch(layout, arguments.multiprocessors, arguments.shared_bytes);
-  if (launch.warps) {
-    cuda::launch_in_turn(prepare_by_warps<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments);
   } else {
-    cuda::launch_in_turn(prepare_by_blocks<Scalar>, launch.blocks, launch.threads, launch.shared, stream, arguments,
-                         launch.memory);
+    const auto kernel = launch.warps ? prepare_by_warps<Scalar> : prepare_by_blocks<Scalar>;
+    cuda::launch_in_turn(kernel, launch.blocks, launch.threads, launch.shared, stream, arguments);
   }
 }
 

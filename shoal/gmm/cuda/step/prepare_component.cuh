@@ -163,6 +163,38 @@ __device__ void prepare_tied(const cuda::warp_group& warp, const step_arguments<
   }
 }
 
+// The same by blocks, one for each 64 columns of each component, of full and tied components whose factors are there.
+// A fourth of a block's threads goes through every fourth row.
+template <class Scalar>
+__device__ void prepare_columns(const cuda::block_group& block, const step_arguments<Scalar>& arguments, unsigned k,
+                                unsigned part) {
+  constexpr unsigned width = 64, most_parts = 16;
+  __shared__ double parts[most_parts * width];
+  const unsigned d = arguments.layout.columns;
+  const double* const mean = arguments.model.means + std::size_t{k} * d;
+  const double* const centre = arguments.prepared.in_double.centres + std::size_t{k} * d;
+  const double* const factor = arguments.prepared.in_double.factors +
+                               (arguments.layout.type == covariance_type::tied ? 0 : std::size_t{k} * d * d);
+  const unsigned column = part * width + block.rank % width;
+  double offset = 0;
+  for (unsigned i = block.rank / width; i <= column && column < d; i += block.size / width) {
+    offset -= factor[std::size_t{i} * d + column] * (mean[i] - centre[i]);
+  }
+  parts[block.rank] = offset;
+  block.sync();
+  if (block.rank < width && column < d) {
+    for (unsigned at = block.rank + width; at < block.size; at += width) offset += parts[at];
+    write_offset(arguments.prepared, std::size_t{k} * d + column, offset);
+  }
+  if (part != 0) return;
+  double logarithms = 0;
+  for (unsigned j = block.rank; j < d; j += block.size) logarithms += log(factor[std::size_t{j} * d + j]);
+  logarithms = block.sum(logarithms);
+  if (block.rank == 0) {
+    arguments.prepared.in_double.log_constants[k] = log(arguments.model.weights[k]) + logarithms;
+  }
+}
+
 // Shifts the log-constants once all are there, so that the greatest is zero. By a whole block.
 template <class Scalar>
 __device__ void shift_constants(const cuda::block_group& block, const step_arguments<Scalar>& arguments,
@@ -191,11 +223,12 @@ __device__ void shift_constants(const cuda::block_group& block, const step_argum
 // True in the block of this launch that is the last to get here; what the others wrote is visible to it.
 __device__ inline bool last_block(const cuda::block_group& block, unsigned* finished) {
   __shared__ bool last;
+  const unsigned blocks = gridDim.x * gridDim.y;
   block.sync();
-  if (gridDim.x == 1) return true;
+  if (blocks == 1) return true;
   if (block.rank == 0) {
     __threadfence();
-    last = atomicAdd(finished, 1) + 1 == gridDim.x;
+    last = atomicAdd(finished, 1) + 1 == blocks;
     if (last) *finished = 0;
   }
   block.sync();

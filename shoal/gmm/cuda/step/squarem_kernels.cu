@@ -1,10 +1,14 @@
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/prepare_component.cuh>
 #include <shoal/gmm/cuda/step/squarem_kernels.hpp>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
+#include <shoal/gmm/cuda/step/tied.cuh>
 
 namespace shoal::gmm {
 namespace {
@@ -385,11 +389,10 @@ struct groups<cuda::block_group> {
   double* work;
   template <class Scalar>
   __device__ groups(const squarem_arguments<Scalar>& arguments, double* shared, step_memory memory) {
-    const kernel_layout& layout = arguments.step.layout;
     first = blockIdx.x;
     step = gridDim.x;
-    work = memory == step_memory::global
-               ? arguments.step.work + blockIdx.x * component_work(layout.type, layout.columns)
+    work = memory == step_memory::tiles
+               ? work_of_tiles(arguments.step) + blockIdx.x * matrix_size(arguments.step.layout.columns)
                : shared;
   }
 };
@@ -503,11 +506,15 @@ __global__ void __launch_bounds__(most_block_threads)
   }
 }
 
+// As for steps. Where those have tiles a block has a matrix in their memory, so that there are no more blocks than fit.
 template <class Scalar>
-step_launch choose_launch(const step_arguments<Scalar>& step) {
-  return step.layout.type == covariance_type::tied
-             ? choose_tied_launch(step.layout, step.shared_bytes)
-             : choose_step_launch(step.layout, step.multiprocessors, step.shared_bytes);
+step_launch choose_groups(const step_arguments<Scalar>& step) {
+  step_launch shape = choose_launch(step.layout, step.multiprocessors, step.shared_bytes);
+  if (shape.memory == step_memory::tiles) {
+    const std::size_t fit = tiled_work(step.layout) / matrix_size(step.layout.columns);
+    shape.blocks = static_cast<unsigned>(std::clamp<std::size_t>(fit, 1, shape.blocks));
+  }
+  return shape;
 }
 
 template <class Scalar>
@@ -516,7 +523,7 @@ using squarem_kernel = void (*)(squarem_arguments<Scalar>, step_memory);
 template <class Scalar>
 void launch(squarem_kernel<Scalar> by_warps, squarem_kernel<Scalar> by_blocks,
             const squarem_arguments<Scalar>& arguments, cudaStream_t stream) {
-  const step_launch shape = choose_launch(arguments.step);
+  const step_launch shape = choose_groups(arguments.step);
   cuda::launch_in_turn(shape.warps ? by_warps : by_blocks, shape.blocks, shape.threads, shape.shared, stream, arguments,
                        shape.memory);
 }
@@ -536,7 +543,7 @@ std::size_t norms_size(const kernel_layout& layout) { return 2 * std::size_t{par
 
 template <class Scalar>
 void extrapolate(const squarem_arguments<Scalar>& arguments, squarem_work work, cudaStream_t stream) {
-  const step_launch shape = choose_launch(arguments.step);
+  const step_launch shape = choose_groups(arguments.step);
   if (shape.warps && shape.blocks == 1) {
     cuda::launch_in_turn(extrapolate_in_one_block<Scalar>, 1, shape.threads, shape.shared, stream, arguments, work);
     return;

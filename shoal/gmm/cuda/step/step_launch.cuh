@@ -27,8 +27,8 @@ inline constexpr std::size_t static_shared_bytes = 1024;
 /// Threads of a block for one component, whose threads hold many numbers each.
 inline constexpr unsigned most_block_threads = 512;
 
-/// Where a component's work and its sums are.
-enum class step_memory : int { shared_with_sums, shared, global };
+/// Where a component's work and its sums are: beyond a block's shared memory many blocks share a matrix, in tiles.
+enum class step_memory : int { shared_with_sums, shared, tiles };
 
 struct step_launch {
   bool warps = false;  ///< a warp for each component, else a block
@@ -41,6 +41,11 @@ struct step_launch {
 /// Doubles between rows of the matrix (Σ | μ − c): odd, so that columns do not share memory banks.
 __host__ __device__ inline unsigned matrix_stride(unsigned columns) { return (columns + 1) | 1; }
 
+/// Doubles of that matrix.
+__host__ __device__ inline std::size_t matrix_size(unsigned columns) {
+  return std::size_t{columns} * matrix_stride(columns);
+}
+
 /// Doubles that eliminate() needs beside the matrix.
 __host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 * (std::size_t{columns} + 1) + 1; }
 
@@ -48,7 +53,7 @@ __host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 *
 /// alone without matrices.
 __host__ __device__ inline std::size_t component_work(covariance_type type, unsigned columns) {
   const bool matrices = type == covariance_type::full || type == covariance_type::tied;
-  return columns + (matrices ? std::size_t{columns} * matrix_stride(columns) + panel_work(columns) : 0);
+  return columns + (matrices ? matrix_size(columns) + panel_work(columns) : 0);
 }
 
 /// Threads of a block for one component. An earlier elimination took, for 10 components of full type and in
@@ -82,7 +87,7 @@ inline step_launch choose_step_launch(const kernel_layout& layout, unsigned mult
     launch.memory = step_memory::shared;
     launch.shared = work;
   } else {
-    launch.memory = step_memory::global;
+    launch.memory = step_memory::tiles;
   }
   return launch;
 }
@@ -92,9 +97,14 @@ inline step_launch choose_tied_launch(const kernel_layout& layout, std::size_t s
   const std::size_t work = component_work(layout.type, layout.columns) * sizeof(double);
   step_launch launch;
   launch.threads = layout.columns <= 64 ? 256 : most_block_threads;
-  launch.memory = work + static_shared_bytes <= shared_bytes ? step_memory::shared : step_memory::global;
+  launch.memory = work + static_shared_bytes <= shared_bytes ? step_memory::shared : step_memory::tiles;
   launch.shared = launch.memory == step_memory::shared ? work : 0;
   return launch;
+}
+
+inline step_launch choose_launch(const kernel_layout& layout, unsigned multiprocessors, std::size_t shared_bytes) {
+  return layout.type == covariance_type::tied ? choose_tied_launch(layout, shared_bytes)
+                                              : choose_step_launch(layout, multiprocessors, shared_bytes);
 }
 
 /// Bytes of shared memory with which one block ends a step of tied components; 0 when it should not.

@@ -8,19 +8,23 @@
 
 namespace shoal::gmm {
 
-// Work memory of tied components: δ of each [K][d], Σ ln diag U, then, when it does not fit into shared memory, that of
-// the one factorisation.
+// Work memory of tied components, and of matrices in tiles: δ of each [K][d], Σ ln diag U, and that of
+// factorise_in_tiles(), which kernels of squarem_kernels.cu use between steps.
 template <class Scalar>
-__device__ double* tied_logarithms(const step_arguments<Scalar>& arguments) {
+__host__ __device__ double* tied_logarithms(const step_arguments<Scalar>& arguments) {
   return arguments.work + std::size_t{arguments.layout.components} * arguments.layout.columns;
 }
 
 template <class Scalar>
-__device__ void factorise_tied(const step_arguments<Scalar>& arguments, double* shared, bool in_shared) {
+__host__ __device__ double* work_of_tiles(const step_arguments<Scalar>& arguments) {
+  return tied_logarithms(arguments) + 1;
+}
+
+template <class Scalar>
+__device__ void factorise_tied(const step_arguments<Scalar>& arguments, double* shared) {
   const cuda::block_group block;
-  double* const logarithms = tied_logarithms(arguments);
-  const double value = prepare_shared(block, arguments, in_shared ? shared : logarithms + 1);
-  if (block.rank == 0) *logarithms = value;
+  const double value = prepare_shared(block, arguments, shared);
+  if (block.rank == 0) *tied_logarithms(arguments) = value;
 }
 
 // Offsets and constants of all components, a warp each.

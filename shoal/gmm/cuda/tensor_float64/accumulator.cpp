@@ -72,12 +72,10 @@ class tensor_accumulator final : public accumulator<Scalar> {
 
 }  // namespace
 
-template <class Scalar>
-lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
+lane_plan plan_lanes(const accumulator_shape& shape, std::size_t blocks, std::size_t turns) {
   lane_plan plan;
   plan.size = shape.layout.size();
-  const std::size_t blocks = has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout);
-  const std::size_t wanted = ceiling(turns_of_blocks * shape.multiprocessors, blocks);
+  const std::size_t wanted = ceiling(turns * shape.multiprocessors, blocks);
   const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
   // Sections as long as leave every lane some.
   plan.section_rows = most_section_rows;
@@ -90,7 +88,11 @@ lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout
   return plan;
 }
 
-template lane_plan plan_lanes<float>(const accumulator_shape&, const kernel_layout&);
+template <class Scalar>
+lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
+  return plan_lanes(shape, has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout),
+                    turns_of_blocks);
+}
 
 bool suits(const accumulator_shape& shape) { return shape.layout.components() <= most_components; }
 

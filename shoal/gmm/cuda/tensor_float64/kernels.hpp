@@ -73,6 +73,8 @@ void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
 /// The lanes of a shape. They depend on it alone, for the bits do.
 template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout);
+/// The same of a kernel that has `blocks` blocks to a lane, `turns` of them for each multiprocessor.
+lane_plan plan_lanes(const accumulator_shape& shape, std::size_t blocks, std::size_t turns);
 
 /// Blocks of launch_moments() to a lane.
 template <class Scalar>

@@ -8,6 +8,7 @@
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
+#include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
 
 namespace shoal::gmm::tensor_float64 {
 
@@ -25,15 +26,6 @@ struct moment_loads {
   Scalar down[count];
   Scalar across[count];
   double responsibility[count];
-};
-
-/// Which tile of the upper triangle a block sums; tiles are numbered row by row.
-struct tile_place {
-  unsigned down = 0, across = 0;
-  __device__ tile_place(unsigned index, unsigned tiles) {
-    while (index >= tiles - down) index -= tiles - down++;
-    across = down + index;
-  }
 };
 
 /// The sums of single columns that a thread has of its rows.
@@ -178,11 +170,6 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
     }
     if (blockIdx.x == 0 && blockIdx.y == 0) add_score(terms, section, lane);
   }
-}
-
-inline std::size_t triangle_tiles(std::size_t columns, std::size_t tile) {
-  const std::size_t tiles = (columns + tile - 1) / tile;
-  return tiles * (tiles + 1) / 2;
 }
 
 template <class Scalar, int Tile>

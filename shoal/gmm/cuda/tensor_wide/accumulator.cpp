@@ -3,6 +3,7 @@
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
 
 namespace shoal::gmm::tensor_wide {
@@ -12,7 +13,7 @@ class wide_accumulator final : public accumulator<float> {
  public:
   explicit wide_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
-        plan_(tensor_float64::plan_lanes<float>(shape, layout_)),
+        plan_(plan_lanes(shape, layout_)),
         lanes_(plan_.lanes * plan_.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
         buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 2, workspace_.terms().stride,
@@ -33,7 +34,7 @@ class wide_accumulator final : public accumulator<float> {
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk& chunk, std::size_t) {
       densities(mixture, chunk, terms, stream);
       tensor_float64::launch_responsibilities(layout_, chunk, parameters, terms, stream);
-      tensor_float64::launch_moments(layout_, chunk, parameters, terms, plan_, stream);
+      moments(layout_, chunk, parameters, terms, plan_, stream);
     });
   }
 

@@ -1,5 +1,5 @@
 // Full and tied covariances of float32 rows of any number of columns: log-densities by Hopper's products of float16
-// terms, tiles of columns at a time, and moments in float64.
+// terms, tiles of columns at a time, and moments in float64 over the rows that a component holds.
 #pragma once
 
 #include <memory>

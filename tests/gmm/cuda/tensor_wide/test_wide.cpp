@@ -95,6 +95,12 @@ TEST(TensorWide, AgreesWithFloat64OnManyRows) {
   }
 }
 
+// More matrices than are factorised at once.
+TEST(TensorWide, TakesMatricesInTurns) {
+  SHOAL_NEEDS_DEVICES(1);
+  check(covariance_type::full, {20, 170, 460}, false, 0.7);
+}
+
 // Rows far from the origin cost no digits, since they are centred before they are split.
 TEST(TensorWide, TakesAnOffset) {
   SHOAL_NEEDS_DEVICES(1);
