@@ -8,6 +8,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/reaction_diffusion/cuda/device_axon.hpp>
+#include <shoal/reaction_diffusion/cuda/line_kernels.hpp>
 #include <shoal/reaction_diffusion/cuda/split_kernels.hpp>
 #include <shoal/reaction_diffusion/diffusion_lines.hpp>
 #include <shoal/reaction_diffusion/split_control.hpp>
@@ -19,27 +20,42 @@ namespace {
 template <class Scalar>
 class device_lines {
  public:
-  device_lines(std::size_t nodes, line_ends ends) : lines_(nodes, ends) {}
+  device_lines(std::size_t nodes, line_ends ends, line_way way)
+      : lines_(nodes, ends), layout_(layout_of<Scalar>(nodes, way)) {}
 
-  std::size_t nodes() const { return lines_.nodes(); }
+  bool in_one_segment() const { return layout_.segments == 1; }
 
   line_coefficients<Scalar> prepared(double weight, cudaStream_t stream) {
+    const std::size_t count = layout_.values();
     if (weight != weight_) {
       weight_ = weight;
       lines_.prepare(weight);
-      lower_.upload(lines_.lower(), stream);
-      inverse_.upload(lines_.inverse(), stream);
-      upper_.upload(lines_.upper(), stream);
-      if (!lines_.correction().empty()) correction_.upload(lines_.correction(), stream);
+      const bool around = !lines_.correction().empty();
+      arranged_.assign((around ? 4 : 3) * count, Scalar(0));
+      for (std::size_t i = 0; i < lines_.nodes(); ++i) {
+        Scalar* const to = arranged_.data() + layout_.place_of(i);
+        to[0] = lines_.inverse()[i];
+        if (i > 0) to[count] = -lines_.lower()[i] * lines_.inverse()[i];
+        if (i + 1 < lines_.nodes()) to[2 * count] = -lines_.upper()[i];
+        if (around) to[3 * count] = lines_.correction()[i];
+      }
+      there_.upload(arranged_, stream);
     }
-    return {lower_.data(),      inverse_.data(),       upper_.data(),
-            correction_.data(), lines_.corner_share(), lines_.corner_scale()};
+    const Scalar* const first = there_.data();
+    return {first,
+            first + count,
+            first + 2 * count,
+            lines_.correction().empty() ? nullptr : first + 3 * count,
+            lines_.corner_share(),
+            lines_.corner_scale()};
   }
 
  private:
   diffusion_lines<Scalar> lines_;
+  line_layout layout_;
   double weight_ = -1;
-  cuda::device_buffer<Scalar> lower_, inverse_, upper_, correction_;
+  std::vector<Scalar> arranged_;
+  cuda::device_buffer<Scalar> there_;
 };
 
 template <class Scalar>
@@ -51,18 +67,17 @@ class device_split_steps final : public split_control<Scalar> {
         columns_(wave.grid.columns),
         accuracy_(rule.step > 0 ? rule.accuracy : std::max(rule.accuracy, 1e-3 * rule.tolerance)),
         group_(std::vector<int>{device}),
-        along_rows_(columns_, ends()),
-        along_columns_(rows_, ends()),
-        w_along_rows_(columns_, ends()),
-        w_along_columns_(rows_, ends()) {
+        along_rows_(columns_, ends(), line_way::along_rows),
+        along_columns_(rows_, ends(), line_way::along_columns),
+        w_along_rows_(columns_, ends(), line_way::along_rows),
+        w_along_columns_(rows_, ends(), line_way::along_columns) {
     const cuda::device_scope scope(device);
     for (pair* part : {&now_, &whole_, &halves_}) {
       if (part != &now_ && rule.step > 0) continue;
       part->v.grow(nodes());
       part->w.grow(nodes());
     }
-    solution_.grow(nodes());
-    turned_.grow(nodes());
+    if (!along_rows_.in_one_segment() || !along_columns_.in_one_segment()) room_.grow(nodes());
     state_.grow(1);
     state_.fill_with_zeros(stream());
   }
@@ -80,8 +95,9 @@ class device_split_steps final : public split_control<Scalar> {
   void collect(state<Scalar>& now) override {
     if (!loaded_) return;
     const cuda::device_scope scope(group_[0].device);
-    for (const auto& [from, to] : {std::pair{now_.v.data(), now.v.data()}, std::pair{now_.w.data(), now.w.data()}}) {
-      cuda::check(cudaMemcpyAsync(to, from, nodes() * sizeof(Scalar), cudaMemcpyDeviceToHost, stream()),
+    for (const auto& [from, to] :
+         {std::pair{now_.v.data(), now.values_of_v()}, std::pair{now_.w.data(), now.values_of_w()}}) {
+      cuda::check(cudaMemcpyAsync(to, from, nodes() * sizeof(Scalar), cudaMemcpyDefault, stream()),
                   "copy a state from the device");
     }
     group_.synchronize();
@@ -103,8 +119,11 @@ class device_split_steps final : public split_control<Scalar> {
     if (loaded_) return;
     loaded_ = true;
     const cuda::device_scope scope(group_[0].device);
-    now_.v.upload({now.v.data(), nodes()}, stream());
-    now_.w.upload({now.w.data(), nodes()}, stream());
+    for (const auto& [from, to] : {std::pair{std::as_const(now).values_of_v(), now_.v.data()},
+                                   std::pair{std::as_const(now).values_of_w(), now_.w.data()}}) {
+      cuda::check(cudaMemcpyAsync(to, from, nodes() * sizeof(Scalar), cudaMemcpyDefault, stream()),
+                  "copy a state to the device");
+    }
     group_.synchronize();
   }
   void end(state<Scalar>&) override { look(); }
@@ -131,30 +150,16 @@ class device_split_steps final : public split_control<Scalar> {
   }
 
   void sweep_rows(part_rule rule, double weight, component which, copy of, state<Scalar>&) override {
-    const cuda::device_scope scope(group_[0].device);
-    Scalar* const u = which == component::v ? part(of).v.data() : part(of).w.data();
-    turn<Scalar>(u, turned_.data(), rows_, columns_, stream());
-    spread(which == component::v ? along_rows_ : w_along_rows_, rule, weight, turned_.data(), rows_);
-    turn<Scalar>(turned_.data(), u, columns_, rows_, stream());
+    sweep(line_way::along_rows, which == component::v ? along_rows_ : w_along_rows_, rule, weight, which, of);
   }
-
   void sweep_columns(part_rule rule, double weight, component which, copy of, state<Scalar>&) override {
+    sweep(line_way::along_columns, which == component::v ? along_columns_ : w_along_columns_, rule, weight, which, of);
+  }
+  void sweep(line_way way, device_lines<Scalar>& lines, part_rule rule, double weight, component which, copy of) {
     const cuda::device_scope scope(group_[0].device);
     Scalar* const u = which == component::v ? part(of).v.data() : part(of).w.data();
-    spread(which == component::v ? along_columns_ : w_along_columns_, rule, weight, u, columns_);
-  }
-
-  // As the host's spread().
-  void spread(device_lines<Scalar>& lines, part_rule rule, double weight, Scalar* u, std::size_t count) {
-    const line_coefficients<Scalar> by = lines.prepared(weight * share_of(rule), stream());
-    const auto solve = [&](line_rule then) {
-      solve_lines<Scalar>(u, solution_.data(), lines.nodes(), count, by, stream());
-      combine_lines<Scalar>(then, solution_.data(), u, lines.nodes(), count, by, stream());
-    };
-    if (rule == part_rule::backward_euler) return solve(line_rule::keep);
-    if (rule == part_rule::trapezoid) return solve(line_rule::reflect);
-    solve(line_rule::middle);
-    solve(line_rule::keep);
+    sweep_lines<Scalar>(way, rule, u, room_.data(), rows_, columns_, lines.prepared(weight * share_of(rule), stream()),
+                        stream());
   }
 
   void copy_now(const state<Scalar>&) override {
@@ -184,7 +189,7 @@ class device_split_steps final : public split_control<Scalar> {
   cuda::device_group group_;
   device_lines<Scalar> along_rows_, along_columns_, w_along_rows_, w_along_columns_;
   pair now_, whole_, halves_;
-  cuda::device_buffer<Scalar> solution_, turned_;
+  cuda::device_buffer<Scalar> room_;  // for lines of several segments
   cuda::device_buffer<split_state> state_;
   unsigned long long counted_ = 0;  // iterations that were added up
   bool loaded_ = false;

@@ -229,7 +229,8 @@ void expect_hosts_split_steps(const rd::problem& wave, rd::scheme scheme) {
 TEST_F(DeviceWaves, ImplicitStepsInThePlaneAgreeWithTheHosts) {
   for (const auto ends : {rd::boundary::no_flux, rd::boundary::periodic}) {
     for (const rd::grid& nodes :
-         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5}}) {
+         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5},
+          rd::grid{3, 16411, 0.5}, rd::grid{4099, 5, 0.5}}) {  // the last two in several segments
       for (const rd::scheme scheme : {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
         expect_hosts_split_steps<double>(wave_on(nodes, ends), scheme);
         expect_hosts_split_steps<float>(wave_on(nodes, ends), scheme);
