@@ -194,6 +194,7 @@ int main(int argc, char** argv) {
   // of the columns.
   shapes.push_back({"crank-nicolson", {1, large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
   if (devices.size() > 1) {
+    shapes.push_back({"crank-nicolson", {8192, 8192, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4, 1});
     shapes.push_back({"crank-nicolson", {1, 4 * large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
   } else {
     shapes.push_back({"crank-nicolson", {4096, 4096, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4, 1});

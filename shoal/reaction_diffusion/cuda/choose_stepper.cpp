@@ -1,6 +1,4 @@
 // The stepper of each scheme that runs on GPUs.
-#include <fmt/format.h>
-
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/cuda/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/cuda/explicit_steps.hpp>
@@ -29,14 +27,7 @@ std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const 
   }
   const double step = how.step > 0 || !trapezoidal ? how.step : 0.1;
   if (wave.grid.rows > 1) {
-    if (how.device.cuda.size() != 1) {
-      throw bad_argument(
-          fmt::format("implicit steps in the plane run on one CUDA device; got {}. Name one, or use scheme "
-                      "explicit_steps",
-                      how.device.cuda.size()));
-    }
-    return make_device_split_steps<Scalar>(wave, {!trapezoidal, step, how.tolerance, accuracy},
-                                           how.device.cuda.front());
+    return make_device_split_steps<Scalar>(wave, {!trapezoidal, step, how.tolerance, accuracy}, how.device.cuda);
   }
   if (wave.is_split()) throw bad_argument("on CUDA devices implicit steps on an axon need recovery_diffusion 0");
   if (!trapezoidal) return make_device_tr_bdf2<Scalar>(wave, step, how.tolerance, accuracy, how.device.cuda);

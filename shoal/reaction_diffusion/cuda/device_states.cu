@@ -44,8 +44,8 @@ void check_place(const void* values, int device) {
   cuda::check(cudaGetDeviceCount(&present), "count the devices");
   cudaPointerAttributes found{};
   cuda::check(cudaPointerGetAttributes(&found, values), "ask where a state is");
-  const bool there = found.type == cudaMemoryTypeManaged ||
-                     (found.type == cudaMemoryTypeDevice && found.device == device);
+  const bool there =
+      found.type == cudaMemoryTypeManaged || (found.type == cudaMemoryTypeDevice && found.device == device);
   if (device >= 0 && device < present && there) return;
   throw bad_argument("a state is said to lie on CUDA device " + std::to_string(device) + ", where it is not");
 }
@@ -102,7 +102,8 @@ std::optional<double> wave_speed(const device_state<Scalar>& before, const devic
   if (nodes.rows > 1 || !(time_between > 0)) return std::nullopt;
   const cuda::device_scope scope(before.device);
   const cuda::stream stream;
-  const std::optional<double> first = crossing_of(before.v, nodes, stream), second = crossing_of(after.v, nodes, stream);
+  const std::optional<double> first = crossing_of(before.v, nodes, stream),
+                              second = crossing_of(after.v, nodes, stream);
   if (!first || !second) return std::nullopt;
   return (*second - *first) / time_between;
 }

@@ -70,8 +70,8 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x % 32 == 0 && most > 0) atomicMax(&state->most, most);
 }
 
-__global__ void count_kernel(split_state* state) {
-  state->iterations += state->most;
+__global__ void count_kernel(split_state* state, unsigned* iterations) {
+  *iterations = state->most;
   state->most = 0;
 }
 
@@ -87,9 +87,9 @@ __global__ void __launch_bounds__(threads)
 
 template <class Scalar>
 void react(const field<Scalar>& nodes, std::size_t count, const reaction_step<Scalar>& by, split_state* state,
-           cudaStream_t stream) {
+           unsigned* iterations, cudaStream_t stream) {
   react_kernel<<<blocks_for(count, threads), threads, 0, stream>>>(nodes, static_cast<long long>(count), by, state);
-  count_kernel<<<1, 1, 0, stream>>>(state);
+  count_kernel<<<1, 1, 0, stream>>>(state, iterations);
   cuda::check_launch("react");
 }
 
@@ -101,8 +101,10 @@ void find_difference(const Scalar* one, const Scalar* other, std::size_t count, 
   cuda::check_launch("find_difference");
 }
 
-template void react(const field<double>&, std::size_t, const reaction_step<double>&, split_state*, cudaStream_t);
-template void react(const field<float>&, std::size_t, const reaction_step<float>&, split_state*, cudaStream_t);
+template void react(const field<double>&, std::size_t, const reaction_step<double>&, split_state*, unsigned*,
+                    cudaStream_t);
+template void react(const field<float>&, std::size_t, const reaction_step<float>&, split_state*, unsigned*,
+                    cudaStream_t);
 template void find_difference(const double*, const double*, std::size_t, split_state*, cudaStream_t);
 template void find_difference(const float*, const float*, std::size_t, split_state*, cudaStream_t);
 

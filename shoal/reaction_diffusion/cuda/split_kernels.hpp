@@ -12,14 +12,14 @@ namespace shoal::reaction_diffusion {
 
 /// What the GPU knows of Newton's iterations.
 struct split_state {
-  unsigned long long iterations;  ///< of the slowest node of each part, all together
-  unsigned most;                  ///< of the present part
+  unsigned most;                  ///< iterations of the slowest node of the present part
   unsigned failed;                ///< whether a node did not converge
   double failed_at;               ///< the time of the first that did not
   unsigned long long difference;  ///< the bits of the largest one, a double
 };
 
-/// Of node_reaction: steps v and w of every node, each until its own iterations have converged.
+/// Of node_reaction: steps v and w of every node, each until its own iterations have converged. `iterations` become
+/// those of the slowest node.
 template <class Scalar>
 struct reaction_step {
   Scalar a, gamma, epsilon, accuracy, step;
@@ -28,7 +28,7 @@ struct reaction_step {
 };
 template <class Scalar>
 void react(const field<Scalar>& nodes, std::size_t count, const reaction_step<Scalar>& by, split_state* state,
-           cudaStream_t stream);
+           unsigned* iterations, cudaStream_t stream);
 
 /// Raises state->difference to the largest |one − other|; a not-a-number is the largest.
 template <class Scalar>

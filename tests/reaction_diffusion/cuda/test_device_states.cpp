@@ -69,9 +69,9 @@ class DeviceStates : public cuda_devices::on_one_device {};
 
 TEST_F(DeviceStates, AreThoseOfTheHost) {
   rd::problem wave;
-  for (const auto& [nodes, ends] :
-       {std::pair{rd::grid{1, 5000, 0.5}, rd::boundary::periodic_input}, std::pair{rd::grid{1, 5000, 0.5}, rd::boundary::periodic},
-        std::pair{rd::grid{20, 33, 0.5}, rd::boundary::no_flux}}) {
+  for (const auto& [nodes, ends] : {std::pair{rd::grid{1, 5000, 0.5}, rd::boundary::periodic_input},
+                                    std::pair{rd::grid{1, 5000, 0.5}, rd::boundary::periodic},
+                                    std::pair{rd::grid{20, 33, 0.5}, rd::boundary::no_flux}}) {
     wave.grid = nodes;
     wave.boundary = ends;
     for (const auto scheme : {rd::scheme::explicit_steps, rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
