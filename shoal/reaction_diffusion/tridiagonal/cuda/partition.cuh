@@ -182,6 +182,7 @@ __device__ void eliminate_own_rows(const Source& source, long long first_row, in
                                    block_room<Scalar, own>& room, thread_rows<Scalar, own>& rows,
                                    block_elimination<Scalar, own>& block) {
   source.rows(first_row, rows, room.exchange[static_cast<int>(threadIdx.x) / lanes]);
+  __syncwarp();  // lanes whose rows stand at an end took other ways
   __syncthreads();
   block.eliminate(rows, source.base() + first_row, count, refused, room.rows);
 }
