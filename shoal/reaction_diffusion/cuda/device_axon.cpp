@@ -14,6 +14,11 @@ constexpr std::size_t margin = 32;
 
 std::size_t blocks_of(std::size_t nodes) { return (nodes + newton_block_rows - 1) / newton_block_rows; }
 
+// Behind the last node, up to a whole thread.
+std::size_t rows_that_fill(std::size_t nodes) {
+  return (newton_thread_rows - nodes % newton_thread_rows) % newton_thread_rows;
+}
+
 }  // namespace
 
 std::span<const int> devices_with_blocks(std::span<const int> devices, std::size_t nodes) {
@@ -37,7 +42,7 @@ device_axon<Scalar>::device_axon(const problem& wave, std::span<const int> devic
                                          wave.boundary == boundary::periodic,
                                          alone ? count - 1 : -1,
                                          alone ? 0 : count,
-                                         static_cast<Scalar>(blocks * newton_block_rows - nodes_ + 1)};
+                                         static_cast<Scalar>(rows_that_fill(nodes_) + 1)};
   each([&](std::size_t i, cudaStream_t) {
     part& own = parts_[i];
     newton_memory<Scalar>& memory = own.memory;

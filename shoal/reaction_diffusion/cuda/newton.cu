@@ -18,7 +18,7 @@ using tridiagonal::partition_threads;
 using tridiagonal::refused_row;
 using tridiagonal::thread_rows;
 
-constexpr int own = 16;
+constexpr int own = newton_thread_rows;
 constexpr int rows_of_block = own * partition_threads;
 static_assert(rows_of_block == newton_block_rows);
 
@@ -90,9 +90,11 @@ struct newton_rows {
         if (first + k >= by.nodes || by.has_input) to.diagonal[k] = 1;
         if (!given && first + k == by.nodes - 1 && by.has_input) to.right[k] = state.stage.input - value;
         if (first + k >= by.nodes) {
-          to.lower[k] = to.upper[k] = by.around ? far : Scalar(0);
+          // A thread that has the last node fills up its rows; no row of a thread behind it is part of the system.
+          const bool fills = by.around && first < by.nodes;
+          to.lower[k] = to.upper[k] = fills ? far : Scalar(0);
           to.right[k] = 0;
-          if (by.around && far != 0) to.diagonal[k] = -2 * far;
+          if (fills && far != 0) to.diagonal[k] = -2 * far;
         }
       }
     }
@@ -140,13 +142,21 @@ __device__ int own_block(const newton_memory<Scalar>& memory) {
   return static_cast<int>(memory.first / rows_of_block) + static_cast<int>(blockIdx.x);
 }
 
+// The thread whose last row is its block's: where the axon closes, the one that has the last node.
+template <class Scalar>
+__device__ int last_thread(const newton_memory<Scalar>& memory, int place) {
+  const long long left = memory.equations.nodes - static_cast<long long>(place) * rows_of_block;
+  return memory.equations.around && left < rows_of_block ? static_cast<int>((left - 1) / own) : partition_threads - 1;
+}
+
 // Where several GPUs iterate, work is enqueued before it is known to be needed, and does nothing then.
 template <bool given, class Scalar>
 __global__ void __launch_bounds__(partition_threads, 3)
     reduce_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
   if (!given && memory.state->done) return;
-  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar, given>{memory}, own_block(memory), blocks,
-                                         &memory.state->refused);
+  const int place = own_block(memory);
+  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar, given>{memory}, place, blocks, &memory.state->refused,
+                                         last_thread(memory, place));
 }
 
 template <bool given, class Scalar>
@@ -164,7 +174,7 @@ __global__ void __launch_bounds__(partition_threads, 3)
   if (!given && memory.state->done) return;
   const int place = own_block(memory), before = place > 0 ? place - 1 : memory.equations.around ? count - 1 : -1;
   tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, given>{memory}, sink{memory}, place, before, blocks,
-                                         &memory.state->refused);
+                                         &memory.state->refused, last_thread(memory, place));
 }
 
 template <class Scalar>

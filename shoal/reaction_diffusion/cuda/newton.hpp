@@ -12,6 +12,8 @@ namespace shoal::reaction_diffusion {
 
 /// Rows of a block of the partition method, all of which one GPU has.
 inline constexpr std::size_t newton_block_rows = 2048;
+/// And of a thread.
+inline constexpr int newton_thread_rows = 16;
 
 /// For an axon of so many nodes.
 template <class Scalar>

@@ -45,8 +45,9 @@ struct axon_equations {
   bool has_input, around;
   /// Where the axon closes, v of the node before the first and of the one behind the last stand there.
   long long low, high;
-  /// Rows that fill up the last block then stand between these two nodes like nodes without a rate of their own; with
-  /// so many times the weight the two see each other as with the weight.
+  /// Rows that fill up the last thread's then stand between these two nodes like nodes without a rate of their own;
+  /// with so many times the weight the two see each other as with the weight. A long chain of such rows would lose
+  /// digits: its pivots come near to 1, and the closing corner's error grows with its length squared.
   Scalar stretch;
 };
 

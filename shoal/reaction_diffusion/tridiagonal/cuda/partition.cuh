@@ -135,7 +135,8 @@ struct block_elimination {
   int half;                              ///< of the shared rows
 
   /// `rows` becomes relations to the row before the thread's and to the next row: right, lower and upper.
-  /// `count`: how many of the block's threads' last rows are eliminated, all or all but the last.
+  /// `count`: how many of the block's threads' last rows are eliminated, all or those before the block's last row. Rows
+  /// of threads behind that one are no part of the system.
   __device__ void eliminate(thread_rows<Scalar, own>& rows, long long first_row, int count, refused_row* refused,
                             shared_rows<Scalar, partition_threads>& room) {
     const int i = static_cast<int>(threadIdx.x);
@@ -158,7 +159,7 @@ struct block_elimination {
     upper = rows.upper[own - 1];
     room.rows[0][i] = head;
     __syncthreads();
-    if (i + 1 < partition_threads) {
+    if (i < count && i + 1 < partition_threads) {
       const relation<Scalar> next = room.rows[0][i + 1];
       diagonal = fused(-upper, next.left, diagonal);
       right = fused(-upper, next.right, right);
@@ -176,13 +177,12 @@ union block_room {
   shared_rows<Scalar, partition_threads> rows;
 };
 
-/// Fills and eliminates a thread's rows, of which the block's last thread has its own where `count` leaves it out.
+/// Fills and eliminates a thread's rows; where `count` leaves threads out, the first of them has the block's last row.
 template <class Scalar, int own, class Source>
 __device__ void eliminate_own_rows(const Source& source, long long first_row, int count, refused_row* refused,
                                    block_room<Scalar, own>& room, thread_rows<Scalar, own>& rows,
                                    block_elimination<Scalar, own>& block) {
   source.rows(first_row, rows, room.exchange[static_cast<int>(threadIdx.x) / lanes]);
-  __syncwarp();  // lanes whose rows stand at an end took other ways
   __syncthreads();
   block.eliminate(rows, source.base() + first_row, count, refused, room.rows);
 }
@@ -201,17 +201,19 @@ __device__ void hand_over(const Sink& sink, long long first_row, const thread_ro
 }
 
 /// Pass one, of the rows of block `place`. Source: rows(first_row, rows, warp's room) fills a thread's rows; base() is
-/// what rows are counted from where one is refused.
+/// what rows are counted from where one is refused. `last`: the thread whose last row is the block's.
 template <class Scalar, int own, class Source>
-__device__ void reduce_block(const Source& source, int place, block_row<Scalar>* blocks, refused_row* refused) {
+__device__ void reduce_block(const Source& source, int place, block_row<Scalar>* blocks, refused_row* refused,
+                             int last = partition_threads - 1) {
   __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
   const long long first_row = (static_cast<long long>(place) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
   block_elimination<Scalar, own> block;
-  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
-  if (i == partition_threads - 1) {
-    const relation<Scalar> before = room.rows.rows[block.half][i - 1];
+  eliminate_own_rows(source, first_row, last, refused, room, rows, block);
+  if (i == last) {
+    relation<Scalar> before{0, -1, 0};  // with one thread the row before the block itself
+    if (last > 0) before = room.rows.rows[block.half][i - 1];
     block_row<Scalar>& out = blocks[place];
     out.lower = -(block.lower * before.left);
     out.diagonal = fused(-block.lower, before.own, block.diagonal);
@@ -219,9 +221,10 @@ __device__ void reduce_block(const Source& source, int place, block_row<Scalar>*
     out.right = fused(-block.lower, before.right, block.right);
   }
   if (i == 0) {
-    const relation<Scalar> last = room.rows.rows[block.half][0];  // of this thread
-    blocks[place].first = {fused(-block.head.own, last.right, block.head.right),
-                           fused(-block.head.own, last.left, block.head.left), -(block.head.own * last.own)};
+    relation<Scalar> own_last{0, 0, -1};  // with one thread the block's last row itself
+    if (last > 0) own_last = room.rows.rows[block.half][0];
+    blocks[place].first = {fused(-block.head.own, own_last.right, block.head.right),
+                           fused(-block.head.own, own_last.left, block.head.left), -(block.head.own * own_last.own)};
   }
 }
 
@@ -331,18 +334,18 @@ __device__ void solve_block(const Source& source, const Sink& sink, refused_row*
 /// Pass two: `known` becomes the thread's part of the solution. `before`: the block before block `place`, or −1.
 template <class Scalar, int own, class Source, class Sink>
 __device__ void finish_block(const Source& source, const Sink& sink, int place, int before,
-                             const block_row<Scalar>* blocks, refused_row* refused) {
+                             const block_row<Scalar>* blocks, refused_row* refused, int last = partition_threads - 1) {
   __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
   const long long first_row = (static_cast<long long>(place) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
   block_elimination<Scalar, own> block;
-  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
+  eliminate_own_rows(source, first_row, last, refused, room, rows, block);
   const Scalar far_left = before >= 0 ? blocks[before].solution : 0;
   const Scalar far_right = blocks[place].solution;
   const auto last_of = [&](int thread) {
     if (thread < 0) return far_left;
-    if (thread == partition_threads - 1) return far_right;
+    if (thread == last) return far_right;
     const relation<Scalar> row = room.rows.rows[block.half][thread];
     return fused(-row.own, far_right, fused(-row.left, far_left, row.right));
   };
