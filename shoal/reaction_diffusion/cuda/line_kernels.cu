@@ -1,6 +1,6 @@
 // A block takes whole lines through registers, in one pass over memory: elimination and substitution are linear
 // recurrences, so that each thread takes its own nodes as if nothing came in, and a scan over the threads says what
-// does. Along the columns some lines lie side by side, as many as fill a sector of memory.
+// does. Along the columns some lines lie side by side, for whole or half sectors of memory.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -14,11 +14,14 @@
 namespace shoal::reaction_diffusion {
 namespace {
 
+// Of seven shapes those that took least on an NVIDIA H200, one rule over 4096² nodes: rows 0.144 ms in float64 and
+// 0.077 ms in float32, columns 0.211 ms and 0.142 ms. Columns in float32 take 0.185 ms by 8 lines and 1024 threads, of
+// 64 registers, which spill 708 bytes; in float64 they take 0.263 ms by 2 lines and 512 threads.
 template <class Scalar, line_way way>
 struct line_block {
   static constexpr int own = 128 / static_cast<int>(sizeof(Scalar));
-  static constexpr int across = way == line_way::along_rows ? 1 : 32 / static_cast<int>(sizeof(Scalar));
-  static constexpr int threads = way == line_way::along_rows ? 512 : 1024;
+  static constexpr int across = way == line_way::along_rows ? 1 : 4;
+  static constexpr int threads = way == line_way::along_rows || sizeof(Scalar) == 4 ? 512 : 1024;
   using exchange = lane_exchange<Scalar, own>;
   static constexpr int exchange_vectors = lanes * exchange::stride;  // of a warp
 };
