@@ -1,8 +1,7 @@
 // Waves on GPUs: milliseconds a step, and one tridiagonal system, beside the floors that their bytes imply at the rate
 // of a copy measured in the same run. compare_waves_gpu.py measures PyTorch and cuSPARSE beside it. Prints one line of
 // JSON for each shape:
-//   device_waves [DEVICES]     DEVICES: 0; or 0,1: explicit steps on the first alone and in domains on all of them,
-//   whose
+//   device_waves [DEVICES]     DEVICES: 0; or 0,1: steps on the first alone and in domains on all of them, whose
 //                              bits must be the same, else it exits with 1
 #include <algorithm>
 #include <chrono>
@@ -191,13 +190,15 @@ int main(int argc, char** argv) {
       {"explicit", {8192, 8192, 0.5}, rd::scheme::explicit_steps, 0.05, 480, 4, rd::most_plane_steps}};
   // D·Δt / Δx² = 1. A step reads v, w and the state before, and writes a guess, a right side and w; an iteration
   // reads v and the right side twice and writes v; in the end w is read and written again, with v.
-  // In the plane v and w are read and written by each half of the reaction; v is turned over, solved (read and written
-  // twice), combined (two are read) and turned back for the rows, and solved and combined for the columns. TR-BDF2
-  // solves and combines twice.
-  if (devices.size() == 1) {
-    shapes.push_back({"crank-nicolson", {1, large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
-    shapes.push_back({"crank-nicolson", {4096, 4096, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4 + 2 * 7, 1});
-    shapes.push_back({"tr-bdf2", {4096, 4096, 0.5}, rd::scheme::tr_bdf2, 0.25, 20, 8 + 4 + 4 * 7, 1});
+  // In the plane v and w are read and written by each half of the reaction, and v by the sweep of the rows and by that
+  // of the columns.
+  shapes.push_back({"crank-nicolson", {1, large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
+  if (devices.size() > 1) {
+    shapes.push_back({"crank-nicolson", {8192, 8192, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4, 1});
+    shapes.push_back({"crank-nicolson", {1, 4 * large, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 9 + 5 * 2, 1});
+  } else {
+    shapes.push_back({"crank-nicolson", {4096, 4096, 0.5}, rd::scheme::crank_nicolson, 0.25, 20, 8 + 4, 1});
+    shapes.push_back({"tr-bdf2", {4096, 4096, 0.5}, rd::scheme::tr_bdf2, 0.25, 20, 8 + 4, 1});
   }
   bool same = true;
   for (const shape& of : shapes) {

@@ -95,21 +95,52 @@ nb::object states_of(rd::result<Scalar>& found, const rd::grid& grid) {
 }
 
 template <class Scalar>
-nb::dict solve(const rd::problem& wave, const rd::initial_state& begin, const rd::options& how, bool brief,
-               const nb::object& report) {
-  rd::result<Scalar> found;
-  run_with_python(report, brief,
-                  [&](const control& control) { found = rd::solve<Scalar>(wave, begin, how, {}, control); });
+nb::dict told(const rd::result<Scalar>& found, const std::optional<double>& speed) {
   nb::dict made;
-  const std::optional<double> speed = rd::wave_speed(found, wave.grid);
   made["wave_speed"] = speed ? nb::cast(*speed) : nb::none();
   made["steps"] = found.steps;
   made["refused_steps"] = found.refused_steps;
   made["newton_iterations"] = found.newton_iterations;
   made["mean_nodes"] = found.mean_nodes;
   made["seconds"] = found.seconds;
+  return made;
+}
+
+template <class Scalar>
+nb::dict solve(const rd::problem& wave, const rd::initial_state& begin, const rd::options& how, bool brief,
+               const nb::object& report) {
+  rd::result<Scalar> found;
+  run_with_python(report, brief,
+                  [&](const control& control) { found = rd::solve<Scalar>(wave, begin, how, {}, control); });
+  nb::dict made = told(found, rd::wave_speed(found, wave.grid));
   made["states"] = states_of(found, wave.grid);
   return made;
+}
+
+// From arrays on a CUDA device to an array there, [times][2][nodes].
+template <class Scalar>
+nb::dict solve_there(const rd::problem& wave, const nb::object& v, const nb::object& w, const rd::options& how,
+                     const output& states, bool brief, const nb::object& report) {
+  using array = nb::ndarray<const Scalar, nb::c_contig, nb::device::cuda>;
+  const auto begin_v = nb::cast<array>(v), begin_w = nb::cast<array>(w);
+  const std::size_t nodes = wave.grid.nodes();
+  if (begin_v.size() != nodes || begin_w.size() != nodes) throw bad_argument("v and w must have a value for each node");
+  if (begin_w.device_id() != begin_v.device_id()) throw bad_argument("w lies on another CUDA device than v");
+  Scalar* const to = pointer_of<Scalar>(states, 2 * how.times.size() * nodes);
+  const rd::device_state<Scalar> begin{begin_v.data(), begin_w.data(), begin_v.device_id()};
+  rd::result<Scalar> found;
+  std::optional<double> speed;
+  run_with_python(report, brief, [&](const control& control) {
+    found = rd::solve<Scalar>(wave, begin, how, to, control);
+    const std::size_t last = how.times.size() - 1;
+    std::size_t before = last;
+    while (before > 0 && how.times[before] == how.times[last]) --before;
+    const auto at = [&](std::size_t kept) {
+      return rd::device_state<Scalar>{to + 2 * kept * nodes, to + (2 * kept + 1) * nodes, begin.device};
+    };
+    speed = rd::wave_speed(at(before), at(last), how.times[last] - how.times[before], wave.grid);
+  });
+  return told(found, speed);
 }
 
 }  // namespace
@@ -128,13 +159,13 @@ const add_family added([](nb::module_& module) {
       "v and w at time 0, [rows][columns] each.");
   module.def(
       "reaction_diffusion_solve",
-      [](const numbers& v, const numbers& w, std::size_t rows, std::size_t columns, double spacing,
+      [](const nb::object& v, const nb::object& w, std::size_t rows, std::size_t columns, double spacing,
          const nb::dict& fields, double a, double gamma, double epsilon, double diffusion, double recovery_diffusion,
          const std::string& boundary, double input_level, double input_period, double noise,
          const std::string& noise_kind, std::uint64_t seed, std::optional<double> coupling, const std::string& scheme,
          std::size_t order, double step, double tolerance, double newton_accuracy, std::size_t piece_nodes,
          const std::string& differences, std::vector<double> times, bool float32, const std::string& checkpoint,
-         std::size_t threads, const std::string& device, bool brief, const nb::object& report) {
+         std::size_t threads, const std::string& device, const output& states, bool brief, const nb::object& report) {
         rd::problem wave;
         wave.parameters = {a, gamma, epsilon, diffusion, recovery_diffusion};
         wave.grid = {rows, columns, spacing};
@@ -156,7 +187,11 @@ const add_family added([](nb::module_& module) {
         how.threads = threads;
         how.checkpoint = checkpoint;
         how.device = choose_device(device);
-        const rd::initial_state begin{copied(v), copied(w)};
+        if (states) {
+          return float32 ? solve_there<float>(wave, v, w, how, states, brief, report)
+                         : solve_there<double>(wave, v, w, how, states, brief, report);
+        }
+        const rd::initial_state begin{copied(nb::cast<numbers>(v)), copied(nb::cast<numbers>(w))};
         return float32 ? solve<float>(wave, begin, how, brief, report) : solve<double>(wave, begin, how, brief, report);
       },
       nb::arg("v"), nb::arg("w"), nb::kw_only(), nb::arg("rows"), nb::arg("columns"), nb::arg("spacing"),
@@ -165,8 +200,9 @@ const add_family added([](nb::module_& module) {
       nb::arg("noise"), nb::arg("noise_kind"), nb::arg("seed"), nb::arg("coupling").none(), nb::arg("scheme"),
       nb::arg("order"), nb::arg("step"), nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("piece_nodes"),
       nb::arg("differences"), nb::arg("times"), nb::arg("float32"), nb::arg("checkpoint"), nb::arg("threads"),
-      nb::arg("device"), nb::arg("brief"), nb::arg("report").none(),
-      "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
+      nb::arg("device"), nb::arg("states").none(), nb::arg("brief"), nb::arg("report").none(),
+      "Computes a wave from v and w at time 0; the states, [times][2][nodes], are written to an array on the CUDA "
+      "device of v and w, or are told where `states` is None.");
 });
 
 }  // namespace shoal::python

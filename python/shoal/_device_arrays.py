@@ -58,6 +58,16 @@ def empty_like(X, shape, dtype):
         return cupy.empty(shape, dtype)
 
 
+def contiguous(X):
+    """X, or a copy on its device whose elements lie one behind the other; without PyTorch's gradients."""
+    if _library(X) == "torch":
+        return X.detach().contiguous()
+    import cupy
+
+    with cupy.cuda.Device(int(X.__dlpack_device__()[1])):
+        return cupy.ascontiguousarray(cupy.from_dlpack(X))
+
+
 def copied_to_host(X):
     """A NumPy array of the elements when X is an array on a device; anything else unchanged."""
     if not on_device(X):

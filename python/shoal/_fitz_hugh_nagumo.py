@@ -27,7 +27,8 @@ class Wave:
     times : ndarray of shape (n_times,)
         When the states are kept.
     v, w : array of shape (n_times, n_nodes) or (n_times, n_rows, n_columns)
-        The potential and the recovery: NumPy's arrays, or PyTorch's where the initial state was one.
+        The potential and the recovery: NumPy's arrays; PyTorch's where the initial state was one; and where that lies on a CUDA
+        device, arrays there, of CuPy for all other libraries.
     spacing : float
         Distance of two nodes.
     steps : int
@@ -65,6 +66,28 @@ def _numbers(values: Any, name: str) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise ValueError(f"{name} must hold real numbers; its dtype is {array.dtype}")
     return np.ascontiguousarray(array, dtype=np.float64)
+
+
+def _there(v: Any, w: Any, precision: str) -> tuple[Any, Any]:
+    """v and w on their CUDA device, each in one piece; w of zeros where it is None."""
+    if not _shoal.built_with_cuda:
+        raise NotImplementedError("v lies on a CUDA device, and this build is without CUDA (SHOAL_CUDA); move it to the host")
+    v = device_arrays.with_dlpack(v)
+    dtype = device_arrays.dtype_of(v)
+    if len(v.shape) not in (1, 2):
+        raise ValueError(f"v must have one dimension (an axon) or two (the plane); got {len(v.shape)}")
+    if dtype not in ("float32", "float64"):
+        raise ValueError(f"v must be of float32 or float64 on a CUDA device; its dtype is {dtype}")
+    if precision not in ("auto", dtype):
+        raise ValueError(f"precision={precision!r} cannot be used for {dtype} on a CUDA device: convert v there")
+    if w is None:
+        w = device_arrays.empty_like(v, tuple(v.shape), dtype)
+        w[...] = 0
+    else:
+        w = device_arrays.with_dlpack(w)
+        if device_arrays.dtype_of(w) != dtype:
+            raise ValueError(f"w must be of v's dtype, {dtype}, on a CUDA device; its dtype is {device_arrays.dtype_of(w)}")
+    return device_arrays.contiguous(v), device_arrays.contiguous(w)
 
 
 class FitzHughNagumo:
@@ -112,9 +135,9 @@ class FitzHughNagumo:
         Second derivatives of "adaptive" on uneven nodes: "three-point", "five-point" or "spline".
     precision : str
         "float32", "float64", or "auto": the initial state's, float64 for a named one.
-    device : str
-        Where to compute: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,1" or "cuda:all". GPUs compute "explicit" of order 2, on any
-        number of them, and "crank-nicolson" and "tr-bdf2" on one. States come from the host's memory and go there.
+    device : str, optional
+        Where to compute: "cpu", "cuda", "cuda:1", "cuda:0,1" or "cuda:all"; by default where the initial state lies. GPUs compute
+        "explicit" of order 2, and "crank-nicolson" and "tr-bdf2".
     threads : int, optional
         All that the process may use unless given. They change no bit.
     checkpoint : path, optional
@@ -156,7 +179,7 @@ class FitzHughNagumo:
         piece_nodes: int = 256,
         differences: str = "three-point",
         precision: str = "auto",
-        device: str = "cpu",
+        device: str | None = None,
         threads: int | None = None,
         checkpoint: str | os.PathLike | None = None,
         callback: Callable[..., Any] | None = None,
@@ -197,10 +220,12 @@ class FitzHughNagumo:
         Parameters
         ----------
         v : array-like of shape (n_nodes,) or (n_rows, n_columns), or str
-            The potential at time 0, of NumPy or PyTorch in the host's memory; or by name, "rest", "impulse", "front" (the exact one of
-            epsilon = 0) or "broken-front" (which curls into a spiral), on ``shape``.
+            The potential at time 0, in the host's memory or on a CUDA device, of any library with DLPack or
+            ``__cuda_array_interface__``; or by name, "rest", "impulse", "front" (the exact one of epsilon = 0) or "broken-front" (which
+            curls into a spiral), on ``shape``. What lies on a device is float32 or float64 and is computed on one; nothing of it
+            passes through the host.
         w : array-like of the same shape, optional
-            The recovery at time 0; that of the named state, and else zero, unless given.
+            The recovery at time 0, where v lies; that of the named state, and else zero, unless given.
         times : sequence of float
             When states are kept, ascending from 0 on.
         shape : int or tuple of two ints
@@ -216,15 +241,17 @@ class FitzHughNagumo:
             For what cannot be computed (an explicit step above its bound, with the bound; a value that is not finite, with its place),
             and when Newton's method fails, with the time.
         NotImplementedError
-            For arrays on a GPU.
+            For arrays on a GPU where this build is without CUDA.
         """
-        for name, values in (("v", v), ("w", w)):
-            if device_arrays.on_device(values):
-                raise NotImplementedError(
-                    f"{name} lies on a CUDA device, where no state is taken from; move it to the host, and name the GPU that is to "
-                    "compute as device"
-                )
-        if isinstance(v, str):
+        there = not isinstance(v, str) and device_arrays.on_device(v)
+        if w is not None and device_arrays.on_device(w) != there:
+            raise ValueError("v and w must both lie on a CUDA device, or both in the host's memory")
+        begin_v: Any
+        begin_w: Any
+        if there:
+            begin_v, begin_w = _there(v, w, self.precision)
+            float32 = device_arrays.dtype_of(begin_v) == "float32"
+        elif isinstance(v, str):
             rows, columns = (1, shape) if isinstance(shape, (int, np.integer)) else shape
             begin: Any = _shoal.reaction_diffusion_state(
                 v, rows=rows, columns=columns, spacing=self.spacing, diffusion=float(np.max(self.diffusion))
@@ -237,19 +264,21 @@ class FitzHughNagumo:
             float32 = self.precision == "float32" or (
                 self.precision == "auto" and hasattr(v, "dtype") and device_arrays.dtype_of(v) in ("float32", "float16")
             )
-        if w is not None:
+        if w is not None and not there:
             begin_w = _numbers(w, "w")
-            if begin_w.shape != begin_v.shape:
-                raise ValueError(f"w must have the shape of v, {begin_v.shape}; got {begin_w.shape}")
+        if tuple(begin_w.shape) != tuple(begin_v.shape):
+            raise ValueError(f"w must have the shape of v, {tuple(begin_v.shape)}; got {tuple(begin_w.shape)}")
         kept = [float(time) for time in times]
-        rows, columns = begin_v.shape if begin_v.ndim == 2 else (1, len(begin_v))
+        shape = tuple(begin_v.shape)
+        rows, columns = shape if len(shape) == 2 else (1, shape[0])
+        states = device_arrays.empty_like(begin_v, (len(kept), 2, *shape), np.float32 if float32 else np.float64) if there else None
         # No scheme takes steps longer than those of explicit ones by much where it is quick.
         steps = (kept[-1] if kept else 0) / (self.step or self.spacing * self.spacing)
         given: dict[str, Any] = {name: getattr(self, name) for name in _PASSED_ON}
         fields = {}
         for name in _FIELDS:
             if np.ndim(given[name]) > 0:
-                field = np.broadcast_to(_numbers(given[name], name), begin_v.shape)
+                field = np.broadcast_to(_numbers(given[name], name), shape)
                 fields[name] = np.ascontiguousarray(field)
                 given[name] = float(field.flat[0])
         given |= {name: getattr(self, name) or 0 for name in ("step", "newton_accuracy")}
@@ -263,14 +292,16 @@ class FitzHughNagumo:
             times=kept,
             float32=float32,
             threads=self.threads or 0,
-            device=self.device,
             checkpoint="" if self.checkpoint is None else os.fspath(self.checkpoint),
-            brief=begin_v.size * steps * NODE_WORK < BRIEF_WORK,
+            device=self.device or (f"cuda:{int(begin_v.__dlpack_device__()[1])}" if there else "cpu"),
+            states=states,
+            brief=rows * columns * steps * NODE_WORK < BRIEF_WORK,
             report=reporter(self.callback, 0, 1, ""),
             **given,
         )
-        states = found.pop("states")
-        if type(v).__module__.partition(".")[0] == "torch":
+        if states is None:
+            states = found.pop("states")
+        if not there and type(v).__module__.partition(".")[0] == "torch":
             import torch
 
             states = torch.from_numpy(states)

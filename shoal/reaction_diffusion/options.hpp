@@ -54,9 +54,9 @@ struct options {
   std::size_t piece_nodes = 256;                        ///< of pieces: nodes from one explicit node to the next
   std::vector<double> times;                            ///< when states are kept, ascending, from 0 on
   std::size_t threads = 1;                              ///< 0: one for each hardware thread. They change no bit
-  device_choice device;           ///< where to run: explicit steps on any number of GPUs, implicit ones on one
-  std::string checkpoint;         ///< file to resume from and to write; empty: none
-  double checkpoint_seconds = 1;  ///< at least so long between two of them
+  device_choice device;                                 ///< where to run; the number of GPUs changes no bit
+  std::string checkpoint;                               ///< file to resume from and to write; empty: none
+  double checkpoint_seconds = 1;                        ///< at least so long between two of them
 };
 
 }  // namespace shoal::reaction_diffusion

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -18,6 +19,7 @@
 #include <shoal/io/checkpoint.hpp>
 #include <shoal/reaction_diffusion/check.hpp>
 #include <shoal/reaction_diffusion/choose_stepper.hpp>
+#include <shoal/reaction_diffusion/device_states.hpp>
 #include <shoal/reaction_diffusion/stepper.hpp>
 
 namespace shoal::reaction_diffusion {
@@ -30,30 +32,43 @@ double seconds_since(clock::time_point start) { return std::chrono::duration<dou
 template <class Scalar>
 class run {
  public:
-  run(const problem& wave, const initial_state& begin, const options& how, const observer<Scalar>& observe,
-      const control& control)
+  run(const problem& wave, const options& how, const observer<Scalar>& observe, const control& control)
       : wave_(wave),
         how_(how),
         observe_(observe),
         control_(control),
         nodes_(wave.grid.nodes()),
         executor_(make_executor(how.threads)),
-        stepper_(choose_stepper<Scalar>(wave, how, *executor_)) {
+        stepper_(choose_stepper<Scalar>(wave, how, *executor_)) {}
+
+  void begin(const initial_state& begin) {
     now_.v.grow(nodes_);
     now_.w.grow(nodes_);
     const auto narrow = [](double value) { return static_cast<Scalar>(value); };
     std::transform(begin.v.begin(), begin.v.end(), now_.v.data(), narrow);
     std::transform(begin.w.begin(), begin.w.end(), now_.w.data(), narrow);
-    for (std::size_t row = 1; row <= wave.grid.rows && wave.has_input(); ++row) {
-      now_.v[row * wave.grid.columns - 1] = narrow(wave.input_at(0));
+    for (std::size_t row = 1; row <= wave_.grid.rows && wave_.has_input(); ++row) {
+      now_.v[row * wave_.grid.columns - 1] = narrow(wave_.input_at(0));
     }
-    if (!how.checkpoint.empty()) file_.emplace(how.checkpoint, identity(begin));
+    if (!how_.checkpoint.empty()) file_.emplace(how_.checkpoint, identity(begin));
+  }
+
+  // The first state that is kept has the room for it.
+  void begin(const device_state<Scalar>& begin, Scalar* states) {
+    states_there_ = states;
+    stand_in(0);
+    copy_values(begin.v, now_.there_v, nodes_);
+    copy_values(begin.w, now_.there_w, nodes_);
+    const auto input = static_cast<Scalar>(wave_.has_input() ? wave_.input_at(0) : 0);
+    for (std::size_t row = 1; row <= wave_.grid.rows && wave_.has_input(); ++row) {
+      copy_values(&input, now_.there_v + row * wave_.grid.columns - 1, 1);
+    }
   }
 
   result<Scalar> go() {
     const clock::time_point start = clock::now();
     written_ = start;
-    found_.states.reserve(2 * nodes_ * how_.times.size());
+    if (states_there_ == nullptr) found_.states.reserve(2 * nodes_ * how_.times.size());
     resume();
     const bool is_explicit = how_.scheme == scheme::explicit_steps || how_.scheme == scheme::adaptive;
     const std::size_t most = stepper_->steps_between_looks(nodes_, is_explicit);
@@ -80,10 +95,22 @@ class run {
   }
 
  private:
+  void stand_in(std::size_t kept) {
+    now_.there_v = states_there_ + 2 * kept * nodes_;
+    now_.there_w = now_.there_v + nodes_;
+  }
+
   void keep() {
-    stepper_->collect(now_);
-    found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
-    found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    if (states_there_ != nullptr) {
+      // A stepper that took no step has no state yet.
+      if (found_.steps == 0 && kept_ > 0) copy_values(states_there_, states_there_ + 2 * kept_ * nodes_, 2 * nodes_);
+      stand_in(found_.steps == 0 ? 0 : kept_);
+      stepper_->collect(now_);
+    } else {
+      stepper_->collect(now_);
+      found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
+      found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
+    }
     if (how_.scheme == scheme::adaptive) {
       found_.nodes_in_use.resize(kept_);
       found_.nodes_in_use.push_back(stepper_->nodes_in_use());
@@ -187,6 +214,7 @@ class run {
   std::unique_ptr<executor> executor_;
   std::unique_ptr<stepper<Scalar>> stepper_;
   state<Scalar> now_;
+  Scalar* states_there_ = nullptr;  // on a CUDA device, in place of the result's
   std::size_t kept_ = 0;
   result<Scalar> found_;
   std::optional<checkpoint_file> file_;
@@ -200,12 +228,43 @@ result<Scalar> solve(const problem& wave, const initial_state& begin, const opti
                      const observer<Scalar>& observe, const control& control) {
   check(wave, how);
   check(wave, begin);
-  return run<Scalar>(wave, begin, how, observe, control).go();
+  run<Scalar> all(wave, how, observe, control);
+  all.begin(begin);
+  return all.go();
+}
+
+template <class Scalar>
+result<Scalar> solve(const problem& wave, const device_state<Scalar>& begin, const options& how, Scalar* states,
+                     const control& control) {
+  check(wave, how);
+  if (how.device.on_host()) {
+    throw bad_argument(fmt::format(
+        "the initial state lies on CUDA device {}, and the computation is to run on the cpu: move the state "
+        "to the host, or name a CUDA device",
+        begin.device));
+  }
+  if (!how.checkpoint.empty()) {
+    throw bad_argument("a checkpoint holds states of the host's memory; move the initial state there, or leave it out");
+  }
+  require_on_device(begin);
+  for (const auto& [name, values] : {std::pair{'v', begin.v}, std::pair{'w', begin.w}}) {
+    const std::size_t at = first_not_finite(values, wave.grid.nodes(), begin.device);
+    if (at < wave.grid.nodes()) {
+      throw bad_data(fmt::format("the initial {}[{}] is not finite; every value must be", name, at));
+    }
+  }
+  const observer<Scalar> nobody;
+  run<Scalar> all(wave, how, nobody, control);
+  all.begin(begin, states);
+  return all.go();
 }
 
 template result<double> solve<double>(const problem&, const initial_state&, const options&, const observer<double>&,
                                       const control&);
 template result<float> solve<float>(const problem&, const initial_state&, const options&, const observer<float>&,
                                     const control&);
+template result<double> solve<double>(const problem&, const device_state<double>&, const options&, double*,
+                                      const control&);
+template result<float> solve<float>(const problem&, const device_state<float>&, const options&, float*, const control&);
 
 }  // namespace shoal::reaction_diffusion

@@ -4,6 +4,7 @@
 #include <functional>
 
 #include <shoal/core/progress.hpp>
+#include <shoal/reaction_diffusion/device_state.hpp>
 #include <shoal/reaction_diffusion/initial_state.hpp>
 #include <shoal/reaction_diffusion/options.hpp>
 #include <shoal/reaction_diffusion/parameters.hpp>
@@ -28,6 +29,17 @@ result<Scalar> solve(const problem& wave, const initial_state& begin, const opti
 extern template result<double> solve<double>(const problem&, const initial_state&, const options&,
                                              const observer<double>&, const control&);
 extern template result<float> solve<float>(const problem&, const initial_state&, const options&, const observer<float>&,
+                                           const control&);
+
+/// The same from a state in the memory of a CUDA device, on the devices of `how`, with the states written to memory of
+/// that device, [times][2][rows][columns]; those of the result stay empty. Nothing passes through the host. Throws
+/// bad_argument for a checkpoint too, which holds states of the host, and where `how.device` is the host.
+template <class Scalar>
+result<Scalar> solve(const problem& wave, const device_state<Scalar>& begin, const options& how, Scalar* states,
+                     const control& control = {});
+extern template result<double> solve<double>(const problem&, const device_state<double>&, const options&, double*,
+                                             const control&);
+extern template result<float> solve<float>(const problem&, const device_state<float>&, const options&, float*,
                                            const control&);
 
 }  // namespace shoal::reaction_diffusion

@@ -13,8 +13,15 @@ template <class Scalar>
 struct state {
   aligned_buffer<Scalar> v;
   aligned_buffer<Scalar> w;
+  Scalar* there_v = nullptr;  ///< memory of a CUDA device that stands in for v, and for w; null: none does.
+  Scalar* there_w = nullptr;  ///< Steppers on devices alone look at it
   double time = 0;
   std::size_t done = 0;  ///< steps of the present span, where they are of one length
+
+  const Scalar* values_of_v() const { return there_v != nullptr ? there_v : v.data(); }
+  const Scalar* values_of_w() const { return there_w != nullptr ? there_w : w.data(); }
+  Scalar* values_of_v() { return there_v != nullptr ? there_v : v.data(); }
+  Scalar* values_of_w() { return there_w != nullptr ? there_w : w.data(); }
 };
 
 /// From one state that is kept to the next.

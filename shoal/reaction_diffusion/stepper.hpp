@@ -44,7 +44,7 @@ class stepper {
                        : std::max<std::size_t>(1, explicit_nodes / 16 / nodes);
   }
 
-  /// Brings v and w of `now` up to date, where advance() keeps them elsewhere.
+  /// Brings v and w of `now`, or what stands in for them, up to date, where advance() keeps them elsewhere.
   virtual void collect(state<Scalar>&) {}
 
   /// What a resumed run must know beside the state. restore() throws foreign_memory for what memory() never gives.

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include <shoal/reaction_diffusion/device_state.hpp>
 #include <shoal/reaction_diffusion/parameters.hpp>
 #include <shoal/reaction_diffusion/result.hpp>
 
@@ -19,6 +20,11 @@ std::vector<double> crossings(const double* v, const grid& nodes);
 /// crossing in each, in the plane, or where no time lies between them.
 std::optional<double> wave_speed(const float* before, const float* after, double time_between, const grid& nodes);
 std::optional<double> wave_speed(const double* before, const double* after, double time_between, const grid& nodes);
+
+/// The same of states in the memory of one CUDA device. Throws not_built where CUDA was not built.
+template <class Scalar>
+std::optional<double> wave_speed(const device_state<Scalar>& before, const device_state<Scalar>& after,
+                                 double time_between, const grid& nodes);
 
 /// The same between the last two states of a run that lie apart in time.
 template <class Scalar>

@@ -13,10 +13,10 @@ from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
 
 import shoal
-from shoal import _shoal, plot
+from shoal import _device_arrays, _shoal, plot
 
 sys.path.insert(0, str(Path(__file__).parent))
-from device_libraries import needs_device  # noqa: E402
+from device_libraries import LIBRARIES, host, lies_beside, needs_device  # noqa: E402
 
 TIMES = [0, 2, 2, 6]
 
@@ -115,35 +115,73 @@ def test_arrays_of_the_host_can_be_computed_on_a_device(options):
     np.testing.assert_allclose(there.v, here.v, atol=1e-9)
 
 
+@needs_device
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("options", [{}, {"scheme": "crank-nicolson", "step": 0.1}, {"scheme": "tr-bdf2", "boundary": "periodic"}])
+def test_states_stay_on_the_device(library, options):
+    v = np.random.default_rng(0).uniform(size=5000).astype(np.float32)
+    w = v[::-1].copy() / 5
+    X = LIBRARIES[library](v)
+    there = shoal.FitzHughNagumo(**options).solve(X, LIBRARIES[library](w), times=TIMES)
+    here = shoal.FitzHughNagumo(device="cuda", **options).solve(v, w, times=TIMES)
+    assert type(there.v).__module__.split(".")[0] == ("torch" if library == "torch" else "cupy")
+    assert lies_beside(there.v, X) and lies_beside(there.w, X)
+    assert _device_arrays.dtype_of(there.v) == "float32" and isinstance(here.v, np.ndarray)
+    np.testing.assert_array_equal(host(there.v), here.v)
+    np.testing.assert_array_equal(host(there.w), here.w)
+    assert there.steps == here.steps
+    np.testing.assert_allclose(here.v[-1], shoal.FitzHughNagumo(**options).solve(v, w, times=TIMES).v[-1], atol=1e-4)
+
+
+@needs_device
+def test_planes_on_the_device_may_have_any_layout_and_no_recovery():
+    cupy = pytest.importorskip("cupy")
+    v = np.random.default_rng(1).uniform(size=(40, 33))
+    here = shoal.FitzHughNagumo().solve(v, times=[0, 3])
+    there = shoal.FitzHughNagumo().solve(cupy.asarray(np.ascontiguousarray(v.T)).T, times=[0, 3])
+    np.testing.assert_allclose(host(there.v), here.v, atol=1e-13)
+    np.testing.assert_allclose(host(there.w), here.w, atol=1e-13)
+
+
+@needs_device
+def test_what_no_device_computes_is_refused(tmp_path):
+    torch = pytest.importorskip("torch")
+    v = torch.zeros(30, device="cuda")
+    for options, message in (
+        ({"device": "cpu"}, "move the state"),
+        ({"scheme": "adaptive"}, "run on the cpu"),
+        ({"checkpoint": tmp_path / "wave.json"}, "checkpoint"),
+        ({"precision": "float64"}, "convert v there"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            shoal.FitzHughNagumo(**options).solve(v, times=[1])
+    with pytest.raises(ValueError, match="float32 or float64"):
+        shoal.FitzHughNagumo().solve(v.half(), times=[1])
+    with pytest.raises(ValueError, match="both lie"):
+        shoal.FitzHughNagumo().solve(v, np.zeros(30), times=[1])
+
+
+class OnlyTheInterface:
+    """An array of a library that has no DLPack, as Numba's."""
+
+    shape, dtype, __cuda_array_interface__ = (30,), np.dtype("float32"), {}
+
+
+def test_the_cuda_array_interface_says_what_it_takes(monkeypatch):
+    monkeypatch.setitem(sys.modules, "cupy", None)
+    error, message = (ImportError, "install cupy") if _shoal.built_with_cuda else (NotImplementedError, "SHOAL_CUDA")
+    with pytest.raises(error, match=message):
+        shoal.FitzHughNagumo().solve(OnlyTheInterface(), times=[1])
+    with pytest.raises(ValueError, match="both lie"):
+        shoal.FitzHughNagumo().solve(np.zeros(30), OnlyTheInterface(), times=[1])
+
+
 def test_a_device_that_cannot_be_used_is_told():
     error, message = (ValueError, "999") if _shoal.built_with_cuda else (NotImplementedError, "SHOAL_CUDA")
     with pytest.raises(error, match=message):
         shoal.FitzHughNagumo(device="cuda:999").solve("rest", times=[1])
     with pytest.raises(ValueError, match="device"):
         shoal.FitzHughNagumo(device="gpu").solve("rest", times=[1])
-
-
-class OnADevice:
-    """An array in the memory of a CUDA device, as DLPack tells it."""
-
-    shape, dtype = (30,), np.dtype("float32")
-
-    def __dlpack_device__(self):
-        return (2, 0)
-
-
-class WithTheInterface:
-    """The same of a library that has no DLPack, as Numba's."""
-
-    shape, dtype, __cuda_array_interface__ = (30,), np.dtype("float32"), {}
-
-
-@pytest.mark.parametrize("array", [OnADevice(), WithTheInterface()])
-def test_states_on_a_device_are_refused_by_name(array):
-    with pytest.raises(NotImplementedError, match="^v lies on a CUDA device.*move it to the host"):
-        shoal.FitzHughNagumo().solve(array, times=[1])
-    with pytest.raises(NotImplementedError, match="^w lies on a CUDA device"):
-        shoal.FitzHughNagumo().solve(np.zeros(30), array, times=[1])
 
 
 def test_a_run_goes_on_from_its_checkpoint_and_tells_where_it_is(tmp_path):

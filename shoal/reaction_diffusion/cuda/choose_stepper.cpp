@@ -1,6 +1,4 @@
 // The stepper of each scheme that runs on GPUs.
-#include <fmt/format.h>
-
 #include <shoal/core/error.hpp>
 #include <shoal/reaction_diffusion/cuda/crank_nicolson.hpp>
 #include <shoal/reaction_diffusion/cuda/explicit_steps.hpp>
@@ -27,23 +25,13 @@ std::unique_ptr<stepper<Scalar>> make_device_stepper(const problem& wave, const 
         "on CUDA devices the scheme is explicit_steps of order 2, crank_nicolson or tr_bdf2; the others run on the "
         "cpu");
   }
-  if (how.device.cuda.size() != 1) {
-    throw bad_argument(
-        fmt::format("implicit steps run on one CUDA device; got {}. Name one, or use scheme explicit_steps",
-                    how.device.cuda.size()));
-  }
-  const int device = how.device.cuda.front();
   const double step = how.step > 0 || !trapezoidal ? how.step : 0.1;
   if (wave.grid.rows > 1) {
-    return make_device_split_steps<Scalar>(wave, {!trapezoidal, step, how.tolerance, accuracy}, device);
+    return make_device_split_steps<Scalar>(wave, {!trapezoidal, step, how.tolerance, accuracy}, how.device.cuda);
   }
   if (wave.is_split()) throw bad_argument("on CUDA devices implicit steps on an axon need recovery_diffusion 0");
-  if (wave.boundary == boundary::periodic) {
-    throw bad_argument(
-        "on CUDA devices implicit steps on an axon need ends; with boundary periodic they run on the cpu");
-  }
-  if (!trapezoidal) return make_device_tr_bdf2<Scalar>(wave, step, how.tolerance, accuracy, device);
-  return make_device_crank_nicolson<Scalar>(wave, step, accuracy, device);
+  if (!trapezoidal) return make_device_tr_bdf2<Scalar>(wave, step, how.tolerance, accuracy, how.device.cuda);
+  return make_device_crank_nicolson<Scalar>(wave, step, accuracy, how.device.cuda);
 }
 
 template std::unique_ptr<stepper<double>> make_device_stepper<double>(const problem&, const options&, double);

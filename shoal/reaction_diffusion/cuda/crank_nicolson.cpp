@@ -4,6 +4,7 @@
 #include <vector>
 
 #include <shoal/reaction_diffusion/cuda/device_axon.hpp>
+#include <shoal/reaction_diffusion/cuda/newton_loop.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
@@ -13,18 +14,14 @@ constexpr std::size_t damped_steps = 2;
 template <class Scalar>
 class device_crank_nicolson final : public stepper<Scalar> {
  public:
-  device_crank_nicolson(const problem& wave, double step, double accuracy, int device)
-      : wave_(wave), step_(step), accuracy_(accuracy), axon_(wave, device, 3) {
-    const cuda::device_scope scope(device);
-    newton_ = record_newton(axon_.memory(), axon_.stream());
-  }
+  device_crank_nicolson(const problem& wave, double step, double accuracy, std::span<const int> devices)
+      : wave_(wave), step_(step), accuracy_(accuracy), axon_(wave, devices, 3), newton_(axon_, memories()) {}
 
   std::size_t steps_between_looks(std::size_t nodes, bool) const override {
     return implicit_steps_between_looks(nodes);
   }
 
   std::size_t advance(state<Scalar>& now, const span& over, std::size_t most) override {
-    const cuda::device_scope scope(axon_.device());
     const std::size_t steps = over.steps_of(step_);
     const double step = (over.end - over.begin) / static_cast<double>(steps);
     const std::size_t begin = now.done, end = std::min(steps, begin + most);
@@ -79,12 +76,23 @@ class device_crank_nicolson final : public stepper<Scalar> {
 
   void solve(double kappa, double beta, double keep, double time, bool damped) {
     const double input = wave_.has_input() ? wave_.input_at(time) : 0;
-    begin_step<Scalar>(axon_.memory(),
-                       {static_cast<Scalar>(kappa), static_cast<Scalar>(beta), static_cast<Scalar>(1 + kappa * beta),
-                        static_cast<Scalar>(keep), static_cast<Scalar>(input), 3 * kappa, accuracy_, time},
-                       damped, axon_.stream());
-    newton_.launch(axon_.stream());
+    const stage_coefficients<Scalar> stage{static_cast<Scalar>(kappa),
+                                           static_cast<Scalar>(beta),
+                                           static_cast<Scalar>(1 + kappa * beta),
+                                           static_cast<Scalar>(keep),
+                                           static_cast<Scalar>(input),
+                                           3 * kappa,
+                                           accuracy_,
+                                           time};
+    axon_.each([&](std::size_t i, cudaStream_t stream) { begin_step<Scalar>(axon_.memory(i), stage, damped, stream); });
+    newton_.solve();
     ++solved_;
+  }
+
+  std::vector<newton_memory<Scalar>> memories() const {
+    std::vector<newton_memory<Scalar>> all;
+    for (std::size_t i = 0; i < axon_.parts(); ++i) all.push_back(axon_.memory(i));
+    return all;
   }
 
   problem wave_;
@@ -93,18 +101,20 @@ class device_crank_nicolson final : public stepper<Scalar> {
   device_axon<Scalar> axon_;
   std::size_t damped_ = 0;
   std::size_t solved_ = 0;  // stages, as on the host
-  cuda::graph newton_;
+  newton_loop<Scalar> newton_;
 };
 
 }  // namespace
 
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> make_device_crank_nicolson(const problem& wave, double step, double accuracy,
-                                                            int device) {
-  return std::make_unique<device_crank_nicolson<Scalar>>(wave, step, accuracy, device);
+                                                            std::span<const int> devices) {
+  return std::make_unique<device_crank_nicolson<Scalar>>(wave, step, accuracy, devices);
 }
 
-template std::unique_ptr<stepper<double>> make_device_crank_nicolson<double>(const problem&, double, double, int);
-template std::unique_ptr<stepper<float>> make_device_crank_nicolson<float>(const problem&, double, double, int);
+template std::unique_ptr<stepper<double>> make_device_crank_nicolson<double>(const problem&, double, double,
+                                                                             std::span<const int>);
+template std::unique_ptr<stepper<float>> make_device_crank_nicolson<float>(const problem&, double, double,
+                                                                           std::span<const int>);
 
 }  // namespace shoal::reaction_diffusion

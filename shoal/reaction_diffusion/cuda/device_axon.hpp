@@ -1,13 +1,12 @@
-// An axon on one GPU for implicit schemes: its vectors, what the GPU knows of Newton's iterations, and copies.
+// An axon on one GPU or cut among several, for implicit schemes: its vectors, what the GPUs know of Newton's
+// iterations, and copies.
 #pragma once
 
 #include <algorithm>
-#include <limits>
+#include <cstddef>
+#include <span>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/reaction_diffusion/cuda/newton.hpp>
@@ -16,114 +15,72 @@
 
 namespace shoal::reaction_diffusion {
 
+/// The devices that an axon of so many nodes is cut among, each of which has whole blocks of the partition method.
+std::span<const int> devices_with_blocks(std::span<const int> devices, std::size_t nodes);
+
 template <class Scalar>
 class device_axon {
  public:
-  device_axon(const problem& wave, int device, int vectors)
-      : nodes_(wave.grid.columns), group_(std::vector<int>{device}), before_(nodes_, Scalar(0)) {
-    const cuda::device_scope scope(device);
-    Scalar* places[5] = {};
-    for (int i = 0; i < vectors; ++i) places[i] = zeros(vectors_[i]);
-    scratch_.grow(newton_scratch_values<Scalar>(nodes_));
-    state_.grow(1);
-    const double weight = wave.parameters.diffusion / (wave.grid.spacing * wave.grid.spacing);
-    memory_ = {{places[0], places[1], places[2], places[3], places[4]},
-               zeros(w_),
-               zeros(right_),
-               scratch_.data(),
-               state_.data(),
-               {static_cast<Scalar>(wave.parameters.a), static_cast<Scalar>(weight), static_cast<long long>(nodes_),
-                wave.has_input()}};
-  }
-  ~device_axon() {
-    try {
-      group_.synchronize();
-    } catch (...) {  // what failed was said by then
-    }
-  }
+  /// `vectors` of the iterates' kind. A device that is named several times has as many parts.
+  device_axon(const problem& wave, std::span<const int> devices, int vectors);
+  ~device_axon();
   device_axon(const device_axon&) = delete;
   device_axon& operator=(const device_axon&) = delete;
 
-  int device() const { return group_[0].device; }
-  cudaStream_t stream() const { return group_[0].compute; }
-  const newton_memory<Scalar>& memory() const { return memory_; }  ///< its w is the state's
+  std::size_t parts() const { return parts_.size(); }
+  cuda::device_group& group() { return group_; }
+  cudaStream_t stream(std::size_t index) const { return group_[index].compute; }
+  const newton_memory<Scalar>& memory(std::size_t index) const {
+    return parts_[index].memory;
+  }  ///< its w is the state's
 
-  /// Zeros for all nodes. Kernels read and write whole vectors, the last of which goes on behind the axon.
-  Scalar* zeros(cuda::device_buffer<Scalar>& buffer) {
-    buffer.grow(nodes_ + 32);
-    buffer.fill_with_zeros(stream());
-    return buffer.data();
+  /// Calls work(part, stream) for each part, whose device is current.
+  template <class Work>
+  void each(const Work& work) const {
+    for (std::size_t i = 0; i < parts(); ++i) {
+      const cuda::device_scope scope(group_[i].device);
+      work(i, stream(i));
+    }
   }
+
+  /// Zeros for the nodes of a part, on the current device, counted as those of the whole axon. Kernels read and write
+  /// whole vectors, the last of which goes on behind the part, and the nodes beside it.
+  Scalar* zeros(std::size_t index, cuda::device_buffer<Scalar>& buffer) const;
 
   /// Takes the state and what was restored of the one before, the first time.
-  void load(const state<Scalar>& now) {
-    if (loaded_) return;
-    loaded_ = true;
-    newton_state<Scalar> first{};
-    first.now = 0;
-    first.earlier = 1;
-    first.refused = std::numeric_limits<unsigned long long>::max();
-    first.end = newton_end::converged;
-    state_.upload({&first, 1}, stream());
-    vectors_[0].upload({now.v.data(), nodes_}, stream());
-    vectors_[1].upload(before_, stream());
-    w_.upload({now.w.data(), nodes_}, stream());
-    group_.synchronize();
-  }
-
-  void collect(state<Scalar>& now) const {
-    if (!loaded_) return;
-    const newton_state<Scalar> found = look();
-    copy(vectors_[found.now], now.v.data());
-    copy(w_, now.w.data());
-  }
+  void load(const state<Scalar>& now);
+  void collect(state<Scalar>& now) const;
 
   /// v before the last step.
-  std::vector<double> before() const {
-    std::vector<Scalar> values = before_;
-    if (loaded_) copy(vectors_[look().earlier], values.data());
-    return {values.begin(), values.end()};
-  }
-  void restore(const std::vector<double>& before, std::size_t iterations) {
-    std::transform(before.begin(), before.begin() + static_cast<std::ptrdiff_t>(nodes_), before_.begin(),
-                   [](double value) { return static_cast<Scalar>(value); });
-    iterations_ = iterations;
-  }
+  std::vector<double> before() const;
+  void restore(const std::vector<double>& before, std::size_t iterations);
   std::size_t iterations() const { return iterations_ + (loaded_ ? static_cast<std::size_t>(look().iterations) : 0); }
 
-  /// Waits for the GPU.
-  newton_state<Scalar> look() const {
-    const cuda::device_scope scope(device());
-    return state_.download(1, stream()).front();
-  }
-
+  /// Waits for a GPU.
+  newton_state<Scalar> look(std::size_t index = 0) const;
   /// Throws numerical_error when an iteration did not converge.
-  newton_state<Scalar> look_and_check() const {
-    const newton_state<Scalar> found = look();
-    if (found.end == newton_end::converged) return found;
-    throw numerical_error(fmt::format("Newton's method did not converge at time {} ({}); give a shorter step",
-                                      found.failed_at,
-                                      found.end == newton_end::not_finite ? "a value became infinite or not a number"
-                                                                          : "its last change was still too large"));
-  }
+  void look_and_check() const;
 
  private:
-  void copy(const cuda::device_buffer<Scalar>& from, Scalar* to) const {
-    const cuda::device_scope scope(device());
-    cuda::check(cudaMemcpyAsync(to, from.data(), nodes_ * sizeof(Scalar), cudaMemcpyDeviceToHost, stream()),
-                "copy a state from the device");
-    group_.synchronize();
-  }
+  struct part {
+    cuda::device_buffer<Scalar> vectors[5], w, right, scratch;
+    cuda::device_buffer<newton_state<Scalar>> state;
+    newton_memory<Scalar> memory{};
+
+    std::size_t nodes() const { return static_cast<std::size_t>(memory.end - memory.first); }
+  };
+  void copy(int vector, Scalar* to) const;  // −1: w
 
   std::size_t nodes_;
   cuda::device_group group_;
+  std::vector<part> parts_;
   std::vector<Scalar> before_;  // until the first step
   bool loaded_ = false;
   std::size_t iterations_ = 0;  // before this run
-  cuda::device_buffer<Scalar> vectors_[5], w_, right_, scratch_;
-  cuda::device_buffer<newton_state<Scalar>> state_;
-  newton_memory<Scalar> memory_{};
 };
+
+extern template class device_axon<double>;
+extern template class device_axon<float>;
 
 /// A GPU takes so many implicit steps between two looks at the clock.
 inline std::size_t implicit_steps_between_looks(std::size_t nodes) {

@@ -1,9 +1,9 @@
 #include <shoal/reaction_diffusion/cuda/domains.hpp>
 
 #include <algorithm>
-#include <cstdint>
+#include <utility>
 
-#include <shoal/execution/cuda/elementwise.hpp>
+#include <shoal/reaction_diffusion/cuda/between_gpus.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
@@ -106,18 +106,9 @@ template <class Scalar>
 void domains<Scalar>::copy_lines(std::size_t to, std::size_t to_line, std::size_t from, std::size_t from_line,
                                  std::size_t count) {
   const field<Scalar> there = parts_[from].part(now_), here = parts_[to].part(now_);
-  const cuda::gpu& reader = group_[to];
   const std::size_t bytes = count * pitch_ * sizeof(Scalar);
   for (const auto& [begin, end] : {std::pair{there.v, here.v}, std::pair{there.w, here.w}}) {
-    const Scalar* const lent = begin + from_line * pitch_;
-    Scalar* const into = end + to_line * pitch_;
-    if (group_.direct()) {
-      cuda::copy_words(reinterpret_cast<std::uint32_t*>(into), reinterpret_cast<const std::uint32_t*>(lent),
-                       bytes / sizeof(std::uint32_t), reader.compute);
-    } else {
-      cuda::check(cudaMemcpyPeerAsync(into, reader.device, lent, group_[from].device, bytes, reader.compute),
-                  "copy between domains");
-    }
+    copy_between(group_, to, end + to_line * pitch_, from, begin + from_line * pitch_, bytes);
   }
 }
 
@@ -130,15 +121,15 @@ void domains<Scalar>::upload(const state<Scalar>& from) {
     const auto copy = [&](const Scalar* values, Scalar* to) {
       cuda::check(cudaMemcpy2DAsync(to + own.before * pitch_, pitch_ * sizeof(Scalar), values + own.first * columns_,
                                     columns_ * sizeof(Scalar), columns_ * sizeof(Scalar), own.end - own.first,
-                                    cudaMemcpyHostToDevice, group_[i].compute),
+                                    cudaMemcpyDefault, group_[i].compute),
                   "copy a state to the device");
     };
     const auto copy_axon = [&](const Scalar* values, Scalar* to) {
       cuda::check(cudaMemcpyAsync(to + own.before, values + own.first, (own.end - own.first) * sizeof(Scalar),
-                                  cudaMemcpyHostToDevice, group_[i].compute),
+                                  cudaMemcpyDefault, group_[i].compute),
                   "copy a state to the device");
     };
-    for (const auto& [values, to] : {std::pair{from.v.data(), here.v}, std::pair{from.w.data(), here.w}}) {
+    for (const auto& [values, to] : {std::pair{from.values_of_v(), here.v}, std::pair{from.values_of_w(), here.w}}) {
       pitch_ == 1 ? copy_axon(values, to) : copy(values, to);
     }
   }
@@ -151,15 +142,15 @@ void domains<Scalar>::download(state<Scalar>& to) {
     domain<Scalar>& own = parts_[i];
     const cuda::device_scope scope(group_[i].device);
     const field<Scalar> here = own.part(now_);
-    for (const auto& [values, from] : {std::pair{to.v.data(), here.v}, std::pair{to.w.data(), here.w}}) {
+    for (const auto& [values, from] : {std::pair{to.values_of_v(), here.v}, std::pair{to.values_of_w(), here.w}}) {
       if (pitch_ == 1) {
         cuda::check(cudaMemcpyAsync(values + own.first, from + own.before, (own.end - own.first) * sizeof(Scalar),
-                                    cudaMemcpyDeviceToHost, group_[i].compute),
+                                    cudaMemcpyDefault, group_[i].compute),
                     "copy a state from the device");
       } else {
         cuda::check(cudaMemcpy2DAsync(values + own.first * columns_, columns_ * sizeof(Scalar),
                                       from + own.before * pitch_, pitch_ * sizeof(Scalar), columns_ * sizeof(Scalar),
-                                      own.end - own.first, cudaMemcpyDeviceToHost, group_[i].compute),
+                                      own.end - own.first, cudaMemcpyDefault, group_[i].compute),
                     "copy a state from the device");
       }
     }

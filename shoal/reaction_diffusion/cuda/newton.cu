@@ -1,6 +1,7 @@
 #include <cuda_runtime.h>
 
-#include <cstdint>
+#include <cstddef>
+#include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/reaction_diffusion/cuda/newton.hpp>
@@ -17,11 +18,9 @@ using tridiagonal::partition_threads;
 using tridiagonal::refused_row;
 using tridiagonal::thread_rows;
 
-constexpr int own = 16;
+constexpr int own = newton_thread_rows;
 constexpr int rows_of_block = own * partition_threads;
-constexpr int most_iterations = 40;
-constexpr int threads = 256;
-constexpr int vectors_of_thread = 2;
+static_assert(rows_of_block == newton_block_rows);
 
 // Newton's rows at the iterate; or, with a right side that is given, those of the last iteration. The ends mirror their
 // neighbours, or v is prescribed.
@@ -48,17 +47,26 @@ struct newton_rows {
     Scalar before = __shfl_up_sync(every_lane, here[own - 1], 1);
     Scalar behind = __shfl_down_sync(every_lane, here[0], 1);
     if (lane == 0 && first > 0 && first <= by.nodes) before = v[first - 1];
+    if (by.around && first == 0) before = v[by.low];
     if (lane == lanes - 1 && first + own < by.nodes) behind = v[first + own];
     const Scalar beside = -kappa * by.weight, steep = 2 * (1 + by.a);
     const Scalar still = state.stage.own + 2 * kappa * by.weight;
     const bool at_end = first == 0 || first + own >= by.nodes;
+    const Scalar far = beside * by.stretch;
 #pragma unroll
     for (int k = 0; k < own; ++k) {
       const Scalar value = here[k];
       Scalar left = k > 0 ? here[k > 0 ? k - 1 : 0] : before;
       Scalar right = k + 1 < own ? here[k + 1 < own ? k + 1 : 0] : behind;
-      Scalar lower = beside, upper = beside;
-      if (at_end) {
+      Scalar lower = beside, upper = beside, own_still = still;
+      if (at_end && by.around) {
+        if (first + k == 0) lower = far;
+        if (first + k == by.nodes - 1) {
+          right = v[by.high];
+          upper = far;
+        }
+        if (first + k == 0 || first + k == by.nodes - 1) own_still = still + (beside - far);
+      } else if (at_end) {
         if (first + k == 0) {
           left = right;
           lower = 0;
@@ -76,12 +84,18 @@ struct newton_rows {
       const Scalar derivative = product_of(value, fused(Scalar(-3), value, steep)) - by.a;
       to.lower[k] = lower;
       to.upper[k] = upper;
-      to.diagonal[k] = fused(-kappa, derivative, still);
+      to.diagonal[k] = fused(-kappa, derivative, own_still);
       if constexpr (!given) to.right[k] = fused(kappa, rate, fused(-state.stage.own, value, to.right[k]));
       if (at_end && first + k >= by.nodes - 1) {
         if (first + k >= by.nodes || by.has_input) to.diagonal[k] = 1;
         if (!given && first + k == by.nodes - 1 && by.has_input) to.right[k] = state.stage.input - value;
-        if (first + k >= by.nodes) to.lower[k] = to.upper[k] = to.right[k] = 0;
+        if (first + k >= by.nodes) {
+          // A thread that has the last node fills up its rows; no row of a thread behind it is part of the system.
+          const bool fills = by.around && first < by.nodes;
+          to.lower[k] = to.upper[k] = fills ? far : Scalar(0);
+          to.right[k] = 0;
+          if (fills && far != 0) to.diagonal[k] = -2 * far;
+        }
       }
     }
   }
@@ -112,33 +126,6 @@ struct newton_change {
   }
 };
 
-template <class Scalar>
-__global__ void set_stage_kernel(newton_state<Scalar>* state, stage_coefficients<Scalar> stage, stage_place place) {
-  state->stage = stage;
-  state->iteration = 0;
-  state->change = 0;
-  state->before = __longlong_as_double(0x7ff0000000000000LL);
-  state->accepts = place == stage_place::step;
-  if (place == stage_place::step) {
-    // The state becomes the earlier one; the place of that one takes the guess.
-    const int free = state->earlier;
-    state->earlier = state->now;
-    state->iterate = free;
-    state->spare = 3 - state->earlier - state->iterate;
-  } else if (place == stage_place::middle) {
-    int free[3], count = 0;
-    for (int i = 0; i < 5; ++i) {
-      if (i != state->now && i != state->earlier) free[count++] = i;
-    }
-    state->iterate = free[0];
-    state->spare = free[1];
-    state->third = free[2];
-  } else {
-    state->middle = state->iterate;
-    state->iterate = state->third;
-  }
-}
-
 // The right side, solved in its place.
 template <class Scalar>
 struct damped_right {
@@ -150,171 +137,103 @@ struct damped_right {
   }
 };
 
-// right, the guess, and what w has beside β·v, node by node.
-template <bool damped, class Scalar>
-__global__ void __launch_bounds__(threads) begin_kernel(newton_memory<Scalar> memory) {
-  constexpr int width = node_vector<Scalar>::size;
-  const newton_state<Scalar>& state = *memory.state;
-  const axon_equations<Scalar>& by = memory.equations;
-  const Scalar* const now = vector_of(memory, state.earlier);
-  Scalar* const guess = vector_of(memory, state.iterate);
-  const Scalar kappa = state.stage.kappa, beta = state.stage.beta, keep = state.stage.keep;
-#pragma unroll
-  for (int part = 0; part < vectors_of_thread; ++part) {
-    const long long at =
-        ((static_cast<long long>(blockIdx.x) * vectors_of_thread + part) * threads + threadIdx.x) * width;
-    if (at >= by.nodes) return;
-    // Memory goes on to a whole vector.
-    const auto v = *reinterpret_cast<const node_vector<Scalar>*>(now + at);
-    const auto w = *reinterpret_cast<const node_vector<Scalar>*>(memory.w + at);
-    node_vector<Scalar> old{};
-    if constexpr (!damped) old = *reinterpret_cast<const node_vector<Scalar>*>(guess + at);
-    node_vector<Scalar> right, constant, next;
-#pragma unroll
-    for (int k = 0; k < width; ++k) {
-      const Scalar value = v.values[k];
-      if constexpr (damped) {
-        constant.values[k] = product_of(keep, w.values[k]);
-        right.values[k] = value - product_of(kappa, constant.values[k]);
-        next.values[k] = value;
-      } else {
-        const Scalar rate = rate_at(by, now, at + k, w.values[k]);
-        constant.values[k] = sum_of(product_of(keep, w.values[k]), product_of(beta, value));
-        right.values[k] = sum_of(value, product_of(kappa, rate - constant.values[k]));
-        next.values[k] = sum_of(value, value) - old.values[k];
-      }
-    }
-    *reinterpret_cast<node_vector<Scalar>*>(memory.right + at) = right;
-    *reinterpret_cast<node_vector<Scalar>*>(memory.w + at) = constant;
-    *reinterpret_cast<node_vector<Scalar>*>(guess + at) = next;
-  }
+template <class Scalar>
+__device__ int own_block(const newton_memory<Scalar>& memory) {
+  return static_cast<int>(memory.first / rows_of_block) + static_cast<int>(blockIdx.x);
 }
 
+// The thread whose last row is its block's: where the axon closes, the one that has the last node.
 template <class Scalar>
-__global__ void __launch_bounds__(threads) end_kernel(newton_memory<Scalar> memory) {
-  constexpr int width = node_vector<Scalar>::size;
-  const newton_state<Scalar>& state = *memory.state;
-  const Scalar* const v = vector_of(memory, state.iterate);
-  const Scalar beta = state.stage.beta;
-#pragma unroll
-  for (int part = 0; part < vectors_of_thread; ++part) {
-    const long long at =
-        ((static_cast<long long>(blockIdx.x) * vectors_of_thread + part) * threads + threadIdx.x) * width;
-    if (at >= memory.equations.nodes) return;
-    const auto found = *reinterpret_cast<const node_vector<Scalar>*>(v + at);
-    auto w = *reinterpret_cast<const node_vector<Scalar>*>(memory.w + at);
-#pragma unroll
-    for (int k = 0; k < width; ++k) w.values[k] = sum_of(w.values[k], product_of(beta, found.values[k]));
-    *reinterpret_cast<node_vector<Scalar>*>(memory.w + at) = w;
-  }
+__device__ int last_thread(const newton_memory<Scalar>& memory, int place) {
+  const long long left = memory.equations.nodes - static_cast<long long>(place) * rows_of_block;
+  return memory.equations.around && left < rows_of_block ? static_cast<int>((left - 1) / own) : partition_threads - 1;
+}
+
+// Where several GPUs iterate, work is enqueued before it is known to be needed, and does nothing then.
+template <bool given, class Scalar>
+__global__ void __launch_bounds__(partition_threads, 3)
+    reduce_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
+  if (!given && memory.state->done) return;
+  const int place = own_block(memory);
+  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar, given>{memory}, place, blocks, &memory.state->refused,
+                                         last_thread(memory, place));
+}
+
+template <bool given, class Scalar>
+__global__ void __launch_bounds__(middle_threads)
+    middle_newton_kernel(newton_memory<Scalar> memory, block_memory<Scalar> blocks, int count) {
+  if (!given && memory.state->done) return;
+  tridiagonal::solve_middle(blocks, count, 0, rows_of_block, memory.equations.nodes - 1, &memory.state->refused,
+                            memory.equations.around);
 }
 
 template <bool given, class Scalar>
 __global__ void __launch_bounds__(partition_threads, 3)
-    reduce_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
-  tridiagonal::reduce_block<Scalar, own>(newton_rows<Scalar, given>{memory}, blocks, &memory.state->refused);
+    finish_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks, int count) {
+  using sink = std::conditional_t<given, damped_right<Scalar>, newton_change<Scalar>>;
+  if (!given && memory.state->done) return;
+  const int place = own_block(memory), before = place > 0 ? place - 1 : memory.equations.around ? count - 1 : -1;
+  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, given>{memory}, sink{memory}, place, before, blocks,
+                                         &memory.state->refused, last_thread(memory, place));
 }
 
-template <class Scalar>
-__global__ void __launch_bounds__(middle_threads)
-    middle_newton_kernel(newton_memory<Scalar> memory, block_memory<Scalar> blocks, int count) {
-  tridiagonal::solve_middle(blocks, count, 0, rows_of_block, memory.equations.nodes - 1, &memory.state->refused);
-}
-
-template <class Scalar>
-__global__ void __launch_bounds__(partition_threads, 3)
-    finish_newton_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
-  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, false>{memory}, newton_change<Scalar>{memory}, blocks,
-                                         &memory.state->refused);
-}
-
-template <class Scalar>
-__global__ void __launch_bounds__(partition_threads, 3)
-    finish_damped_kernel(newton_memory<Scalar> memory, block_row<Scalar>* blocks) {
-  tridiagonal::finish_block<Scalar, own>(newton_rows<Scalar, true>{memory}, damped_right<Scalar>{memory}, blocks,
-                                         &memory.state->refused);
-}
-
-// Whether another iteration follows; the same rule as on the host.
 template <class Scalar>
 __global__ void decide_kernel(newton_state<Scalar>* state, cudaGraphConditionalHandle loop) {
-  constexpr double epsilon = sizeof(Scalar) == 4 ? 0x1p-23 : 0x1p-52;
-  const double change = __longlong_as_double(static_cast<long long>(state->change));
-  const int taken = state->iterate;
-  state->iterate = state->spare;
-  state->spare = taken;
-  ++state->iteration;
-  ++state->iterations;
-  const bool finite = isfinite(change);
-  const bool done = change <= state->stage.accuracy ||
-                    state->stage.squared * change * change <= state->stage.accuracy ||
-                    (change >= state->before && change <= 1e3 * epsilon);
-  state->before = change;
-  state->change = 0;
-  if (finite && !done && state->iteration < most_iterations) return;
-  if (!finite || !done) {
-    if (state->end == newton_end::converged) {
-      state->end = finite ? newton_end::too_many : newton_end::not_finite;
-      state->failed_at = state->stage.time;
-    }
-  }
-  if (state->accepts) state->now = state->iterate;
-  cudaGraphSetConditional(loop, 0);
+  if (!goes_on(*state)) cudaGraphSetConditional(loop, 0);
 }
 
-std::size_t blocks_of(std::size_t nodes) { return (nodes + rows_of_block - 1) / rows_of_block; }
+std::size_t blocks_of(long long nodes) { return static_cast<std::size_t>((nodes + rows_of_block - 1) / rows_of_block); }
+
+// All blocks of the axon, of which a GPU has some.
+template <class Scalar>
+block_memory<Scalar> blocks_in(const newton_memory<Scalar>& memory) {
+  return block_memory<Scalar>::in(memory.scratch, blocks_of(memory.equations.nodes));
+}
 
 template <class Scalar>
-unsigned vector_blocks(long long nodes) {
-  constexpr long long each = static_cast<long long>(threads) * vectors_of_thread * node_vector<Scalar>::size;
-  return static_cast<unsigned>((nodes + each - 1) / each);
+unsigned own_blocks(const newton_memory<Scalar>& memory) {
+  return static_cast<unsigned>(blocks_of(memory.end - memory.first));
 }
 
 }  // namespace
 
 template <class Scalar>
 std::size_t newton_scratch_values(std::size_t nodes) {
-  return block_memory<Scalar>::values * blocks_of(nodes);
+  return block_memory<Scalar>::values * blocks_of(static_cast<long long>(nodes));
 }
 
 template <class Scalar>
-void set_stage(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, stage_place place,
-               cudaStream_t stream) {
-  set_stage_kernel<<<1, 1, 0, stream>>>(memory.state, stage, place);
-  cuda::check_launch("set_stage");
+void reduce_newton(const newton_memory<Scalar>& memory, bool damps, cudaStream_t stream) {
+  const auto kernel = damps ? reduce_newton_kernel<true, Scalar> : reduce_newton_kernel<false, Scalar>;
+  kernel<<<own_blocks(memory), partition_threads, 0, stream>>>(memory, blocks_in(memory).rows);
+  cuda::check_launch("reduce_newton");
 }
 
 template <class Scalar>
-void begin_step(const newton_memory<Scalar>& memory, const stage_coefficients<Scalar>& stage, bool damped,
-                cudaStream_t stream) {
-  set_stage(memory, stage, stage_place::step, stream);
-  const unsigned blocks = vector_blocks<Scalar>(memory.equations.nodes);
-  if (damped) {
-    begin_kernel<true><<<blocks, threads, 0, stream>>>(memory);
-  } else {
-    begin_kernel<false><<<blocks, threads, 0, stream>>>(memory);
-  }
-  cuda::check_launch("begin_step");
+void solve_newton_middle(const newton_memory<Scalar>& memory, bool damps, cudaStream_t stream) {
+  const auto kernel = damps ? middle_newton_kernel<true, Scalar> : middle_newton_kernel<false, Scalar>;
+  kernel<<<1, middle_threads, 0, stream>>>(memory, blocks_in(memory),
+                                           static_cast<int>(blocks_of(memory.equations.nodes)));
+  cuda::check_launch("solve_newton_middle");
 }
 
 template <class Scalar>
-void damp(const newton_memory<Scalar>& memory, cudaStream_t stream) {
-  const std::size_t count = blocks_of(static_cast<std::size_t>(memory.equations.nodes));
-  const auto blocks = block_memory<Scalar>::in(memory.scratch, count);
-  const auto grid = static_cast<unsigned>(count);
-  reduce_newton_kernel<true><<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
-  middle_newton_kernel<<<1, middle_threads, 0, stream>>>(memory, blocks, static_cast<int>(count));
-  finish_damped_kernel<<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
-  cuda::check_launch("damp");
+void finish_newton(const newton_memory<Scalar>& memory, bool damps, cudaStream_t stream) {
+  const auto kernel = damps ? finish_newton_kernel<true, Scalar> : finish_newton_kernel<false, Scalar>;
+  kernel<<<own_blocks(memory), partition_threads, 0, stream>>>(memory, blocks_in(memory).rows,
+                                                               static_cast<int>(blocks_of(memory.equations.nodes)));
+  cuda::check_launch("finish_newton");
+}
+
+template <class Scalar>
+newton_blocks newton_blocks_of(const newton_memory<Scalar>& memory, long long first, long long end) {
+  block_row<Scalar>* const rows = blocks_in(memory).rows;
+  const auto place = static_cast<std::size_t>(first / rows_of_block);
+  return {reinterpret_cast<std::byte*>(rows + place), (blocks_of(end) - place) * sizeof(block_row<Scalar>)};
 }
 
 template <class Scalar>
 cuda::graph record_newton(const newton_memory<Scalar>& memory, cudaStream_t stream) {
-  const auto nodes = static_cast<std::size_t>(memory.equations.nodes);
-  const std::size_t count = blocks_of(nodes);
-  const auto blocks = block_memory<Scalar>::in(memory.scratch, count);
-  const auto grid = static_cast<unsigned>(count);
-
   cudaGraph_t graph = nullptr;
   cuda::check(cudaGraphCreate(&graph, 0), "make a graph");
   cudaGraphConditionalHandle loop{};
@@ -324,39 +243,31 @@ cuda::graph record_newton(const newton_memory<Scalar>& memory, cudaStream_t stre
   of_loop.conditional.handle = loop;
   of_loop.conditional.type = cudaGraphCondTypeWhile;
   of_loop.conditional.size = 1;
-  cudaGraphNode_t loop_node = nullptr, end_node = nullptr;
+  cudaGraphNode_t loop_node = nullptr;
   cuda::check(cudaGraphAddNode(&loop_node, graph, nullptr, nullptr, 0, &of_loop), "make a graph's loop");
   cuda::check(cudaStreamBeginCaptureToGraph(stream, of_loop.conditional.phGraph_out[0], nullptr, nullptr, 0,
                                             cudaStreamCaptureModeThreadLocal),
               "record a graph");
-  reduce_newton_kernel<false><<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
-  middle_newton_kernel<<<1, middle_threads, 0, stream>>>(memory, blocks, static_cast<int>(count));
-  finish_newton_kernel<<<grid, partition_threads, 0, stream>>>(memory, blocks.rows);
+  reduce_newton(memory, false, stream);
+  solve_newton_middle(memory, false, stream);
+  finish_newton(memory, false, stream);
   decide_kernel<<<1, 1, 0, stream>>>(memory.state, loop);
   cudaGraph_t body = nullptr;
   cuda::check(cudaStreamEndCapture(stream, &body), "record a graph");
-
-  newton_memory<Scalar> of_end = memory;
-  void* arguments[] = {&of_end};
-  cudaGraphNodeParams end{};
-  end.type = cudaGraphNodeTypeKernel;
-  end.kernel.func = reinterpret_cast<void*>(end_kernel<Scalar>);
-  end.kernel.gridDim = dim3(vector_blocks<Scalar>(memory.equations.nodes));
-  end.kernel.blockDim = dim3(threads);
-  end.kernel.kernelParams = arguments;
-  cuda::check(cudaGraphAddNode(&end_node, graph, &loop_node, nullptr, 1, &end), "make a graph");
   return cuda::graph::make(graph, stream);
 }
 
 template std::size_t newton_scratch_values<double>(std::size_t);
-template std::size_t newton_scratch_values<float>(std::size_t);
-template void set_stage(const newton_memory<double>&, const stage_coefficients<double>&, stage_place, cudaStream_t);
-template void begin_step(const newton_memory<double>&, const stage_coefficients<double>&, bool, cudaStream_t);
-template void damp(const newton_memory<double>&, cudaStream_t);
-template void set_stage(const newton_memory<float>&, const stage_coefficients<float>&, stage_place, cudaStream_t);
-template void begin_step(const newton_memory<float>&, const stage_coefficients<float>&, bool, cudaStream_t);
-template void damp(const newton_memory<float>&, cudaStream_t);
+template void reduce_newton(const newton_memory<double>&, bool, cudaStream_t);
+template void solve_newton_middle(const newton_memory<double>&, bool, cudaStream_t);
+template void finish_newton(const newton_memory<double>&, bool, cudaStream_t);
+template newton_blocks newton_blocks_of(const newton_memory<double>&, long long, long long);
 template cuda::graph record_newton(const newton_memory<double>&, cudaStream_t);
+template std::size_t newton_scratch_values<float>(std::size_t);
+template void reduce_newton(const newton_memory<float>&, bool, cudaStream_t);
+template void solve_newton_middle(const newton_memory<float>&, bool, cudaStream_t);
+template void finish_newton(const newton_memory<float>&, bool, cudaStream_t);
+template newton_blocks newton_blocks_of(const newton_memory<float>&, long long, long long);
 template cuda::graph record_newton(const newton_memory<float>&, cudaStream_t);
 
 }  // namespace shoal::reaction_diffusion

@@ -32,6 +32,7 @@ struct newton_state {
   int now, earlier;    ///< the state, and the one before, which the guess needs
   int middle, third;   ///< of TR-BDF2: the middle of the step, and the vector that is left
   bool accepts;
+  bool done;  ///< the iterations of this stage have ended
   newton_end end;
   double failed_at;  ///< the time of the first stage that did not converge
 };
@@ -41,10 +42,17 @@ template <class Scalar>
 struct axon_equations {
   Scalar a, weight;  ///< weight = D / Δx²
   long long nodes;
-  bool has_input;
+  bool has_input, around;
+  /// Where the axon closes, v of the node before the first and of the one behind the last stand there.
+  long long low, high;
+  /// Rows that fill up the last thread's then stand between these two nodes like nodes without a rate of their own;
+  /// with so many times the weight the two see each other as with the weight. A long chain of such rows would lose
+  /// digits: its pivots come near to 1, and the closing corner's error grows with its length squared.
+  Scalar stretch;
 };
 
-/// All that kernels read and write.
+/// All that kernels of one GPU read and write. Pointers to values of nodes are such that a node's number in the whole
+/// axon is its index.
 template <class Scalar>
 struct newton_memory {
   Scalar* vectors[5];  ///< a scheme without a middle stage needs three
@@ -53,6 +61,14 @@ struct newton_memory {
   Scalar* scratch;
   newton_state<Scalar>* state;
   axon_equations<Scalar> equations;
+  long long first, end;  ///< the GPU's nodes: whole blocks of the partition method, but for the last one's
+};
+
+/// What a GPU of several tells the others after each iteration: its largest change, and its nodes at both ends.
+template <class Scalar>
+struct newton_letter {
+  unsigned long long change;
+  Scalar first, last;
 };
 
 }  // namespace shoal::reaction_diffusion

@@ -1,5 +1,4 @@
-// A thread takes a line of the plane through its elimination, next to those of the lines beside it; rows are turned
-// over first. Products and sums are rounded one by one, as on the host.
+// The reaction node by node; products and sums are rounded one by one, as on the host.
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/check.hpp>
@@ -11,9 +10,6 @@ namespace shoal::reaction_diffusion {
 namespace {
 
 constexpr int threads = 256;
-constexpr int line_threads = 32;  // few lines are to be spread over all multiprocessors
-constexpr int ahead = 8;          // nodes of a line that are loaded together
-constexpr int tile = 32;
 constexpr int most_iterations = 40;
 
 unsigned blocks_for(std::size_t count, int each) {
@@ -74,80 +70,9 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x % 32 == 0 && most > 0) atomicMax(&state->most, most);
 }
 
-__global__ void count_kernel(split_state* state) {
-  state->iterations += state->most;
+__global__ void count_kernel(split_state* state, unsigned* iterations) {
+  *iterations = state->most;
   state->most = 0;
-}
-
-template <class Scalar>
-__global__ void __launch_bounds__(line_threads) solve_kernel(const Scalar* __restrict__ u, Scalar* solution, int nodes,
-                                                             long long lines, line_coefficients<Scalar> by) {
-  const long long line = own_index();
-  if (line >= lines) return;
-  Scalar carried = 0;
-  for (int first = 0; first < nodes; first += ahead) {
-    Scalar read[ahead];
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) read[k] = first + k < nodes ? u[(first + k) * lines + line] : Scalar(0);
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) {
-      const int i = first + k;
-      if (i >= nodes) break;
-      carried = product_of(i == 0 ? read[k] : read[k] - product_of(by.lower[i], carried), by.inverse[i]);
-      solution[i * lines + line] = carried;
-    }
-  }
-  for (int last = nodes - 2; last >= 0; last -= ahead) {
-    Scalar read[ahead];
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) read[k] = last - k >= 0 ? solution[(last - k) * lines + line] : Scalar(0);
-#pragma unroll
-    for (int k = 0; k < ahead; ++k) {
-      const int i = last - k;
-      if (i < 0) break;
-      carried = read[k] - product_of(by.upper[i], carried);
-      solution[i * lines + line] = carried;
-    }
-  }
-}
-
-template <class Scalar>
-__global__ void __launch_bounds__(threads)
-    combine_kernel(line_rule rule, const Scalar* solution, Scalar* u, long long nodes, long long lines,
-                   line_coefficients<Scalar> by) {
-  const long long at = own_index();
-  if (at >= nodes * lines) return;
-  Scalar x = solution[at];
-  if (by.correction != nullptr) {
-    const long long line = at % lines;
-    const Scalar added = product_of(
-        sum_of(solution[line], product_of(by.corner_share, solution[(nodes - 1) * lines + line])), by.corner_scale);
-    x = x - product_of(added, by.correction[at / lines]);
-  }
-  if (rule != line_rule::keep) {
-    const Scalar begin = u[at];
-    x = 2 * x - begin;
-    if (rule == line_rule::middle) {
-      x = product_of(static_cast<Scalar>(tr_bdf2_weights::from_middle), x) -
-          product_of(static_cast<Scalar>(tr_bdf2_weights::from_begin), begin);
-    }
-  }
-  u[at] = x;
-}
-
-template <class Scalar>
-__global__ void __launch_bounds__(tile * 8)
-    turn_kernel(const Scalar* from, Scalar* to, long long rows, long long columns) {
-  __shared__ Scalar room[tile][tile + 1];
-  const long long row = static_cast<long long>(blockIdx.y) * tile, column = static_cast<long long>(blockIdx.x) * tile;
-  const int x = static_cast<int>(threadIdx.x);
-  for (int y = static_cast<int>(threadIdx.y); y < tile; y += 8) {
-    if (row + y < rows && column + x < columns) room[y][x] = from[(row + y) * columns + column + x];
-  }
-  __syncthreads();
-  for (int y = static_cast<int>(threadIdx.y); y < tile; y += 8) {
-    if (column + y < columns && row + x < rows) to[(column + y) * rows + row + x] = room[x][y];
-  }
 }
 
 template <class Scalar>
@@ -162,34 +87,10 @@ __global__ void __launch_bounds__(threads)
 
 template <class Scalar>
 void react(const field<Scalar>& nodes, std::size_t count, const reaction_step<Scalar>& by, split_state* state,
-           cudaStream_t stream) {
+           unsigned* iterations, cudaStream_t stream) {
   react_kernel<<<blocks_for(count, threads), threads, 0, stream>>>(nodes, static_cast<long long>(count), by, state);
-  count_kernel<<<1, 1, 0, stream>>>(state);
+  count_kernel<<<1, 1, 0, stream>>>(state, iterations);
   cuda::check_launch("react");
-}
-
-template <class Scalar>
-void solve_lines(const Scalar* u, Scalar* solution, std::size_t nodes, std::size_t lines,
-                 const line_coefficients<Scalar>& by, cudaStream_t stream) {
-  solve_kernel<<<blocks_for(lines, line_threads), line_threads, 0, stream>>>(u, solution, static_cast<int>(nodes),
-                                                                             static_cast<long long>(lines), by);
-  cuda::check_launch("solve_lines");
-}
-
-template <class Scalar>
-void combine_lines(line_rule rule, const Scalar* solution, Scalar* u, std::size_t nodes, std::size_t lines,
-                   const line_coefficients<Scalar>& by, cudaStream_t stream) {
-  combine_kernel<<<blocks_for(nodes * lines, threads), threads, 0, stream>>>(
-      rule, solution, u, static_cast<long long>(nodes), static_cast<long long>(lines), by);
-  cuda::check_launch("combine_lines");
-}
-
-template <class Scalar>
-void turn(const Scalar* from, Scalar* to, std::size_t rows, std::size_t columns, cudaStream_t stream) {
-  const dim3 blocks(blocks_for(columns, tile), blocks_for(rows, tile));
-  turn_kernel<<<blocks, dim3(tile, 8), 0, stream>>>(from, to, static_cast<long long>(rows),
-                                                    static_cast<long long>(columns));
-  cuda::check_launch("turn");
 }
 
 template <class Scalar>
@@ -200,18 +101,10 @@ void find_difference(const Scalar* one, const Scalar* other, std::size_t count, 
   cuda::check_launch("find_difference");
 }
 
-template void react(const field<double>&, std::size_t, const reaction_step<double>&, split_state*, cudaStream_t);
-template void react(const field<float>&, std::size_t, const reaction_step<float>&, split_state*, cudaStream_t);
-template void solve_lines(const double*, double*, std::size_t, std::size_t, const line_coefficients<double>&,
-                          cudaStream_t);
-template void solve_lines(const float*, float*, std::size_t, std::size_t, const line_coefficients<float>&,
-                          cudaStream_t);
-template void combine_lines(line_rule, const double*, double*, std::size_t, std::size_t,
-                            const line_coefficients<double>&, cudaStream_t);
-template void combine_lines(line_rule, const float*, float*, std::size_t, std::size_t, const line_coefficients<float>&,
-                            cudaStream_t);
-template void turn(const double*, double*, std::size_t, std::size_t, cudaStream_t);
-template void turn(const float*, float*, std::size_t, std::size_t, cudaStream_t);
+template void react(const field<double>&, std::size_t, const reaction_step<double>&, split_state*, unsigned*,
+                    cudaStream_t);
+template void react(const field<float>&, std::size_t, const reaction_step<float>&, split_state*, unsigned*,
+                    cudaStream_t);
 template void find_difference(const double*, const double*, std::size_t, split_state*, cudaStream_t);
 template void find_difference(const float*, const float*, std::size_t, split_state*, cudaStream_t);
 

@@ -1,7 +1,8 @@
-// Split implicit steps in the plane on one GPU.
+// Split implicit steps in the plane on GPUs.
 #pragma once
 
 #include <memory>
+#include <span>
 
 #include <shoal/reaction_diffusion/parameters.hpp>
 #include <shoal/reaction_diffusion/split_rule.hpp>
@@ -9,8 +10,9 @@
 
 namespace shoal::reaction_diffusion {
 
-/// With one set of coefficients everywhere, and ends without flux or periodic.
+/// With one set of coefficients everywhere, and ends without flux or periodic. The number of devices changes no bit.
 template <class Scalar>
-std::unique_ptr<stepper<Scalar>> make_device_split_steps(const problem& wave, const split_rule& rule, int device);
+std::unique_ptr<stepper<Scalar>> make_device_split_steps(const problem& wave, const split_rule& rule,
+                                                         std::span<const int> devices);
 
 }  // namespace shoal::reaction_diffusion

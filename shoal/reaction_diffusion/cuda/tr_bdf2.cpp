@@ -1,10 +1,12 @@
 #include <shoal/reaction_diffusion/cuda/tr_bdf2.hpp>
 
+#include <algorithm>
 #include <bit>
-#include <limits>
+#include <memory>
 #include <vector>
 
 #include <shoal/reaction_diffusion/cuda/device_axon.hpp>
+#include <shoal/reaction_diffusion/cuda/newton_loop.hpp>
 #include <shoal/reaction_diffusion/cuda/tr_bdf2_kernels.hpp>
 #include <shoal/reaction_diffusion/tr_bdf2_control.hpp>
 
@@ -16,16 +18,20 @@ using coefficients = tr_bdf2_coefficients;
 template <class Scalar>
 class device_tr_bdf2 final : public tr_bdf2_control<Scalar> {
  public:
-  device_tr_bdf2(const problem& wave, double step, double tolerance, double accuracy, int device)
-      : tr_bdf2_control<Scalar>(wave, step, tolerance, accuracy), axon_(wave, device, 5) {
-    const cuda::device_scope scope(device);
-    memory_ = {axon_.memory(), axon_.memory().w, axon_.zeros(end_w_), axon_.zeros(rate_)};
-    // Newton's w is the middle's in the first stage, and the end's in the second.
-    memory_.newton.w = axon_.zeros(middle_w_);
-    newton_memory<Scalar> of_end = memory_.newton;
-    of_end.w = end_w_.data();
-    solve_middle_ = record_newton(memory_.newton, axon_.stream());
-    solve_end_ = record_newton(of_end, axon_.stream());
+  device_tr_bdf2(const problem& wave, double step, double tolerance, double accuracy, std::span<const int> devices)
+      : tr_bdf2_control<Scalar>(wave, step, tolerance, accuracy), axon_(wave, devices, 5), parts_(axon_.parts()) {
+    std::vector<newton_memory<Scalar>> of_middle, of_end;
+    axon_.each([&](std::size_t i, cudaStream_t) {
+      part& own = parts_[i];
+      own.memory = {axon_.memory(i), axon_.memory(i).w, axon_.zeros(i, own.end_w), axon_.zeros(i, own.rate)};
+      // Newton's w is the middle's in the first stage, and the end's in the second.
+      own.memory.newton.w = axon_.zeros(i, own.middle_w);
+      of_middle.push_back(own.memory.newton);
+      of_end.push_back(own.memory.newton);
+      of_end.back().w = own.memory.end_w;
+    });
+    solve_middle_ = std::make_unique<newton_loop<Scalar>>(axon_, of_middle);
+    solve_end_ = std::make_unique<newton_loop<Scalar>>(axon_, of_end);
   }
 
   std::size_t steps_between_looks(std::size_t nodes, bool) const override {
@@ -79,51 +85,63 @@ class device_tr_bdf2 final : public tr_bdf2_control<Scalar> {
   }
 
   void try_step(const state<Scalar>& now, double step) override {
-    const cuda::device_scope scope(axon_.device());
-    const cudaStream_t stream = axon_.stream();
     const tr_bdf2_scalars<Scalar> by = scalars(step);
-    set_stage(memory_.newton, stage(step, now.time + coefficients::share * step), stage_place::middle, stream);
-    begin_middle(memory_, by, stream);
-    solve_middle_.launch(stream);
-    set_stage(memory_.newton, stage(step, now.time + step), stage_place::end, stream);
-    begin_end(memory_, by, stream);
-    solve_end_.launch(stream);
+    const stage_coefficients<Scalar> middle = stage(step, now.time + coefficients::share * step);
+    axon_.each([&](std::size_t i, cudaStream_t stream) {
+      set_stage(parts_[i].memory.newton, middle, stage_place::middle, stream);
+      begin_middle(parts_[i].memory, by, stream);
+    });
+    solve_middle_->solve();
+    const stage_coefficients<Scalar> end = stage(step, now.time + step);
+    axon_.each([&](std::size_t i, cudaStream_t stream) {
+      set_stage(parts_[i].memory.newton, end, stage_place::end, stream);
+      begin_end(parts_[i].memory, by, stream);
+    });
+    solve_end_->solve();
   }
 
   double estimate(const state<Scalar>&, double step) override {
-    const cuda::device_scope scope(axon_.device());
-    const cudaStream_t stream = axon_.stream();
     const tr_bdf2_scalars<Scalar> by = scalars(step);
-    estimate_error(memory_, by, stream);
-    damp(memory_.newton, stream);
-    find_largest_error(memory_, by, stream);
-    const double error = std::bit_cast<double>(axon_.look_and_check().change);
-    return error;
+    axon_.each([&](std::size_t i, cudaStream_t stream) { estimate_error(parts_[i].memory, by, stream); });
+    solve_end_->damp();
+    axon_.each([&](std::size_t i, cudaStream_t stream) { find_largest_error(parts_[i].memory, by, stream); });
+    axon_.look_and_check();
+    unsigned long long largest = 0;
+    for (std::size_t i = 0; i < axon_.parts(); ++i) largest = std::max(largest, axon_.look(i).change);
+    return std::bit_cast<double>(largest);
   }
 
   void accept(state<Scalar>&) override {
-    const cuda::device_scope scope(axon_.device());
-    accept_end(memory_, axon_.stream());
-    cuda::check(cudaMemcpyAsync(axon_.memory().w, end_w_.data(), this->wave().grid.columns * sizeof(Scalar),
-                                cudaMemcpyDeviceToDevice, axon_.stream()),
-                "keep w");
+    axon_.each([&](std::size_t i, cudaStream_t stream) {
+      const newton_memory<Scalar>& own = axon_.memory(i);
+      accept_end(parts_[i].memory, stream);
+      cuda::check(cudaMemcpyAsync(own.w + own.first, parts_[i].memory.end_w + own.first,
+                                  static_cast<std::size_t>(own.end - own.first) * sizeof(Scalar),
+                                  cudaMemcpyDeviceToDevice, stream),
+                  "keep w");
+    });
   }
 
+  struct part {
+    cuda::device_buffer<Scalar> middle_w, end_w, rate;
+    tr_bdf2_memory<Scalar> memory{};
+  };
   device_axon<Scalar> axon_;
-  cuda::device_buffer<Scalar> middle_w_, end_w_, rate_;
-  tr_bdf2_memory<Scalar> memory_{};
-  cuda::graph solve_middle_, solve_end_;
+  std::vector<part> parts_;
+  std::unique_ptr<newton_loop<Scalar>> solve_middle_, solve_end_;
 };
 
 }  // namespace
 
 template <class Scalar>
 std::unique_ptr<stepper<Scalar>> make_device_tr_bdf2(const problem& wave, double step, double tolerance,
-                                                     double accuracy, int device) {
-  return std::make_unique<device_tr_bdf2<Scalar>>(wave, step, tolerance, accuracy, device);
+                                                     double accuracy, std::span<const int> devices) {
+  return std::make_unique<device_tr_bdf2<Scalar>>(wave, step, tolerance, accuracy, devices);
 }
 
-template std::unique_ptr<stepper<double>> make_device_tr_bdf2<double>(const problem&, double, double, double, int);
-template std::unique_ptr<stepper<float>> make_device_tr_bdf2<float>(const problem&, double, double, double, int);
+template std::unique_ptr<stepper<double>> make_device_tr_bdf2<double>(const problem&, double, double, double,
+                                                                      std::span<const int>);
+template std::unique_ptr<stepper<float>> make_device_tr_bdf2<float>(const problem&, double, double, double,
+                                                                    std::span<const int>);
 
 }  // namespace shoal::reaction_diffusion

@@ -9,15 +9,18 @@ namespace {
 
 constexpr int threads = 256;
 
-__device__ long long own_node() { return static_cast<long long>(blockIdx.x) * threads + threadIdx.x; }
+template <class Scalar>
+__device__ long long own_node(const newton_memory<Scalar>& memory) {
+  return memory.first + static_cast<long long>(blockIdx.x) * threads + threadIdx.x;
+}
 
 // With f = a·x as the host has it: products and sums are rounded one by one.
 template <class Scalar>
 __global__ void begin_middle_kernel(tr_bdf2_memory<Scalar> memory, tr_bdf2_scalars<Scalar> by) {
   const newton_memory<Scalar>& newton = memory.newton;
   const newton_state<Scalar>& state = *newton.state;
-  const long long i = own_node();
-  if (i >= newton.equations.nodes) return;
+  const long long i = own_node(newton);
+  if (i >= newton.end) return;
   const Scalar* const now = vector_of(newton, state.now);
   const Scalar v = now[i], w = memory.w[i];
   const Scalar rate = rate_at(newton.equations, now, i, w);
@@ -32,8 +35,8 @@ template <class Scalar>
 __global__ void begin_end_kernel(tr_bdf2_memory<Scalar> memory, tr_bdf2_scalars<Scalar> by) {
   const newton_memory<Scalar>& newton = memory.newton;
   const newton_state<Scalar>& state = *newton.state;
-  const long long i = own_node();
-  if (i >= newton.equations.nodes) return;
+  const long long i = own_node(newton);
+  if (i >= newton.end) return;
   const Scalar v = vector_of(newton, state.now)[i], middle = vector_of(newton, state.middle)[i];
   const Scalar constant =
       product_of(by.decay, product_of(by.from_middle, newton.w[i]) - product_of(by.from_begin, memory.w[i]));
@@ -55,8 +58,8 @@ template <class Scalar>
 __global__ void estimate_kernel(tr_bdf2_memory<Scalar> memory, tr_bdf2_scalars<Scalar> by) {
   const newton_memory<Scalar>& newton = memory.newton;
   const newton_state<Scalar>& state = *newton.state;
-  const long long i = own_node();
-  if (i >= newton.equations.nodes) return;
+  const long long i = own_node(newton);
+  if (i >= newton.end) return;
   const Scalar error = error_of(by, vector_of(newton, state.now)[i], vector_of(newton, state.middle)[i],
                                 vector_of(newton, state.iterate)[i], memory.rate[i]);
   newton.right[i] = newton.equations.has_input && i == newton.equations.nodes - 1 ? Scalar(0) : error;
@@ -66,9 +69,9 @@ template <class Scalar>
 __global__ void largest_error_kernel(tr_bdf2_memory<Scalar> memory, tr_bdf2_scalars<Scalar> by) {
   const newton_memory<Scalar>& newton = memory.newton;
   newton_state<Scalar>& state = *newton.state;
-  const long long i = own_node();
+  const long long i = own_node(newton);
   unsigned long long largest = 0;
-  if (i < newton.equations.nodes) {
+  if (i < newton.end) {
     const Scalar v = vector_of(newton, state.now)[i], w = memory.w[i];
     const Scalar rate = product_of(by.epsilon, v - product_of(by.gamma, w));
     const Scalar of_w = error_of(by, w, newton.w[i], memory.end_w[i], rate);
@@ -86,8 +89,8 @@ __global__ void accept_kernel(newton_state<Scalar>* state) {
 template <class Scalar, class Kernel>
 void launch(Kernel kernel, const char* name, const tr_bdf2_memory<Scalar>& memory, const tr_bdf2_scalars<Scalar>& by,
             cudaStream_t stream) {
-  kernel<<<static_cast<unsigned>((memory.newton.equations.nodes + threads - 1) / threads), threads, 0, stream>>>(memory,
-                                                                                                                 by);
+  const long long nodes = memory.newton.end - memory.newton.first;
+  kernel<<<static_cast<unsigned>((nodes + threads - 1) / threads), threads, 0, stream>>>(memory, by);
   cuda::check_launch(name);
 }
 

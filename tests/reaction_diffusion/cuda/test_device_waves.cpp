@@ -127,7 +127,8 @@ void expect_hosts_crank_nicolson(const rd::problem& wave) {
 }
 
 TEST_F(DeviceWaves, CrankNicolsonAgreesWithTheHosts) {
-  for (const auto ends : {rd::boundary::no_flux, rd::boundary::input, rd::boundary::periodic_input}) {
+  for (const auto ends :
+       {rd::boundary::no_flux, rd::boundary::input, rd::boundary::periodic_input, rd::boundary::periodic}) {
     for (const std::size_t nodes : {3, 4, 15, 16, 17, 401, 2047, 2048, 2049, 2050, 70001}) {
       expect_hosts_crank_nicolson<double>(wave_on({1, nodes, 0.5}, ends));
       expect_hosts_crank_nicolson<float>(wave_on({1, nodes, 0.5}, ends));
@@ -197,12 +198,49 @@ void expect_hosts_error_in_float32(const rd::problem& wave) {
 }
 
 TEST_F(DeviceWaves, TrBdf2AgreesWithTheHosts) {
-  for (const auto ends : {rd::boundary::no_flux, rd::boundary::input, rd::boundary::periodic_input}) {
+  for (const auto ends :
+       {rd::boundary::no_flux, rd::boundary::input, rd::boundary::periodic_input, rd::boundary::periodic}) {
     for (const std::size_t nodes : {3, 17, 401, 2048, 5003}) {
       expect_hosts_tr_bdf2<double>(wave_on({1, nodes, 0.5}, ends));
       expect_hosts_tr_bdf2<float>(wave_on({1, nodes, 0.5}, ends));
       expect_hosts_steps_in_float32(wave_on({1, nodes, 0.5}, ends));
       if (nodes <= 401) expect_hosts_error_in_float32(wave_on({1, nodes, 0.5}, ends));
+    }
+  }
+}
+
+// On an axon domains have whole blocks of 2048 nodes, the last perhaps one node of its own; in the plane whole rows,
+// and of the columns what is left.
+template <class Scalar>
+void expect_one_devices_bits(const rd::problem& wave, rd::options how) {
+  const rd::initial_state begin = random_state(wave.grid, wave.grid.nodes());
+  how.device.cuda = {0};
+  const auto expected = rd::solve<Scalar>(wave, begin, how);
+  for (const std::size_t count : {2, 3, 5}) {
+    how.device.cuda.assign(count, 0);
+    const auto found = rd::solve<Scalar>(wave, begin, how);
+    const std::string where = fmt::format("{} x {}, boundary {}, scheme {}, step {}, {} domains", wave.grid.rows,
+                                          wave.grid.columns, int(wave.boundary), int(how.scheme), how.step, count);
+    EXPECT_EQ(difference(found, expected), "") << where;
+    EXPECT_EQ(found.newton_iterations, expected.newton_iterations) << where;
+  }
+}
+
+TEST_F(DeviceWaves, ImplicitStepsHaveTheBitsOfOneDevice) {
+  rd::options how;
+  how.times = {0, 1.75, 10};
+  for (const auto ends : {rd::boundary::no_flux, rd::boundary::periodic_input, rd::boundary::periodic}) {
+    for (const rd::grid& nodes : {rd::grid{1, 2000, 0.5}, rd::grid{1, 4097, 0.5}, rd::grid{1, 12000, 0.5},
+                                  rd::grid{3, 70, 0.5}, rd::grid{41, 4, 0.5}, rd::grid{64, 65, 0.5}}) {
+      if (nodes.rows > 1 && ends == rd::boundary::periodic_input) continue;
+      for (const rd::scheme scheme : {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
+        how.scheme = scheme;
+        for (const double step : {0.25, 0.0}) {
+          how.step = step;
+          expect_one_devices_bits<double>(wave_on(nodes, ends), how);
+          expect_one_devices_bits<float>(wave_on(nodes, ends), how);
+        }
+      }
     }
   }
 }
@@ -229,7 +267,8 @@ void expect_hosts_split_steps(const rd::problem& wave, rd::scheme scheme) {
 TEST_F(DeviceWaves, ImplicitStepsInThePlaneAgreeWithTheHosts) {
   for (const auto ends : {rd::boundary::no_flux, rd::boundary::periodic}) {
     for (const rd::grid& nodes :
-         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5}}) {
+         {rd::grid{3, 3, 0.5}, rd::grid{5, 130, 0.5}, rd::grid{201, 7, 0.5}, rd::grid{65, 64, 0.5},
+          rd::grid{3, 16411, 0.5}, rd::grid{4099, 5, 0.5}}) {  // the last two in several segments
       for (const rd::scheme scheme : {rd::scheme::crank_nicolson, rd::scheme::tr_bdf2}) {
         expect_hosts_split_steps<double>(wave_on(nodes, ends), scheme);
         expect_hosts_split_steps<float>(wave_on(nodes, ends), scheme);
@@ -319,6 +358,6 @@ TEST_F(DeviceWaves, SchemesOfTheHostAreRefused) {
   EXPECT_THROW(rd::solve<double>(wave, rd::rest(wave.grid), how), shoal::bad_argument);
   how.order = 2;
   how.scheme = rd::scheme::crank_nicolson;
-  how.device.cuda = {0, 0};
-  EXPECT_THROW(rd::solve<double>(wave, rd::rest(wave.grid), how), shoal::bad_argument);
+  const rd::problem spreading = wave_on({1, 50, 0.5}, rd::boundary::no_flux, 0.7);
+  EXPECT_THROW(rd::solve<double>(spreading, rd::rest(spreading.grid), how), shoal::bad_argument);
 }

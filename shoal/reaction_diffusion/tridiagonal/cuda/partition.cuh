@@ -135,7 +135,8 @@ struct block_elimination {
   int half;                              ///< of the shared rows
 
   /// `rows` becomes relations to the row before the thread's and to the next row: right, lower and upper.
-  /// `count`: how many of the block's threads' last rows are eliminated, all or all but the last.
+  /// `count`: how many of the block's threads' last rows are eliminated, all or those before the block's last row. Rows
+  /// of threads behind that one are no part of the system.
   __device__ void eliminate(thread_rows<Scalar, own>& rows, long long first_row, int count, refused_row* refused,
                             shared_rows<Scalar, partition_threads>& room) {
     const int i = static_cast<int>(threadIdx.x);
@@ -158,7 +159,7 @@ struct block_elimination {
     upper = rows.upper[own - 1];
     room.rows[0][i] = head;
     __syncthreads();
-    if (i + 1 < partition_threads) {
+    if (i < count && i + 1 < partition_threads) {
       const relation<Scalar> next = room.rows[0][i + 1];
       diagonal = fused(-upper, next.left, diagonal);
       right = fused(-upper, next.right, right);
@@ -176,7 +177,7 @@ union block_room {
   shared_rows<Scalar, partition_threads> rows;
 };
 
-/// Fills and eliminates a thread's rows, of which the block's last thread has its own where `count` leaves it out.
+/// Fills and eliminates a thread's rows; where `count` leaves threads out, the first of them has the block's last row.
 template <class Scalar, int own, class Source>
 __device__ void eliminate_own_rows(const Source& source, long long first_row, int count, refused_row* refused,
                                    block_room<Scalar, own>& room, thread_rows<Scalar, own>& rows,
@@ -199,35 +200,39 @@ __device__ void hand_over(const Sink& sink, long long first_row, const thread_ro
   sink.take(first_row, known, room.exchange[static_cast<int>(threadIdx.x) / lanes]);
 }
 
-/// Pass one. Source: rows(first_row, rows, warp's room) fills a thread's rows; base() is what rows are counted from
-/// where one is refused.
+/// Pass one, of the rows of block `place`. Source: rows(first_row, rows, warp's room) fills a thread's rows; base() is
+/// what rows are counted from where one is refused. `last`: the thread whose last row is the block's.
 template <class Scalar, int own, class Source>
-__device__ void reduce_block(const Source& source, block_row<Scalar>* blocks, refused_row* refused) {
+__device__ void reduce_block(const Source& source, int place, block_row<Scalar>* blocks, refused_row* refused,
+                             int last = partition_threads - 1) {
   __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
-  const long long first_row = (static_cast<long long>(blockIdx.x) * partition_threads + i) * own;
+  const long long first_row = (static_cast<long long>(place) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
   block_elimination<Scalar, own> block;
-  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
-  if (i == partition_threads - 1) {
-    const relation<Scalar> before = room.rows.rows[block.half][i - 1];
-    block_row<Scalar>& out = blocks[blockIdx.x];
+  eliminate_own_rows(source, first_row, last, refused, room, rows, block);
+  if (i == last) {
+    relation<Scalar> before{0, -1, 0};  // with one thread the row before the block itself
+    if (last > 0) before = room.rows.rows[block.half][i - 1];
+    block_row<Scalar>& out = blocks[place];
     out.lower = -(block.lower * before.left);
     out.diagonal = fused(-block.lower, before.own, block.diagonal);
     out.upper = block.upper;
     out.right = fused(-block.lower, before.right, block.right);
   }
   if (i == 0) {
-    const relation<Scalar> last = room.rows.rows[block.half][0];  // of this thread
-    blocks[blockIdx.x].first = {fused(-block.head.own, last.right, block.head.right),
-                                fused(-block.head.own, last.left, block.head.left), -(block.head.own * last.own)};
+    relation<Scalar> own_last{0, 0, -1};  // with one thread the block's last row itself
+    if (last > 0) own_last = room.rows.rows[block.half][0];
+    blocks[place].first = {fused(-block.head.own, own_last.right, block.head.right),
+                           fused(-block.head.own, own_last.left, block.head.left), -(block.head.own * own_last.own)};
   }
 }
 
-/// Between the passes: one block solves for the blocks' last rows, of which there are `count`.
+/// Between the passes: one block solves for the blocks' last rows, of which there are `count`. `around`: the row before
+/// the first is the last one.
 template <class Scalar>
 __device__ void solve_middle(const block_memory<Scalar>& blocks, int count, long long base, long long rows_of_block,
-                             long long last_row, refused_row* refused) {
+                             long long last_row, refused_row* refused, bool around = false) {
   __shared__ shared_rows<Scalar, middle_threads> room;
   const int i = static_cast<int>(threadIdx.x);
   const int each = (count + middle_threads - 1) / middle_threads;
@@ -239,8 +244,8 @@ __device__ void solve_middle(const block_memory<Scalar>& blocks, int count, long
     struct {
       Scalar lower, diagonal, upper, right;
     } made{own.lower, own.diagonal, 0, own.right};
-    if (block + 1 < count) {
-      const relation<Scalar> next = blocks.rows[block + 1].first;
+    if (around || block + 1 < count) {
+      const relation<Scalar> next = blocks.rows[block + 1 < count ? block + 1 : 0].first;
       made.diagonal = fused(-own.upper, next.left, made.diagonal);
       made.right = fused(-own.upper, next.right, made.right);
       made.upper = -(own.upper * next.own);
@@ -269,17 +274,40 @@ __device__ void solve_middle(const block_memory<Scalar>& blocks, int count, long
   // A thread with one row has no first row beside its last: its neighbour's `upper` is of that row itself.
   room.rows[0][i] = alone ? relation<Scalar>{0, 0, -1} : run.head;
   __syncthreads();
-  if (i + 1 < busy) {
-    const relation<Scalar> next = room.rows[0][i + 1];
+  if (i + 1 < busy || (around && i + 1 == busy)) {
+    const relation<Scalar> next = room.rows[0][i + 1 < busy ? i + 1 : 0];
     diagonal = fused(-upper, next.left, diagonal);
     value = fused(-upper, next.right, value);
     upper = -(upper * next.own);
   }
   __syncthreads();
-  const int half = reduce_rows(lower, diagonal, upper, value, busy, row_of(last), refused, room);
+  // Around, the last thread's last row stands at both ends of the others, and is found last.
+  const int others = around ? busy - 1 : busy;
+  const int half = reduce_rows(lower, diagonal, upper, value, others, row_of(last), refused, room);
+  __shared__ Scalar closing;
+  if (around) {
+    if (i == busy - 1) {
+      relation<Scalar> one_before{0, -1, 0}, first_one{0, -1, 0};  // with one busy thread the row itself
+      if (others > 0) {
+        one_before = room.rows[half][others - 1];
+        first_one = room.rows[half][0];
+      }
+      Scalar pivot = fused(-lower, one_before.left + one_before.own, diagonal);
+      pivot = fused(-upper, first_one.left + first_one.own, pivot);
+      const Scalar rest = fused(-upper, first_one.right, fused(-lower, one_before.right, value));
+      closing = rest * inverse_of(pivot, row_of(last), refused);
+    }
+    __syncthreads();
+  }
   if (i >= busy) return;
-  const Scalar before = i > 0 ? room.rows[half][i - 1].right : 0;
-  Scalar known = room.rows[half][i].right;
+  const auto found = [&](int thread) -> Scalar {
+    if (!around) return room.rows[half][thread].right;
+    if (thread == busy - 1) return closing;
+    const relation<Scalar> row = room.rows[half][thread];
+    return fused(-(row.left + row.own), closing, row.right);
+  };
+  const Scalar before = i > 0 ? found(i - 1) : around ? closing : Scalar(0);
+  Scalar known = found(i);
   blocks.rows[last].solution = known;
   for (int k = last - 1; k >= first; --k) {
     const relation<Scalar> here = blocks.relations[k];
@@ -303,21 +331,21 @@ __device__ void solve_block(const Source& source, const Sink& sink, refused_row*
   hand_over(sink, first_row, rows, left, room, known);
 }
 
-/// Pass two: `known` becomes the thread's part of the solution.
+/// Pass two: `known` becomes the thread's part of the solution. `before`: the block before block `place`, or −1.
 template <class Scalar, int own, class Source, class Sink>
-__device__ void finish_block(const Source& source, const Sink& sink, const block_row<Scalar>* blocks,
-                             refused_row* refused) {
+__device__ void finish_block(const Source& source, const Sink& sink, int place, int before,
+                             const block_row<Scalar>* blocks, refused_row* refused, int last = partition_threads - 1) {
   __shared__ block_room<Scalar, own> room;
   const int i = static_cast<int>(threadIdx.x);
-  const long long first_row = (static_cast<long long>(blockIdx.x) * partition_threads + i) * own;
+  const long long first_row = (static_cast<long long>(place) * partition_threads + i) * own;
   thread_rows<Scalar, own> rows;
   block_elimination<Scalar, own> block;
-  eliminate_own_rows(source, first_row, partition_threads - 1, refused, room, rows, block);
-  const Scalar far_left = blockIdx.x > 0 ? blocks[blockIdx.x - 1].solution : 0;
-  const Scalar far_right = blocks[blockIdx.x].solution;
+  eliminate_own_rows(source, first_row, last, refused, room, rows, block);
+  const Scalar far_left = before >= 0 ? blocks[before].solution : 0;
+  const Scalar far_right = blocks[place].solution;
   const auto last_of = [&](int thread) {
     if (thread < 0) return far_left;
-    if (thread == partition_threads - 1) return far_right;
+    if (thread == last) return far_right;
     const relation<Scalar> row = room.rows.rows[block.half][thread];
     return fused(-row.own, far_right, fused(-row.left, far_left, row.right));
   };

@@ -67,7 +67,7 @@ struct stored_solution {
 template <class Scalar>
 __global__ void __launch_bounds__(partition_threads, blocks_at_once)
     reduce_kernel(stored_rows<Scalar> source, block_row<Scalar>* blocks, refused_row* refused) {
-  reduce_block<Scalar, own>(source, blocks, refused);
+  reduce_block<Scalar, own>(source, static_cast<int>(blockIdx.x), blocks, refused);
 }
 
 template <class Scalar>
@@ -80,7 +80,8 @@ __global__ void __launch_bounds__(middle_threads)
 template <class Scalar>
 __global__ void __launch_bounds__(partition_threads, blocks_at_once)
     finish_kernel(stored_rows<Scalar> source, Scalar* solution, block_row<Scalar>* blocks, refused_row* refused) {
-  finish_block<Scalar, own>(source, stored_solution<Scalar>{solution, source}, blocks, refused);
+  const int place = static_cast<int>(blockIdx.x);
+  finish_block<Scalar, own>(source, stored_solution<Scalar>{solution, source}, place, place - 1, blocks, refused);
 }
 
 template <class Scalar>
