@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
@@ -26,13 +27,29 @@ static_assert(segment_positions * 4 == float16_cluster_tile);  // a thread sees 
 
 constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block, each with rows of its own
 constexpr int threads = 128 * (groups + 1);             // and one that fetches
+constexpr int most_stages = 8, most_resident_slabs = 11;
+constexpr int most_resident_columns = 512;
+
+// Where the operand of a block's rows comes from.
+enum class fetching {
+  streamed,  // with that of the centroids, slab after slab, for every tile of them
+  resident,  // it stays in shared memory while all tiles of centroids pass
+  paired,    // as streamed, but two neighbouring blocks fetch half of the centroids each, for both
+};
 
 // How shared memory is cut when a slab has so many products.
-template <int Steps>
+template <int Steps, fetching Way>
 struct cut {
   static constexpr unsigned slab_bytes = float16_layout::slab_bytes(Steps);
-  static constexpr unsigned stage_bytes = (groups + tile_units) * slab_bytes;
-  static constexpr int stages = static_cast<int>(225 * 1024 / stage_bytes);
+  static constexpr int stage_rows = Way == fetching::resident ? 0 : groups;  // units of rows in a stage
+  static constexpr unsigned stage_bytes = (stage_rows + tile_units) * slab_bytes;
+  static constexpr unsigned all_bytes = 225 * 1024;
+  static constexpr unsigned rows_bytes(int slabs) { return Way == fetching::resident ? slabs * groups * slab_bytes : 0; }
+  static constexpr int stages(int slabs) {
+    const int fit = static_cast<int>((all_bytes - rows_bytes(slabs)) / stage_bytes);
+    return fit < most_stages ? fit : most_stages;
+  }
+  static constexpr int blocks = Way == fetching::paired ? 2 : 1;  // that fetch for each other
 };
 
 struct float16_arguments {
@@ -46,9 +63,10 @@ struct float16_arguments {
   int row_tiles;  // of groups · 64 rows
   int tiles;      // of centroids
   int parts;      // of the tiles, which different blocks take for the same rows
+  int stages;
+  bool in_turn;   // warpgroups multiply one after the other
   const int* stopped;
 
-  __device__ int items() const { return row_tiles * parts; }
   __device__ int first_tile(int part) const { return tiles * part / parts; }
 };
 
@@ -80,7 +98,25 @@ struct ring_place {
 };
 
 struct barriers {
-  unsigned long long full[8], empty[8];
+  unsigned long long full[most_stages], empty[most_stages];
+  unsigned long long rows_full[most_resident_slabs], rows_empty[most_resident_slabs];
+};
+
+// The items of a block, one after another: a tile of rows and a part of the centroids. Blocks that fetch for each other
+// have as many.
+template <int Blocks>
+struct item_of_block {
+  int item;
+  int rank;  // among the blocks that fetch for each other
+  const float16_arguments& in;
+  __device__ explicit item_of_block(const float16_arguments& all)
+      : item(static_cast<int>(blockIdx.x) / Blocks), rank(static_cast<int>(blockIdx.x) % Blocks), in(all) {}
+  __device__ bool there() const { return item < (in.row_tiles + Blocks - 1) / Blocks * in.parts; }
+  __device__ void next() { item += static_cast<int>(gridDim.x) / Blocks; }
+  __device__ int row_tile() const { return item / in.parts * Blocks + rank; }
+  __device__ int part() const { return item % in.parts; }
+  __device__ int first_tile() const { return in.first_tile(part()); }
+  __device__ int last_tile() const { return in.first_tile(part() + 1) - 1; }
 };
 
 // What a search knows of one of a thread's two rows.
@@ -99,52 +135,73 @@ struct scored_place {
   int steps;  // products of a row with a centroid
 };
 
-template <int Steps>
+template <int Steps, fetching Way>
 __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared, barriers& bars) {
-  constexpr unsigned bytes = cut<Steps>::slab_bytes;
+  using cut = cut<Steps, Way>;
+  constexpr unsigned bytes = cut::slab_bytes;
   const int lane = threadIdx.x % 32;
   const float16_layout layout(in.centroids.columns);
   const int units = (in.count + unit_rows - 1) / unit_rows;
+  unsigned char* const stages = shared + cut::rows_bytes(layout.slabs);
   ring_place at;
-  for (int item = static_cast<int>(blockIdx.x); item < in.items(); item += static_cast<int>(gridDim.x)) {
-    const int row_tile = item / in.parts, part = item % in.parts;
-    for (int tile = in.first_tile(part); tile < in.first_tile(part + 1); ++tile) {
+  unsigned items_before = 0;
+  for (item_of_block<cut::blocks> item(in); item.there(); item.next(), ++items_before) {
+    for (int tile = item.first_tile(); tile <= item.last_tile(); ++tile) {
       for (int slab = 0; slab < layout.slabs; ++slab) {
         const std::size_t offset = std::size_t(slab) * bytes;
-        unsigned char* const stage = shared + at.stage * cut<Steps>::stage_bytes;
-        wait(bars.empty + at.stage, at.round ^ 1);
-        if (lane == 0) expect(bars.full + at.stage, cut<Steps>::stage_bytes);
-        __syncwarp();
-        if (lane < groups + tile_units) {
-          // A unit for each thread: of rows first.
-          const int unit = lane < groups ? min(row_tile * groups + lane, units - 1) : tile * tile_units + lane - groups;
-          const unsigned char* const from = lane < groups ? in.operands.rows : in.operands.centroids;
-          fetch_expected(stage + lane * bytes, from + unit * layout.unit_bytes() + offset, bytes, bars.full + at.stage);
+        const auto row_unit = [&](int group) {
+          return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes() + offset;
+        };
+        if (Way == fetching::resident && tile == item.first_tile()) {
+          wait(bars.rows_empty + slab, ~items_before & 1);
+          if (lane == 0) expect(bars.rows_full + slab, groups * bytes);
+          __syncwarp();
+          if (lane < groups) {
+            fetch_expected(shared + (slab * groups + lane) * bytes, row_unit(lane), bytes, bars.rows_full + slab);
+          }
         }
-        at.next(cut<Steps>::stages);
+        unsigned char* const stage = stages + at.stage * cut::stage_bytes;
+        wait(bars.empty + at.stage, at.round ^ 1);
+        if (lane == 0) expect(bars.full + at.stage, cut::stage_bytes);
+        __syncwarp();
+        // A unit for each thread: of rows first.
+        const int unit = lane - cut::stage_rows;
+        if (unit < 0) {
+          fetch_expected(stage + lane * bytes, row_unit(lane), bytes, bars.full + at.stage);
+        } else if (unit < tile_units) {
+          const unsigned char* const from =
+              in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() + offset;
+          if constexpr (Way == fetching::paired) {
+            if (unit % 2 == item.rank) fetch_for_both(stage + lane * bytes, from, bytes, bars.full + at.stage);
+          } else {
+            fetch_expected(stage + lane * bytes, from, bytes, bars.full + at.stage);
+          }
+        }
+        at.next(in.stages);
       }
     }
   }
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __device__ void score_rows(const float16_arguments& in, unsigned char* shared, barriers& bars) {
+  using cut = cut<Steps, Way>;
+  constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
   const float16_layout layout(in.centroids.columns);
   const int slabs = layout.slabs, steps = layout.padded() / float16_layout::step_columns;
+  unsigned char* const stages = shared + cut::rows_bytes(slabs);
   const float largest_norm =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest = sqrtf(largest_norm);
   const float scale = power_of_two(-float16_exponent(*in.centroids.bounds));
   const float residual = sqrtf(
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001));
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 128 == 0) arrive(bars.empty + stage);
-  };
+  if (in.in_turn && group == 1) let_go(0);
   ring_place at;
-  for (int item = static_cast<int>(blockIdx.x); item < in.items(); item += static_cast<int>(gridDim.x)) {
-    const int row_tile = item / in.parts, part = item % in.parts;
-    const int first_row = (row_tile * groups + group) * unit_rows + warp * 16 + lane / 4;
+  unsigned items_before = 0;
+  for (item_of_block<cut::blocks> item(in); item.there(); ++items_before) {
+    const int first_row = (item.row_tile() * groups + group) * unit_rows + warp * 16 + lane / 4;
     scored_row facts[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -155,15 +212,26 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       facts[half].inverse = known.z * scale;
       facts[half].error = error_of_norm({known.x, known.y}, residual, steps);
     }
-    Search taker(in, facts, largest_norm, {first_row, part, q, steps});
-    for (int tile = in.first_tile(part); tile < in.first_tile(part + 1); ++tile) {
+    Search taker(in, facts, largest_norm, {first_row, item.part(), q, steps});
+    const int first_tile = item.first_tile(), last_tile = item.last_tile();
+    item.next();
+    for (int tile = first_tile; tile <= last_tile; ++tile) {
       float scores[2 * segment_positions];
-      const auto multiply_slab = [&](int keep) {
+      const auto release = [&](int stage, int slab) {
+        if (threadIdx.x % 128 != 0) return;
+        arrive(bars.empty + stage);
+        if constexpr (cut::blocks == 2) arrive_at_other(bars.empty + stage);
+        if (stay && tile == last_tile) arrive(bars.rows_empty + slab);
+      };
+      const auto multiply_slab = [&](int slab, int keep) {
         constexpr unsigned stride = float16_layout::stride(Steps);
-        unsigned char* const stage = shared + at.stage * cut<Steps>::stage_bytes;
-        const unsigned long long row_operand = describe(shared_address(stage + group * cut<Steps>::slab_bytes), stride);
+        unsigned char* const stage = stages + at.stage * cut::stage_bytes;
+        unsigned char* const rows = stay ? shared + (slab * groups + group) * cut::slab_bytes
+                                         : stage + group * cut::slab_bytes;
+        const unsigned long long row_operand = describe(shared_address(rows), stride);
         const unsigned long long centroid_operand =
-            describe(shared_address(stage + groups * cut<Steps>::slab_bytes), stride);
+            describe(shared_address(stage + cut::stage_rows * cut::slab_bytes), stride);
+        if (stay && tile == first_tile) wait(bars.rows_full + slab, items_before & 1);
         wait(bars.full + at.stage, at.round);
         begin_products();
 #pragma unroll
@@ -172,59 +240,96 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
         }
         end_products();
       };
-      multiply_slab(0);
+      if (in.in_turn) wait_for_turn(group);
+      multiply_slab(0, 0);
       for (int slab = 1; slab < slabs; ++slab) {
         const int before = at.stage;
-        at.next(cut<Steps>::stages);
-        multiply_slab(1);
+        at.next(in.stages);
+        multiply_slab(slab, 1);
         wait_for_products<1>();
-        release(before);
+        release(before, slab - 1);
       }
+      // The last turn of all is nobody's to wait for.
+      if (in.in_turn && (group == 0 || tile < last_tile || item.there())) let_go(1 - group);
       wait_for_products<0>();
-      release(at.stage);
-      at.next(cut<Steps>::stages);
+      release(at.stage, slabs - 1);
+      at.next(in.stages);
       taker.take_tile(scores, tile);
     }
     taker.finish();
   }
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __device__ void search_rows(const float16_arguments& in) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ barriers bars;
-  static_assert(cut<Steps>::stages <= 8);
+  constexpr int blocks = cut<Steps, Way>::blocks;
   if (threadIdx.x == 0) {
-    for (int s = 0; s < cut<Steps>::stages; ++s) {
+    for (int s = 0; s < most_stages; ++s) {
       make_barrier(bars.full + s, 1);
-      make_barrier(bars.empty + s, groups);
+      make_barrier(bars.empty + s, groups * blocks);
+    }
+    for (int s = 0; s < most_resident_slabs; ++s) {
+      make_barrier(bars.rows_full + s, 1);
+      make_barrier(bars.rows_empty + s, groups);
     }
     publish_barriers();
   }
   __syncthreads();
   cuda::wait_for_predecessor();
   if (in.stopped != nullptr && *in.stopped) return;
+  if constexpr (blocks > 1) meet_other_block();
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
-    if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps>(in, shared, bars);
+    if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps, Way>(in, shared, bars);
   } else {
     take_registers<232>();
-    score_rows<Steps, Search>(in, shared, bars);
+    score_rows<Steps, Way, Search>(in, shared, bars);
   }
+  // No block ends while the other may still write into its memory.
+  if constexpr (blocks > 1) meet_other_block();
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __global__ void __launch_bounds__(threads, 1) search_kernel(float16_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Steps, Search>(in);
+  if constexpr (has_warpgroup_products) search_rows<Steps, Way, Search>(in);
+}
+template <int Steps, class Search>
+__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(threads, 1) paired_search_kernel(float16_arguments in) {
+  if constexpr (has_warpgroup_products) search_rows<Steps, fetching::paired, Search>(in);
+}
+
+template <int Steps, fetching Way, class Search>
+void launch_as(float16_arguments in, std::size_t multiprocessors, int in_turn, cudaStream_t stream) {
+  using cut = cut<Steps, Way>;
+  const int slabs = float16_layout(in.centroids.columns).slabs;
+  in.stages = cut::stages(slabs);
+  in.in_turn = in_turn != 0 && in.stages > slabs;
+  const std::size_t bytes = cut::rows_bytes(slabs) + in.stages * cut::stage_bytes;
+  const int most = static_cast<int>(multiprocessors) / cut::blocks;
+  const int wanted = (in.row_tiles + cut::blocks - 1) / cut::blocks * in.parts;
+  const auto blocks = static_cast<unsigned>(std::min(wanted, most) * cut::blocks);
+  if constexpr (Way == fetching::paired) {
+    cuda::launch_in_turn(paired_search_kernel<Steps, Search>, blocks, threads, bytes, stream, in);
+  } else {
+    cuda::launch_in_turn(search_kernel<Steps, Way, Search>, blocks, threads, bytes, stream, in);
+  }
 }
 
 template <class Search>
 void launch(const float16_arguments& in, std::size_t multiprocessors, cudaStream_t stream) {
-  const bool threes = float16_layout(in.centroids.columns).steps == 3;
-  const auto kernel = threes ? search_kernel<3, Search> : search_kernel<4, Search>;
-  const std::size_t bytes = threes ? cut<3>::stages * cut<3>::stage_bytes : cut<4>::stages * cut<4>::stage_bytes;
-  const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
-  cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), threads, bytes, stream, in);
+  const float16_layout layout(in.centroids.columns);
+  const auto take = [&](auto steps) {
+    constexpr int Steps = decltype(steps)::value;
+    if (layout.padded() <= most_resident_columns) {
+      launch_as<Steps, fetching::resident, Search>(in, multiprocessors, 1, stream);
+    } else {
+      launch_as<Steps, fetching::streamed, Search>(in, multiprocessors, 0, stream);
+    }
+  };
+  if (layout.steps == 3) return take(std::integral_constant<int, 3>());
+  take(std::integral_constant<int, 4>());
 }
 
 inline void set(float16_arguments& in, const float16_operands& operands, std::size_t count,
