@@ -33,6 +33,12 @@ inline constexpr std::size_t most_few_column_clusters = 2048;
 /// Threads of a block that sums rows by label.
 inline constexpr int sum_threads = 512;
 
+/// Rows of so many columns and clusters whose sums take more than a block's shared memory are sorted by label first,
+/// so that a warp adds up those of a cluster and every row is read once (sum_sorted.cu).
+inline constexpr std::size_t least_sorted_columns = 65;
+inline constexpr std::size_t least_sorted_numbers = 26000;
+inline constexpr std::size_t most_sorted_clusters = 32768;
+
 /// Statistics of at most so many numbers are merged, and the centroids moved, by one kernel: one launch less in steps
 /// that take tens of microseconds. Larger ones are moved by so many blocks.
 inline constexpr std::size_t most_merged_and_moved = 4096;

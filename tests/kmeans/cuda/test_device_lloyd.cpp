@@ -131,9 +131,9 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
 TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
   SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns :
-       {5, 48, 49, 64, 65, 129, 130, 144, 145, 192, 256, 300, 768, 1000, 1535, 1536, 1537, 4096}) {
+       {5, 48, 49, 64, 65, 129, 130, 144, 145, 192, 256, 300, 512, 513, 768, 1000, 1535, 1536, 1537, 4096}) {
     for (const std::size_t clusters : {9, 33, 100, 257}) {
-      for (const std::size_t rows : {127, 128, 129, 2501}) {
+      for (const std::size_t rows : {127, 128, 129, 300, 2501}) {
         if (rows < clusters || (rows > 129 && columns * clusters > 100000)) continue;
         const auto made = clouds<TypeParam>(rows, columns, 5, 2.5, columns % 2 == 0 ? 0 : 100, rows + columns);
         expect_like_cpu(made, spread_rows(made.view(), clusters),
@@ -257,7 +257,9 @@ TYPED_TEST(DeviceLloyd, WeightsCount) {
     std::vector<TypeParam> weights;
     kmeans_reference::uniform u(7);
     for (std::size_t i = 0; i < made.rows; ++i) weights.push_back(static_cast<TypeParam>(i % 5 == 0 ? 0 : 7 * u()));
-    expect_like_cpu(made, spread_rows(made.view(), 33), "weights", &weights);
+    for (const std::size_t clusters : {33, 199, 200}) {
+      expect_like_cpu(made, spread_rows(made.view(), clusters), "weights", &weights);
+    }
   }
 }
 
@@ -359,7 +361,7 @@ TYPED_TEST(DeviceLloyd, ClustersStayEmptyWhenNoRowIsOffItsCentroid) {
 TYPED_TEST(DeviceLloyd, SameBitsTwiceAndStreamed) {
   SHOAL_NEEDS_DEVICES(1);
   for (const std::size_t columns : {2, 17, 130}) {
-    for (const std::size_t clusters : {2, 70}) {
+    for (const std::size_t clusters : {2, 70, 300}) {
       const auto made = clouds<TypeParam>(50021, columns, 7, 2);
       const std::vector<double> first = spread_rows(made.view(), clusters);
       on_device<TypeParam> resident(made.view());
