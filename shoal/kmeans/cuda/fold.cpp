@@ -30,7 +30,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   keeps_operands_ = in_float16_ && rows.resident();
   for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
     const cuda::device_scope scope(rows.group()[g].device);
-    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns);
+    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns, float16_digits::one);
   }
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -107,12 +107,12 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
     device_centroids<float>& of = here.narrow.centroids;
     // Labels of float64 rows are exact whatever the precision.
     if (sizeof(Scalar) == 4) of.products = rows_->group().precision();
-    std::size_t rows_at_once = float16_rows_at_once(columns, gpu.multiprocessors);
+    std::size_t rows_at_once = float16_rows_at_once(columns, float16_digits::one, gpu.multiprocessors);
     if (keeps_operands_) {
       const std::size_t all = rows_->most_piece_rows();
       rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
     }
-    here.float16.grow(rows_at_once, padded, columns, gpu.compute);
+    here.float16.grow(rows_at_once, padded, columns, float16_digits::one, gpu.compute);
   }
   if (in_float32) return;
   device_centroids<Scalar>& of = set(here.own);

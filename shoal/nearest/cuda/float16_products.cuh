@@ -74,12 +74,17 @@ struct float16_arguments {
 // terms and what came before, at a unit of the greatest of them, and so their sum) is in proportion to a norm of the
 // centroid's own (float16_centroid): scores are kept less that, so that centroids of large norms, which are less well
 // known, put no others in doubt. The rest is the same for all centroids.
-__device__ inline float error_of_norm(const float16_row& row, float residual, int steps) {
+__device__ inline float error_of_norm(const float16_row& row, float residual, const float16_layout& layout) {
   constexpr float a = 1.05f * 8 * 0x1p-24f;
   // Beyond that, which only numbers near the ends of float32's range reach, keys would not order like scores.
   constexpr float most = 0x1p-9f;
   if (!(row.lost <= most * row.norm && residual <= most)) return INFINITY;
-  return 1.001f * (row.lost + row.norm * (1.001f * residual + static_cast<float>(18 * steps) * 0x1p-23f * 1.02f + a));
+  const int steps = layout.padded() / float16_layout::step_columns;
+  // Second numbers are at most 2⁻¹⁰ of the first ones: the small products come first, and those of two second numbers
+  // are left out.
+  const float second = layout.twice ? 0x1p-10f : 0.0f;
+  const float cut = static_cast<float>(18 * steps) * 0x1p-23f * 1.02f * (1 + 8 * second) + second * second;
+  return 1.001f * (row.lost + row.norm * (1.001f * residual + cut + a));
 }
 __device__ inline float error_of_all(float largest_norm, float unit, int steps) {
   constexpr float a = 1.05f * 8 * 0x1p-24f;
@@ -140,19 +145,20 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
   using cut = cut<Steps, Way>;
   constexpr unsigned bytes = cut::slab_bytes;
   const int lane = threadIdx.x % 32;
-  const float16_layout layout(in.centroids.columns);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int units = (in.count + unit_rows - 1) / unit_rows;
-  unsigned char* const stages = shared + cut::rows_bytes(layout.slabs);
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
   ring_place at;
   unsigned items_before = 0;
   for (item_of_block<cut::blocks> item(in); item.there(); item.next(), ++items_before) {
     for (int tile = item.first_tile(); tile <= item.last_tile(); ++tile) {
-      for (int slab = 0; slab < layout.slabs; ++slab) {
-        const std::size_t offset = std::size_t(slab) * bytes;
+      for (int turn = 0; turn < layout.turns(); ++turn) {
+        const int slab = layout.row_slab(turn);
         const auto row_unit = [&](int group) {
-          return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes() + offset;
+          return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes() +
+                 std::size_t(slab) * bytes;
         };
-        if (Way == fetching::resident && tile == item.first_tile()) {
+        if (Way == fetching::resident && tile == item.first_tile() && turn < layout.stored_slabs()) {
           wait(bars.rows_empty + slab, ~items_before & 1);
           if (lane == 0) expect(bars.rows_full + slab, groups * bytes);
           __syncwarp();
@@ -170,7 +176,8 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
           fetch_expected(stage + lane * bytes, row_unit(lane), bytes, bars.full + at.stage);
         } else if (unit < tile_units) {
           const unsigned char* const from =
-              in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() + offset;
+              in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() +
+              std::size_t(layout.centroid_slab(turn)) * bytes;
           if constexpr (Way == fetching::paired) {
             if (unit % 2 == item.rank) fetch_for_both(stage + lane * bytes, from, bytes, bars.full + at.stage);
           } else {
@@ -188,9 +195,9 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
   using cut = cut<Steps, Way>;
   constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
-  const float16_layout layout(in.centroids.columns);
-  const int slabs = layout.slabs, steps = layout.padded() / float16_layout::step_columns;
-  unsigned char* const stages = shared + cut::rows_bytes(slabs);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const int turns = layout.turns(), steps = layout.padded() / float16_layout::step_columns * (layout.twice ? 3 : 1);
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
   const float largest_norm =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest = sqrtf(largest_norm);
@@ -210,20 +217,23 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       facts[half].norm = known.x;
       facts[half].magnitude = known.x * largest + 0.5f * largest_norm;
       facts[half].inverse = known.z * scale;
-      facts[half].error = error_of_norm({known.x, known.y}, residual, steps);
+      facts[half].error = error_of_norm({known.x, known.y}, residual, layout);
     }
     Search taker(in, facts, largest_norm, {first_row, item.part(), q, steps});
     const int first_tile = item.first_tile(), last_tile = item.last_tile();
     item.next();
     for (int tile = first_tile; tile <= last_tile; ++tile) {
       float scores[2 * segment_positions];
-      const auto release = [&](int stage, int slab) {
+      const auto release = [&](int stage, int turn) {
         if (threadIdx.x % 128 != 0) return;
         arrive(bars.empty + stage);
         if constexpr (cut::blocks == 2) arrive_at_other(bars.empty + stage);
-        if (stay && tile == last_tile) arrive(bars.rows_empty + slab);
+        // Of rows the first numbers are taken twice.
+        const bool again = layout.twice && turn >= layout.slabs && turn < 2 * layout.slabs;
+        if (stay && tile == last_tile && !again) arrive(bars.rows_empty + layout.row_slab(turn));
       };
-      const auto multiply_slab = [&](int slab, int keep) {
+      const auto multiply_slab = [&](int turn, int keep) {
+        const int slab = layout.row_slab(turn);
         constexpr unsigned stride = float16_layout::stride(Steps);
         unsigned char* const stage = stages + at.stage * cut::stage_bytes;
         unsigned char* const rows = stay ? shared + (slab * groups + group) * cut::slab_bytes
@@ -242,17 +252,17 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       };
       if (in.in_turn) wait_for_turn(group);
       multiply_slab(0, 0);
-      for (int slab = 1; slab < slabs; ++slab) {
+      for (int turn = 1; turn < turns; ++turn) {
         const int before = at.stage;
         at.next(in.stages);
-        multiply_slab(slab, 1);
+        multiply_slab(turn, 1);
         wait_for_products<1>();
-        release(before, slab - 1);
+        release(before, turn - 1);
       }
       // The last turn of all is nobody's to wait for.
       if (in.in_turn && (group == 0 || tile < last_tile || item.there())) let_go(1 - group);
       wait_for_products<0>();
-      release(at.stage, slabs - 1);
+      release(at.stage, turns - 1);
       at.next(in.stages);
       taker.take_tile(scores, tile);
     }
@@ -303,9 +313,10 @@ __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(threads, 1) paired_s
 template <int Steps, fetching Way, class Search>
 void launch_as(float16_arguments in, std::size_t multiprocessors, int in_turn, cudaStream_t stream) {
   using cut = cut<Steps, Way>;
-  const int slabs = float16_layout(in.centroids.columns).slabs;
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const int slabs = layout.stored_slabs();
   in.stages = cut::stages(slabs);
-  in.in_turn = in_turn != 0 && in.stages > slabs;
+  in.in_turn = in_turn != 0 && in.stages > layout.turns();
   const std::size_t bytes = cut::rows_bytes(slabs) + in.stages * cut::stage_bytes;
   const int most = static_cast<int>(multiprocessors) / cut::blocks;
   const int wanted = (in.row_tiles + cut::blocks - 1) / cut::blocks * in.parts;
@@ -319,10 +330,10 @@ void launch_as(float16_arguments in, std::size_t multiprocessors, int in_turn, c
 
 template <class Search>
 void launch(const float16_arguments& in, std::size_t multiprocessors, cudaStream_t stream) {
-  const float16_layout layout(in.centroids.columns);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
   const auto take = [&](auto steps) {
     constexpr int Steps = decltype(steps)::value;
-    if (layout.padded() <= most_resident_columns) {
+    if (layout.stored_slabs() * layout.steps * float16_layout::step_columns <= most_resident_columns) {
       launch_as<Steps, fetching::resident, Search>(in, multiprocessors, 1, stream);
     } else {
       launch_as<Steps, fetching::streamed, Search>(in, multiprocessors, 0, stream);

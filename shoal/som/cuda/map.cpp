@@ -182,10 +182,12 @@ void device_map<Scalar>::set_float16(place& here, const cuda::gpu& gpu, const st
   // Units of float64 rows are exact whatever the precision.
   to.float16.products = sizeof(Scalar) == 4 ? rows_->group().precision() : precision::float32;
   const bool rough = to.float16.products != precision::float32;
-  keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_);
+  // Units of a map lie so close together that one float16 number for each leaves many of them in doubt.
+  const float16_digits digits = rough ? float16_digits::one : float16_digits::two;
+  keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_, digits);
   float16_rows_ = std::min(all_rows, rough && keeps_operands_ ? all_rows : listed_rounds * round);
   most_row_parts_ = std::min(most_unit_parts * all_rows, most_listed_rounds * round);
-  here.float16.grow(keeps_operands_ ? all_rows : float16_rows_, padded, columns_, gpu.compute);
+  here.float16.grow(keeps_operands_ ? all_rows : float16_rows_, padded, columns_, digits, gpu.compute);
   here.centred.grow(units * columns_);
   here.half_norms.grow(padded);
   here.unit_origin.upload(std::vector<float>(units_centre.begin(), units_centre.end()), gpu.compute);
@@ -279,7 +281,7 @@ score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some,
   const searched_centroids& units = here.units.float16;
   float16_operands operands = here.float16.operands();
   if (keeps_operands_) {
-    const float16_layout layout(units.columns);
+    const float16_layout layout(units.columns, operands.digits);
     operands.rows += first / layout.unit_rows * layout.unit_bytes();
     operands.facts += first;
   } else {
