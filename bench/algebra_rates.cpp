@@ -134,7 +134,7 @@ class bench {
       state = state * 6364136223846793005u + 1442695040888963407u;
       offsets.push_back(std::min(count_, offsets.back() + (state >> 33) % (2 * mean + 1)));
     }
-    std::vector<double> sums(offsets.size() - 1), ours;
+    std::vector<double> sums(offsets.size() - 1), ours(sums.size());
     report(
         fmt::format("segmented sum, segments of {}", mean), count_,
         [&] {
@@ -146,7 +146,7 @@ class bench {
             }
           });
         },
-        [&] { ours = algebra::segmented_reduce(algebra::real_addition<double>{}, x, offsets, run_); });
+        [&] { algebra::segmented_reduce_into(algebra::real_addition<double>{}, x, offsets, ours, run_); });
   }
 
   std::size_t count_, threads_;

@@ -5,7 +5,9 @@
     bench/ranks.py build/mpi/bin/shoal build/mpi/bin/rank_costs --folder /dev/shm/rows --output bench/results/ranks-NAME.json
 
 Times of an iteration are the medians of --repeats fits of each kind, which take turns. The files of the models and the histories of
-all of them must be equal, or the script ends with status 1. The model of a step on R ranks is
+all of them must be equal, or the script ends with status 1. What one rank costs beside a process by itself is less than two fits differ by
+on a busy machine, so it is the processor time of an iteration: the difference of a long and a short fit, which take turns with those of the
+other kind. The model of a step on R ranks is
 
     T(R) = fold / R + messages · α + bytes · β
 
@@ -20,6 +22,7 @@ import json
 import os
 import pathlib
 import platform
+import resource
 import statistics
 import subprocess
 import sys
@@ -71,6 +74,29 @@ def by_turns(arguments, words, rows, kinds):
     return {kind: statistics.median(taken) for kind, taken in seconds.items()}
 
 
+def processor_seconds(arguments, words, rows, launcher, iterations):
+    """Of a fit and whoever launches it."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    output_of([*launcher, arguments.program, *words, rows, "--max-iterations", iterations, "--threads", 1, "--quiet", "--output",
+               arguments.folder / "model.json"])
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def one_rank_over_alone(arguments, words, rows):
+    """Processor time of an iteration of one rank over that of a process by itself: the median of pairs."""
+    short, long = 2, 2 + 2 * arguments.iterations
+    kinds = [[arguments.mpirun, "-n", 1], []]
+    found = []
+    for turn in range(arguments.pairs):
+        taken = {}
+        for launched in (0, 1) if turn % 2 else (1, 0):
+            less, more = (processor_seconds(arguments, words, rows, kinds[launched], count) for count in (short, long))
+            taken[launched] = more - less
+        found.append(taken[0] / taken[1])
+    return statistics.median(found)
+
+
 def statistics_bytes(noun, columns, groups):
     """Bytes of a step's sums, as they are sent."""
     each = 1 + columns + (columns * (columns + 1) // 2 if noun.startswith("mixture") else 0)
@@ -102,6 +128,8 @@ def main():
     parser.add_argument("--columns", type=int, default=8)
     parser.add_argument("--iterations", type=int, default=10)
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--only-one-rank", action="store_true", help="its processor time and nothing else, as on a busy machine")
+    parser.add_argument("--pairs", type=int, default=11, help="of fits of one rank and of a process by itself")
     parser.add_argument("--messages", type=int, default=2000, help="how often a message and a merge are timed; fewer on a busy machine")
     parser.add_argument("--most-ranks", type=int, default=min(4, os.cpu_count()))
     parser.add_argument("--output", type=pathlib.Path)
@@ -112,6 +140,11 @@ def main():
     if not rows.exists():
         output_of([arguments.program, "data", "generate", "--rows", arguments.rows, "--columns", arguments.columns, "--components",
                    "10", "--scalar", "float32", "--output", rows, "--quiet"])
+
+    if arguments.only_one_rank:
+        give(arguments, {"fits": {noun: {"one_rank_over_alone_in_processor_time": one_rank_over_alone(arguments, words, rows)}
+                                  for noun, words in NOUNS.items()}})
+        return
 
     costs = {ranks: json.loads(output_of([arguments.mpirun, "-n", ranks, arguments.rank_costs, arguments.messages]))
              for ranks in range(2, arguments.most_ranks + 1)}
@@ -133,18 +166,23 @@ def main():
         fits[noun] = {
             "seconds_alone": taken[alone],
             "one_rank_over_alone": taken[1, 1] / taken[alone],
+            "one_rank_over_alone_in_processor_time": one_rank_over_alone(arguments, words, rows),
             "two_threads_over_two_ranks": taken[None, 2] / taken[2, 1],
             "statistics_bytes": size,
             "model": model,
         }
 
+    give(arguments, {"repeats": arguments.repeats, "alpha_seconds": alpha, "beta_seconds_per_byte": beta, "costs": costs,
+                     "fits": fits})
+
+
+def give(arguments, measured):
     made = {
         "date": datetime.date.today().isoformat(),
         "machine": {"processor": platform.processor() or platform.machine(), "processors": os.cpu_count(),
                     "load": os.getloadavg()},
         "mpi": output_of([arguments.mpirun, "--version"]).splitlines()[0],
-        "rows": arguments.rows, "columns": arguments.columns, "components": 10, "repeats": arguments.repeats,
-        "alpha_seconds": alpha, "beta_seconds_per_byte": beta, "costs": costs, "fits": fits,
+        "rows": arguments.rows, "columns": arguments.columns, "components": 10, "pairs": arguments.pairs, **measured,
     }
     text = json.dumps(made, indent=1)
     if arguments.output:

@@ -202,5 +202,5 @@ int main(int argc, char** argv) {
         set_ranks(all);
         return run(argc, argv);
       },
-      explain);
+      explain, interruptions().watched());
 }

@@ -134,7 +134,7 @@ const add_family added([](nb::module_& module) {
          const std::string& noise_kind, std::uint64_t seed, std::optional<double> coupling, const std::string& scheme,
          std::size_t order, double step, double tolerance, double newton_accuracy, std::size_t piece_nodes,
          const std::string& differences, std::vector<double> times, bool float32, const std::string& checkpoint,
-         std::size_t threads, bool brief, const nb::object& report) {
+         std::size_t threads, const std::string& device, bool brief, const nb::object& report) {
         rd::problem wave;
         wave.parameters = {a, gamma, epsilon, diffusion, recovery_diffusion};
         wave.grid = {rows, columns, spacing};
@@ -155,6 +155,7 @@ const add_family added([](nb::module_& module) {
         how.times = std::move(times);
         how.threads = threads;
         how.checkpoint = checkpoint;
+        how.device = choose_device(device);
         const rd::initial_state begin{copied(v), copied(w)};
         return float32 ? solve<float>(wave, begin, how, brief, report) : solve<double>(wave, begin, how, brief, report);
       },
@@ -164,7 +165,7 @@ const add_family added([](nb::module_& module) {
       nb::arg("noise"), nb::arg("noise_kind"), nb::arg("seed"), nb::arg("coupling").none(), nb::arg("scheme"),
       nb::arg("order"), nb::arg("step"), nb::arg("tolerance"), nb::arg("newton_accuracy"), nb::arg("piece_nodes"),
       nb::arg("differences"), nb::arg("times"), nb::arg("float32"), nb::arg("checkpoint"), nb::arg("threads"),
-      nb::arg("brief"), nb::arg("report").none(),
+      nb::arg("device"), nb::arg("brief"), nb::arg("report").none(),
       "Computes a wave from v and w at time 0; `states` are [times][2][nodes].");
 });
 

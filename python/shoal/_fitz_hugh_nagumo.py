@@ -112,6 +112,9 @@ class FitzHughNagumo:
         Second derivatives of "adaptive" on uneven nodes: "three-point", "five-point" or "spline".
     precision : str
         "float32", "float64", or "auto": the initial state's, float64 for a named one.
+    device : str
+        Where to compute: "cpu", "cuda" (the first GPU), "cuda:1", "cuda:0,1" or "cuda:all". GPUs compute "explicit" of order 2, on any
+        number of them, and "crank-nicolson" and "tr-bdf2" on one. States come from the host's memory and go there.
     threads : int, optional
         All that the process may use unless given. They change no bit.
     checkpoint : path, optional
@@ -153,6 +156,7 @@ class FitzHughNagumo:
         piece_nodes: int = 256,
         differences: str = "three-point",
         precision: str = "auto",
+        device: str = "cpu",
         threads: int | None = None,
         checkpoint: str | os.PathLike | None = None,
         callback: Callable[..., Any] | None = None,
@@ -180,6 +184,7 @@ class FitzHughNagumo:
         self.piece_nodes = piece_nodes
         self.differences = differences
         self.precision = precision
+        self.device = device
         self.threads = threads
         self.checkpoint = checkpoint
         self.callback = callback
@@ -215,7 +220,10 @@ class FitzHughNagumo:
         """
         for name, values in (("v", v), ("w", w)):
             if device_arrays.on_device(values):
-                raise NotImplementedError(f"{name} lies on a CUDA device, where no wave is computed; move it to the host")
+                raise NotImplementedError(
+                    f"{name} lies on a CUDA device, where no state is taken from; move it to the host, and name the GPU that is to "
+                    "compute as device"
+                )
         if isinstance(v, str):
             rows, columns = (1, shape) if isinstance(shape, (int, np.integer)) else shape
             begin: Any = _shoal.reaction_diffusion_state(
@@ -255,6 +263,7 @@ class FitzHughNagumo:
             times=kept,
             float32=float32,
             threads=self.threads or 0,
+            device=self.device,
             checkpoint="" if self.checkpoint is None else os.fspath(self.checkpoint),
             brief=begin_v.size * steps * NODE_WORK < BRIEF_WORK,
             report=reporter(self.callback, 0, 1, ""),

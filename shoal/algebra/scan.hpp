@@ -106,35 +106,42 @@ class block_scan {
   std::size_t count_;
 };
 
-// Sums all blocks, chains their totals from left to right, and writes. A runner that is one thread does so for a few
-// blocks at a time, so that memory is read once.
+// Bytes of values of one task, and of a span: what is summed by all tasks of one run before the next run writes its
+// results. A span stays in the caches between the two, so that memory is read once.
+inline constexpr std::size_t scan_task_bytes = std::size_t{64} << 10;
+inline constexpr std::size_t span_bytes = std::size_t{8} << 20;
+
+// Sums the blocks of one span after the other, chains their totals from left to right, and writes. Each run sums a span
+// and writes the one before it.
 template <scan_kind Kind, class Structure, class Iterator, class Result, class Runner>
 void scan(const Structure& structure, Iterator values, Result result, std::size_t count, const Runner& run) {
   const block_scan<Kind, Structure, Iterator, Result> blocks(structure, values, result, count);
   const std::size_t all = blocks.blocks();
   if (all == 0) return;
+  constexpr std::size_t block_bytes = task_elements * sizeof(value_of<Structure>);
+  constexpr std::size_t each =
+      plain_values<Structure, Iterator> ? std::max<std::size_t>(scan_task_bytes / block_bytes, 1) : 1;
+  // One thread needs no more than a task's blocks between two visits.
+  constexpr std::size_t span = std::is_same_v<Runner, in_order> ? each : std::max(span_bytes / block_bytes, each);
   slots<value_of<Structure>> prefixes(all - 1);
-  const auto chain = [&](std::size_t begin, std::size_t end) {
-    for (std::size_t b = std::max<std::size_t>(begin, 1); b < end; ++b) {
+  std::size_t summed = 0, written = 0;
+  while (written < all) {
+    const std::size_t next = std::min(summed + span, all), next_total = std::min(next, all - 1);
+    const std::size_t writes = (summed - written + each - 1) / each, sums = (next - summed + each - 1) / each;
+    run(writes + sums, [&](std::size_t task) {
+      if (task < writes) {
+        const std::size_t begin = written + task * each;
+        blocks.write(prefixes, begin, std::min(begin + each, summed));
+      } else {
+        const std::size_t begin = summed + (task - writes) * each;
+        blocks.sum(prefixes, begin, std::min(begin + each, next_total));
+      }
+    });
+    for (std::size_t b = std::max<std::size_t>(summed, 1); b < next_total; ++b) {
       prefixes[b] = combine(structure, *prefixes[b - 1], *prefixes[b]);
     }
-  };
-  const auto in_parts = [&](std::size_t last, std::size_t each, const auto& work) {
-    run((last + each - 1) / each, [&](std::size_t part) { work(part * each, std::min(last, (part + 1) * each)); });
-  };
-  if constexpr (std::is_same_v<Runner, in_order>) {
-    in_parts(all, 4, [&](std::size_t begin, std::size_t end) {
-      const std::size_t last = std::min(end, all - 1);
-      blocks.sum(prefixes, begin, last);
-      chain(begin, last);
-      blocks.write(prefixes, begin, end);
-    });
-  } else {
-    std::size_t each = plain_values<Structure, Iterator> ? 16 : 1;
-    while (all / each > 4096) each *= 2;
-    in_parts(all - 1, each, [&](std::size_t begin, std::size_t end) { blocks.sum(prefixes, begin, end); });
-    chain(0, all - 1);
-    in_parts(all, each, [&](std::size_t begin, std::size_t end) { blocks.write(prefixes, begin, end); });
+    written = summed;
+    summed = next;
   }
 }
 

@@ -67,7 +67,7 @@ class byte_writer {
   template <class Part>
   void put(const Part& part) {
     if constexpr (is_tuple<Part>::value) {
-      std::apply([this](const auto&... each) { (put(each), ...); }, part);
+      std::apply([this](const auto&... each) { (this->put(each), ...); }, part);
     } else if constexpr (is_span<Part>::value || vector_part<Part>) {
       const std::size_t count = part.size();
       append(&count, sizeof count);
@@ -95,7 +95,7 @@ class byte_reader {
   void get(Part&& part) {
     using kind = std::remove_cvref_t<Part>;
     if constexpr (is_tuple<kind>::value) {
-      std::apply([this](auto&&... each) { (get(each), ...); }, part);
+      std::apply([this](auto&&... each) { (this->get(each), ...); }, part);
     } else if constexpr (is_span<kind>::value || vector_part<kind>) {
       std::size_t count = 0;
       copy(&count, sizeof count);

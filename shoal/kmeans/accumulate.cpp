@@ -464,7 +464,9 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
       list_doubtful(remembered, margins, labels, memory.distances.data(), rows.rows(), others, memory.doubtful.data());
   const std::int32_t* const doubtful = memory.doubtful.data();
   const double kept = static_cast<double>(rows.rows() - count) / static_cast<double>(rows.rows());
-  if (kept < worthwhile_share(centroids.clusters(), columns)) memory.hopeless = hopeless_slabs;
+  const double worthwhile = memory.nearest.by_bytes ? worthwhile_share_by_bytes(centroids.clusters(), columns)
+                                                    : worthwhile_share(centroids.clusters(), columns);
+  if (kept < worthwhile) memory.hopeless = hopeless_slabs;
   if (count == 0) return;
   memory.packed.grow(count * columns);
   memory.others.grow(count);

@@ -23,6 +23,10 @@ constexpr std::size_t busy_turns = 2000;
 constexpr std::size_t yielding_turns = 20000;
 constexpr std::chrono::microseconds nap{50};
 
+// How long a rank that is to stop waits for another's words. That rank may have been killed where the launcher asks the
+// others to stop before it kills them (srun, for half a minute).
+constexpr std::chrono::seconds longest_wait_to_stop{1};
+
 }  // namespace
 
 void check(int code, const char* call) {
@@ -48,7 +52,7 @@ void patience::wait() {
   }
 }
 
-mpi_communicator::mpi_communicator(MPI_Comm all) : host_(host_name()) {
+mpi_communicator::mpi_communicator(MPI_Comm all, std::stop_token stop) : stop_(std::move(stop)), host_(host_name()) {
   check(MPI_Comm_dup(all, &all_), "MPI_Comm_dup");
   check(MPI_Comm_set_errhandler(all_, MPI_ERRORS_RETURN), "MPI_Comm_set_errhandler");
   int number = 0;
@@ -132,11 +136,18 @@ void mpi_communicator::note(const arrived& said) {
 std::vector<std::byte> mpi_communicator::receive(std::size_t from) {
   std::vector<std::byte> whole;
   patience waiting;
+  std::optional<clock::time_point> stopped_at;
   for (;;) {
     if (failures_[from]) failures_[from]->raise();
     if (ended_[from]) throw rank_failed(from, "it ended before the others");
     std::optional<arrived> said = next(static_cast<int>(from));
     if (!said) {
+      if (stop_.stop_requested()) {
+        if (!stopped_at) stopped_at = clock::now();
+        if (clock::now() - *stopped_at > longest_wait_to_stop) {
+          throw interrupted(fmt::format("stopped on request; rank {} did not answer", from));
+        }
+      }
       forget_what_has_gone();
       waiting.wait();
       continue;

@@ -9,6 +9,7 @@
 #include <exception>
 #include <optional>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,8 @@ struct failure {
 /// for in turns, and what goes is kept until it has gone.
 class mpi_communicator final : public communicator {
  public:
-  explicit mpi_communicator(MPI_Comm all);
+  /// When `stop` was requested, who waits for words that do not come throws interrupted.
+  explicit mpi_communicator(MPI_Comm all, std::stop_token stop = {});
   ~mpi_communicator() override;
   mpi_communicator(const mpi_communicator&) = delete;
   mpi_communicator& operator=(const mpi_communicator&) = delete;
@@ -52,7 +54,7 @@ class mpi_communicator final : public communicator {
   void fail(const std::exception_ptr& thrown);
   /// Waits until all ranks have ended; rank 0 then says `status` and all of them give it. Rank 0 calls `settle` before,
   /// with what another rank failed of, if one did: it gives the status. Nothing when a rank is not heard of for
-  /// `seconds` after one has failed.
+  /// `seconds` after one has failed, half of them after one was interrupted.
   template <class Settle>
   std::optional<int> end(double seconds, const Settle& settle);
 
@@ -80,6 +82,7 @@ class mpi_communicator final : public communicator {
   bool listen(double seconds, const Done& done);
 
   MPI_Comm all_ = MPI_COMM_NULL;
+  std::stop_token stop_;
   std::size_t rank_ = 0;
   std::size_t size_ = 1;
   std::string host_;
@@ -106,7 +109,9 @@ bool mpi_communicator::listen(double seconds, const Done& done) {
   std::optional<clock::time_point> failed_at;
   while (!done()) {
     if (heard_ && !failed_at) failed_at = clock::now();
-    if (failed_at && std::chrono::duration<double>(clock::now() - *failed_at).count() > seconds) return false;
+    // Who is to stop has told the others, or whoever told it did, and has been waited for once.
+    const double most = heard_ && heard_->interrupted ? seconds / 2 : seconds;
+    if (failed_at && std::chrono::duration<double>(clock::now() - *failed_at).count() > most) return false;
     forget_what_has_gone();
     if (const std::optional<arrived> said = next(MPI_ANY_SOURCE)) {
       note(*said);

@@ -95,9 +95,9 @@ void run_on(MPI_Comm all, const std::function<void(communicator&)>& work) {
 
 // Of as many processes as MPI sees.
 int run_all(const launch& started, const std::function<int(communicator*)>& work,
-            const std::function<int(std::exception_ptr)>& explain, double seconds) {
+            const std::function<int(std::exception_ptr)>& explain, std::stop_token stop, double seconds) {
   const library mpi;
-  mpi_communicator ranks(MPI_COMM_WORLD);
+  mpi_communicator ranks(MPI_COMM_WORLD, std::move(stop));
   if (ranks.size() != started.size) {
     if (started.rank != 0) return 0;
     throw error(
@@ -133,10 +133,10 @@ void run_ranks(int fortran_handle, const std::function<void(communicator&)>& wor
 }
 
 int run_program(const std::function<int(communicator*)>& work, const std::function<int(std::exception_ptr)>& explain,
-                double seconds) {
+                std::stop_token stop, double seconds) {
   try {
     const launch started = launched();
-    if (started.size > 1) return run_all(started, work, explain, seconds);
+    if (started.size > 1) return run_all(started, work, explain, std::move(stop), seconds);
     return work(nullptr);
   } catch (...) {
     return explain(std::current_exception());

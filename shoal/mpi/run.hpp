@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <functional>
+#include <stop_token>
 
 #include <shoal/execution/communicator.hpp>
 
@@ -27,11 +28,11 @@ void run_ranks(int fortran_handle, const std::function<void(communicator&)>& wor
 /// The whole program on however many processes a launcher started: calls `work` with their communicator, or null for
 /// one process, and gives its exit status. What is thrown goes to `explain` as soon as all ranks have ended, on rank 0
 /// alone, which says it and returns the exit status of all. A rank that hangs for `seconds` after another has failed is
-/// ended.
+/// ended; when `stop` was requested here, so is one that does not answer, in less time.
 ///
 /// Hands `explain` not_built when several processes were started and this build is without MPI, and error when MPI sees
 /// fewer processes than the launcher has started.
 int run_program(const std::function<int(communicator*)>& work, const std::function<int(std::exception_ptr)>& explain,
-                double seconds = 8);
+                std::stop_token stop = {}, double seconds = 8);
 
 }  // namespace shoal::mpi

@@ -24,7 +24,7 @@ traffic sent_by(const communicator&) { refuse(); }
 
 // Nobody can be told of anything, so the first process alone speaks, and the others leave it to it.
 int run_program(const std::function<int(communicator*)>& work, const std::function<int(std::exception_ptr)>& explain,
-                double) {
+                std::stop_token, double) {
   try {
     const launch started = launched();
     if (started.size == 1) return work(nullptr);

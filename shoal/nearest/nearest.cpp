@@ -340,8 +340,12 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
   scratch.doubtful_rows.grow(width * index.columns());
   scratch.doubtful.clear();
   const bool by_bytes = prepare_bytes(d, index, scratch);
+  scratch.by_bytes = by_bytes;
   std::size_t doubts = 0;
-  for (std::size_t first = 0; first < rows.rows(); first += width) {
+  for (std::size_t start = 0; start < rows.rows(); start += width) {
+    // Where the last panel would not be full, it has some rows of the one before again: that costs less than to fill
+    // it.
+    const std::size_t first = rows.rows() < width ? start : std::min(start, rows.rows() - width);
     const std::size_t count = std::min(width, rows.rows() - first);
     turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
     // What is read next, for between two panels memory would idle: this panel's part of what the caller will read, or

@@ -26,6 +26,7 @@ struct nearest_scratch {
   aligned_buffer<float> byte_bounds;
   aligned_buffer<float> byte_row;
   std::size_t candidates = 0;     ///< centroids that the search by bytes left to be compared, of all rows of a call
+  bool by_bytes = false;          ///< whether the last call searched by them
   std::size_t without_bytes = 0;  ///< calls to go before it is tried again
 };
 

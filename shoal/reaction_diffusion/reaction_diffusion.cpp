@@ -53,6 +53,7 @@ class run {
   result<Scalar> go() {
     const clock::time_point start = clock::now();
     written_ = start;
+    found_.states.reserve(2 * nodes_ * how_.times.size());
     resume();
     const bool is_explicit = how_.scheme == scheme::explicit_steps || how_.scheme == scheme::adaptive;
     const std::size_t most = stepper_->steps_between_looks(nodes_, is_explicit);

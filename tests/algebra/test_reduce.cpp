@@ -1,6 +1,7 @@
 // Reductions and scans: the order they state, the same bits for every runner, and the bridge to folds over rows.
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <list>
 #include <numeric>
 #include <random>
@@ -162,6 +163,65 @@ TEST(SegmentedReduce, ReducesEachSegmentAsIfAlone) {
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 5, 4}), shoal::bad_argument);
   EXPECT_THROW(segmented_reduce(real_addition<double>{}, values, {0, 4001}), shoal::bad_argument);
+}
+
+// Lengths up to and past those that are padded with the identity, right up to the last value, beside every runner.
+template <class Structure>
+void expect_each_as_if_alone(const Structure& structure, const std::vector<value_of<Structure>>& values) {
+  std::vector<std::size_t> offsets{0};
+  for (std::size_t s = 0; offsets.back() < values.size(); ++s) {
+    offsets.push_back(std::min(values.size(), offsets.back() + s * 2654435761u % 4294967291u % 41));
+  }
+  for (const std::size_t kept : {offsets.size(), offsets.size() - 1}) {
+    offsets.resize(kept);
+    const auto got = segmented_reduce(structure, values, offsets);
+    ASSERT_EQ(got.size() + 1, offsets.size());
+    for (std::size_t s = 0; s + 1 < offsets.size(); ++s) {
+      const auto alone = reduce(structure, std::span(values).subspan(offsets[s], offsets[s + 1] - offsets[s]));
+      ASSERT_EQ(std::memcmp(&got[s], &alone, sizeof alone), 0) << s;
+    }
+    std::vector<value_of<Structure>> into(got.size());
+    segmented_reduce_into(structure, values, offsets, into, backwards_on_threads{3});
+    ASSERT_EQ(std::memcmp(into.data(), got.data(), got.size() * sizeof got[0]), 0);
+  }
+}
+
+TEST(SegmentedReduce, PadsShortSegmentsWithoutATrace) {
+  const auto values = uneven(70011);
+  expect_each_as_if_alone(real_addition<double>{}, values);
+  expect_each_as_if_alone(minimum<double>{}, values);
+  expect_each_as_if_alone(real_multiplication<float>{}, std::vector<float>(values.begin(), values.end()));
+  std::vector<affine_map<double>> maps;
+  for (const double x : values) maps.push_back({std::cos(x), x});
+  expect_each_as_if_alone(affine_maps<reals<double>>{}, maps);
+  const std::vector<double> signs{-0.0, 0.0, -0.0, -0.0};
+  std::vector<double> zeros(2);
+  segmented_reduce_into(real_addition<double>{}, signs, {0, 2, 4}, zeros);
+  EXPECT_FALSE(std::signbit(zeros[0]));
+  EXPECT_TRUE(std::signbit(zeros[1]));
+}
+
+TEST(SegmentedReduce, NamesTheFirstOffsetThatCannotBe) {
+  std::vector<std::size_t> offsets(300000);
+  for (std::size_t s = 0; s < offsets.size(); ++s) offsets[s] = s;
+  offsets[70000] = offsets[200000] = 5;
+  const std::vector<int> values(offsets.size());
+  std::vector<int> result(offsets.size() - 1);
+  const auto refusal = [&](const auto& call) -> std::string {
+    try {
+      call();
+    } catch (const shoal::bad_argument& refused) {
+      return refused.what();
+    }
+    return "nothing was refused";
+  };
+  const integer_addition<int> sum;
+  EXPECT_NE(refusal([&] { segmented_reduce(sum, values, offsets, backwards_on_threads{3}); }).find("offset 70000 is 5"),
+            std::string::npos);
+  EXPECT_NE(refusal([&] {
+              segmented_reduce_into(sum, values, {0, 1}, result);
+            }).find("299999 places"),
+            std::string::npos);
 }
 
 TEST(Power, RepeatsTheOperation) {

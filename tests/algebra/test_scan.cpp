@@ -110,6 +110,19 @@ TEST(Scan, HasOneOrderWhoeverRunsIt) {
   expect_stated_order(affine_maps<reals<double>>{}, maps);
 }
 
+// Longer than what is summed before its results are written.
+TEST(Scan, ChainsSpans) {
+  const affine_maps<integers<std::uint64_t>> composition;
+  std::vector<affine_map<std::uint64_t>> maps(1200001);
+  for (std::size_t i = 0; i < maps.size(); ++i) maps[i] = {2 * i + 1, i * i};
+  const auto scan = inclusive_scan(composition, maps);
+  const auto pool = shoal::make_threads(3);
+  ASSERT_EQ(inclusive_scan(composition, maps, shoal::runner(*pool)), scan);
+  exclusive_scan_in_place(composition, maps, backwards_on_threads{3});
+  ASSERT_EQ(maps[0], composition.identity());
+  ASSERT_TRUE(std::equal(maps.begin() + 1, maps.end(), scan.begin()));
+}
+
 TEST(Scan, SolvesARecurrence) {
   const affine_maps<integers<std::uint64_t>> maps;
   std::vector<affine_map<std::uint64_t>> steps(5000);

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <csignal>
 #include <fstream>
+#include <thread>
 
 #include "fits.hpp"
 
@@ -60,6 +61,23 @@ TEST_F(FailureOnRanks, AnotherBuildIsRefusedByHost) {
   const outcome ended = run(fit + words{":", "-n", "1", copy} + fit, on_ranks(1));
   EXPECT_NE(ended.status, 0);
   EXPECT_EQ(times(ended.err, "the build of shoal (its file) of rank 1 on "), 1U) << ended.err;
+}
+
+// As where a launcher has lost a rank, and asks the others to stop before it kills them.
+TEST_F(FailureOnRanks, ARankThatIsToStopDoesNotWaitForOneThatIsGone) {
+  process started(checkpointed_fit(folder, "fit", "100000"), on_ranks(2));
+  ASSERT_TRUE(wait_for_checkpoint(started, folder / "fit.checkpoint")) << started.wait().err;
+  const std::vector<pid_t> ranks = ranks_of(started.id());
+  ASSERT_EQ(ranks.size(), 2U);
+  kill(ranks.back(), SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::milliseconds(300));  // the other one waits for its words
+  const auto asked = std::chrono::steady_clock::now();
+  kill(ranks.front(), SIGTERM);
+  const outcome ended = started.wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - asked, std::chrono::seconds(10));
+  EXPECT_NE(ended.status, 0);
+  EXPECT_EQ(times(ended.err, "did not answer; the same command goes on from"), 1U) << ended.err;
+  EXPECT_FALSE(fs::exists(folder / "fit.json"));
 }
 
 TEST_F(FailureOnRanks, AKilledRankEndsAllAndTheSameCommandResumes) {

@@ -464,3 +464,11 @@ def test_errors_name_what_was_wrong(rows):
 def test_integers_of_numpy_are_seeds_too(rows):
     labels = [KMeans(3, random_state=seed).fit(rows).labels_ for seed in (7, np.int64(7))]
     assert_array_equal(*labels)
+
+
+@pytest.mark.parametrize("kind", ["full", "tied"])
+@pytest.mark.parametrize("wrong", [-np.eye(3), np.zeros((3, 3)), np.eye(3) + np.eye(3, k=1), np.diag([1, 1, -1e-3])])
+def test_starts_from_precisions_that_cannot_be_are_refused(rows, kind, wrong):
+    precisions = wrong if kind == "tied" else np.stack([np.eye(3), wrong])
+    with pytest.raises(ValueError, match=f"'{kind} precision' should be symmetric, positive-definite"):
+        GaussianMixture(2, covariance_type=kind, precisions_init=precisions).fit(rows)

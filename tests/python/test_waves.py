@@ -1,5 +1,8 @@
 """FitzHugh-Nagumo waves: arrays in and out, and the picture."""
 
+import sys
+from pathlib import Path
+
 import matplotlib
 
 matplotlib.use("Agg")
@@ -10,7 +13,10 @@ from matplotlib import pyplot
 from matplotlib.collections import QuadMesh
 
 import shoal
-from shoal import plot
+from shoal import _shoal, plot
+
+sys.path.insert(0, str(Path(__file__).parent))
+from device_libraries import needs_device  # noqa: E402
 
 TIMES = [0, 2, 2, 6]
 
@@ -90,6 +96,54 @@ def test_tensors_come_out_where_they_went_in():
     wave = shoal.FitzHughNagumo().solve(v, times=[1])
     assert isinstance(wave.v, torch.Tensor) and wave.v.dtype == torch.float32
     np.testing.assert_array_equal(wave.v.numpy(), shoal.FitzHughNagumo().solve(v.numpy(), times=[1]).v)
+
+
+def test_a_tensor_may_be_a_part_of_another():
+    torch = pytest.importorskip("torch")
+    v = torch.rand(40, 6, dtype=torch.float64)
+    wave = shoal.FitzHughNagumo().solve(v.T[:, ::2], v.T[:, ::2] / 5, times=[0, 1])
+    assert isinstance(wave.w, torch.Tensor) and wave.w.dtype == torch.float64
+    np.testing.assert_array_equal(wave.v[0].numpy(), v.numpy().T[:, ::2])
+
+
+@needs_device
+@pytest.mark.parametrize("options", [{}, {"scheme": "crank-nicolson", "step": 0.1}, {"scheme": "tr-bdf2", "step": 0.1}])
+def test_arrays_of_the_host_can_be_computed_on_a_device(options):
+    v = np.random.default_rng(0).uniform(size=5000)
+    there, here = (shoal.FitzHughNagumo(device=device, **options).solve(v, v / 5, times=TIMES) for device in ("cuda", "cpu"))
+    assert isinstance(there.v, np.ndarray) and there.steps == here.steps
+    np.testing.assert_allclose(there.v, here.v, atol=1e-9)
+
+
+def test_a_device_that_cannot_be_used_is_told():
+    error, message = (ValueError, "999") if _shoal.built_with_cuda else (NotImplementedError, "SHOAL_CUDA")
+    with pytest.raises(error, match=message):
+        shoal.FitzHughNagumo(device="cuda:999").solve("rest", times=[1])
+    with pytest.raises(ValueError, match="device"):
+        shoal.FitzHughNagumo(device="gpu").solve("rest", times=[1])
+
+
+class OnADevice:
+    """An array in the memory of a CUDA device, as DLPack tells it."""
+
+    shape, dtype = (30,), np.dtype("float32")
+
+    def __dlpack_device__(self):
+        return (2, 0)
+
+
+class WithTheInterface:
+    """The same of a library that has no DLPack, as Numba's."""
+
+    shape, dtype, __cuda_array_interface__ = (30,), np.dtype("float32"), {}
+
+
+@pytest.mark.parametrize("array", [OnADevice(), WithTheInterface()])
+def test_states_on_a_device_are_refused_by_name(array):
+    with pytest.raises(NotImplementedError, match="^v lies on a CUDA device.*move it to the host"):
+        shoal.FitzHughNagumo().solve(array, times=[1])
+    with pytest.raises(NotImplementedError, match="^w lies on a CUDA device"):
+        shoal.FitzHughNagumo().solve(np.zeros(30), array, times=[1])
 
 
 def test_a_run_goes_on_from_its_checkpoint_and_tells_where_it_is(tmp_path):

@@ -75,6 +75,17 @@ TEST_F(windows, keys_do_what_they_do_on_the_page) {
   EXPECT_FALSE(shown.state().open);
 }
 
+TEST_F(windows, show_every_order_that_a_page_shows) {
+  window shown(sponge_scene(most_sponge_order, {}), {}, 32, 24, true);
+  EXPECT_EQ(shown.state().order, 5u);
+  const image pixels = shown.pixels();
+  EXPECT_GT(share_of(pixels, 0, 0, 255), 8u);
+  shown.press("+");
+  EXPECT_EQ(shown.state().order, 5u);
+  shown.press("-");
+  EXPECT_EQ(shown.state().order, 4u);
+}
+
 TEST_F(windows, a_section_shows_the_inside) {
   view_settings view;
   view.section = section::diagonal;

@@ -18,7 +18,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* compare_examples = R"(Examples:
   shoal assign compare --base auto --test greedy --size 50 --repeats 120
 
 Costs are standard exponential. The factor is the mean cost of --test over that of --base.)";
@@ -105,8 +105,8 @@ void run(const compare_command& command) {
 
 void add_assign_compare(CLI::App& assign, verb& selected) {
   const auto command = std::make_shared<compare_command>();
-  CLI::App& app = *add_verb(assign, "compare", "Hold one method against another on random costs", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app = *add_verb(assign, "compare", "Hold one method against another on random costs", compare_examples,
+                            selected, [command] { run(*command); });
   const auto add_method = [&](const char* name, assignment::options& options, const char* help, const char* shown) {
     add_option(app, name, "NAME", help, shown,
                [&options](const std::string& text) { options.method = assignment::method_named(text); });

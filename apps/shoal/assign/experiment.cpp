@@ -22,7 +22,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* experiment_examples = R"(Examples:
   shoal assign experiment --report experiment.html
   shoal assign experiment --sizes 10,100,400 --repeats 30 --output experiment.json
 
@@ -172,7 +172,7 @@ void run(experiment_command command) {
 void add_assign_experiment(CLI::App& assign, verb& selected) {
   const auto command = std::make_shared<experiment_command>();
   CLI::App& app = *add_verb(assign, "experiment", "Each method's cost against theory, and its run time, by size",
-                            examples, selected, [command] { run(*command); });
+                            experiment_examples, selected, [command] { run(*command); });
   add_option(app, "--sizes", "LIST", "Rows and columns of the matrices: 10,20,40", "10,20,40,80,160,320",
              [command](const std::string& text) { command->sizes = parse_counts("--sizes", text); });
   add_count(app, "--repeats", command->repeats, "R", "Matrices for each size", 2);

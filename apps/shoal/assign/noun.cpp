@@ -22,7 +22,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* assign_examples = R"(Examples:
   shoal assign costs.csv --output pairs.csv
   shoal assign costs.npy --method auction --maximize --json
   shoal assign costs.csv --method hungarian --steps steps.html
@@ -108,9 +108,9 @@ void run(const assign_command& command) {
 
 void declare(CLI::App& program, verb& selected) {
   const auto command = std::make_shared<assign_command>();
-  CLI::App& app = *add_verb(program, "assign",
-                            "Which column each row takes at least cost; compare, experiment: methods on random costs",
-                            examples, selected, [command] { command->below ? command->below() : run(*command); });
+  CLI::App& app = *add_verb(
+      program, "assign", "Which column each row takes at least cost; compare, experiment: methods on random costs",
+      assign_examples, selected, [command] { command->below ? command->below() : run(*command); });
   add_file(app, "COST", command->path, "", "Costs: .npy, .csv, or - for standard input");
   add_choice(app, "--input-format", command->input, input_formats, "What COST holds", "matrix");
   add_option(app, "--method", "NAME",

@@ -29,6 +29,9 @@ class interruption {
   /// program at once.
   std::stop_token token();
 
+  /// The same for who waits for others beside such work: it does not change what the first signal does.
+  std::stop_token watched() const { return stop_.get_token(); }
+
   /// 128 + the number of the signal that asked for the stop, as shells count: 130 for Ctrl-C.
   int exit_status() const { return 128 + signal_.load(); }
 

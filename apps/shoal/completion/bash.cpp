@@ -8,7 +8,7 @@ namespace {
 
 // The words that stand before the one being completed say which command it is for: a noun, and a verb where nouns have
 // verbs. An option's value is completed by the option.
-constexpr const char* head = R"bash(# Completion of shoal's words for bash; made by 'shoal completion bash'.
+constexpr const char* bash_head = R"bash(# Completion of shoal's words for bash; made by 'shoal completion bash'.
 _shoal_files() {
   compopt -o filenames 2>/dev/null
   mapfile -t COMPREPLY < <(compgen -f -- "$1")  # names may hold blanks
@@ -27,7 +27,7 @@ std::string values(const std::vector<std::string>& words, bool files) {
                      quoted_for_shell(fmt::format("{}", fmt::join(words, " "))));
 }
 
-constexpr const char* tail = R"bash(  esac
+constexpr const char* bash_tail = R"bash(  esac
 }
 
 complete -F _shoal shoal
@@ -36,7 +36,7 @@ complete -F _shoal shoal
 }  // namespace
 
 std::string bash_completion(const described_command& program) {
-  std::string script = head;
+  std::string script = bash_head;
   const std::vector<const described_command*> commands = all_commands(program);
   for (const described_command* command : commands) {
     if (command->path.empty()) continue;
@@ -68,7 +68,7 @@ std::string bash_completion(const described_command& program) {
         quoted_for_shell(command->path), quoted_for_shell(fmt::format("{}", fmt::join(option_names(*command), " "))),
         values(words, files));
   }
-  return script + tail;
+  return script + bash_tail;
 }
 
 }  // namespace shoal::app

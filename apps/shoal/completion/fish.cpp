@@ -7,7 +7,7 @@ namespace shoal::app {
 namespace {
 
 // The words of the command line that name a command, joined.
-constexpr const char* head = R"fish(# Completion of shoal's words for fish; made by 'shoal completion fish'.
+constexpr const char* fish_head = R"fish(# Completion of shoal's words for fish; made by 'shoal completion fish'.
 function __shoal_is
     set -l command ''
     for word in (commandline -opc)[2..-1]
@@ -34,7 +34,7 @@ std::string quoted_for_fish(const std::string& text) {
 }  // namespace
 
 std::string fish_completion(const described_command& program) {
-  std::string script = head;
+  std::string script = fish_head;
   std::string paths = "set -g __shoal_commands";
   std::string lines;
   for (const described_command* command : all_commands(program)) {

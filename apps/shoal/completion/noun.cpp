@@ -12,7 +12,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* completion_examples = R"(Examples:
   source <(shoal completion bash)          # now; or write it to ~/.local/share/bash-completion/completions/shoal
   shoal completion zsh > ~/.zfunc/_shoal   # a folder of $fpath
   shoal completion fish > ~/.config/fish/completions/shoal.fish)";
@@ -27,8 +27,8 @@ const choices<script_maker>& shells() {
 
 void declare(CLI::App& program, verb& selected) {
   const auto maker = std::make_shared<script_maker>(nullptr);
-  CLI::App& app = *add_verb(program, "completion", "Print a script that completes words in a shell", examples, selected,
-                            [&program, maker] { print((*maker)(describe(program))); });
+  CLI::App& app = *add_verb(program, "completion", "Print a script that completes words in a shell",
+                            completion_examples, selected, [&program, maker] { print((*maker)(describe(program))); });
   add_option(
       app, "SHELL", "", fmt::format("The shell: {}", fmt::join(words_of(shells()), ", ")), "",
       [maker](const std::string& text) { *maker = choose("SHELL", text, shells()); }, presence::required,

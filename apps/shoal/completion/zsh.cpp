@@ -6,7 +6,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* head = R"zsh(#compdef shoal
+constexpr const char* zsh_head = R"zsh(#compdef shoal
 # Completion of shoal's words for zsh; made by 'shoal completion zsh'.
 _shoal() {
   local command='' before=${words[CURRENT-1]} i
@@ -15,7 +15,7 @@ _shoal() {
     case "$command ${words[i]}" in
 )zsh";
 
-constexpr const char* tail = R"zsh(  esac
+constexpr const char* zsh_tail = R"zsh(  esac
 }
 
 if [[ $funcstack[1] == _shoal ]]; then _shoal "$@"; else compdef _shoal shoal; fi
@@ -31,7 +31,7 @@ std::string described(const std::string& name, const std::string& help) {
 }  // namespace
 
 std::string zsh_completion(const described_command& program) {
-  std::string script = head;
+  std::string script = zsh_head;
   const std::vector<const described_command*> commands = all_commands(program);
   for (const described_command* command : commands) {
     if (command->path.empty()) continue;
@@ -79,7 +79,7 @@ std::string zsh_completion(const described_command& program) {
     }
     script += "      fi ;;\n";
   }
-  return script + tail;
+  return script + zsh_tail;
 }
 
 }  // namespace shoal::app

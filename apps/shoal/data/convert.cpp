@@ -18,7 +18,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* convert_examples = R"(Examples:
   shoal data convert rows.csv.gz rows.npy
   shoal data convert rows.npy rows.csv --columns 0..3
   shoal data convert shuttle.csv.gz shuttle.npy --label-column class --labels classes.npy --scalar float32
@@ -110,8 +110,8 @@ void run(const convert_command& command) {
 
 void add_data_convert(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<convert_command>();
-  CLI::App& app =
-      *add_verb(noun, "convert", "Rewrite a file as .npy or .csv", examples, selected, [command] { run(*command); });
+  CLI::App& app = *add_verb(noun, "convert", "Rewrite a file as .npy or .csv", convert_examples, selected,
+                            [command] { run(*command); });
   add_data_options(app, command->data, false);
   add_file(app, "OUT", command->output, "", "File to write: .npy or .csv", presence::required);
   add_output(app, "--labels", command->labels, "OUT.npy",

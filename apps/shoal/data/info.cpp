@@ -15,7 +15,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* info_examples = R"(Examples:
   shoal data info rows.npy
   shoal data info rows.csv.gz --label-column class --json
 
@@ -131,7 +131,8 @@ void run(const info_command& command) {
 
 void add_data_info(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<info_command>();
-  CLI::App& app = *add_verb(noun, "info", "Say what a file holds", examples, selected, [command] { run(*command); });
+  CLI::App& app =
+      *add_verb(noun, "info", "Say what a file holds", info_examples, selected, [command] { run(*command); });
   add_data_options(app, command->data);
   add_count(app, "--most-columns", command->most_columns, "N", "Describe the first N columns at most", 1);
   add_run_options(app, command->run);

@@ -20,7 +20,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* devices_examples = R"(Examples:
   shoal devices
   shoal devices --json)";
 
@@ -126,7 +126,7 @@ answer answer_of(const host_report& host, const cuda_report& cuda) {
 
 void declare(CLI::App& program, verb& selected) {
   const auto options = std::make_shared<run_options>();
-  CLI::App& app = *add_verb(program, "devices", "List what can compute here", examples, selected,
+  CLI::App& app = *add_verb(program, "devices", "List what can compute here", devices_examples, selected,
                             [options] { give(answer_of({}, ask_cuda()), *options); });
   add_flag(app, "--json", options->json, "Print one JSON object on standard output");
 }

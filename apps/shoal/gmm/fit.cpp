@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* fit_examples = R"(Examples:
   shoal gmm fit rows.csv --components 3 --output model.json --labels labels.npy
   shoal gmm fit huge.npy --components 10 --memory-limit 64MiB --checkpoint fit.checkpoint --output model.json
   shoal gmm fit rows.csv --init model.json --tolerance 0 --max-iterations 1 --json
@@ -37,7 +37,7 @@ void run(const fit_command& command) {
 void add_gmm_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
   CLI::App& app = *add_verb(
-      noun, "fit", "Fit a Gaussian mixture", examples, selected, [command] { run(*command); }, processes::several);
+      noun, "fit", "Fit a Gaussian mixture", fit_examples, selected, [command] { run(*command); }, processes::several);
   add_option(app, "--components", "K", "Components of the mixture; not needed when --init is a file", "",
              [command](const std::string& text) { command->components = parse_count("--components", text, 1); });
   add_gmm_options(app, command->options);

@@ -18,7 +18,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* generate_examples = R"(Examples:
   shoal data generate --rows 1000000 --columns 8 --components 10 --output rows.npy
   shoal data generate --rows 1e5 --columns 2 --components 5 --weights dirichlet --alpha 3 --seed 1 \
       --output rows.npy --labels components.npy --model truth.json
@@ -112,7 +112,7 @@ void run(const generate_command& command) {
 void add_gmm_generate(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<generate_command>();
   gmm::generator_options& options = command->options;
-  CLI::App& app = *add_verb(noun, "generate", "Draw a random mixture and rows from it", examples, selected,
+  CLI::App& app = *add_verb(noun, "generate", "Draw a random mixture and rows from it", generate_examples, selected,
                             [command] { run(*command); });
   add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
   add_count(app, "--columns", options.columns, "D", "Columns", 1, presence::required);

@@ -15,7 +15,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* predict_examples = R"(Examples:
   shoal gmm predict model.json rows.csv --output labels.npy
   shoal gmm predict model.json rows.csv --probabilities --output probabilities.npy
 
@@ -79,8 +79,8 @@ void run(predict_command& command) {
 void add_gmm_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<predict_command>();
   CLI::App& app = *add_verb(
-      noun, "predict", "Write the component of each row, or the probabilities of all components", examples, selected,
-      [command] { run(*command); }, processes::several);
+      noun, "predict", "Write the component of each row, or the probabilities of all components", predict_examples,
+      selected, [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);
   add_flag(app, "--probabilities", command->probabilities, "Write responsibilities instead of labels");

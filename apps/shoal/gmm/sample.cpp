@@ -18,7 +18,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* sample_examples = R"(Examples:
   shoal gmm sample model.json --rows 1000 --output rows.npy
   shoal gmm sample model.json --rows 1000 --seed 7 --output rows.npy --labels components.npy
 
@@ -70,7 +70,8 @@ void run(sample_command& command) {
 
 void add_gmm_sample(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<sample_command>();
-  CLI::App& app = *add_verb(noun, "sample", "Draw rows from a model", examples, selected, [command] { run(*command); });
+  CLI::App& app =
+      *add_verb(noun, "sample", "Draw rows from a model", sample_examples, selected, [command] { run(*command); });
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_count(app, "--rows", command->drawing.rows, "N", "Rows to draw", 1, presence::required);
   add_count(app, "--seed", command->drawing.seed, "N", "Seed of the rows");

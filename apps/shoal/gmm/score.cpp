@@ -15,7 +15,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* score_examples = R"(Examples:
   shoal gmm score model.json rows.csv
   shoal gmm score model.json new.npy --weights weights.npy --json
 
@@ -65,7 +65,7 @@ void run(model_command& command) {
 void add_gmm_score(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
   CLI::App& app = *add_verb(
-      noun, "score", "Report the mean log-likelihood of rows under a model", examples, selected,
+      noun, "score", "Report the mean log-likelihood of rows under a model", score_examples, selected,
       [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal gmm fit", presence::required);
   add_data_options(app, command->data);

@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* select_examples = R"(Examples:
   shoal gmm select rows.csv --components 1..20 --output best.json --report choice.html
   shoal gmm select rows.csv --components 1,2,5 --criterion aic --json
 
@@ -20,7 +20,7 @@ its own file, FILE.K. With --json the object describes the chosen fit, and candi
 void add_gmm_select(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<select_command<gmm_types>>();
   CLI::App& app = *add_verb(
-      noun, "select", "Choose the number of components", examples, selected,
+      noun, "select", "Choose the number of components", select_examples, selected,
       [command] { run_select(gmm_fits(), *command); }, processes::several);
   add_counts(app, "--components", command->groups, "Numbers of components to try: 1..20 or 1,2,5");
   add_choice(app, "--criterion", command->criterion, criterion_choices(), "What is to be least", "bic");

@@ -12,7 +12,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* help_examples = R"(Examples:
   shoal help
   shoal help data info)";
 
@@ -49,7 +49,7 @@ void print_help(CLI::App& program, const std::vector<std::string>& words) {
 void declare(CLI::App& program, verb& selected) {
   program.require_subcommand(0, 1);  // the nouns behind it are its words
   const auto words = std::make_shared<std::vector<std::string>>();
-  CLI::App& app = *add_verb(program, "help", "Tell of a command what --help tells", examples, selected,
+  CLI::App& app = *add_verb(program, "help", "Tell of a command what --help tells", help_examples, selected,
                             [&program, words] { print_help(program, *words); });
   const auto take = [words](const std::string& text) { words->push_back(text); };
   add_option(app, "NOUN", "", "The noun to tell of; the program itself without", "", take, presence::optional,

@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* fit_examples = R"(Examples:
   shoal kmeans fit rows.csv --clusters 8 --output model.json --labels labels.npy
   shoal kmeans fit rows.npy --clusters 100 --init k-means-parallel --restarts 3 --json
   shoal kmeans fit rows.csv --init model.json --tolerance 0
@@ -35,7 +35,8 @@ void run(const fit_command& command) {
 void add_kmeans_fit(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<fit_command>();
   CLI::App& app = *add_verb(
-      noun, "fit", "Fit centroids by k-means", examples, selected, [command] { run(*command); }, processes::several);
+      noun, "fit", "Fit centroids by k-means", fit_examples, selected, [command] { run(*command); },
+      processes::several);
   add_option(app, "--clusters", "K", "Clusters; not needed when --init is a file", "",
              [command](const std::string& text) { command->clusters = parse_count("--clusters", text, 1); });
   add_kmeans_options(app, command->options);

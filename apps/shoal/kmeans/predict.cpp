@@ -17,7 +17,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Example:
+constexpr const char* predict_examples = R"(Example:
   shoal kmeans predict model.json rows.csv --output labels.npy
 
 The labels are int32, one for each row: the nearest centroid, the first of equals. A model that was fitted with
@@ -75,8 +75,8 @@ void run(model_command& command) {
 void add_kmeans_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
   CLI::App& app = *add_verb(
-      noun, "predict", "Write the nearest centroid of each row", examples, selected, [command] { run(*command); },
-      processes::several);
+      noun, "predict", "Write the nearest centroid of each row", predict_examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal kmeans fit", presence::required);
   add_data_options(app, command->data);
   add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);

@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* select_examples = R"(Examples:
   shoal kmeans select rows.csv --clusters 1..20 --output best.json --report choice.html
   shoal kmeans select rows.csv --clusters 2,4,8 --criterion aic --json
 
@@ -21,7 +21,7 @@ candidates has a row for each number.)";
 void add_kmeans_select(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<select_command<kmeans_types>>();
   CLI::App& app = *add_verb(
-      noun, "select", "Choose the number of clusters", examples, selected,
+      noun, "select", "Choose the number of clusters", select_examples, selected,
       [command] { run_select(kmeans_fits(), *command); }, processes::several);
   add_counts(app, "--clusters", command->groups, "Numbers of clusters to try: 1..20 or 1,2,5");
   add_choice(app, "--criterion", command->criterion, criterion_choices(), "What is to be least", "bic");

@@ -12,7 +12,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Example:
+constexpr const char* manual_examples = R"(Example:
   shoal manual > shoal.1; man ./shoal.1)";
 
 // A line of text: backslashes and dashes are troff's own, and so is a dot or a quote that begins a line.
@@ -77,7 +77,7 @@ std::string manual_page(const described_command& program) {
 }
 
 void declare(CLI::App& program, verb& selected) {
-  add_verb(program, "manual", "Print the manual page, for man", examples, selected,
+  add_verb(program, "manual", "Print the manual page, for man", manual_examples, selected,
            [&program] { print(manual_page(describe(program))); });
 }
 

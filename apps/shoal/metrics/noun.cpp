@@ -20,7 +20,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* metrics_examples = R"(Examples:
   shoal metrics true.npy found.csv
   shoal metrics true.csv found.csv --data rows.npy --json
   shoal metrics true.csv found.csv --probabilities desired.npy found.npy
@@ -170,7 +170,7 @@ void run(const metrics_command& command) {
 void declare(CLI::App& program, verb& selected) {
   const auto command = std::make_shared<metrics_command>();
   CLI::App& app = *add_verb(program, "metrics", "How well two clusterings agree, and how well one keeps its rows apart",
-                            examples, selected, [command] { run(*command); });
+                            metrics_examples, selected, [command] { run(*command); });
   add_file(app, "TRUE", command->truth, "", "Labels as they should be, one a row: .npy or .csv", presence::required);
   add_file(app, "FOUND", command->found, "", "Labels that were found", presence::required);
   add_file(app, "--data", command->data, "X", "The rows: adds how far the found groups lie apart");

@@ -8,7 +8,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* fit_examples = R"(Examples:
   shoal som fit rows.csv --width 20 --height 15 --output map.json --report map.html
   shoal som fit rows.npy --width 200 --height 200 --lattice hexagonal --toroidal --radius 50:1 --epochs 20 --json
   shoal som fit rows.csv --init map.json --radius 1:0.5 --epochs 5 --output finer.json
@@ -23,7 +23,7 @@ same command resumes, and its result is the same to the last bit.)";
 void add_som_fit(CLI::App& noun, verb& selected) {
   const auto options = std::make_shared<som_options>();
   CLI::App& app = *add_verb(
-      noun, "fit", "Train a self-organizing map", examples, selected,
+      noun, "fit", "Train a self-organizing map", fit_examples, selected,
       [options] { run_fit(som_fits(), *options, library_options); }, processes::several);
   add_som_options(app, *options);
 }

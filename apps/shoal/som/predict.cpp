@@ -16,7 +16,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Example:
+constexpr const char* predict_examples = R"(Example:
   shoal som predict map.json rows.csv --output units.npy
 
 The units are int32, one for each row: the best-matching unit, the first of equals; unit u stands in row u / width and
@@ -74,8 +74,8 @@ void run(model_command& command) {
 void add_som_predict(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
   CLI::App& app = *add_verb(
-      noun, "predict", "Write the best-matching unit of each row", examples, selected, [command] { run(*command); },
-      processes::several);
+      noun, "predict", "Write the best-matching unit of each row", predict_examples, selected,
+      [command] { run(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal som fit", presence::required);
   add_data_options(app, command->data);
   add_output(app, "--output", command->output, "OUT.npy", "File to write", presence::required);

@@ -15,7 +15,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* score_examples = R"(Examples:
   shoal som score map.json rows.csv
   shoal som score map.json new.npy --weights weights.npy --json
 
@@ -58,7 +58,7 @@ answer answer_of(const score& found, const som::model& model, const std::string&
                      {"data", fmt::format("{}: {} on {}", path, counted(run.rows(), "row"), shape_words(model))}})}};
 }
 
-void run(model_command& command) {
+void run_score(model_command& command) {
   apply_model(
       command, [](const std::string& path) { return read_model_file(path, som::parse_model); }, som::work_of_prediction,
       [&](auto& run, const model_file<som::model>& file) {
@@ -73,8 +73,8 @@ void run(model_command& command) {
 void add_som_score(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<model_command>();
   CLI::App& app = *add_verb(
-      noun, "score", "Report the quantization and topographic errors of rows on a map", examples, selected,
-      [command] { run(*command); }, processes::several);
+      noun, "score", "Report the quantization and topographic errors of rows on a map", score_examples, selected,
+      [command] { run_score(*command); }, processes::several);
   add_file(app, "MODEL", command->model, "", "Model file of shoal som fit", presence::required);
   add_data_options(app, command->data);
   add_device_options(app, command->run);

@@ -25,7 +25,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* sponge_examples = R"(Examples:
   shoal sponge --order 20 --json
   shoal sponge --order 4 --output sponge.stl
   shoal sponge --order 5 --picture sponge.png --size 1920x1080 --samples 3
@@ -210,7 +210,7 @@ void add_picture_options(CLI::App& app, sponge_command& command) {
 
 void declare(CLI::App& program, verb& selected) {
   const auto command = std::make_shared<sponge_command>();
-  CLI::App& app = *add_verb(program, "sponge", "The Menger sponge: exact counts, meshes and pictures", examples,
+  CLI::App& app = *add_verb(program, "sponge", "The Menger sponge: exact counts, meshes and pictures", sponge_examples,
                             selected, [command] { run(*command); });
   add_count(app, "--order", command->order, "N", "How often cubes are cut");
   add_file(app, "--output", command->output, "FILE",

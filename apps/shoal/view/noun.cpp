@@ -26,7 +26,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* view_examples = R"(Examples:
   shoal view model.json rows.csv --output view.html
   shoal view model.json rows.npy --axes 0,3,1 --output view.html
   shoal view states.npy --spacing 0.5 --output wave.html
@@ -91,10 +91,6 @@ void check(const view_command& command) {
 }
 
 void open_window(const view_command& command, const viewer::scene& shown) {
-  if (shown.sponge && shown.sponge->order > viewer::most_window_order) {
-    throw bad_argument(fmt::format("--sponge: a window shows orders up to {}; got {}", viewer::most_window_order,
-                                   shown.sponge->order));
-  }
   viewer::window window(shown, command.view, 960, 720, !command.window);
   if (!command.screenshot.empty()) {
     const std::vector<std::uint8_t> pixels = window.pixels();
@@ -159,7 +155,7 @@ void add_look(CLI::App& app, viewer::view_settings& view) {
 void declare(CLI::App& program, verb& selected, const std::vector<viewable>& models) {
   const auto command = std::make_shared<view_command>();
   CLI::App& app = *add_verb(program, "view", "Write an interactive page of a model with its rows, a wave or a sponge",
-                            examples, selected, [command, models] { run(*command, models); });
+                            view_examples, selected, [command, models] { run(*command, models); });
   add_file(app, "FILE", command->file, "", "Model file, or states.npy of shoal wave run");
   add_data_options(app, command->data, false, presence::optional);
   add_option(app, "--sponge", "ORDER", "Show a Menger sponge", "",

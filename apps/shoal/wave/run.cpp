@@ -25,7 +25,7 @@ namespace {
 
 namespace rd = reaction_diffusion;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* run_examples = R"(Examples:
   shoal wave run --preset front --nodes 801 --spacing 0.25 --time 40 --json
   shoal wave run --preset impulse --scheme tr-bdf2 --times 0,38,243 --output states.npy
   shoal wave run --preset axon-input --scheme crank-nicolson --step 0.1 --checkpoint axon.json
@@ -225,7 +225,7 @@ void add_some_count(CLI::App& app, const std::string& name, std::optional<std::s
 
 void add_wave_run(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<wave_command>();
-  CLI::App& app = *add_verb(noun, "run", "Compute a wave on an axon or in the plane", examples, selected,
+  CLI::App& app = *add_verb(noun, "run", "Compute a wave on an axon or in the plane", run_examples, selected,
                             [command] { run(*command); });
   rd::options& how = command->options;
   add_choice(app, "--preset", command->preset, wave_preset_choices(), "Equations, ends, beginning and duration",

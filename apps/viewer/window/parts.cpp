@@ -1,5 +1,6 @@
 #include "viewer/window/parts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numbers>
@@ -7,6 +8,7 @@
 #include <shoal/geometry/mesh.hpp>
 
 #include "report/colour_scale.hpp"
+#include "viewer/sponge_scene.hpp"
 
 namespace shoal::viewer {
 namespace {
@@ -95,14 +97,21 @@ void add_field(scene_parts& parts, const scene& shown, std::size_t moment) {
     }
 }
 
+static_assert(most_sponge_order <= geometry::most_mesh_order);
+
+// Four bytes a face, of which the card makes the corners: whole triangles of order 5 would be 0.6 GB.
 void add_sponge(scene_parts& parts, std::size_t order) {
   const geometry::mesh surface = geometry::make_mesh(static_cast<unsigned>(order));
+  const double widths = std::pow(3.0, static_cast<double>(order));
+  parts.face_width = static_cast<float>(2 / widths);
+  parts.faces.reserve(surface.directions.size());
   for (std::size_t f = 0; f < surface.directions.size(); ++f) {
-    const auto& [red, green, blue] = geometry::face_colours[static_cast<std::size_t>(surface.directions[f])];
-    for (const std::size_t c : {0, 1, 2, 0, 2, 3}) {
-      const float* at = surface.vertices.data() + 3 * std::size_t{surface.faces[4 * f + c]};
-      parts.solid.push_back({2 * at[0] - 1, 2 * at[1] - 1, 2 * at[2] - 1, red, green, blue, 255});
-    }
+    const auto least = [&](std::size_t axis) {
+      float at = 1;
+      for (std::size_t c = 0; c < 4; ++c) at = std::min(at, surface.vertices[3 * surface.faces[4 * f + c] + axis]);
+      return static_cast<std::uint8_t>(std::lround(at * widths));
+    };
+    parts.faces.push_back({least(0), least(1), least(2), static_cast<std::uint8_t>(surface.directions[f])});
   }
 }
 

@@ -6,6 +6,9 @@ namespace shoal::viewer {
 inline constexpr const char* vertex_program = R"(#version 330 core
 layout(location = 0) in vec3 position;
 layout(location = 1) in vec4 colour;
+layout(location = 2) in uvec4 face;
+uniform float face_width;
+uniform vec3 face_colours[6];
 uniform mat4 seen_from;
 uniform mat4 projected;
 uniform float size;
@@ -15,9 +18,20 @@ out vec3 seen;
 out vec4 paint;
 void main() {
   place = position;
-  vec4 before_eye = seen_from * vec4(position, 1.0);
-  seen = before_eye.xyz;
   paint = colour;
+  if (face_width > 0.0) {
+    // Two triangles of a unit face, counter-clockwise from outside.
+    int corner = int[6](0, 1, 2, 0, 2, 3)[gl_VertexID], axis = int(face.w) / 2;
+    vec2 across = vec2(corner == 1 || corner == 2, corner >= 2);
+    if (face.w % 2u == 0u) across = across.yx;
+    vec3 at = vec3(face.xyz);
+    at[(axis + 1) % 3] += across.x;
+    at[(axis + 2) % 3] += across.y;
+    place = face_width * at - 1.0;
+    paint = vec4(face_colours[face.w], 1.0);
+  }
+  vec4 before_eye = seen_from * vec4(place, 1.0);
+  seen = before_eye.xyz;
   gl_Position = projected * before_eye;
   gl_PointSize = max(1.0, size * (near_size > 0.0 ? near_size / -seen.z : 1.0));
 })";

@@ -1,12 +1,10 @@
 #include "viewer/window/window.hpp"
 
-#define GL_GLEXT_PROTOTYPES
-#include <GL/gl.h>
-#include <GL/glext.h>
 #define GLFW_INCLUDE_NONE
 #include <GLFW/glfw3.h>
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <cmath>
 #include <functional>
@@ -20,6 +18,8 @@
 #include <shoal/core/error.hpp>
 #include <shoal/geometry/sponge.hpp>
 
+#include "viewer/sponge_scene.hpp"
+#include "viewer/window/loaded.hpp"
 #include "viewer/window/parts.hpp"
 #include "viewer/window/programs.hpp"
 
@@ -27,44 +27,6 @@ namespace shoal::viewer {
 namespace {
 
 constexpr double seen_upwards = 30 * std::numbers::pi / 180;
-
-GLuint compiled(GLenum kind, const char* text) {
-  const GLuint shader = glCreateShader(kind);
-  glShaderSource(shader, 1, &text, nullptr);
-  glCompileShader(shader);
-  GLint good = 0;
-  glGetShaderiv(shader, GL_COMPILE_STATUS, &good);
-  if (good == 0) {
-    std::string log(2000, '\0');
-    GLsizei length = 0;
-    glGetShaderInfoLog(shader, static_cast<GLsizei>(log.size()), &length, log.data());
-    log.resize(static_cast<std::size_t>(length));
-    throw std::runtime_error("the graphics driver refuses the window's program: " + log);
-  }
-  return shader;
-}
-
-// Vertices of one part on the graphics card.
-struct loaded_part {
-  GLuint array = 0, buffer = 0;
-  GLsizei count = 0;
-
-  void load(const std::vector<coloured_vertex>& vertices) {
-    if (array == 0) {
-      glGenVertexArrays(1, &array);
-      glGenBuffers(1, &buffer);
-    }
-    glBindVertexArray(array);
-    glBindBuffer(GL_ARRAY_BUFFER, buffer);
-    glBufferData(GL_ARRAY_BUFFER, static_cast<GLsizeiptr>(vertices.size() * sizeof(coloured_vertex)), vertices.data(),
-                 GL_STATIC_DRAW);
-    glEnableVertexAttribArray(0);
-    glEnableVertexAttribArray(1);
-    glVertexAttribPointer(0, 3, GL_FLOAT, GL_FALSE, sizeof(coloured_vertex), nullptr);
-    glVertexAttribPointer(1, 4, GL_UNSIGNED_BYTE, GL_TRUE, sizeof(coloured_vertex), reinterpret_cast<const void*>(12));
-    count = static_cast<GLsizei>(vertices.size());
-  }
-};
 
 // GLFW is begun by the first window and ended by the last.
 struct library {
@@ -96,14 +58,15 @@ struct window::inside {
   point target{};
   GLFWwindow* handle = nullptr;
   GLuint program = 0;
-  loaded_part points, crosses, solid, sheet, ellipsoids, lines;
+  loaded_part points, crosses, sheet, ellipsoids, lines;
+  loaded_faces faces;
   double pointer_x = 0, pointer_y = 0, last_moment = 0;
 
   void load() {
     const scene_parts parts = parts_of(shown, now.moment, now.order);
     points.load(parts.points);
     crosses.load(parts.crosses);
-    solid.load(parts.solid);
+    faces.load(parts);
     sheet.load(parts.sheet);
     ellipsoids.load(parts.ellipsoids);
     lines.load(parts.lines);
@@ -111,7 +74,7 @@ struct window::inside {
 
   void reset() {
     now.view = first;
-    now.order = shown.sponge ? std::min(shown.sponge->order, most_window_order) : 0;
+    now.order = shown.sponge ? shown.sponge->order : 0;
     now.moment = shown.field ? shown.field->times.size() - 1 : 0;
     target = {};
     pan(-first.pan_across, -first.pan_up);
@@ -149,6 +112,21 @@ struct window::inside {
     glUniform1i(glGetUniformLocation(program, "kind"), kind);
     glBindVertexArray(part.array);
     glDrawArrays(as, 0, part.count);
+  }
+
+  void draw_faces() const {
+    if (faces.count == 0) return;
+    glUniform1i(glGetUniformLocation(program, "kind"), 2);
+    std::array<float, 3 * geometry::face_colours.size()> colours{};
+    for (std::size_t i = 0; i < colours.size(); ++i) {
+      colours[i] = static_cast<float>(geometry::face_colours[i / 3][i % 3]) / 255;
+    }
+    glUniform3fv(glGetUniformLocation(program, "face_colours"), geometry::face_colours.size(), colours.data());
+    const GLint width = glGetUniformLocation(program, "face_width");
+    glUniform1f(width, faces.width);
+    glBindVertexArray(faces.array);
+    glDrawArraysInstanced(GL_TRIANGLES, 0, 6, faces.count);
+    glUniform1f(width, 0);
   }
 
   void draw() {
@@ -206,7 +184,7 @@ struct window::inside {
     glPolygonMode(GL_FRONT_AND_BACK, now.view.wireframe ? GL_LINE : GL_FILL);
     const bool whole = now.view.section == section::none;
     (whole ? glEnable : glDisable)(GL_CULL_FACE);
-    draw_part(solid, GL_TRIANGLES, 2);
+    draw_faces();
     glDisable(GL_CULL_FACE);
     glEnable(GL_POLYGON_OFFSET_FILL);
     glPolygonOffset(1, 1);
@@ -233,7 +211,7 @@ struct window::inside {
   }
 
   void set_order(std::size_t order) {
-    if (!shown.sponge || order > most_window_order) return;
+    if (!shown.sponge || order > most_sponge_order) return;
     now.order = order;
     load();
   }

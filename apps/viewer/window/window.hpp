@@ -11,9 +11,6 @@
 
 namespace shoal::viewer {
 
-/// The greatest order of a sponge in a window, which holds its mesh.
-inline constexpr std::size_t most_window_order = 4;
-
 /// Whether the program was built with it.
 bool has_window();
 

@@ -16,7 +16,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* study_examples = R"(Examples:
   shoal gmm study --quick --report study.html
   shoal gmm study --data-folder data --output study.json --report study.html
   shoal gmm study --parts speed --device cuda:all --json
@@ -146,8 +146,8 @@ void run(const study_command& command) {
 
 void add_gmm_study(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<study_command>();
-  CLI::App& app = *add_verb(noun, "study", "Compare EM algorithms: convergence, time, real data", examples, selected,
-                            [command] { run(*command); });
+  CLI::App& app = *add_verb(noun, "study", "Compare EM algorithms: convergence, time, real data", study_examples,
+                            selected, [command] { run(*command); });
   add_option(app, "--parts", "LIST", fmt::format("Parts to run: {}", fmt::join(words_of(part_choices()), ", ")), "all",
              [command](const std::string& text) {
                command->parts.clear();

@@ -14,8 +14,7 @@
 namespace shoal::app {
 namespace {
 
-constexpr std::size_t components = 7;
-constexpr double near_enough = 1e-4;
+constexpr std::size_t data_components = 7;
 constexpr std::size_t most_iterations = 2'000;
 constexpr std::size_t papers_iterations = 100;
 // How many times batch's iterations another algorithm may take to come where batch stopped.
@@ -62,10 +61,10 @@ held_rows sample_of(const held_rows& all, double chance, std::uint64_t seed) {
 // The paper's start: centroids of k-means on a random tenth of the rows. It does not say with which covariances and
 // weights; here the variances of all rows, and equal weights.
 gmm::model start_of(const held_rows& all, std::uint64_t seed, const study_setting& setting) {
-  gmm::model start = random_start(all.view(), components, gmm::covariance_type::full, seed, setting);
+  gmm::model start = random_start(all.view(), data_components, gmm::covariance_type::full, seed, setting);
   const held_rows some = sample_of(all, 0.1, seed);
   kmeans::options options;
-  options.clusters = components;
+  options.clusters = data_components;
   options.init = kmeans::seeding::random_rows;
   options.seed = seed;
   options.threads = setting.threads;
@@ -92,7 +91,7 @@ data_result study_data(const study_setting& setting, const std::string& name, co
   if (setting.quick) starts = 2;
   if (setting.starts > 0) starts = std::min(starts, setting.starts);
   const std::size_t reach_starts = setting.quick ? 1 : 5;
-  data_result result{name, all.rows, all.columns, components, starts, {}, 0, 0, {}};
+  data_result result{name, all.rows, all.columns, data_components, starts, {}, 0, 0, {}};
   result.regularization = rounding_variance;
   result.tolerance = 2e-5;
   struct figures {

@@ -15,9 +15,8 @@
 namespace shoal::app {
 namespace {
 
-constexpr std::size_t components = 6;
+constexpr std::size_t overlap_components = 6;
 constexpr std::size_t columns = 4;
-constexpr double near_enough = 1e-4;
 // Differences of mean log-likelihoods below this are rounding.
 constexpr double least_difference = 1e-11;
 // An order is a limit. Farther from the end than this, in mean log-likelihood, components may still change places.
@@ -108,7 +107,7 @@ class degree {
     result_.spread = spread;
     result_.rows = size.rows;
     result_.columns = columns;
-    result_.components = components;
+    result_.components = overlap_components;
     result_.starts = size.starts;
     result_.curve_starts = size.curve_starts;
     for (const study_algorithm& algorithm : setting.algorithms) {
@@ -131,11 +130,12 @@ class degree {
  private:
   void one_start(std::size_t start) {
     const std::uint64_t seed = random::mix(setting_.seed, start);
-    const gmm::model truth = unit_mixture(components, columns, result_.spread, seed);
+    const gmm::model truth = unit_mixture(overlap_components, columns, result_.spread, seed);
     const std::vector<double> values = draw<double>(truth, size_.rows, random::mix(seed, 1));
     const matrix_view<const double> rows(values.data(), size_.rows, columns);
     result_.confusion += confusion_of(truth, rows, setting_.threads);
-    const gmm::model first = random_start(rows, components, gmm::covariance_type::full, random::mix(seed, 2), setting_);
+    const gmm::model first =
+        random_start(rows, overlap_components, gmm::covariance_type::full, random::mix(seed, 2), setting_);
 
     double target = 0;
     for (std::size_t a = 0; a < setting_.algorithms.size(); ++a) {

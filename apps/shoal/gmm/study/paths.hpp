@@ -13,6 +13,9 @@
 
 namespace shoal::app {
 
+/// A path has arrived when its mean log-likelihood is so near to its goal.
+inline constexpr double near_enough = 1e-4;
+
 /// Fits of one algorithm from one start that end after given numbers of passes. An algorithm that draws the same
 /// numbers whatever its last pass goes through the same models in each; an asynchronous one does so in distribution.
 template <class Scalar>

@@ -13,7 +13,6 @@ namespace {
 
 // Means that overlap: where nearly all memberships are zero an iteration skips most of its work.
 constexpr double spread = 1.3;
-constexpr double near_enough = 1e-4;
 
 struct problem {
   std::size_t rows, components, columns;

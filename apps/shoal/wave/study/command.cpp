@@ -20,7 +20,7 @@ namespace {
 
 namespace ws = wave_study;
 
-constexpr const char* examples = R"(Examples:
+constexpr const char* study_examples = R"(Examples:
   shoal wave study --quick --report study.html
   shoal wave study --output study.json --report study.html
   shoal wave study --figures 9,11,12 --json
@@ -126,7 +126,7 @@ void run(const study_command& command) {
 
 void add_wave_study(CLI::App& noun, verb& selected) {
   const auto command = std::make_shared<study_command>();
-  CLI::App& app = *add_verb(noun, "study", "Run the figures of the waves' article again", examples, selected,
+  CLI::App& app = *add_verb(noun, "study", "Run the figures of the waves' article again", study_examples, selected,
                             [command] { run(*command); });
   add_option(app, "--figures", "N,...", "Figures to run, from 1 to 14", "all", [command](const std::string& text) {
     for (const std::string& word : parse_names("--figures", text)) {

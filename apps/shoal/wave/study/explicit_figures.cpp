@@ -69,7 +69,7 @@ figure splitting_impulse(const setting& how) {
   return out;
 }
 
-figure error_of_spacing(const setting& how) {
+figure explicit_error_of_spacing(const setting& how) {
   // 2Δt ≤ Δx² on the finest grid. Its caption has Δx and Δt exchanged: as printed the scheme could not be stable.
   const int finest = how.quick ? 4 : 6;
   const double least = 0.5 / (1 << finest), step = 0.45 * least * least, end = 0.91;
@@ -98,7 +98,7 @@ figure error_of_spacing(const setting& how) {
       "explicit step could be stable."};
 }
 
-figure error_of_step(const setting& how) {
+figure explicit_error_of_step(const setting& how) {
   const double least = how.quick ? 0.00184 : 0.00023;
   const rd::problem wave = source_axon();
   const std::vector<double> times = {5, 10, 20};
@@ -127,8 +127,8 @@ figure error_of_step(const setting& how) {
 void add_explicit_figures(const setting& how, std::vector<figure>& to) {
   to.push_back(axon_with_input(how));
   to.push_back(splitting_impulse(how));
-  to.push_back(error_of_spacing(how));
-  to.push_back(error_of_step(how));
+  to.push_back(explicit_error_of_spacing(how));
+  to.push_back(explicit_error_of_step(how));
 }
 
 }  // namespace shoal::app::wave_study

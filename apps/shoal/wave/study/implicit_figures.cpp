@@ -44,7 +44,7 @@ rd::initial_state box(const rd::problem& wave) {
   return begin;
 }
 
-figure error_of_spacing(const setting& how) {
+figure implicit_error_of_spacing(const setting& how) {
   const double step = how.quick ? 0.0051 : 0.00051;
   const int count = how.quick ? 4 : 6;
   const auto impulse = [](const rd::problem& wave) { return rd::impulse(wave.grid); };
@@ -75,7 +75,7 @@ figure error_of_spacing(const setting& how) {
   return out;
 }
 
-figure error_of_step(const setting& how) {
+figure implicit_error_of_step(const setting& how) {
   const rd::problem wave = source_axon(0.52);
   const double time = 8, least = how.quick ? 0.004 : 0.00025;
   struct row {
@@ -229,8 +229,8 @@ figure newton(const setting&) {
 }  // namespace
 
 void add_implicit_errors(const setting& how, std::vector<figure>& to) {
-  to.push_back(error_of_spacing(how));
-  to.push_back(error_of_step(how));
+  to.push_back(implicit_error_of_spacing(how));
+  to.push_back(implicit_error_of_step(how));
 }
 
 void add_implicit_newton(const setting& how, std::vector<figure>& to) {
