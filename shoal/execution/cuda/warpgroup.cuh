@@ -51,27 +51,6 @@ __device__ inline void fetch(void* to, const void* from, unsigned bytes, unsigne
   fetch_expected(to, from, bytes, barrier);
 }
 
-// The same into the memory of two neighbouring blocks at the same place, each of whose barriers counts it.
-__device__ inline void fetch_for_both(void* to, const void* from, unsigned bytes, unsigned long long* barrier) {
-  asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], %2, [%3], %4;" ::
-          "r"(shared_address(to)),
-      "l"(from), "r"(bytes), "r"(shared_address(barrier)), "h"(static_cast<unsigned short>(3))
-      : "memory");
-}
-// Arrives at the other block's barrier of the same place.
-__device__ inline void arrive_at_other(unsigned long long* barrier) {
-  asm volatile(
-      "{\n.reg .b32 other, place;\nmov.u32 other, %%cluster_ctarank;\nxor.b32 other, other, 1;\n"
-      "mapa.shared::cluster.u32 place, %0, other;\nmbarrier.arrive.release.cluster.shared::cluster.b64 _, [place];\n}" ::
-          "r"(shared_address(barrier))
-      : "memory");
-}
-// All threads of both blocks come here.
-__device__ inline void meet_other_block() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
-}
-
 // Two groups of four warps take turns: one waits for its own, the other lets it go.
 __device__ inline void wait_for_turn(int group) { asm volatile("bar.sync %0, 256;" ::"r"(group + 1) : "memory"); }
 __device__ inline void let_go(int group) { asm volatile("bar.arrive %0, 256;" ::"r"(group + 1) : "memory"); }

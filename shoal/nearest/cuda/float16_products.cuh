@@ -28,13 +28,11 @@ static_assert(segment_positions * 4 == float16_cluster_tile);  // a thread sees 
 constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block, each with rows of its own
 constexpr int threads = 128 * (groups + 1);             // and one that fetches
 constexpr int most_stages = 8, most_resident_slabs = 11;
-constexpr int most_resident_columns = 512;
 
 // Where the operand of a block's rows comes from.
 enum class fetching {
   streamed,  // with that of the centroids, slab after slab, for every tile of them
   resident,  // it stays in shared memory while all tiles of centroids pass
-  paired,    // as streamed, but two neighbouring blocks fetch half of the centroids each, for both
 };
 
 // How shared memory is cut when a slab has so many products.
@@ -44,12 +42,13 @@ struct cut {
   static constexpr int stage_rows = Way == fetching::resident ? 0 : groups;  // units of rows in a stage
   static constexpr unsigned stage_bytes = (stage_rows + tile_units) * slab_bytes;
   static constexpr unsigned all_bytes = 225 * 1024;
-  static constexpr unsigned rows_bytes(int slabs) { return Way == fetching::resident ? slabs * groups * slab_bytes : 0; }
+  static constexpr unsigned rows_bytes(int slabs) {
+    return Way == fetching::resident ? slabs * groups * slab_bytes : 0;
+  }
   static constexpr int stages(int slabs) {
     const int fit = static_cast<int>((all_bytes - rows_bytes(slabs)) / stage_bytes);
     return fit < most_stages ? fit : most_stages;
   }
-  static constexpr int blocks = Way == fetching::paired ? 2 : 1;  // that fetch for each other
 };
 
 struct float16_arguments {
@@ -64,7 +63,7 @@ struct float16_arguments {
   int tiles;      // of centroids
   int parts;      // of the tiles, which different blocks take for the same rows
   int stages;
-  bool in_turn;   // warpgroups multiply one after the other
+  bool in_turn;  // warpgroups multiply one after the other
   const int* stopped;
 
   __device__ int first_tile(int part) const { return tiles * part / parts; }
@@ -107,18 +106,14 @@ struct barriers {
   unsigned long long rows_full[most_resident_slabs], rows_empty[most_resident_slabs];
 };
 
-// The items of a block, one after another: a tile of rows and a part of the centroids. Blocks that fetch for each other
-// have as many.
-template <int Blocks>
+// The items of a block, one after another: a tile of rows and a part of the centroids.
 struct item_of_block {
   int item;
-  int rank;  // among the blocks that fetch for each other
   const float16_arguments& in;
-  __device__ explicit item_of_block(const float16_arguments& all)
-      : item(static_cast<int>(blockIdx.x) / Blocks), rank(static_cast<int>(blockIdx.x) % Blocks), in(all) {}
-  __device__ bool there() const { return item < (in.row_tiles + Blocks - 1) / Blocks * in.parts; }
-  __device__ void next() { item += static_cast<int>(gridDim.x) / Blocks; }
-  __device__ int row_tile() const { return item / in.parts * Blocks + rank; }
+  __device__ explicit item_of_block(const float16_arguments& all) : item(static_cast<int>(blockIdx.x)), in(all) {}
+  __device__ bool there() const { return item < in.row_tiles * in.parts; }
+  __device__ void next() { item += static_cast<int>(gridDim.x); }
+  __device__ int row_tile() const { return item / in.parts; }
   __device__ int part() const { return item % in.parts; }
   __device__ int first_tile() const { return in.first_tile(part()); }
   __device__ int last_tile() const { return in.first_tile(part() + 1) - 1; }
@@ -150,7 +145,7 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
   unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
   ring_place at;
   unsigned items_before = 0;
-  for (item_of_block<cut::blocks> item(in); item.there(); item.next(), ++items_before) {
+  for (item_of_block item(in); item.there(); item.next(), ++items_before) {
     for (int tile = item.first_tile(); tile <= item.last_tile(); ++tile) {
       for (int turn = 0; turn < layout.turns(); ++turn) {
         const int slab = layout.row_slab(turn);
@@ -175,14 +170,9 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
         if (unit < 0) {
           fetch_expected(stage + lane * bytes, row_unit(lane), bytes, bars.full + at.stage);
         } else if (unit < tile_units) {
-          const unsigned char* const from =
-              in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() +
-              std::size_t(layout.centroid_slab(turn)) * bytes;
-          if constexpr (Way == fetching::paired) {
-            if (unit % 2 == item.rank) fetch_for_both(stage + lane * bytes, from, bytes, bars.full + at.stage);
-          } else {
-            fetch_expected(stage + lane * bytes, from, bytes, bars.full + at.stage);
-          }
+          const unsigned char* const from = in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() +
+                                            std::size_t(layout.centroid_slab(turn)) * bytes;
+          fetch_expected(stage + lane * bytes, from, bytes, bars.full + at.stage);
         }
         at.next(in.stages);
       }
@@ -207,7 +197,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
   if (in.in_turn && group == 1) let_go(0);
   ring_place at;
   unsigned items_before = 0;
-  for (item_of_block<cut::blocks> item(in); item.there(); ++items_before) {
+  for (item_of_block item(in); item.there(); ++items_before) {
     const int first_row = (item.row_tile() * groups + group) * unit_rows + warp * 16 + lane / 4;
     scored_row facts[2];
 #pragma unroll
@@ -227,7 +217,6 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       const auto release = [&](int stage, int turn) {
         if (threadIdx.x % 128 != 0) return;
         arrive(bars.empty + stage);
-        if constexpr (cut::blocks == 2) arrive_at_other(bars.empty + stage);
         // Of rows the first numbers are taken twice.
         const bool again = layout.twice && turn >= layout.slabs && turn < 2 * layout.slabs;
         if (stay && tile == last_tile && !again) arrive(bars.rows_empty + layout.row_slab(turn));
@@ -236,8 +225,8 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
         const int slab = layout.row_slab(turn);
         constexpr unsigned stride = float16_layout::stride(Steps);
         unsigned char* const stage = stages + at.stage * cut::stage_bytes;
-        unsigned char* const rows = stay ? shared + (slab * groups + group) * cut::slab_bytes
-                                         : stage + group * cut::slab_bytes;
+        unsigned char* const rows =
+            stay ? shared + (slab * groups + group) * cut::slab_bytes : stage + group * cut::slab_bytes;
         const unsigned long long row_operand = describe(shared_address(rows), stride);
         const unsigned long long centroid_operand =
             describe(shared_address(stage + cut::stage_rows * cut::slab_bytes), stride);
@@ -274,11 +263,10 @@ template <int Steps, fetching Way, class Search>
 __device__ void search_rows(const float16_arguments& in) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ barriers bars;
-  constexpr int blocks = cut<Steps, Way>::blocks;
   if (threadIdx.x == 0) {
     for (int s = 0; s < most_stages; ++s) {
       make_barrier(bars.full + s, 1);
-      make_barrier(bars.empty + s, groups * blocks);
+      make_barrier(bars.empty + s, groups);
     }
     for (int s = 0; s < most_resident_slabs; ++s) {
       make_barrier(bars.rows_full + s, 1);
@@ -289,7 +277,6 @@ __device__ void search_rows(const float16_arguments& in) {
   __syncthreads();
   cuda::wait_for_predecessor();
   if (in.stopped != nullptr && *in.stopped) return;
-  if constexpr (blocks > 1) meet_other_block();
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
     if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps, Way>(in, shared, bars);
@@ -297,35 +284,23 @@ __device__ void search_rows(const float16_arguments& in) {
     take_registers<232>();
     score_rows<Steps, Way, Search>(in, shared, bars);
   }
-  // No block ends while the other may still write into its memory.
-  if constexpr (blocks > 1) meet_other_block();
 }
 
 template <int Steps, fetching Way, class Search>
 __global__ void __launch_bounds__(threads, 1) search_kernel(float16_arguments in) {
   if constexpr (has_warpgroup_products) search_rows<Steps, Way, Search>(in);
 }
-template <int Steps, class Search>
-__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(threads, 1) paired_search_kernel(float16_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Steps, fetching::paired, Search>(in);
-}
 
 template <int Steps, fetching Way, class Search>
-void launch_as(float16_arguments in, std::size_t multiprocessors, int in_turn, cudaStream_t stream) {
+void launch_as(float16_arguments in, std::size_t multiprocessors, cudaStream_t stream) {
   using cut = cut<Steps, Way>;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int slabs = layout.stored_slabs();
   in.stages = cut::stages(slabs);
-  in.in_turn = in_turn != 0 && in.stages > layout.turns();
+  in.in_turn = Way == fetching::resident && in.stages > layout.turns();
   const std::size_t bytes = cut::rows_bytes(slabs) + in.stages * cut::stage_bytes;
-  const int most = static_cast<int>(multiprocessors) / cut::blocks;
-  const int wanted = (in.row_tiles + cut::blocks - 1) / cut::blocks * in.parts;
-  const auto blocks = static_cast<unsigned>(std::min(wanted, most) * cut::blocks);
-  if constexpr (Way == fetching::paired) {
-    cuda::launch_in_turn(paired_search_kernel<Steps, Search>, blocks, threads, bytes, stream, in);
-  } else {
-    cuda::launch_in_turn(search_kernel<Steps, Way, Search>, blocks, threads, bytes, stream, in);
-  }
+  const auto blocks = static_cast<unsigned>(std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors)));
+  cuda::launch_in_turn(search_kernel<Steps, Way, Search>, blocks, threads, bytes, stream, in);
 }
 
 template <class Search>
@@ -333,10 +308,10 @@ void launch(const float16_arguments& in, std::size_t multiprocessors, cudaStream
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const auto take = [&](auto steps) {
     constexpr int Steps = decltype(steps)::value;
-    if (layout.stored_slabs() * layout.steps * float16_layout::step_columns <= most_resident_columns) {
-      launch_as<Steps, fetching::resident, Search>(in, multiprocessors, 1, stream);
+    if (layout.resident()) {
+      launch_as<Steps, fetching::resident, Search>(in, multiprocessors, stream);
     } else {
-      launch_as<Steps, fetching::streamed, Search>(in, multiprocessors, 0, stream);
+      launch_as<Steps, fetching::streamed, Search>(in, multiprocessors, stream);
     }
   };
   if (layout.steps == 3) return take(std::integral_constant<int, 3>());
