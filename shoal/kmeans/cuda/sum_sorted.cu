@@ -1,189 +1,20 @@
-// Sums by label of many clusters and columns: the rows of each lane are sorted by label, and a warp adds up those of one
-// cluster, one after another, in registers. A cluster's sums go from row to row, so that no cut changes a bit.
+// Sums by label of many clusters and columns: the rows of each lane are sorted by label, and a warp adds up those of
+// one cluster, one after another, in registers. A cluster's sums go from row to row, so that no cut changes a bit.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/kmeans/cuda/label_hash.cuh>
-#include <shoal/kmeans/cuda/sum_sorted.hpp>
+#include <shoal/kmeans/cuda/sum_sorted.cuh>
 
 namespace shoal::kmeans {
 namespace {
 
-constexpr int count_threads = 128;
-constexpr int scan_threads = 128;
-constexpr int start_threads = 1024;
-constexpr int scatter_warps = 4;
-constexpr int warps = 8;          // of a block that sums
+constexpr int warps = 8;  // of a block that sums
+constexpr int finish_threads = 1024;
 constexpr int part_columns = 128;  // of a warp: four of each thread
 constexpr int most_parts = 2;      // that a warp takes together
-
-template <class Scalar>
-struct sorted_arguments {
-  sum_plan plan;
-  cuda::device_piece<Scalar> piece;
-  sort_buffers memory;
-  int first_lane;
-  int clusters;
-  int columns;
-  int tile_rows;
-  int chunks;  // of columns
-  const double* centroids;
-  const Scalar* rounded;
-  const std::int32_t* labels;
-  double* lanes;
-  unsigned long long* fingerprint;
-  const int* stopped;
-};
-
-// The rows of a lane that lie in the piece, as rows of the piece, and the tiles that they are sorted in.
-struct lane_part {
-  std::size_t begin, end;
-  bool fresh, complete;
-  int first_tile;  // among those of the piece
-  int tiles;
-
-  template <class Scalar>
-  __device__ lane_part(const sorted_arguments<Scalar>& in, int lane_of_piece) {
-    const int lane = in.first_lane + lane_of_piece;
-    const std::size_t lane_begin = in.plan.lane_begin(lane), lane_end = in.plan.lane_end(lane);
-    const std::size_t first = max(lane_begin, in.piece.share_first);
-    const std::size_t last = min(lane_end, in.piece.share_first + in.piece.count);
-    begin = first - in.piece.share_first;
-    end = last - in.piece.share_first;
-    fresh = first == lane_begin;
-    complete = last == lane_end;
-    first_tile = static_cast<int>(begin / in.tile_rows) + lane_of_piece;
-    tiles = static_cast<int>((end - begin + in.tile_rows - 1) / in.tile_rows);
-  }
-};
-
-// How often each label is in a tile, and what the tile adds to the fingerprint.
-template <class Scalar>
-__global__ void __launch_bounds__(count_threads) count_kernel(sorted_arguments<Scalar> in) {
-  cuda::wait_for_predecessor();
-  if (*in.stopped) return;
-  extern __shared__ unsigned counts[];
-  const lane_part part(in, static_cast<int>(blockIdx.y));
-  const int tile = static_cast<int>(blockIdx.x);
-  if (tile >= part.tiles) return;
-  for (int k = threadIdx.x; k < in.clusters; k += count_threads) counts[k] = 0;
-  __syncthreads();
-  const std::size_t begin = part.begin + std::size_t(tile) * in.tile_rows;
-  const int count = static_cast<int>(min(part.end - begin, static_cast<std::size_t>(in.tile_rows)));
-  // A warp hashes whole blocks.
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  unsigned long long fingerprint = 0;
-  for (int block = warp * hashed_rows; block < count; block += count_threads / 32 * hashed_rows) {
-    unsigned low = 0, high = 0;
-#pragma unroll 4
-    for (int i = lane; i < hashed_rows; i += 32) {
-      if (block + i >= count) continue;
-      const auto label = static_cast<unsigned>(in.labels[begin + block + i]);
-      low += label * hash_table.words[i];
-      high += label * hash_table.words[hashed_rows + i];
-      atomicAdd(counts + label, 1u);
-    }
-    low = __reduce_add_sync(~0u, low);
-    high = __reduce_add_sync(~0u, high);
-    fingerprint += hash_of_block(odd_of_block((in.piece.first + begin + block) / hashed_rows), low, high);
-  }
-  if (lane == 0 && fingerprint != 0) atomicAdd(in.fingerprint, fingerprint);
-  __syncthreads();
-  unsigned* const to = in.memory.counts + std::size_t(part.first_tile + tile) * in.clusters;
-  for (int k = threadIdx.x; k < in.clusters; k += count_threads) to[k] = counts[k];
-}
-
-// Counts of a lane's tiles into places among the lane's rows of that label; a thread for each label.
-template <class Scalar>
-__global__ void __launch_bounds__(scan_threads) scan_kernel(sorted_arguments<Scalar> in) {
-  cuda::wait_for_predecessor();
-  if (*in.stopped) return;
-  const int k = static_cast<int>(blockIdx.x) * scan_threads + static_cast<int>(threadIdx.x);
-  if (k >= in.clusters) return;
-  const lane_part part(in, static_cast<int>(blockIdx.y));
-  unsigned* const counts = in.memory.counts + std::size_t(part.first_tile) * in.clusters + k;
-  constexpr int together = 16;
-  unsigned sum = 0;
-  for (int tile = 0; tile < part.tiles; tile += together) {
-    unsigned some[together];
-#pragma unroll
-    for (int i = 0; i < together; ++i) {
-      some[i] = tile + i < part.tiles ? counts[std::size_t(tile + i) * in.clusters] : 0u;
-    }
-#pragma unroll
-    for (int i = 0; i < together; ++i) {
-      if (tile + i < part.tiles) counts[std::size_t(tile + i) * in.clusters] = sum;
-      sum += some[i];
-    }
-  }
-  in.memory.starts[std::size_t{blockIdx.y} * (in.clusters + 1) + k] = sum;
-}
-
-// The labels' counts of a lane into where the rows of each begin, as places in the piece. A block for each lane.
-template <class Scalar>
-__global__ void __launch_bounds__(start_threads) start_kernel(sorted_arguments<Scalar> in) {
-  cuda::wait_for_predecessor();
-  if (*in.stopped) return;
-  __shared__ unsigned of_warp[start_threads / 32];
-  const lane_part part(in, static_cast<int>(blockIdx.x));
-  unsigned* const starts = in.memory.starts + std::size_t{blockIdx.x} * (in.clusters + 1);
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  auto before = static_cast<unsigned>(part.begin);
-  for (int first = 0; first < in.clusters; first += start_threads) {
-    const int k = first + static_cast<int>(threadIdx.x);
-    const unsigned count = k < in.clusters ? starts[k] : 0u;
-    unsigned through = count;
-#pragma unroll
-    for (int step = 1; step < 32; step *= 2) {
-      const unsigned other = __shfl_up_sync(~0u, through, step);
-      if (lane >= step) through += other;
-    }
-    if (lane == 31) of_warp[warp] = through;
-    __syncthreads();
-    unsigned all = 0, earlier = 0;
-    for (int w = 0; w < start_threads / 32; ++w) {
-      if (w == warp) earlier = all;
-      all += of_warp[w];
-    }
-    if (k < in.clusters) starts[k] = before + earlier + through - count;
-    before += all;
-    __syncthreads();
-  }
-  if (threadIdx.x == 0) starts[in.clusters] = before;
-}
-
-// Rows to their places, in their order; a warp for each tile.
-template <class Scalar>
-__global__ void __launch_bounds__(32 * scatter_warps) scatter_kernel(sorted_arguments<Scalar> in) {
-  cuda::wait_for_predecessor();
-  if (*in.stopped) return;
-  const lane_part part(in, static_cast<int>(blockIdx.y));
-  const int tile = static_cast<int>(blockIdx.x) * scatter_warps + static_cast<int>(threadIdx.x) / 32;
-  if (tile >= part.tiles) return;
-  const int lane = threadIdx.x % 32;
-  unsigned* const places = in.memory.counts + std::size_t(part.first_tile + tile) * in.clusters;
-  const unsigned* const starts = in.memory.starts + std::size_t{blockIdx.y} * (in.clusters + 1);
-  const std::size_t begin = part.begin + std::size_t(tile) * in.tile_rows;
-  const int count = static_cast<int>(min(part.end - begin, static_cast<std::size_t>(in.tile_rows)));
-  int next = lane < count ? in.labels[begin + lane] : -1;
-  for (int first = 0; first < count; first += 32) {
-    const int label = next;
-    next = first + 32 + lane < count ? in.labels[begin + first + 32 + lane] : -1;
-    const unsigned same = __match_any_sync(~0u, label);
-    const int rank = __popc(same & ((1u << lane) - 1));
-    unsigned place = 0;
-    if (label >= 0) place = places[label];
-    __syncwarp();
-    if (label >= 0) {
-      if (rank == 0) places[label] = place + __popc(same);
-      in.memory.order[starts[label] + place + rank] = static_cast<unsigned>(begin) + first + lane;
-    }
-    __syncwarp();
-  }
-}
 
 // A thread's columns of a row: four neighbours of each 128, or every 32nd.
 template <int Parts, bool Aligned>
@@ -312,24 +143,24 @@ __global__ void __launch_bounds__(32 * warps) sum_kernel(sorted_arguments<Scalar
 
 // The weights of a lane's clusters, which warps of other columns have read by now, and the inertia of a complete one.
 template <class Scalar>
-__global__ void __launch_bounds__(start_threads) finish_kernel(sorted_arguments<Scalar> in) {
+__global__ void __launch_bounds__(finish_threads) finish_kernel(sorted_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
   if (*in.stopped) return;
-  __shared__ double parts[start_threads / 32];
+  __shared__ double parts[finish_threads / 32];
   const lane_part part(in, static_cast<int>(blockIdx.x));
   double* const state = in.lanes + std::size_t(in.first_lane + blockIdx.x) * in.plan.block_doubles;
-  for (int k = threadIdx.x; k < in.clusters; k += start_threads) {
+  for (int k = threadIdx.x; k < in.clusters; k += finish_threads) {
     state[std::size_t(in.clusters) * in.columns + k] = in.memory.weights[std::size_t{blockIdx.x} * in.clusters + k];
   }
   if (!part.complete) return;
   const double* const inertias = state + sorted_reduced(in.clusters, in.columns);
   double sum = 0;
-  for (int i = threadIdx.x; i < in.clusters * in.chunks; i += start_threads) sum += inertias[std::size_t(i) * 32];
+  for (int i = threadIdx.x; i < in.clusters * in.chunks; i += finish_threads) sum += inertias[std::size_t(i) * 32];
   sum = cuda::warp_sum(sum);
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < start_threads / 32; ++w) sum += parts[w];
+  for (int w = 1; w < finish_threads / 32; ++w) sum += parts[w];
   state[sorted_reduced(in.clusters, in.columns) - 1] = sum;
 }
 
@@ -353,14 +184,15 @@ void launch_sum(const sorted_arguments<Scalar>& in, int lanes, cudaStream_t stre
 }  // namespace
 
 bool is_summed_sorted(std::size_t clusters, std::size_t columns) {
-  return columns >= least_sorted_columns && clusters <= most_sorted_clusters &&
+  return columns >= least_sorted_columns && clusters >= least_sorted_clusters && clusters <= most_sorted_clusters &&
          clusters * columns >= least_sorted_numbers;
 }
 
 sum_plan make_sorted_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                           std::size_t multiprocessors) {
   const auto chunks = static_cast<std::size_t>(chunks_for(static_cast<int>(columns)));
-  // So many warps keep a GPU busy; more lanes than that, or of fewer rows, would only have their sums to write and read.
+  // So many warps keep a GPU busy; more lanes than that, or of fewer rows, would only have their sums to write and
+  // read.
   const std::size_t wanted = 64 * multiprocessors, tasks = clusters * chunks;
   const std::size_t of_rows = summed.shard / (16 * clusters);
   const std::size_t lanes = std::clamp<std::size_t>(std::min((wanted + tasks - 1) / tasks, of_rows), 1, 64);
@@ -399,23 +231,14 @@ void sum_sorted(const sum_plan& plan, const cuda::device_piece<Scalar>& piece,
   in.stopped = stopped;
   const int count = plan.piece_lanes(piece);
   const auto of_piece = static_cast<unsigned>(count);
-  const int rows = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(plan.lane_rows), piece.count));
-  const auto tiles = static_cast<unsigned>((rows + in.tile_rows - 1) / in.tile_rows);
-  cuda::launch_in_turn(count_kernel<Scalar>, dim3(tiles, of_piece), count_threads,
-                       static_cast<std::size_t>(in.clusters) * sizeof(unsigned), stream, in);
-  cuda::launch_in_turn(scan_kernel<Scalar>,
-                       dim3(static_cast<unsigned>((in.clusters + scan_threads - 1) / scan_threads), of_piece),
-                       scan_threads, 0, stream, in);
-  cuda::launch_in_turn(start_kernel<Scalar>, of_piece, start_threads, 0, stream, in);
-  cuda::launch_in_turn(scatter_kernel<Scalar>, dim3((tiles + scatter_warps - 1) / scatter_warps, of_piece),
-                       32 * scatter_warps, 0, stream, in);
+  sort_rows(in, count, stream);
   const bool aligned = in.columns % (16 / sizeof(Scalar)) == 0;
   if (parts_for(in.columns) == 1) {
     aligned ? launch_sum<Scalar, 1, true>(in, count, stream) : launch_sum<Scalar, 1, false>(in, count, stream);
   } else {
     aligned ? launch_sum<Scalar, 2, true>(in, count, stream) : launch_sum<Scalar, 2, false>(in, count, stream);
   }
-  cuda::launch_in_turn(finish_kernel<Scalar>, of_piece, start_threads, 0, stream, in);
+  cuda::launch_in_turn(finish_kernel<Scalar>, of_piece, finish_threads, 0, stream, in);
 }
 template void sum_sorted(const sum_plan&, const cuda::device_piece<float>&, const device_centroids<float>&,
                          const std::int32_t*, const sort_buffers&, double*, unsigned long long*, const int*,
