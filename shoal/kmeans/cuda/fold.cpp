@@ -45,7 +45,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     place& here = places_[g];
     const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
     const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
-    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
+    here.plan = fused_    ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
                 : wide_   ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
                 : sorted_ ? make_sorted_plan(summed, clusters, columns, gpu.multiprocessors)
                           : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);

@@ -11,8 +11,8 @@ bool float16_memory::has_room_for(std::size_t rows, std::size_t columns, float16
   return layout.unit_bytes() / layout.unit_rows * rows <= free / 2;
 }
 
-void float16_memory::grow(std::size_t rows_at_once, std::size_t centroids, std::size_t columns,
-                          float16_digits digits, const cuda::stream& stream) {
+void float16_memory::grow(std::size_t rows_at_once, std::size_t centroids, std::size_t columns, float16_digits digits,
+                          const cuda::stream& stream) {
   const float16_layout layout(static_cast<int>(columns), digits);
   const std::size_t unit_bytes = layout.unit_bytes(), unit_rows = layout.unit_rows;
   rows_.grow(rows_at_once / unit_rows * unit_bytes);
