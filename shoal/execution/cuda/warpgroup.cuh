@@ -51,6 +51,10 @@ __device__ inline void fetch(void* to, const void* from, unsigned bytes, unsigne
   fetch_expected(to, from, bytes, barrier);
 }
 
+// Two groups of four warps take turns: one waits for its own, the other lets it go.
+__device__ inline void wait_for_turn(int group) { asm volatile("bar.sync %0, 256;" ::"r"(group + 1) : "memory"); }
+__device__ inline void let_go(int group) { asm volatile("bar.arrive %0, 256;" ::"r"(group + 1) : "memory"); }
+
 // Four warps hand registers to others, or get them: `Count` is what each thread then has, a multiple of 8.
 template <int Count>
 __device__ inline void give_registers() {

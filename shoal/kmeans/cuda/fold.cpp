@@ -20,6 +20,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   on_tensor_cores_ =
       !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
+  sorted_ = !in_one_pass() && is_summed_sorted(clusters, rows.columns());
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const bool there = has_tensor_search(rows.group()[g].device);
     on_tensor_cores_ = on_tensor_cores_ && there;
@@ -29,7 +30,7 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   keeps_operands_ = in_float16_ && rows.resident();
   for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
     const cuda::device_scope scope(rows.group()[g].device);
-    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns);
+    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns, float16_digits::one);
   }
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -44,12 +45,14 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     place& here = places_[g];
     const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
     const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
-    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
-                : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
-                        : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
+    here.plan = fused_    ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
+                : wide_   ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+                : sorted_ ? make_sorted_plan(summed, clusters, columns, gpu.multiprocessors)
+                          : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
     here.bounds.grow(1);
     here.labels.grow(piece_rows);
+    if (sorted_) here.sorted.grow(here.plan, clusters, piece_rows);
     here.counts.grow(3);
     here.list.grow(piece_rows);
     here.lanes.grow(here.plan.state_doubles());
@@ -104,12 +107,12 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
     device_centroids<float>& of = here.narrow.centroids;
     // Labels of float64 rows are exact whatever the precision.
     if (sizeof(Scalar) == 4) of.products = rows_->group().precision();
-    std::size_t rows_at_once = float16_rows_at_once(columns, gpu.multiprocessors);
+    std::size_t rows_at_once = float16_rows_at_once(columns, float16_digits::one, gpu.multiprocessors);
     if (keeps_operands_) {
       const std::size_t all = rows_->most_piece_rows();
       rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
     }
-    here.float16.grow(rows_at_once, padded, columns, gpu.compute);
+    here.float16.grow(rows_at_once, padded, columns, float16_digits::one, gpu.compute);
   }
   if (in_float32) return;
   device_centroids<Scalar>& of = set(here.own);
@@ -279,8 +282,14 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
       fold_in_one_pass(piece, here, stream, static_cast<bool>(visit));
     } else {
       search(piece, here, rows_->group()[g]);
-      sum_by_label(here.plan, piece, here.summed, here.labels.data(), here.lanes.data(),
-                   &here.state.data()->fingerprint, here.stopped(), stream);
+      unsigned long long* const fingerprint = &here.state.data()->fingerprint;
+      if (sorted_) {
+        sum_sorted(here.plan, piece, here.summed, here.labels.data(), here.sorted.buffers(), here.lanes.data(),
+                   fingerprint, here.stopped(), stream);
+      } else {
+        sum_by_label(here.plan, piece, here.summed, here.labels.data(), here.lanes.data(), fingerprint, here.stopped(),
+                     stream);
+      }
     }
     if (visit) visit(piece, here.labels.data(), stream);
   });

@@ -9,6 +9,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/kmeans/cuda/kernels.hpp>
+#include <shoal/kmeans/cuda/sum_sorted.hpp>
 #include <shoal/kmeans/statistics.hpp>
 #include <shoal/nearest/cuda/float16_memory.hpp>
 
@@ -71,6 +72,7 @@ class device_fold {
     cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
     float16_memory float16;
+    sort_memory sorted;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
     cuda::device_buffer<int2> list;
@@ -96,6 +98,7 @@ class device_fold {
   bool few_columns_ = false;      // rows are searched by search_few_columns
   bool fused_ = false;            // rows are labelled and summed in one pass, a thread a row
   bool wide_ = false;             // in one pass, a warp a row
+  bool sorted_ = false;           // rows are summed by sum_sorted
   bool on_tensor_cores_ = false;  // rows are searched by search_tensor
   bool in_float16_ = false;       // by search_float16
   // Operands of rows that stay on the GPU stay there too where they take at most half of what is free, until the origin

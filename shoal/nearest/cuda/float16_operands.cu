@@ -63,6 +63,10 @@ struct row_sums {
 template <int Sign, bool Aligned, class Scalar>
 __device__ row_sums write_row(const Scalar* row, const float* origin, const float16_layout& layout, std::size_t place,
                               float factor, unsigned char* to) {
+  // Rows have the second numbers first.
+  const std::size_t half = layout.twice ? layout.unit_bytes() / 2 : 0;
+  unsigned char* const to_first = to + (Sign > 0 ? half : 0);
+  unsigned char* const to_second = to + (Sign > 0 ? 0 : half);
   const int first = static_cast<int>(threadIdx.x) % 32 / warp_rows * 8, all = layout.padded();
   row_sums sums;
 #pragma unroll 2
@@ -70,7 +74,7 @@ __device__ row_sums write_row(const Scalar* row, const float* origin, const floa
     Scalar values[8];
     const int there = layout.columns - column;
     read_columns<Aligned>(row + column, there, values);
-    __half2 halves[4];
+    __half2 halves[4], seconds[4];
 #pragma unroll
     for (int v = 0; v < 8; v += 2) {
       float x[2];
@@ -82,10 +86,19 @@ __device__ row_sums write_row(const Scalar* row, const float* origin, const floa
       }
       halves[v / 2] = __floats2half2_rn(x[0], x[1]);
       const float2 rounded = __half22float2(halves[v / 2]);
-      sums.lost = fmaf(x[0] - rounded.x, x[0] - rounded.x, sums.lost);
-      sums.lost = fmaf(x[1] - rounded.y, x[1] - rounded.y, sums.lost);
+      float2 left = make_float2(x[0] - rounded.x, x[1] - rounded.y);
+      if (layout.twice) {
+        seconds[v / 2] = __floats2half2_rn(left.x, left.y);
+        const float2 second = __half22float2(seconds[v / 2]);
+        left = make_float2(left.x - second.x, left.y - second.y);
+      }
+      sums.lost = fmaf(left.x, left.x, sums.lost);
+      sums.lost = fmaf(left.y, left.y, sums.lost);
     }
-    *reinterpret_cast<uint4*>(to + layout.place(place, column)) = *reinterpret_cast<const uint4*>(halves);
+    *reinterpret_cast<uint4*>(to_first + layout.place(place, column)) = *reinterpret_cast<const uint4*>(halves);
+    if (layout.twice) {
+      *reinterpret_cast<uint4*>(to_second + layout.place(place, column)) = *reinterpret_cast<const uint4*>(seconds);
+    }
   }
   sums.squares = sum_of_row(sums.squares);
   sums.lost = sum_of_row(sums.lost);
@@ -101,7 +114,7 @@ __global__ void __launch_bounds__(threads)
                         const int* stopped) {
   cuda::wait_for_predecessor();
   if (stopped != nullptr && *stopped) return;
-  const float16_layout layout(columns);
+  const float16_layout layout(columns, to.digits);
   const std::size_t place = (std::size_t{blockIdx.x} * warps + threadIdx.x / 32) * warp_rows + threadIdx.x % warp_rows;
   if (place / warp_rows * warp_rows >= count) return;
   const Scalar* const row = rows + min(place, count - 1) * columns;
@@ -131,7 +144,9 @@ __global__ void __launch_bounds__(threads)
   const float inverse = power_of_two(-exponent);
   float16_row facts;
   facts.norm = sqrtf(sums.squares) * above * inverse;
-  facts.lost = sums.squares < INFINITY ? sqrtf(sums.lost) * above * inverse : INFINITY;
+  // What second numbers are beside the first ones is known only where these are not too small.
+  const bool known = sums.squares < INFINITY && (!layout.twice || sums.squares == 0 || sums.squares >= 0x1p14f);
+  facts.lost = known ? sqrtf(sums.lost) * above * inverse : INFINITY;
   facts.inverse = inverse;
   to.facts[place] = facts;
 }
@@ -146,7 +161,7 @@ __global__ void __launch_bounds__(threads)
   const std::size_t k = min(place, static_cast<std::size_t>(centroids.clusters - 1));
   const row_sums sums =
       write_row<-1, false>(centroids.values + k * centroids.columns, centroids.origin,
-                           float16_layout(centroids.columns), place, power_of_two(exponent), to.centroids);
+                           float16_layout(centroids.columns, to.digits), place, power_of_two(exponent), to.centroids);
   if (threadIdx.x % 32 >= warp_rows) return;
   const double largest = __longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm));
   const double unscale = ldexp(1.0, -2 * exponent), own = static_cast<double>(sums.squares) * 1.005 * unscale;
@@ -159,8 +174,8 @@ __global__ void __launch_bounds__(threads)
 
 }  // namespace
 
-std::size_t float16_rows_at_once(std::size_t columns, std::size_t multiprocessors) {
-  const float16_layout layout(static_cast<int>(columns));
+std::size_t float16_rows_at_once(std::size_t columns, float16_digits digits, std::size_t multiprocessors) {
+  const float16_layout layout(static_cast<int>(columns), digits);
   const std::size_t wave = multiprocessors * float16_block_rows;
   const std::size_t bytes = layout.unit_bytes() / layout.unit_rows * wave;
   return std::max<std::size_t>(1, cached_bytes / bytes) * wave;

@@ -25,17 +25,24 @@ struct searched_centroids {
   search_bounds* bounds = nullptr;
 };
 
+/// How many float16 numbers stand for one: where two do, the second has what rounding to the first lost, so that two
+/// numbers have as many digits as float32, and three products are one.
+enum class float16_digits { one, two };
+
 /// Operands lie in units of 64 rows (or centroids). A unit is cut into slabs of 64 columns, or of 48 where so fewer are
-/// padded. A slab is core matrices of 8 rows × 16 bytes: those of 8 rows one after another.
+/// padded. A slab is core matrices of 8 rows × 16 bytes: those of 8 rows one after another. Of two numbers for each,
+/// the slabs of the second ones come first in rows and last in centroids.
 struct float16_layout {
   static constexpr int unit_rows = 64;
   static constexpr int step_columns = 16;  ///< of one product
 
   int columns = 0;
   int steps = 4;  ///< products of a slab, 3 or 4
-  int slabs = 0;
+  int slabs = 0;  ///< of one number for each
+  bool twice = false;
 
-  SHOAL_HD explicit constexpr float16_layout(int all_columns) : columns(all_columns) {
+  SHOAL_HD explicit constexpr float16_layout(int all_columns, float16_digits digits)
+      : columns(all_columns), twice(digits == float16_digits::two) {
     const int fours = (columns + 63) / 64, threes = (columns + 47) / 48;
     steps = threes * 48 < fours * 64 ? 3 : 4;
     slabs = steps == 3 ? threes : fours;
@@ -44,10 +51,22 @@ struct float16_layout {
   static SHOAL_HD constexpr unsigned slab_bytes(int steps_of_slab) {
     return static_cast<unsigned>(unit_rows * step_columns * 2 * steps_of_slab);
   }
-  SHOAL_HD constexpr std::size_t unit_bytes() const { return static_cast<std::size_t>(slabs) * slab_bytes(steps); }
+  SHOAL_HD constexpr int stored_slabs() const { return twice ? 2 * slabs : slabs; }
+  SHOAL_HD constexpr std::size_t unit_bytes() const {
+    return static_cast<std::size_t>(stored_slabs()) * slab_bytes(steps);
+  }
+  /// Whether those of a block's rows stay in shared memory while all centroids pass. At 10⁶ rows × 256 columns and
+  /// K = 1000 the search takes 0.81 ms on an H200 so, with warpgroups that multiply in turn, and 0.89 where rows are
+  /// fetched for every tile of centroids; 1.23 and 1.24 at 384 columns.
+  SHOAL_HD constexpr bool resident() const { return stored_slabs() * steps * step_columns <= 512; }
+  /// Slabs are multiplied in turn, the small products first: the second numbers of rows by the first of centroids, the
+  /// other way about, and the first ones. Which of its slabs each factor then takes:
+  SHOAL_HD constexpr int turns() const { return twice ? 3 * slabs : slabs; }
+  SHOAL_HD constexpr int row_slab(int turn) const { return turn < 2 * slabs ? turn : turn - slabs; }
+  SHOAL_HD constexpr int centroid_slab(int turn) const { return turn < 2 * slabs ? turn : turn - 2 * slabs; }
   /// Bytes from 8 rows to the next 8, within a slab.
   static SHOAL_HD constexpr unsigned stride(int steps_of_slab) { return slab_bytes(steps_of_slab) / 8; }
-  /// Byte of the 8 columns from `column` on of a row.
+  /// Byte of the 8 columns from `column` on of a row, in the first of its slabs.
   SHOAL_HD constexpr std::size_t place(std::size_t row, int column) const {
     const int slab = steps == 3 ? column / 48 : column / 64, within = column - slab * steps * step_columns;
     return row / unit_rows * unit_bytes() + static_cast<std::size_t>(slab) * slab_bytes(steps) +
@@ -80,12 +99,13 @@ struct float16_operands {
   unsigned char* rows = nullptr;  ///< [rows_at_once]
   float16_row* facts = nullptr;   ///< [rows_at_once]
   std::size_t rows_at_once = 0;
+  float16_digits digits = float16_digits::one;
   unsigned char* centroids = nullptr;  ///< [padded], −c′ · a power of two that all share
   float16_centroid* starts = nullptr;  ///< [padded]
 };
 
 /// Rows that are searched at one time: enough for every multiprocessor, few enough for a GPU's cache where that can be.
-std::size_t float16_rows_at_once(std::size_t columns, std::size_t multiprocessors);
+std::size_t float16_rows_at_once(std::size_t columns, float16_digits digits, std::size_t multiprocessors);
 
 /// Operands of rows, at most rows_at_once. `origin` is what centroids are about; rows of float64 are rounded to float32
 /// after it was subtracted.

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
@@ -26,13 +27,28 @@ static_assert(segment_positions * 4 == float16_cluster_tile);  // a thread sees 
 
 constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block, each with rows of its own
 constexpr int threads = 128 * (groups + 1);             // and one that fetches
+constexpr int most_stages = 8, most_resident_slabs = 11;
+
+// Where the operand of a block's rows comes from.
+enum class fetching {
+  streamed,  // with that of the centroids, slab after slab, for every tile of them
+  resident,  // it stays in shared memory while all tiles of centroids pass
+};
 
 // How shared memory is cut when a slab has so many products.
-template <int Steps>
+template <int Steps, fetching Way>
 struct cut {
   static constexpr unsigned slab_bytes = float16_layout::slab_bytes(Steps);
-  static constexpr unsigned stage_bytes = (groups + tile_units) * slab_bytes;
-  static constexpr int stages = static_cast<int>(225 * 1024 / stage_bytes);
+  static constexpr int stage_rows = Way == fetching::resident ? 0 : groups;  // units of rows in a stage
+  static constexpr unsigned stage_bytes = (stage_rows + tile_units) * slab_bytes;
+  static constexpr unsigned all_bytes = 225 * 1024;
+  static constexpr unsigned rows_bytes(int slabs) {
+    return Way == fetching::resident ? slabs * groups * slab_bytes : 0;
+  }
+  static constexpr int stages(int slabs) {
+    const int fit = static_cast<int>((all_bytes - rows_bytes(slabs)) / stage_bytes);
+    return fit < most_stages ? fit : most_stages;
+  }
 };
 
 struct float16_arguments {
@@ -46,9 +62,10 @@ struct float16_arguments {
   int row_tiles;  // of groups · 64 rows
   int tiles;      // of centroids
   int parts;      // of the tiles, which different blocks take for the same rows
+  int stages;
+  bool in_turn;  // warpgroups multiply one after the other
   const int* stopped;
 
-  __device__ int items() const { return row_tiles * parts; }
   __device__ int first_tile(int part) const { return tiles * part / parts; }
 };
 
@@ -56,12 +73,17 @@ struct float16_arguments {
 // terms and what came before, at a unit of the greatest of them, and so their sum) is in proportion to a norm of the
 // centroid's own (float16_centroid): scores are kept less that, so that centroids of large norms, which are less well
 // known, put no others in doubt. The rest is the same for all centroids.
-__device__ inline float error_of_norm(const float16_row& row, float residual, int steps) {
+__device__ inline float error_of_norm(const float16_row& row, float residual, const float16_layout& layout) {
   constexpr float a = 1.05f * 8 * 0x1p-24f;
   // Beyond that, which only numbers near the ends of float32's range reach, keys would not order like scores.
   constexpr float most = 0x1p-9f;
   if (!(row.lost <= most * row.norm && residual <= most)) return INFINITY;
-  return 1.001f * (row.lost + row.norm * (1.001f * residual + static_cast<float>(18 * steps) * 0x1p-23f * 1.02f + a));
+  const int steps = layout.padded() / float16_layout::step_columns;
+  // Second numbers are at most 2⁻¹⁰ of the first ones: the small products come first, and those of two second numbers
+  // are left out.
+  const float second = layout.twice ? 0x1p-10f : 0.0f;
+  const float cut = static_cast<float>(18 * steps) * 0x1p-23f * 1.02f * (1 + 8 * second) + second * second;
+  return 1.001f * (row.lost + row.norm * (1.001f * residual + cut + a));
 }
 __device__ inline float error_of_all(float largest_norm, float unit, int steps) {
   constexpr float a = 1.05f * 8 * 0x1p-24f;
@@ -80,7 +102,21 @@ struct ring_place {
 };
 
 struct barriers {
-  unsigned long long full[8], empty[8];
+  unsigned long long full[most_stages], empty[most_stages];
+  unsigned long long rows_full[most_resident_slabs], rows_empty[most_resident_slabs];
+};
+
+// The items of a block, one after another: a tile of rows and a part of the centroids.
+struct item_of_block {
+  int item;
+  const float16_arguments& in;
+  __device__ explicit item_of_block(const float16_arguments& all) : item(static_cast<int>(blockIdx.x)), in(all) {}
+  __device__ bool there() const { return item < in.row_tiles * in.parts; }
+  __device__ void next() { item += static_cast<int>(gridDim.x); }
+  __device__ int row_tile() const { return item / in.parts; }
+  __device__ int part() const { return item % in.parts; }
+  __device__ int first_tile() const { return in.first_tile(part()); }
+  __device__ int last_tile() const { return in.first_tile(part() + 1) - 1; }
 };
 
 // What a search knows of one of a thread's two rows.
@@ -99,52 +135,70 @@ struct scored_place {
   int steps;  // products of a row with a centroid
 };
 
-template <int Steps>
+template <int Steps, fetching Way>
 __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared, barriers& bars) {
-  constexpr unsigned bytes = cut<Steps>::slab_bytes;
+  using cut = cut<Steps, Way>;
+  constexpr unsigned bytes = cut::slab_bytes;
   const int lane = threadIdx.x % 32;
-  const float16_layout layout(in.centroids.columns);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int units = (in.count + unit_rows - 1) / unit_rows;
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
   ring_place at;
-  for (int item = static_cast<int>(blockIdx.x); item < in.items(); item += static_cast<int>(gridDim.x)) {
-    const int row_tile = item / in.parts, part = item % in.parts;
-    for (int tile = in.first_tile(part); tile < in.first_tile(part + 1); ++tile) {
-      for (int slab = 0; slab < layout.slabs; ++slab) {
-        const std::size_t offset = std::size_t(slab) * bytes;
-        unsigned char* const stage = shared + at.stage * cut<Steps>::stage_bytes;
-        wait(bars.empty + at.stage, at.round ^ 1);
-        if (lane == 0) expect(bars.full + at.stage, cut<Steps>::stage_bytes);
-        __syncwarp();
-        if (lane < groups + tile_units) {
-          // A unit for each thread: of rows first.
-          const int unit = lane < groups ? min(row_tile * groups + lane, units - 1) : tile * tile_units + lane - groups;
-          const unsigned char* const from = lane < groups ? in.operands.rows : in.operands.centroids;
-          fetch_expected(stage + lane * bytes, from + unit * layout.unit_bytes() + offset, bytes, bars.full + at.stage);
+  unsigned items_before = 0;
+  for (item_of_block item(in); item.there(); item.next(), ++items_before) {
+    for (int tile = item.first_tile(); tile <= item.last_tile(); ++tile) {
+      for (int turn = 0; turn < layout.turns(); ++turn) {
+        const int slab = layout.row_slab(turn);
+        const auto row_unit = [&](int group) {
+          return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes() +
+                 std::size_t(slab) * bytes;
+        };
+        if (Way == fetching::resident && tile == item.first_tile() && turn < layout.stored_slabs()) {
+          wait(bars.rows_empty + slab, ~items_before & 1);
+          if (lane == 0) expect(bars.rows_full + slab, groups * bytes);
+          __syncwarp();
+          if (lane < groups) {
+            fetch_expected(shared + (slab * groups + lane) * bytes, row_unit(lane), bytes, bars.rows_full + slab);
+          }
         }
-        at.next(cut<Steps>::stages);
+        unsigned char* const stage = stages + at.stage * cut::stage_bytes;
+        wait(bars.empty + at.stage, at.round ^ 1);
+        if (lane == 0) expect(bars.full + at.stage, cut::stage_bytes);
+        __syncwarp();
+        // A unit for each thread: of rows first.
+        const int unit = lane - cut::stage_rows;
+        if (unit < 0) {
+          fetch_expected(stage + lane * bytes, row_unit(lane), bytes, bars.full + at.stage);
+        } else if (unit < tile_units) {
+          const unsigned char* const from = in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() +
+                                            std::size_t(layout.centroid_slab(turn)) * bytes;
+          fetch_expected(stage + lane * bytes, from, bytes, bars.full + at.stage);
+        }
+        at.next(in.stages);
       }
     }
   }
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __device__ void score_rows(const float16_arguments& in, unsigned char* shared, barriers& bars) {
+  using cut = cut<Steps, Way>;
+  constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
-  const float16_layout layout(in.centroids.columns);
-  const int slabs = layout.slabs, steps = layout.padded() / float16_layout::step_columns;
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const int turns = layout.turns(), steps = layout.padded() / float16_layout::step_columns * (layout.twice ? 3 : 1);
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
   const float largest_norm =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest = sqrtf(largest_norm);
   const float scale = power_of_two(-float16_exponent(*in.centroids.bounds));
   const float residual = sqrtf(
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001));
-  const auto release = [&](int stage) {
-    if (threadIdx.x % 128 == 0) arrive(bars.empty + stage);
-  };
+  if (in.in_turn && group == 1) let_go(0);
   ring_place at;
-  for (int item = static_cast<int>(blockIdx.x); item < in.items(); item += static_cast<int>(gridDim.x)) {
-    const int row_tile = item / in.parts, part = item % in.parts;
-    const int first_row = (row_tile * groups + group) * unit_rows + warp * 16 + lane / 4;
+  unsigned items_before = 0;
+  for (item_of_block item(in); item.there(); ++items_before) {
+    const int first_row = (item.row_tile() * groups + group) * unit_rows + warp * 16 + lane / 4;
     scored_row facts[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -153,17 +207,30 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       facts[half].norm = known.x;
       facts[half].magnitude = known.x * largest + 0.5f * largest_norm;
       facts[half].inverse = known.z * scale;
-      facts[half].error = error_of_norm({known.x, known.y}, residual, steps);
+      facts[half].error = error_of_norm({known.x, known.y}, residual, layout);
     }
-    Search taker(in, facts, largest_norm, {first_row, part, q, steps});
-    for (int tile = in.first_tile(part); tile < in.first_tile(part + 1); ++tile) {
+    Search taker(in, facts, largest_norm, {first_row, item.part(), q, steps});
+    const int first_tile = item.first_tile(), last_tile = item.last_tile();
+    item.next();
+    for (int tile = first_tile; tile <= last_tile; ++tile) {
       float scores[2 * segment_positions];
-      const auto multiply_slab = [&](int keep) {
+      const auto release = [&](int stage, int turn) {
+        if (threadIdx.x % 128 != 0) return;
+        arrive(bars.empty + stage);
+        // Of rows the first numbers are taken twice.
+        const bool again = layout.twice && turn >= layout.slabs && turn < 2 * layout.slabs;
+        if (stay && tile == last_tile && !again) arrive(bars.rows_empty + layout.row_slab(turn));
+      };
+      const auto multiply_slab = [&](int turn, int keep) {
+        const int slab = layout.row_slab(turn);
         constexpr unsigned stride = float16_layout::stride(Steps);
-        unsigned char* const stage = shared + at.stage * cut<Steps>::stage_bytes;
-        const unsigned long long row_operand = describe(shared_address(stage + group * cut<Steps>::slab_bytes), stride);
+        unsigned char* const stage = stages + at.stage * cut::stage_bytes;
+        unsigned char* const rows =
+            stay ? shared + (slab * groups + group) * cut::slab_bytes : stage + group * cut::slab_bytes;
+        const unsigned long long row_operand = describe(shared_address(rows), stride);
         const unsigned long long centroid_operand =
-            describe(shared_address(stage + groups * cut<Steps>::slab_bytes), stride);
+            describe(shared_address(stage + cut::stage_rows * cut::slab_bytes), stride);
+        if (stay && tile == first_tile) wait(bars.rows_full + slab, items_before & 1);
         wait(bars.full + at.stage, at.round);
         begin_products();
 #pragma unroll
@@ -172,32 +239,38 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
         }
         end_products();
       };
-      multiply_slab(0);
-      for (int slab = 1; slab < slabs; ++slab) {
+      if (in.in_turn) wait_for_turn(group);
+      multiply_slab(0, 0);
+      for (int turn = 1; turn < turns; ++turn) {
         const int before = at.stage;
-        at.next(cut<Steps>::stages);
-        multiply_slab(1);
+        at.next(in.stages);
+        multiply_slab(turn, 1);
         wait_for_products<1>();
-        release(before);
+        release(before, turn - 1);
       }
+      // The last turn of all is nobody's to wait for.
+      if (in.in_turn && (group == 0 || tile < last_tile || item.there())) let_go(1 - group);
       wait_for_products<0>();
-      release(at.stage);
-      at.next(cut<Steps>::stages);
+      release(at.stage, turns - 1);
+      at.next(in.stages);
       taker.take_tile(scores, tile);
     }
     taker.finish();
   }
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __device__ void search_rows(const float16_arguments& in) {
   extern __shared__ __align__(1024) unsigned char shared[];
   __shared__ barriers bars;
-  static_assert(cut<Steps>::stages <= 8);
   if (threadIdx.x == 0) {
-    for (int s = 0; s < cut<Steps>::stages; ++s) {
+    for (int s = 0; s < most_stages; ++s) {
       make_barrier(bars.full + s, 1);
       make_barrier(bars.empty + s, groups);
+    }
+    for (int s = 0; s < most_resident_slabs; ++s) {
+      make_barrier(bars.rows_full + s, 1);
+      make_barrier(bars.rows_empty + s, groups);
     }
     publish_barriers();
   }
@@ -206,25 +279,43 @@ __device__ void search_rows(const float16_arguments& in) {
   if (in.stopped != nullptr && *in.stopped) return;
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
-    if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps>(in, shared, bars);
+    if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps, Way>(in, shared, bars);
   } else {
     take_registers<232>();
-    score_rows<Steps, Search>(in, shared, bars);
+    score_rows<Steps, Way, Search>(in, shared, bars);
   }
 }
 
-template <int Steps, class Search>
+template <int Steps, fetching Way, class Search>
 __global__ void __launch_bounds__(threads, 1) search_kernel(float16_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Steps, Search>(in);
+  if constexpr (has_warpgroup_products) search_rows<Steps, Way, Search>(in);
+}
+
+template <int Steps, fetching Way, class Search>
+void launch_as(float16_arguments in, std::size_t multiprocessors, cudaStream_t stream) {
+  using cut = cut<Steps, Way>;
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const int slabs = layout.stored_slabs();
+  in.stages = cut::stages(slabs);
+  in.in_turn = Way == fetching::resident && in.stages > layout.turns();
+  const std::size_t bytes = cut::rows_bytes(slabs) + in.stages * cut::stage_bytes;
+  const auto blocks = static_cast<unsigned>(std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors)));
+  cuda::launch_in_turn(search_kernel<Steps, Way, Search>, blocks, threads, bytes, stream, in);
 }
 
 template <class Search>
 void launch(const float16_arguments& in, std::size_t multiprocessors, cudaStream_t stream) {
-  const bool threes = float16_layout(in.centroids.columns).steps == 3;
-  const auto kernel = threes ? search_kernel<3, Search> : search_kernel<4, Search>;
-  const std::size_t bytes = threes ? cut<3>::stages * cut<3>::stage_bytes : cut<4>::stages * cut<4>::stage_bytes;
-  const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
-  cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), threads, bytes, stream, in);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const auto take = [&](auto steps) {
+    constexpr int Steps = decltype(steps)::value;
+    if (layout.resident()) {
+      launch_as<Steps, fetching::resident, Search>(in, multiprocessors, stream);
+    } else {
+      launch_as<Steps, fetching::streamed, Search>(in, multiprocessors, stream);
+    }
+  };
+  if (layout.steps == 3) return take(std::integral_constant<int, 3>());
+  take(std::integral_constant<int, 4>());
 }
 
 inline void set(float16_arguments& in, const float16_operands& operands, std::size_t count,

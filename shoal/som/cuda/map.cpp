@@ -182,10 +182,17 @@ void device_map<Scalar>::set_float16(place& here, const cuda::gpu& gpu, const st
   // Units of float64 rows are exact whatever the precision.
   to.float16.products = sizeof(Scalar) == 4 ? rows_->group().precision() : precision::float32;
   const bool rough = to.float16.products != precision::float32;
-  keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_);
+  // Units of a map lie so close together that one float16 number for each leaves many of them in doubt. Two cost three
+  // products. Where two of each of a block's rows stay in shared memory, an epoch of 20,000 float32 rows × 200 columns
+  // on 100 × 100 units takes 1.04 ms on an H200 instead of 1.25; beyond, one of 100,000 × 768 on 50 × 50 gained nothing
+  // (3.66 and 3.65). Float64 rows were not measured.
+  const bool twice =
+      sizeof(Scalar) == 4 && !rough && float16_layout(static_cast<int>(columns_), float16_digits::two).resident();
+  const float16_digits digits = twice ? float16_digits::two : float16_digits::one;
+  keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_, digits);
   float16_rows_ = std::min(all_rows, rough && keeps_operands_ ? all_rows : listed_rounds * round);
   most_row_parts_ = std::min(most_unit_parts * all_rows, most_listed_rounds * round);
-  here.float16.grow(keeps_operands_ ? all_rows : float16_rows_, padded, columns_, gpu.compute);
+  here.float16.grow(keeps_operands_ ? all_rows : float16_rows_, padded, columns_, digits, gpu.compute);
   here.centred.grow(units * columns_);
   here.half_norms.grow(padded);
   here.unit_origin.upload(std::vector<float>(units_centre.begin(), units_centre.end()), gpu.compute);
@@ -279,7 +286,7 @@ score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some,
   const searched_centroids& units = here.units.float16;
   float16_operands operands = here.float16.operands();
   if (keeps_operands_) {
-    const float16_layout layout(units.columns);
+    const float16_layout layout(units.columns, operands.digits);
     operands.rows += first / layout.unit_rows * layout.unit_bytes();
     operands.facts += first;
   } else {
