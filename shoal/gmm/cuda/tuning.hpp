@@ -15,27 +15,24 @@ namespace shoal::gmm {
 constexpr std::size_t least_team_rows(covariance_type type) { return type == covariance_type::full ? 350 : 1024; }
 inline constexpr std::size_t least_team_components = 5;
 
-/// Full and tied mixtures of so many columns may take the kernels for many columns by float16 terms. Of fewer, tensor
-/// cores would have padding to multiply, and test_tensor_matrix, with 1 to 5 columns added, failed on an H200.
-inline constexpr std::size_t least_tensor_columns = 9;
-
 /// Up to so many components, and numbers of all their moments, the kernels for few columns are the fastest. They hold a
 /// row's responsibilities for all components in shared memory, so that few rows fit beside many. 300,000 rows of
 /// (columns, components) take with them and by tensor cores, which pad to 16 columns: full float32 (2, 500) 1.84 and
-/// 2.19, (2, 1000) 12.7 and 4.34, (5, 256) 0.73 and 1.09, (5, 350) 2.15 and 1.53, (8, 150) 0.82 and 0.79, (8, 350) 5.31
-/// and 1.50, (12, 150) 1.35 and 0.82; diag float32 (2, 256) 0.35 and 0.45, (2, 350) 1.16 and 0.57, (5, 256) 0.49 and
-/// 0.45, (12, 150) 0.60 and 0.46; full float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1,
-/// (12, 150) 5.26 and 5.28, (12, 256) 15.0 and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8,
-/// 350) 11.0 and 5.6. Full and tied float32 mixtures of fewer than least_tensor_columns have only float64 products
-/// beside these kernels, and take them as long as they fit.
+/// 2.20, (2, 1000) 12.7 and 4.34, (3, 350) 1.46 and 1.57, (3, 500) 2.22 and 2.17, (4, 256) 0.56 and 1.09, (4, 350) 1.67
+/// and 1.51, (4, 500) 2.53 and 2.12, (6, 256) 0.88 and 1.10, (6, 350) 3.92 and 1.50, (8, 150) 0.82 and 0.79, (8, 200)
+/// 1.01 and 0.98, (8, 256) 1.23 and 1.12, (8, 350) 5.31 and 1.51, (8, 500) 8.63 and 2.19, (12, 150) 1.35 and 0.82; diag
+/// float32 (2, 256) 0.35 and 0.45, (2, 350) 1.16 and 0.57, (5, 256) 0.49 and 0.45, (12, 150) 0.60 and 0.46; full
+/// float64 (2, 500) 7.0 and 15.6, (8, 256) 4.1 and 8.1, (8, 350) 30.5 and 12.1, (12, 150) 5.26 and 5.28, (12, 256) 15.0
+/// and 8.4; diag float64 (2, 350) 6.0 and 5.6, (5, 350) 4.8 and 5.6, (8, 350) 11.0 and 5.6.
 struct few_columns_limit {
   std::size_t components;
   std::size_t numbers;
 };
 template <class Scalar>
-constexpr few_columns_limit few_columns_limit_of(bool matrices) {
+constexpr few_columns_limit few_columns_limit_of(bool matrices, std::size_t columns) {
   if constexpr (sizeof(Scalar) == 8) return matrices ? few_columns_limit{512, 13000} : few_columns_limit{320, 13000};
-  return matrices ? few_columns_limit{512, 6144} : few_columns_limit{256, 2560};
+  if (!matrices) return few_columns_limit{256, 2560};
+  return columns >= 4 && columns <= 8 ? few_columns_limit{256, 8192} : few_columns_limit{512, 6144};
 }
 
 /// Full and tied mixtures take tensor cores before that when there are so many columns, so many numbers K·d³ and so

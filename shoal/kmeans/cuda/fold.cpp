@@ -16,7 +16,13 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
   fused_ = clusters <= most_fused_clusters_on_device && rows.columns() <= most_fused_columns_on_device;
   wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
-  few_columns_ = !fused_ && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
+  few_ = !fused_ && !wide_;
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::gpu& gpu = rows.group()[g];
+    few_ =
+        few_ && is_few(summed_on(g), clusters, rows.columns(), sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
+  }
+  few_columns_ = !in_one_pass() && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
   on_tensor_cores_ =
       !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
@@ -43,10 +49,11 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const cuda::gpu& gpu = rows.group()[g];
     const cuda::device_scope scope(gpu.device);
     place& here = places_[g];
-    const summed_rows summed{rows.rows(), rows.most_shard_rows(), rows.share_rows(g)};
+    const summed_rows summed = summed_on(g);
     const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
-    here.plan = fused_    ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
-                : wide_   ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
+                : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+                : few_ ? make_few_plan(summed, clusters, columns, sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes)
                 : sorted_ ? make_sorted_plan(summed, clusters, columns, gpu.multiprocessors)
                           : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
@@ -66,6 +73,11 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   if (one_shard()) return;
   const cuda::device_scope scope(first_device());
   total_.grow(layout_.size());
+}
+
+template <class Scalar>
+summed_rows device_fold<Scalar>::summed_on(std::size_t g) const {
+  return {rows_->rows(), rows_->most_shard_rows(), rows_->share_rows(g)};
 }
 
 template <class Scalar>
@@ -250,6 +262,7 @@ void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& pie
   if (fused_) {
     return fold_fused(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }
+  if (few_) return fold_few(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   if constexpr (sizeof(Scalar) == 4) {
     fold_wide(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }

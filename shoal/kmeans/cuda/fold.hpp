@@ -80,10 +80,11 @@ class device_fold {
     const int* stopped() const { return &state.data()->stopped; }
   };
 
+  summed_rows summed_on(std::size_t g) const;
   void set_centroids(place& here, const cuda::gpu& gpu);
   void enqueue_rows(const labels_visitor& visit);
   void enqueue_merge();
-  bool in_one_pass() const { return fused_ || wide_; }
+  bool in_one_pass() const { return fused_ || wide_ || few_; }
   void fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, cudaStream_t stream, bool labels);
   bool one_shard() const { return rows_->shards().count() == 1; }
   const cuda::device_buffer<double>& statistics() const { return one_shard() ? places_[0].statistics : total_; }
@@ -99,6 +100,7 @@ class device_fold {
   bool fused_ = false;            // rows are labelled and summed in one pass, a thread a row
   bool wide_ = false;             // in one pass, a warp a row
   bool sorted_ = false;           // rows are summed by sum_sorted
+  bool few_ = false;              // in one pass, with a warp's sums in shared memory
   bool on_tensor_cores_ = false;  // rows are searched by search_tensor
   bool in_float16_ = false;       // by search_float16
   // Operands of rows that stay on the GPU stay there too where they take at most half of what is free, until the origin

@@ -91,6 +91,7 @@ struct sum_plan {
   int row_threads = 0;     ///< threads that add a row up: a power of two
   int thread_columns = 0;  ///< columns that each of them adds at a time
   int copies = 0;          ///< partial sums of a block for each of its clusters
+  int warps = 0;           ///< of a block, where each has sums of its own
   std::size_t block_doubles = 0;
   std::size_t shared_bytes = 0;
   std::size_t state_doubles() const {
@@ -223,6 +224,16 @@ sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::si
 void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, const device_centroids<float>& centroids,
                std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
                cudaStream_t stream);
+
+/// The same for few columns and more clusters, rows of either scalar: a warp has sums of all clusters in shared memory.
+bool is_few(const summed_rows& summed, std::size_t clusters, std::size_t columns, std::size_t scalar_bytes,
+            std::size_t multiprocessors, std::size_t shared_bytes);
+sum_plan make_few_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns, std::size_t scalar_bytes,
+                       std::size_t multiprocessors, std::size_t shared_bytes);
+template <class Scalar>
+void fold_few(const sum_plan& plan, const cuda::device_piece<Scalar>& piece, const device_centroids<Scalar>& centroids,
+              std::int32_t* labels, double* lanes, unsigned long long* fingerprint, const int* stopped,
+              cudaStream_t stream);
 
 /// Places of a step's statistics: [K] Σw, [K][d] Σw(x − c), inertia, and the two halves of the fingerprint as whole
 /// numbers, which float64 adds exactly.

@@ -24,11 +24,31 @@ inline constexpr std::size_t most_wide_clusters = 8;
 inline constexpr std::size_t least_wide_columns = 64;
 inline constexpr std::size_t most_wide_columns = 256;
 
+/// With at most so many columns and clusters (in one column as many as there is room for) and from so many rows for
+/// each multiprocessor on, a warp keeps the sums of all clusters in shared memory, 256 bytes each: rows are labelled
+/// and summed in one pass. Steps of (rows, columns, clusters) take on an H200 in separate passes and so, in ms, float32
+/// (10⁷, 3, 20) 0.358 and 0.217, (5·10⁶, 10, 37) 0.557 and 0.357, (10⁶, 5, 10) 0.106 and 0.032, (10⁶, 1, 100) 0.074 and
+/// 0.052, float64 (10⁶, 8, 33) 0.217 and 0.090. But float32 (10⁶, 8, 64) 0.103 and 0.122, (10⁶, 8, 100) 0.130 and
+/// 0.178, (10⁶, 2, 170) 0.107 and 0.147, (10⁶, 16, 33) 0.123 and 0.170, float64 (10⁶, 16, 64) 0.215 and 0.357, and of
+/// fewer rows (10⁵, 3, 64) 0.025 and 0.036, (10⁵, 12, 33) 0.039 and 0.050.
+inline constexpr std::size_t most_one_pass_columns = 12;
+inline constexpr std::size_t most_one_pass_clusters = 40;
+inline constexpr std::size_t least_few_rows = 4096;
+/// Its blocks have as many warps as there is shared memory for, at most and at least so many: (10⁷, 3, 20) takes 0.217
+/// with 16 and 0.312 with 8, (5·10⁶, 10, 37) 0.356 and 0.521, (10⁶, 5, 10) 0.032 and 0.040. Only clusters of one column
+/// are as many as leave room for 8.
+inline constexpr int most_few_warps = 16;
+inline constexpr std::size_t least_few_warps = 8;
+
 /// Beyond that, rows of at most so many columns are searched by a thread each: TF32 is so coarse there that many rows
 /// would be doubtful (15 % of 10⁵ rows × 2 columns at K = 128). A step of that shape takes 0.029 ms on an H200, on the
 /// tensor cores 0.040 ms.
 inline constexpr std::size_t most_few_columns = 4;
 inline constexpr std::size_t most_few_column_clusters = 2048;
+/// From so many rows on a thread has four of them, for which it loads a centroid once. With that, and clusters compared
+/// by sixteen, (10⁶, 2, 1000) takes 0.368 ms instead of 0.488, (10⁶, 3, 256) 0.157 instead of 0.177; with one row a
+/// thread (10⁵, 3, 256) takes 0.0407 instead of 0.0413, (10⁵, 3, 64) 0.0250 instead of 0.0232.
+inline constexpr std::size_t few_search_rows = std::size_t{1} << 18;
 
 /// Threads of a block that sums rows by label.
 inline constexpr int sum_threads = 512;

@@ -108,6 +108,7 @@ enum class score_kind {
   plain,     ///< of search_plain: distances (squared; negated products for the cosine)
   lists,     ///< none: list_near_float16 left the units that may be nearest
   found,     ///< none: search_float16 left the units
+  none,      ///< there was no search: settle_short_rows does it
 };
 
 /// Where settle() leaves what it finds; null: not wanted.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/som/cuda/settle_short_rows.hpp>
+
 namespace shoal::som {
 namespace {
 
@@ -269,6 +271,10 @@ score_kind device_map<Scalar>::search(searched_rows<Scalar>& some, pass what, st
                                       const cuda::gpu& gpu) {
   if (by_float16(what)) return search_float16_units(some, first, here, gpu);
   if constexpr (sizeof(Scalar) == 4) {
+    if (on_tensor_cores_ && what != pass::topology && here.units.metric == metric::euclidean &&
+        columns_ <= std::size_t{most_short_columns}) {
+      return score_kind::none;
+    }
     if (on_tensor_cores_) {
       some.parts = tensor_parts(some.count, here.units, gpu.multiprocessors);
       search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);

@@ -60,10 +60,7 @@ void launch_scores(const settle_arguments<Scalar>& in, score_kind scores, std::s
   if constexpr (Metric == metric::euclidean || Metric == metric::cosine) {
     if (scores == score_kind::lists) return settle_lists(in.rows, in.units, in.to, multiprocessors, stream);
     if constexpr (sizeof(Scalar) == 4) {
-      if (Metric == metric::euclidean && scores == score_kind::products && in.to.shape == nullptr &&
-          in.units.columns <= most_short_columns) {
-        return settle_short_rows(in.rows, in.units, in.to, multiprocessors, stream);
-      }
+      if (scores == score_kind::none) return settle_short_rows(in.rows, in.units, in.to, multiprocessors, stream);
       if (scores == score_kind::products) {
         return launch<Scalar, Metric, score_kind::products>(in, multiprocessors, stream);
       }

@@ -1,5 +1,5 @@
-// settle() for rows of few columns, where a warp for each row would idle: a thread finds the unit of nearly every row,
-// and the warp those that are left.
+// Rows of few columns, where tensor cores would multiply padding and a warp for each row would idle: a thread searches
+// all units for its rows, the warp settles what float32 leaves open, and rows are added to the sums at once.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -12,131 +12,171 @@
 namespace shoal::som {
 namespace {
 
-constexpr int column_units = 16;  // of a column of a tile
+// Units whose scores are compared with each other before the least of them is with the others'.
+constexpr int column_units = 16;
+constexpr int each = 4;  // rows of a thread, which share the units that it loads
+constexpr int block_rows = 32 * warps * each;
+constexpr int most_staged_units = 4096;  // in shared memory at a time
 
-using warp_task = row_task<float, metric::euclidean, score_kind::products>;
-
-// One row, and what a thread knows of it.
+// One row about the centre.
+template <int Columns>
 struct short_row {
   const float* row;
-  float x[most_short_columns];  // about the centre; zero beyond the last column
+  float x[Columns];
   double norm = 0;
-  rounded_parts parts;
 
-  __device__ short_row(const settle_arguments<float>& in, int i)
-      : row(in.rows.rows + static_cast<std::size_t>(i) * in.units.columns) {
+  __device__ void read(const settle_arguments<float>& in, int i) {
+    row = in.rows.rows + static_cast<std::size_t>(i) * Columns;
+    norm = 0;
 #pragma unroll
-    for (int j = 0; j < most_short_columns; ++j) {
-      x[j] = j < in.units.columns ? row[j] - in.units.centre[j] : 0.0f;
+    for (int j = 0; j < Columns; ++j) {
+      x[j] = row[j] - in.units.centre[j];
       norm = add_to_norm<metric::euclidean>(norm, static_cast<double>(x[j]));
-      parts.add(x[j]);
     }
     norm = norm_of<metric::euclidean>(norm);
   }
+  // The score of the unit at a place, as the search finds it.
+  __device__ float score(const device_units<float>& units, int place) const {
+    float sum = units.starts[place];
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      sum = fmaf(-x[j], units.turned[static_cast<std::size_t>(j) * units.padded + place], sum);
+    }
+    return sum;
+  }
+  __device__ double exactly(const device_units<float>& units, int unit) const {
+    double sum = 0;
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      sum = add_exactly<metric::euclidean>(sum, static_cast<double>(row[j]),
+                                           units.exact[static_cast<std::size_t>(unit) * Columns + j]);
+    }
+    return sum;
+  }
 };
 
-// Calls visit(unit, score) for the units of a column of a tile.
-template <class Visit>
-__device__ void measure_column(const device_units<float>& units, const short_row& of, int first, const Visit& visit) {
+// The columns of units with the least scores of a thread's rows: the least, where it is, and that of the next column.
+template <int Columns>
+__device__ void search_columns(const device_units<float>& units, const short_row<Columns> (&rows)[each], float4* staged,
+                               bool again, least_two<float> (&least)[each]) {
+  for (int begin = 0; begin < units.padded; begin += most_staged_units) {
+    const int count = min(most_staged_units, units.padded - begin);
+    if (again || units.padded > most_staged_units) {
+      __syncthreads();
+      for (int i = static_cast<int>(threadIdx.x); i < count; i += 32 * warps) {
+        float c[4] = {};
 #pragma unroll
-  for (int u = 0; u < column_units; u += 4) {
-    float4 scores = *reinterpret_cast<const float4*>(units.starts + first + u);
-#pragma unroll
-    for (int j = 0; j < most_short_columns; ++j) {
-      if (j >= units.columns) break;
-      const float4 c =
-          *reinterpret_cast<const float4*>(units.turned + static_cast<std::size_t>(j) * units.padded + first + u);
-      scores.x = fmaf(-of.x[j], c.x, scores.x);
-      scores.y = fmaf(-of.x[j], c.y, scores.y);
-      scores.z = fmaf(-of.x[j], c.z, scores.z);
-      scores.w = fmaf(-of.x[j], c.w, scores.w);
+        for (int j = 0; j < Columns; ++j) c[j] = units.turned[static_cast<std::size_t>(j) * units.padded + begin + i];
+        if constexpr (Columns < 4) c[3] = units.starts[begin + i];
+        staged[i] = make_float4(c[0], c[1], c[2], c[3]);
+        if constexpr (Columns == 4) reinterpret_cast<float*>(staged + most_staged_units)[i] = units.starts[begin + i];
+      }
+      __syncthreads();
     }
-    const float all[4] = {scores.x, scores.y, scores.z, scores.w};
+    for (int first = 0; first < count; first += column_units) {
+      float smallest[each];
 #pragma unroll
-    for (int v = 0; v < 4; ++v) {
-      if (first + u + v < units.units) visit(first + u + v, all[v]);
+      for (int r = 0; r < each; ++r) smallest[r] = INFINITY;
+#pragma unroll
+      for (int u = 0; u < column_units; ++u) {
+        const float4 four = staged[first + u];
+        const float c[4] = {four.x, four.y, four.z, four.w};
+        float start = four.w;
+        if constexpr (Columns == 4) start = reinterpret_cast<const float*>(staged + most_staged_units)[first + u];
+#pragma unroll
+        for (int r = 0; r < each; ++r) {
+          float score = start;
+#pragma unroll
+          for (int j = 0; j < Columns; ++j) score = fmaf(-rows[r].x[j], c[j], score);
+          smallest[r] = fminf(smallest[r], score);
+        }
+      }
+#pragma unroll
+      for (int r = 0; r < each; ++r) least[r].take(smallest[r], begin + first);
     }
   }
 }
 
-// The row's unit where the search proves which column of a tile it is in; else -1.
-__device__ int find_alone(const settle_arguments<float>& in, const short_row& of, int i) {
-  const warp_task task{in, of.row, nullptr, 0};
-  least_of_parts least;
-  for (int part = 0; part < in.rows.parts; ++part) {
-    least.take(in.rows.near[static_cast<std::size_t>(i) * in.rows.parts + part]);
+// The unit of each of a thread's rows; the threads of a warp help each other with those that float32 leaves open.
+template <int Columns>
+__device__ void find_units(const settle_arguments<float>& in, const short_row<Columns> (&rows)[each],
+                           const least_two<float> (&least)[each], int (&labels)[each]) {
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const double unit_norm = bound_of(in.units.bounds->norm);
+#pragma unroll
+  for (int r = 0; r < each; ++r) {
+    least_two<float> near;
+    for (int u = 0; u < column_units; ++u)
+      near.take(rows[r].score(in.units, least[r].nearest + u), least[r].nearest + u);
+    const float bound = score_bound<metric::euclidean>(near.first, rows[r].norm, unit_norm, Columns, Columns);
+    const bool alone = near.second > bound && least[r].second > bound && near.nearest < in.units.units;
+    labels[r] = alone ? in.units.at_place[near.nearest] : -1;
+    for (unsigned left = __ballot_sync(all_lanes, !alone); left != 0; left &= left - 1) {
+      const int other = __ffs(left) - 1;
+      const float most = __shfl_sync(all_lanes, bound, other);
+      short_row<Columns> its;
+      its.row = reinterpret_cast<const float*>(
+          __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(rows[r].row), other));
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) its.x[j] = __shfl_sync(all_lanes, rows[r].x[j], other);
+      best_two best;
+      for (int place = lane; place < in.units.units; place += 32) {
+        if (its.score(in.units, place) > most) continue;
+        const int unit = in.units.at_place[place];
+        best.take(its.exactly(in.units, unit), unit);
+      }
+      for (int step = 16; step > 0; step /= 2) best.join(step);
+      if (lane == other) labels[r] = best.first_unit;
+    }
   }
-  if (in.units.rough()) {
-    if (!(least.first < 0x1p125f)) return -1;  // as for a warp
-  } else {
-    const double gap = 2 * task.error_of_products(of.norm, of.parts);
-    if (!(static_cast<double>(least.second) - static_cast<double>(least.first) > gap)) return -1;
-  }
-  // Of tile_group tiles the first that has this score.
-  static_assert(tile_group == 4);
-  const int start = least.column / tile_group * tile_group;
-  const float4 minima = *reinterpret_cast<const float4*>(
-      in.rows.minima + static_cast<std::size_t>(i) * (in.units.padded / unit_tile) + start);
-  const int tile = start + (minima.x == least.first   ? 0
-                            : minima.y == least.first ? 1
-                            : minima.z == least.first ? 2
-                            : minima.w == least.first ? 3
-                                                      : 0);
-  const int first = tile * unit_tile + column_units * (least.column % tile_group);
-  least_two<float> near;
-  measure_column(in.units, of, first, [&](int place, float score) { near.take(score, place); });
-  const float bound = in.units.rough() ? near.first : task.bound_of_candidates(near.first, of.norm);
-  if (near.second > bound) return in.units.at_place[near.nearest];
-  best_two best;
-  measure_column(in.units, of, first, [&](int place, float score) {
-    const int unit = in.units.at_place[place];
-    if (!(score > bound)) best.take(task.exactly(unit), unit);
-  });
-  return best.first_unit;
 }
 
+template <int Columns>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<float> in) {
   cuda::wait_for_predecessor();
-  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
+  extern __shared__ float4 staged[];
+  const int lane = static_cast<int>(threadIdx.x) % 32;
   const double scale = in.to.sums == nullptr ? 0 : error_scale(in.sums, bound_of(in.units.bounds->norm));
   long long error_whole = 0, error_rest = 0;
-  for (int begin = 32 * (static_cast<int>(blockIdx.x) * warps + warp); begin < in.rows.count;
-       begin += 32 * warps * static_cast<int>(gridDim.x)) {
-    const bool there = begin + lane < in.rows.count;
-    const int i = there ? begin + lane : in.rows.count - 1;
-    const short_row own(in, i);
-    int label = find_alone(in, own, i);
-    for (unsigned left = __ballot_sync(all_lanes, label < 0); left != 0; left &= left - 1) {
-      const int other = __ffs(left) - 1, number = __shfl_sync(all_lanes, i, other);
-      const warp_task task{in, in.rows.rows + static_cast<std::size_t>(number) * columns, nullptr, lane};
-      const double norm = __shfl_sync(all_lanes, own.norm, other);
-      const int found = task.find<false>(number, norm, false).first_unit;
-      if (lane == other) label = found;
-    }
-    if (!there) continue;
-    if (in.to.labels != nullptr) in.to.labels[i] = label;
-    if (in.to.sums == nullptr) continue;
-
-    const double weight = in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[i]);
-    const std::size_t place = static_cast<std::size_t>(label) * (columns + 1);
-    double squares[most_short_columns] = {};
+  bool again = true;
+  for (int begin = static_cast<int>(blockIdx.x) * block_rows; begin < in.rows.count;
+       begin += static_cast<int>(gridDim.x) * block_rows) {
+    short_row<Columns> rows[each];
+    least_two<float> least[each];
+    int labels[each];
+    const int first = begin + static_cast<int>(threadIdx.x);
 #pragma unroll
-    for (int j = 0; j < most_short_columns; ++j) {
-      if (j >= columns) break;
-      const double x = static_cast<double>(own.row[j]);
-      squares[j] = add_exactly<metric::euclidean>(0, x, in.units.exact[static_cast<std::size_t>(label) * columns + j]);
-      if (!in.to.rows) continue;
-      add_fixed(in.sums.whole + place + j, in.sums.rest + place + j,
-                weight * (x - static_cast<double>(in.units.centre[j])), in.sums.scale[j], in.sums.rest_scale);
+    for (int r = 0; r < each; ++r) rows[r].read(in, min(first + r * 32 * warps, in.rows.count - 1));
+    search_columns<Columns>(in.units, rows, staged, again, least);
+    again = false;
+    find_units<Columns>(in, rows, least, labels);
+#pragma unroll
+    for (int r = 0; r < each; ++r) {
+      const int i = first + r * 32 * warps, label = labels[r];
+      if (i >= in.rows.count) continue;
+      if (in.to.labels != nullptr) in.to.labels[i] = label;
+      if (in.to.sums == nullptr) continue;
+      const double weight = in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[i]);
+      const std::size_t place = static_cast<std::size_t>(label) * (Columns + 1);
+      double squares[4] = {};
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+        const double x = static_cast<double>(rows[r].row[j]);
+        squares[j] =
+            add_exactly<metric::euclidean>(0, x, in.units.exact[static_cast<std::size_t>(label) * Columns + j]);
+        if (!in.to.rows) continue;
+        add_fixed(in.sums.whole + place + j, in.sums.rest + place + j,
+                  weight * (x - static_cast<double>(in.units.centre[j])), in.sums.scale[j], in.sums.rest_scale);
+      }
+      add_fixed(in.sums.whole + place + Columns, in.sums.rest + place + Columns, weight, in.sums.scale[Columns],
+                in.sums.rest_scale);
+      // In the order of a warp's sum.
+      const double distance = sqrt((squares[0] + squares[2]) + (squares[1] + squares[3]));
+      const double scaled = weight * distance * scale;
+      const long long whole = __double2ll_rn(scaled);
+      error_whole += whole;
+      error_rest += __double2ll_rn((scaled - static_cast<double>(whole)) * in.sums.rest_scale);
     }
-    add_fixed(in.sums.whole + place + columns, in.sums.rest + place + columns, weight, in.sums.scale[columns],
-              in.sums.rest_scale);
-    // In the order of a warp's sum.
-    const double distance = sqrt((squares[0] + squares[2]) + (squares[1] + squares[3]));
-    const double scaled = weight * distance * scale;
-    const long long whole = __double2ll_rn(scaled);
-    error_whole += whole;
-    error_rest += __double2ll_rn((scaled - static_cast<double>(whole)) * in.sums.rest_scale);
   }
   if (in.to.sums == nullptr) return;
   error_whole = cuda::warp_sum(error_whole);
@@ -146,16 +186,25 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<flo
   if (error_rest != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in.sums.error + 1), error_rest);
 }
 
+template <int Columns = 1>
+void launch(const settle_arguments<float>& in, std::size_t multiprocessors, cudaStream_t stream) {
+  if constexpr (Columns < most_short_columns) {
+    if (in.units.columns > Columns) return launch<Columns + 1>(in, multiprocessors, stream);
+  }
+  const std::size_t blocks = (static_cast<std::size_t>(in.rows.count) + block_rows - 1) / block_rows;
+  const std::size_t bytes =
+      Columns == 4 ? most_staged_units * 20 : std::min(in.units.padded, most_staged_units) * sizeof(float4);
+  cuda::launch_in_turn(settle_kernel<Columns>, static_cast<unsigned>(std::min(blocks, 4 * multiprocessors)), 32 * warps,
+                       bytes, stream, in);
+}
+
 }  // namespace
 
 void settle_short_rows(const searched_rows<float>& rows, const device_units<float>& units, const settled_rows& to,
                        std::size_t multiprocessors, cudaStream_t stream) {
   settle_arguments<float> in{rows, units, to, {}, {}};
   if (to.sums != nullptr) in.sums = *to.sums;
-  constexpr std::size_t block_rows_here = 32 * warps;
-  const std::size_t blocks = (static_cast<std::size_t>(rows.count) + block_rows_here - 1) / block_rows_here;
-  cuda::launch_in_turn(settle_kernel, static_cast<unsigned>(std::min(blocks, 16 * multiprocessors)), 32 * warps, 0,
-                       stream, in);
+  launch(in, multiprocessors, stream);
 }
 
 }  // namespace shoal::som

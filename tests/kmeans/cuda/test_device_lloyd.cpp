@@ -155,6 +155,29 @@ TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
   }
 }
 
+// Rows enough for sums in shared memory (is_few), and one too few; numbers of columns on both sides of each power of
+// two and of each way to find a distance, so many clusters that blocks have 16 and 8 warps, and too many of both.
+TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  struct shape {
+    std::size_t columns, clusters;
+  };
+  const table<TypeParam> row{1, 1, {0}};
+  const on_device<TypeParam> data(row.view());
+  const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
+  for (const shape& s : {shape{1, 9}, shape{1, 41}, shape{1, 90}, shape{1, 120}, shape{2, 11}, shape{2, 40},
+                         shape{2, 41}, shape{3, 20}, shape{3, 39}, shape{4, 33}, shape{5, 1}, shape{5, 2}, shape{7, 33},
+                         shape{8, 40}, shape{9, 40}, shape{12, 40}, shape{13, 17}}) {
+    const auto made = clouds<TypeParam>(s.clusters == 39 ? enough - 1 : enough + s.clusters, s.columns, 5, 2.5,
+                                        s.columns % 2 == 0 ? 0 : 100, s.columns);
+    std::vector<TypeParam> weights;
+    for (std::size_t i = 0; i < made.rows; ++i) weights.push_back(static_cast<TypeParam>(i % 3));
+    expect_like_cpu(made, spread_rows(made.view(), s.clusters),
+                    std::to_string(s.columns) + " columns, K = " + std::to_string(s.clusters),
+                    s.clusters % 2 == 0 ? &weights : nullptr);
+  }
+}
+
 // Every search and every way to sum, on so few rows that compute-sanitizer's racecheck can follow: labels, sums, and
 // the centroids of two steps.
 TYPED_TEST(DeviceLloyd, FewRowsByEveryKernel) {
@@ -232,6 +255,28 @@ TYPED_TEST(DeviceLloyd, WeightsCount) {
     for (const std::size_t clusters : {33, 99, 100}) {
       expect_like_cpu(made, spread_rows(made.view(), clusters), "weights", &weights);
     }
+  }
+}
+
+TEST(DeviceLloydShape, FewColumnsAndClustersOfManyRowsAreLabelledAndSummedInOnePass) {
+  const auto is_few = [](std::size_t rows, std::size_t columns, std::size_t clusters, std::size_t scalar_bytes = 4) {
+    return kmeans::is_few({rows, rows, rows}, clusters, columns, scalar_bytes, 132, 227 << 10);
+  };
+  const std::size_t enough = 132 * kmeans::least_few_rows;
+  EXPECT_TRUE(is_few(enough, 3, 20));
+  EXPECT_FALSE(is_few(enough - 1, 3, 20));
+  for (const std::size_t scalar_bytes : {4, 8}) {
+    for (const std::size_t columns : {2, 4, 5, 8, 12}) {
+      EXPECT_TRUE(is_few(enough, columns, 40, scalar_bytes)) << columns;
+      EXPECT_FALSE(is_few(enough, columns, 41, scalar_bytes)) << columns;
+    }
+    EXPECT_FALSE(is_few(enough, 13, 20, scalar_bytes));
+    EXPECT_TRUE(is_few(enough, 1, 96, scalar_bytes));
+    EXPECT_FALSE(is_few(enough, 1, 110, scalar_bytes));
+    const kmeans::sum_plan plan = kmeans::make_few_plan({enough, enough, enough}, 40, 12, scalar_bytes, 132, 227 << 10);
+    EXPECT_EQ(plan.warps, 16);
+    const kmeans::sum_plan most = kmeans::make_few_plan({enough, enough, enough}, 96, 1, scalar_bytes, 132, 227 << 10);
+    EXPECT_EQ(most.warps, 8);
   }
 }
 

@@ -147,8 +147,7 @@ template <class Scalar>
 bool suits(const accumulator_shape& shape) {
   const bool matrices = shape.layout.has_matrices();
   const std::size_t columns = shape.layout.columns();
-  if (sizeof(Scalar) == 4 && matrices && columns < least_tensor_columns) return fits<Scalar>(shape);
-  const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices);
+  const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices, columns);
   const std::size_t moments = matrices ? 1 + columns * (columns + 3) / 2 : 1 + 2 * columns;
   return shape.layout.components() <= limit.components && shape.layout.components() * moments <= limit.numbers &&
          fits<Scalar>(shape);

@@ -119,8 +119,8 @@ class matrix_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits(const accumulator_shape& shape) {
-  return shape.layout.has_matrices() && shape.layout.columns() >= least_tensor_columns &&
-         shape.layout.columns() <= most_columns && shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
+  return shape.layout.has_matrices() && shape.layout.columns() <= most_columns &&
+         shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
 }
 
 bool beats_few_columns(const accumulator_shape& shape) {
@@ -133,9 +133,9 @@ bool beats_few_columns(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (!suits(shape)) {
     throw bad_argument(fmt::format(
-        "the kernels for many columns take full and tied covariances of {} to {} columns on a GPU with enough shared "
+        "the kernels for many columns take full and tied covariances of 1 to {} columns on a GPU with enough shared "
         "memory for a block; this mixture has {} columns, and a block may have {} bytes",
-        least_tensor_columns, most_columns, shape.layout.columns(), shape.shared_bytes));
+        most_columns, shape.layout.columns(), shape.shared_bytes));
   }
   return std::make_unique<matrix_accumulator>(shape);
 }

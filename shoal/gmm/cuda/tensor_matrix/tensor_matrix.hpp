@@ -13,7 +13,7 @@ bool suits(const accumulator_shape& shape);
 /// Whether it is faster there than kernels for few columns, too.
 bool beats_few_columns(const accumulator_shape& shape);
 
-/// Full and tied covariances of 9 to 128 columns in float32. Products are of float32 grade: each factor is the sum of
+/// Full and tied covariances of 1 to 128 columns in float32. Products are of float32 grade: each factor is the sum of
 /// two float16 terms in units of the column's deviation under the component, three products of which are summed in
 /// float32 by tensor cores. Asked for tf32 or bf16, it takes one product of the first terms, which have 11 bits.
 /// Moments of many components that lie near each other are summed about one centre, for all components at once, on

@@ -110,7 +110,7 @@ TEST(LargeAccumulator, AgreesWithFloat64AtEveryShape) {
   SHOAL_NEEDS_DEVICES(1);
   const std::size_t row_counts[] = {127, 128, 129, 601};
   std::size_t turn = 0;
-  for (const std::size_t columns : {9, 16, 17, 31, 32, 33, 54, 63, 64, 65, 77, 96, 100, 128}) {
+  for (const std::size_t columns : {1, 2, 3, 4, 5, 7, 8, 9, 16, 17, 31, 32, 33, 54, 63, 64, 65, 77, 96, 100, 128}) {
     for (const std::size_t components : {1, 2, 7, 64, 65}) {
       for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
         ++turn;
@@ -181,7 +181,7 @@ TEST(LargeAccumulator, KeepsElevenBitsWhenAskedForLess) {
 TEST(LargeAccumulator, AgreesWithFloat64AboutOneCentre) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
-    for (const std::size_t columns : {9, 15, 16, 17, 32, 33, 47, 63, 64, 65, 96, 127, 128}) {
+    for (const std::size_t columns : {1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 32, 33, 47, 63, 64, 65, 96, 127, 128}) {
       for (const std::size_t components : {24, 32, 33, 65}) {
         const auto mixture = reference::random_model(type, components, columns, 0.3, 5);
         check(mixture, reference::random_rows<float>(mixture, 1037, columns, 3), some_weights(1037, 4));
@@ -454,10 +454,9 @@ TEST(LargeAccumulator, ChangesNothingWhenStopped) {
 
 TEST(LargeAccumulator, RefusesOtherShapes) {
   SHOAL_NEEDS_DEVICES(1);
-  const auto narrow = reference::random_model(covariance_type::full, 2, 8, 1.0, 91);
   const auto wide = reference::random_model(covariance_type::full, 2, 129, 1.0, 91);
   const auto diagonal = reference::random_model(covariance_type::diag, 2, 20, 1.0, 91);
-  for (const model& mixture : {narrow, wide, diagonal}) {
+  for (const model& mixture : {wide, diagonal}) {
     EXPECT_THROW(shoal::gmm::tensor_matrix::make_accumulator(shape_of(mixture, 10, false)), shoal::bad_argument);
   }
 }
