@@ -209,6 +209,7 @@ __global__ void __launch_bounds__(threads)
     const std::size_t unit = static_cast<std::size_t>(place) * draw_group + lane;
     double reached = 0;
     const int found = draw_lane(unit < units ? state.sums[best * units + unit] : 0.0, before, goal, reached);
+    __syncwarp();  // all lanes have read what the first one changes
     if (lane == 0) {
       place = place * static_cast<int>(draw_group) + found;
       before = reached;
@@ -279,7 +280,6 @@ void greedy_step(const greedy_state<Scalar, Work>& state, std::size_t step, unsi
   template void greedy_step(const greedy_state<Scalar, Work>&, std::size_t, unsigned, unsigned, cudaStream_t);
 SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)
-SHOAL_INSTANTIATE(double, double)
 #undef SHOAL_INSTANTIATE
 
 }  // namespace shoal
