@@ -49,6 +49,7 @@ class device_passes final : public seeding_passes {
     if constexpr (sizeof(Scalar) == 8) {
       return {};
     } else {
+      if (!alone_) return {};  // the device has but some of the rows
       return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
     }
   }

@@ -93,7 +93,7 @@ TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
     options.components = components;
     options.max_iterations = 20;
     options.tolerance = 0;
-    options.regularization = 1e-3;  // some components have fewer rows than columns
+    options.regularization = 1e-2;  // some components have fewer rows than columns
     const gmm::fit_result host = gmm::fit(in_double, options);
     const gmm::fit_result device = gmm::fit(in_float, on_device(options));
     ASSERT_EQ(device.history.size(), host.history.size());
@@ -103,7 +103,7 @@ TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
     EXPECT_NO_THROW(gmm::prepare<double>(device.model));  // refuses what is not positive definite
     const std::vector<double>& expected = host.model.covariances;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-4) << "element " << i;
+      ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-5 * (10 + std::abs(expected[i]))) << "element " << i;
     }
   }
 }
