@@ -1,5 +1,6 @@
 // Whole fits through the door, on CUDA devices against the host: starts, weights, streaming, several devices,
 // checkpoints.
+#include <algorithm>
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -98,12 +99,15 @@ TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
     const gmm::fit_result device = gmm::fit(in_float, on_device(options));
     ASSERT_EQ(device.history.size(), host.history.size());
     for (std::size_t i = 0; i < host.history.size(); ++i) {
-      EXPECT_NEAR(device.history[i], host.history[i], 1e-5 * std::abs(host.history[i])) << "iteration " << i;
+      const double terms =
+          static_cast<double>(columns) + std::abs(host.history[i]);  // a log-density is a sum over columns
+      EXPECT_NEAR(device.history[i], host.history[i], 1e-5 * terms) << "iteration " << i;
     }
     EXPECT_NO_THROW(gmm::prepare<double>(device.model));  // refuses what is not positive definite
     const std::vector<double>& expected = host.model.covariances;
     for (std::size_t i = 0; i < expected.size(); ++i) {
-      ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-5 * (10 + std::abs(expected[i]))) << "element " << i;
+      ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-4 * std::max(1.0, std::abs(expected[i])))
+          << "element " << i;
     }
   }
 }
