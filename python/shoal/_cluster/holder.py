@@ -75,7 +75,7 @@ class Heard(NamedTuple):
 class Devices(NamedTuple):
     """The GPUs that a process sees."""
 
-    count: int
+    number: int
     visible: str | None  # CUDA_VISIBLE_DEVICES
 
 

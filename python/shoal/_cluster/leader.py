@@ -244,7 +244,7 @@ class Leader:
         if self._device != "cuda:local":
             return ["cpu" if self._device == "auto" else self._device] * len(self._on)
         asked = [self._engine.call(holder, "devices") for holder in self._holders]
-        return local_devices(self._on, [self._answer(rank, call) for rank, call in enumerate(asked, 1)])
+        return [*local_devices(self._on, [self._answer(rank, call) for rank, call in enumerate(asked, 1)])]
 
     # One call on all ranks
 
@@ -306,13 +306,13 @@ def local_devices(workers: list[Worker], devices: list[Devices]) -> list[str]:
     """A GPU for each worker: those of one host take turns, unless somebody has shown each a first one of its own."""
     chosen = []
     for worker, seen in zip(workers, devices):
-        if seen.count == 0:
+        if seen.number == 0:
             raise RuntimeError(f"worker {worker.name} was to compute on a GPU of {worker.host}, and sees none")
         neighbours = [(other, its) for other, its in zip(workers, devices) if other.host == worker.host]
         first = [its.visible and its.visible.split(",")[0] for _, its in neighbours]
         own = len(neighbours) > 1 and None not in first and len(set(first)) == len(first)
         place = 0 if own else [other for other, _ in neighbours].index(worker)
-        chosen.append(f"cuda:{_shoal.local_device(place, seen.count)}")
+        chosen.append(f"cuda:{_shoal.local_device(place, seen.number)}")
     return chosen
 
 

@@ -36,6 +36,7 @@ class _Shared:
 
     _local: Any
     client: Any
+    device: Any
     precision: Any
     random_state: Any
 
