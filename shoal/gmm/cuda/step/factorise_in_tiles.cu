@@ -60,9 +60,8 @@ struct block_memory {
   double corner[shared_tile];
   double row[shared_tile];     // of the panel, below which the tile lies; then what is taken of it
   double column[shared_tile];  // of the panel, beside which it lies
-  double roots[side];
-  double panel[8 * (side + 1) + 1];
 };
+static_assert(sizeof(block_memory) <= 99 * 1024, "a block of compute capability 8.6 has no more");
 
 __device__ void load_tile(const double* from, double* to) {
   for (unsigned e = threadIdx.x; e < tile_size; e += tile_threads) {
@@ -139,20 +138,23 @@ __device__ void factorise_corner(const step_arguments<Scalar>& arguments, unsign
   static_assert(tile_stride() == side + 1);
   const cuda::block_group block;
   double* const matrix = memory.corner;
+  double* const roots = memory.row;  // the panel's tiles are done with
+  double* const panel = memory.column;
+  static_assert(8 * (side + 1) + 1 <= shared_tile);
   for (unsigned i = block.rank; i < side; i += block.size) matrix[i * tile_stride() + side] = 0;
   block.sync();
-  const bool good = eliminate(block, matrix, side, memory.panel);
+  const bool good = eliminate(block, matrix, side, panel);
   if (!good && block.rank == 0) refuse(arguments, refusal::indefinite, k, 0);
   block.sync();
   for (unsigned j = block.rank; j < side; j += block.size) {
-    memory.roots[j] = good ? 1 / sqrt(matrix[j * tile_stride() + j]) : 1;
+    roots[j] = good ? 1 / sqrt(matrix[j * tile_stride() + j]) : 1;
   }
   block.sync();
   for (unsigned e = block.rank; e < tile_size; e += block.size) {
     const unsigned i = e / side, j = e % side;
     double value = 0;
-    if (i == j) value = memory.roots[i];
-    if (i > j && good) value = matrix[i * tile_stride() + j] * memory.roots[i];
+    if (i == j) value = roots[i];
+    if (i > j && good) value = matrix[i * tile_stride() + j] * roots[i];
     to[e] = value;
   }
 }
