@@ -45,7 +45,7 @@ class device_passes final : public seeding_passes {
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
   std::vector<std::size_t> choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
-    // Of 160 choices among float64 rows one differed from the host's (513 rows, equal in pairs), for no known reason.
+    // Of 320 choices among float64 rows one differed from the host's (513 rows, equal in pairs), for no known reason.
     if constexpr (sizeof(Scalar) == 8) {
       return {};
     } else {
