@@ -2,6 +2,7 @@
 // tries.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,8 +29,9 @@ class interruption : public testing::TestWithParam<interrupted_fit> {
   /// The model file of a fit that nobody stops.
   std::string uninterrupted();
 
-  /// Waits until the fit has written `checkpoints` different checkpoints; false when it ended before.
-  bool wait_for_checkpoints(process& fit, int checkpoints);
+  /// The checkpointed fit with `more` options, held where it is after it has written `checkpoints` of its own; nothing
+  /// when it was over before that in every one of many tries.
+  std::unique_ptr<process> held_fit(int checkpoints, const words& more = {});
 
   scratch_folder folder;
   words command;

@@ -88,11 +88,17 @@ void process::reap(int options) {
   do {
     got = waitpid(pid_, &raw_status_, options);
   } while (got == -1 && errno == EINTR);
-  ended_ = got == pid_;
+  ended_ = got == pid_ && !WIFSTOPPED(raw_status_);
 }
 
 bool process::running() {
   reap(WNOHANG);
+  return !ended_;
+}
+
+bool process::hold() {
+  send(SIGSTOP);
+  reap(WUNTRACED);
   return !ended_;
 }
 

@@ -48,6 +48,8 @@ class process {
   void send(int signal) const;
   pid_t id() const { return pid_; }
   bool running();
+  /// Stops the program where it is until SIGCONT or SIGKILL; false when it has ended before.
+  bool hold();
   outcome wait();
 
  private:
