@@ -1,7 +1,9 @@
 # How vector kernels are compiled with sanitizers and for coverage. Of all sources they take longest, so these builds leave AVX-512
 # out; the bits are those of shoal/core/simd_targets.hpp and Highway's AVX3. With sanitizers the use of locals after their scope is
 # not checked there either: it would poison every temporary of every inlined vector function, two thirds of the time to compile
-# them. Everything else that the sanitizers find is checked there too, and all other sources are checked for this as well.
+# them. Nor are the addresses of each access, a check for every vector that is read or written and half of what then remains: a null
+# pointer and an object's end are what the address sanitizer finds by its own means, and vectors that must be aligned fault by
+# themselves. Everything else that the sanitizers find is checked there too, and all other sources are checked for these as well.
 set(vector_definitions)
 set(vector_options)
 if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
@@ -9,6 +11,9 @@ if(SHOAL_SANITIZE OR SHOAL_COVERAGE)
 endif()
 if(SHOAL_SANITIZE MATCHES "address")
   set(vector_options -fno-sanitize-address-use-after-scope)
+  if(SHOAL_SANITIZE MATCHES "undefined")
+    list(APPEND vector_options -fno-sanitize=null,object-size,alignment,vptr)
+  endif()
 endif()
 
 # shoal_vector_sources(SOURCES…): these sources of the library, which a room names itself, hold vector kernels.
