@@ -10,7 +10,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t most_shared_bytes = std::size_t{160} << 10;  // of a block, on every GPU from compute 8.0 on
+constexpr std::size_t most_shared_bytes = std::size_t{160} << 10;  // of a block, where the GPU has so much
+constexpr std::size_t own_shared_bytes = 1024;                     // of a kernel beside what it is given, at most
 constexpr std::size_t steps_ahead = 64;                            // enqueued before the host asks how far they are
 
 template <class Work>
@@ -38,9 +39,10 @@ std::vector<std::size_t> choose_greedily_on_device(cuda::device_rows<Scalar>& ro
   const auto trials = static_cast<unsigned>(draws.trials);
   if (rows.group().size() != 1 || !rows.resident() || units.count() != blocks || columns > most_coarse_columns)
     return {};
-  if (draws.trials >= most_greedy_points || greedy_shared_bytes(blocks, trials) > most_shared_bytes) return {};
-
   const cuda::gpu& device = rows.group()[0];
+  const std::size_t shared_bytes = std::min(most_shared_bytes, device.shared_bytes - own_shared_bytes);
+  if (draws.trials >= most_greedy_points || greedy_shared_bytes(blocks, trials) > shared_bytes) return {};
+
   const cuda::device_scope scope(device.device);
   const std::size_t padded = blocks * block_rows;
   if (!has_room(coarse_buffers::bytes(padded, columns) + count * sizeof(Work))) return {};

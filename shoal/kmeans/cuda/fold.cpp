@@ -26,11 +26,13 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
   on_tensor_cores_ =
       !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
-  sorted_ = !in_one_pass() && is_summed_sorted(clusters, rows.columns());
+  sorted_ = !in_one_pass();
   for (std::size_t g = 0; g < places_.size(); ++g) {
-    const bool there = has_tensor_search(rows.group()[g].device);
+    const cuda::gpu& gpu = rows.group()[g];
+    const bool there = has_tensor_search(gpu.device);
     on_tensor_cores_ = on_tensor_cores_ && there;
     in_float16_ = in_float16_ && there;
+    sorted_ = sorted_ && is_summed_sorted(clusters, rows.columns(), gpu.shared_bytes);
   }
   const std::size_t columns = rows.columns();
   keeps_operands_ = in_float16_ && rows.resident();

@@ -148,7 +148,7 @@ void sort_rows(const sorted_arguments<Scalar>& in, int lanes, cudaStream_t strea
   const int rows = static_cast<int>(std::min<std::size_t>(static_cast<std::size_t>(in.plan.lane_rows), in.piece.count));
   const auto tiles = static_cast<unsigned>((rows + in.tile_rows - 1) / in.tile_rows);
   cuda::launch_in_turn(count_kernel<Scalar>, dim3(tiles, of_piece), count_threads,
-                       static_cast<std::size_t>(in.clusters) * sizeof(unsigned), stream, in);
+                       sort_shared_bytes(static_cast<std::size_t>(in.clusters)), stream, in);
   cuda::launch_in_turn(scan_kernel<Scalar>,
                        dim3(static_cast<unsigned>((in.clusters + scan_threads - 1) / scan_threads), of_piece),
                        scan_threads, 0, stream, in);

@@ -183,9 +183,9 @@ void launch_sum(const sorted_arguments<Scalar>& in, int lanes, cudaStream_t stre
 
 }  // namespace
 
-bool is_summed_sorted(std::size_t clusters, std::size_t columns) {
+bool is_summed_sorted(std::size_t clusters, std::size_t columns, std::size_t shared_bytes) {
   return columns >= least_sorted_columns && clusters >= least_sorted_clusters && clusters <= most_sorted_clusters &&
-         clusters * columns >= least_sorted_numbers;
+         clusters * columns >= least_sorted_numbers && sort_shared_bytes(clusters) <= shared_bytes;
 }
 
 sum_plan make_sorted_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,

@@ -30,8 +30,11 @@ SHOAL_HD constexpr std::size_t sorted_reduced(std::size_t clusters, std::size_t 
   return clusters * (columns + 1) + 1;
 }
 
-/// Whether sums of so many clusters and columns are made so (tuning.hpp).
-bool is_summed_sorted(std::size_t clusters, std::size_t columns);
+/// Shared memory of a block that counts labels.
+constexpr std::size_t sort_shared_bytes(std::size_t clusters) { return clusters * sizeof(unsigned); }
+
+/// Whether sums of so many clusters and columns are made so (tuning.hpp), by blocks of so much shared memory at most.
+bool is_summed_sorted(std::size_t clusters, std::size_t columns, std::size_t shared_bytes);
 sum_plan make_sorted_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                           std::size_t multiprocessors);
 

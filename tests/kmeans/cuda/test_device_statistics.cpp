@@ -1,6 +1,7 @@
 // Statistics that a GPU has made, against the host's.
 #include <vector>
 
+#include <shoal/kmeans/cuda/sum_sorted.hpp>
 #include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/statistics.hpp>
 
@@ -16,6 +17,15 @@ template <class Scalar>
 class DeviceStatistics : public cuda_devices::on_one_device {};
 using scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(DeviceStatistics, scalars);
+
+// A block counts all labels: so many have no room on GPUs of compute capability 8.6, whose blocks have 99 KiB.
+TEST(SumsByLabel, AreSortedWhereABlockHasRoomForAllCounts) {
+  constexpr std::size_t of_hopper = 227 << 10, of_86 = 99 << 10;
+  EXPECT_TRUE(kmeans::is_summed_sorted(32768, 128, of_hopper));
+  EXPECT_FALSE(kmeans::is_summed_sorted(32768, 128, of_86));
+  EXPECT_FALSE(kmeans::is_summed_sorted(25345, 128, of_86));
+  EXPECT_TRUE(kmeans::is_summed_sorted(25344, 128, of_86));
+}
 
 TYPED_TEST(DeviceStatistics, AddUpWithThoseOfTheHost) {
   constexpr std::size_t rows = 20000, columns = 5, half = 9000;

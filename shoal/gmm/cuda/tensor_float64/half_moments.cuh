@@ -18,8 +18,10 @@
 namespace shoal::gmm::tensor_float64 {
 
 /// Responsibilities of a tile are multiplied by this power of two beside that of its greatest weight, so that float16
-/// holds those of 2⁻³⁸ and more of it.
+/// holds those of 2⁻³⁸ and more of it. Weights below 2⁻¹¹³ count as if the greatest were that: float32 has no greater
+/// power of two, and beside the others, of which the greatest is near one, they are nothing.
 inline constexpr int most_half_exponent = 14;
+inline constexpr int most_float_exponent = 127;
 
 /// A block for each tile of columns, tile of components and lane; rows of far tiles are left out.
 template <bool Spherical, class Tile>
@@ -75,7 +77,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
     for (std::size_t index = 0; index < stages - 1; ++index) fetch(index);
     for (std::size_t index = 0; index < steps; ++index) {
       const std::size_t begin = section.begin + index * Tile::step;
-      const int exponent = most_half_exponent - frame.exponents[begin / score_tile_rows];
+      const int exponent = min(most_half_exponent - frame.exponents[begin / score_tile_rows], most_float_exponent);
       const float scale = scalbnf(1.0F, exponent), back = scalbnf(1.0F, -exponent);
       wait_for_copies<stages - 2>();
       __syncthreads();  // all have fetched this step, and read the one before

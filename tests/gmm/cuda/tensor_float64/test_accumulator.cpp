@@ -150,6 +150,27 @@ TEST(TensorFloat64, TakesFarRows) {
   }
 }
 
+// A score tile all of whose weights are tiny adds next to nothing, and takes nothing from the others.
+TEST(TensorFloat64, TakesTilesOfTinyWeights) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t rows = 300, columns = 130;
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const float tiny : {1e-30F, 1e-36F, 1e-44F, 0.0F}) {
+      SCOPED_TRACE(fmt::format("{} {}", checks::name(type), tiny));
+      const auto model = reference::random_model(type, 5, columns, 0.4, 3);
+      std::vector<float> weights(rows, 1.0F);
+      for (std::size_t r = 64; r < 128; ++r) weights[r] = tiny;
+      const problem<float> of(reference::random_rows<float>(model, rows, columns, 4), columns, weights);
+      on_devices<float> devices(of);
+      const auto got = devices.sums(model, tensor_float64::make_accumulator<float>);
+      const auto scaled = of.scaled_weights();
+      const auto expected =
+          reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows(), scaled.data());
+      checks::expect_close(checks::comparable(got), checks::comparable(expected), checks::kernel_tolerance<float>, "");
+    }
+  }
+}
+
 TEST(TensorFloat64, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
