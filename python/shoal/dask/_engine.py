@@ -66,6 +66,7 @@ class DaskEngine:
         if client.asynchronous:
             raise ValueError("shoal.dask waits for its workers: begin the client without asynchronous=True")
         self.client = client
+        self._loop: Any = client.loop
         self._direct: bool | None = client.direct_to_workers
 
     def workers(self) -> list[Worker]:
@@ -118,7 +119,7 @@ class DaskEngine:
             if holder.address is None:
                 return _Call(getattr(holder.proxy, method)(*arguments))
             asked = self._ask(holder.address, holder.future.key, method, arguments)
-            return _Call(asyncio.run_coroutine_threadsafe(asked, self.client.loop.asyncio_loop))
+            return _Call(asyncio.run_coroutine_threadsafe(asked, self._loop.asyncio_loop))
         except _GONE as error:
             return _Call(None, error)
 
