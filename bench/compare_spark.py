@@ -1,15 +1,23 @@
 #!/usr/bin/env python3
-"""A full mixture by Spark's MLlib beside the same by shoal on a Dask cluster, on the same two processors.
+"""A full mixture by Spark's MLlib beside the same by shoal: on a Dask cluster, and in one process, on the same two processors.
 
     build/python/bin/python bench/compare_spark.py --output bench/results/spark-NAME.json
 
-Needs the package with shoal[dask], PySpark and a Java of version 17. An iteration is the difference between a long and a short fit
-(in seconds, and in processor time of all processes, which a busy machine changes less); both take turns: medians of --repeats. Spark's rows are cached in as many partitions as it has threads, and counted, before any fit.
-Each begins by a rule of its own, so the models are not compared: an iteration costs the same from any start.
+Needs the package with shoal[dask], PySpark and a Java of version 17. An iteration is the difference between a long and a short fit, in
+seconds and in processor time of all processes, which a busy machine changes less: medians of --repeats. Spark in local mode is one process
+of as many threads as there are processors; so is one Dask worker of that many threads, and workers of one thread each are what several
+machines would be. Each runs alone: the clusters are gone before Spark's Java begins, whose threads go on between its fits. Spark's rows are
+cached in as many partitions as it has threads, and counted, before any fit.
+
+There are two kinds of rows. Of a mixture: most rows are near one component, and shoal leaves out what is zero in the data's precision. Of one
+normal distribution: every row is near all components, and nothing is left out. Spark computes every term of both. Each begins by a rule of
+its own, so the models are not compared with Spark's; those of the clusters must be equal to that of the process.
 """
 
 import argparse
+import contextlib
 import datetime
+import functools
 import json
 import platform
 import statistics
@@ -51,13 +59,31 @@ def processor_seconds():
 
 
 def iteration(fit, short, long):
-    """Seconds and processor time of an iteration: the difference between a long and a short fit."""
+    """Seconds and processor time of an iteration."""
     taken = []
     for iterations in (short, long):
         begun = time.perf_counter(), processor_seconds()
         fit(iterations)
         taken.append((time.perf_counter() - begun[0], processor_seconds() - begun[1]))
     return [(more - less) / (long - short) for less, more in zip(*taken)]
+
+
+def measured(wanted, fits, long):
+    """An iteration of each of `fits`, which take turns."""
+    found = {name: [] for name in fits}
+    for fit in fits.values():
+        fit(wanted.short)
+    for _ in range(wanted.repeats):
+        for name, fit in fits.items():
+            found[name].append(iteration(fit, wanted.short, long))
+    names = "seconds", "processor_seconds"
+    return {name: dict(zip(names, map(statistics.median, zip(*each)))) for name, each in found.items()}
+
+
+def rows_of(wanted):
+    """By what they are drawn from."""
+    mixture, _ = shoal.make_mixture(wanted.rows, wanted.columns, wanted.groups, random_state=0)
+    return {"a mixture": mixture, "one normal distribution": np.random.default_rng(0).normal(size=mixture.shape)}
 
 
 def spark_session(wanted):
@@ -86,37 +112,62 @@ def spark_fit(wanted, session, rows):
     return fit
 
 
-def shoal_fit(wanted, client, rows):
-    """The same of shoal's."""
-    lazy = client.persist(da.from_array(rows, chunks=(-(-wanted.rows // (4 * wanted.threads)), wanted.columns)))
-    distributed.wait(lazy)
+def shoal_fit(wanted, make, rows, models):
+    """The same of shoal's. `models` keeps the means that a number of iterations gives, which are the same of all."""
 
     def fit(iterations):
         how = {"max_iter": iterations, "tol": 0, "init_params": "random_from_data", "random_state": 0}
-        shoal.dask.GaussianMixture(wanted.groups, **how).fit(lazy)
+        made = make(wanted.groups, **how).fit(rows)
+        if made.n_iter_ != iterations:
+            raise SystemExit(f"shoal stopped after {made.n_iter_} iterations of {iterations}")
+        if models.setdefault(iterations, made.means_.tobytes()) != made.means_.tobytes():
+            raise SystemExit("the model of a cluster differs from that of one process")
 
     return fit
+
+
+def shoal_iterations(wanted, kinds):
+    """Of each way to run shoal, by the kind of rows."""
+    long, models = 10 * wanted.long, {kind: {} for kind in kinds}
+    alone = functools.partial(shoal.GaussianMixture, threads=wanted.threads)
+    fits = {kind: shoal_fit(wanted, alone, rows, models[kind]) for kind, rows in kinds.items()}
+    found = {f"shoal, {threads_of(1, wanted.threads)}": measured(wanted, fits, long)}
+    for workers in (1, wanted.threads):
+        threads = wanted.threads // workers
+        with contextlib.ExitStack() as stack:
+            cluster = stack.enter_context(
+                distributed.LocalCluster(n_workers=workers, threads_per_worker=threads, dashboard_address=":0")
+            )
+            client = stack.enter_context(distributed.Client(cluster))
+            chunks = (-(-wanted.rows // (4 * wanted.threads)), wanted.columns)
+            lazy = {kind: client.persist(da.from_array(rows, chunks=chunks)) for kind, rows in kinds.items()}
+            distributed.wait(list(lazy.values()))
+            fits = {k: shoal_fit(wanted, shoal.dask.GaussianMixture, rows, models[k]) for k, rows in lazy.items()}
+            found[f"shoal.dask, {threads_of(workers, threads)}"] = measured(wanted, fits, long)
+    return found
+
+
+def threads_of(processes, threads):
+    return f"{processes} process{'es' if processes > 1 else ''} of {threads} thread{'s' if threads > 1 else ''}"
 
 
 def main():
     wanted = arguments()
     warnings.simplefilter("ignore")  # fits that are to end before they have converged
-    rows = np.random.default_rng(0).normal(size=(wanted.rows, wanted.columns))
-    ours, theirs = [], []
+    kinds = rows_of(wanted)
+    found = shoal_iterations(wanted, kinds)
     session = spark_session(wanted)
-    with (
-        distributed.LocalCluster(n_workers=wanted.threads, threads_per_worker=1, dashboard_address=":0") as cluster,
-        distributed.Client(cluster) as client,
-    ):
-        fits = [(spark_fit(wanted, session, rows), wanted.long, theirs)]
-        fits.append((shoal_fit(wanted, client, rows), 10 * wanted.long, ours))
-        for fit, _, _ in fits:
-            fit(wanted.short)
-        for _ in range(wanted.repeats):
-            for fit, long, found in fits:
-                found.append(iteration(fit, wanted.short, long))
+    spark = f"Spark, {threads_of(1, wanted.threads)}"
+    fits = {kind: spark_fit(wanted, session, rows) for kind, rows in kinds.items()}
+    found[spark] = measured(wanted, fits, wanted.long)
     session.stop()
-    ours, theirs = ([statistics.median(each) for each in zip(*found)] for found in (ours, theirs))
+    ways = [way for way in found if way != spark]
+    ratios = {
+        kind: {
+            way: {unit: found[spark][kind][unit] / found[way][kind][unit] for unit in found[spark][kind]} for way in ways
+        }
+        for kind in kinds
+    }
     result = {
         "made": datetime.date.today().isoformat(),
         "machine": {"processor": platform.processor() or platform.machine(), "threads": wanted.threads},
@@ -125,10 +176,8 @@ def main():
         "columns": wanted.columns,
         "groups": wanted.groups,
         "repeats": wanted.repeats,
-        "mixture, full, of an iteration": {
-            "shoal.dask": {"seconds": ours[0], "processor_seconds": ours[1]},
-            "Spark": {"seconds": theirs[0], "processor_seconds": theirs[1]},
-            "Spark over shoal.dask": {"seconds": theirs[0] / ours[0], "processor_seconds": theirs[1] / ours[1]},
+        "mixture, full, of an iteration, by what the rows are drawn from": {
+            kind: {way: each[kind] for way, each in found.items()} | {"Spark over": ratios[kind]} for kind in kinds
         },
     }
     with open(wanted.output, "w") as file:

@@ -32,12 +32,14 @@ def limited():
 
 class Call:
     def __init__(self, engine, holder, future):
-        self.engine, self.holder, self.future = engine, holder, future
+        self.engine, self.holder, self.future, self.heard = engine, holder, future, False
 
     def result(self, seconds):
         if self.engine.lost(self.holder):
             raise WorkerLost(self.holder.worker)
-        return self.future.result(seconds)
+        answer = self.future.result(seconds)
+        self.heard = True
+        return answer
 
 
 class ThreadEngine:
@@ -45,7 +47,7 @@ class ThreadEngine:
 
     def __init__(self, count, lose=lambda *_: False):
         self.names = [f"worker {i}" for i in range(count)]
-        self.lose, self.gone, self.placed = lose, set(), []
+        self.lose, self.gone, self.placed, self.last = lose, set(), [], {}
 
     def workers(self):
         return [Worker(name, 1, "here") for name in self.names if name not in self.gone]
@@ -61,7 +63,8 @@ class ThreadEngine:
             # A new process would have a name of its own.
             self.gone.add(holder.worker)
             self.names.append(f"{holder.worker}'")
-        return Call(self, holder, holder.calls.submit(getattr(holder, method), *arguments))
+        self.last[holder.rank] = Call(self, holder, holder.calls.submit(getattr(holder, method), *arguments))
+        return self.last[holder.rank]
 
     def lost(self, holder):
         return holder.worker in self.gone
@@ -131,6 +134,18 @@ def test_weights_travel_with_their_rows(kind, dtype):
     fitted, _ = led(ThreadEngine(3), small(kind), X, (2000,), weights)
     assert model_of(fitted) == model_of(expected)
     assert led(ThreadEngine(2), expected, X, (5,), weights, "score")[1] == expected.score(X, sample_weight=weights)
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+def test_workers_go_on_while_who_leads_steps_and_reports():
+    engine, waited_for = ThreadEngine(3), []
+
+    def reported(progress):
+        if progress.phase == "gmm":
+            waited_for.append(sum(not call.heard for call in engine.last.values()))
+
+    led(engine, small(shoal.GaussianMixture, callback=reported, init_params="random_from_data"), rows_of())
+    assert len(waited_for) > 2 and set(waited_for) == {3}
 
 
 def test_a_holder_is_given_the_rows_that_a_fold_of_few_lanes_asks_for():

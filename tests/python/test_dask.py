@@ -1,5 +1,6 @@
 """shoal.dask: the collections that it takes, lazy answers, and a worker that is killed."""
 
+import asyncio
 import os
 import pickle
 import signal
@@ -194,9 +195,31 @@ def test_a_call_of_an_actor_that_is_gone_is_a_loss():
         def __getattr__(self, name):
             raise RuntimeError("Worker holding Actor was lost.  Status: error")
 
-    holder = types.SimpleNamespace(proxy=Gone())
+    holder = types.SimpleNamespace(proxy=Gone(), address=None)
     with pytest.raises(WorkerLost, match="Actor was lost"):
         shoal.dask._engine.DaskEngine.call(None, holder, "begin").result(1)
+
+
+def test_workers_within_reach_are_called_directly(client, monkeypatch):
+    def place():
+        engine = shoal.dask._engine.DaskEngine(client)
+        holder = engine.place(engine.workers()[0], 1, [], [], 0, 0)
+        assert engine.call(holder, "runner").result(10) == shoal._shoal.runner()
+        engine.release(holder)
+        return holder.address
+
+    address = place()
+    assert address in client.scheduler_info()["workers"]
+
+    async def silent(**_):
+        await asyncio.sleep(1)
+
+    monkeypatch.setattr(shoal.dask._engine, "REACH_SECONDS", 0.05)
+    for worker in client.cluster.workers.values():
+        monkeypatch.setitem(worker.handlers, "identity", silent)
+    assert place() is None
+    monkeypatch.setattr(client, "direct_to_workers", True)  # it is not tried then
+    assert place() == address
 
 
 def test_a_killed_worker_is_replaced_and_changes_no_bit(limited):
@@ -207,7 +230,9 @@ def test_a_killed_worker_is_replaced_and_changes_no_bit(limited):
         distributed.Client(cluster) as client,
     ):
         limited()  # processes that begin on a busy machine take what they take
-        ends = []
+        ends, forwarded = [], []
+        forward = cluster.scheduler.handlers["proxy"]
+        cluster.scheduler.handlers["proxy"] = lambda **words: forwarded.append(words) or forward(**words)
 
         def kill(progress):
             if progress.phase == "kmeans" and not ends:
@@ -216,5 +241,8 @@ def test_a_killed_worker_is_replaced_and_changes_no_bit(limited):
                 ends.append(time.monotonic())
 
         made = small(shoal.dask.KMeans, client=client, callback=kill).fit(da.from_array(X, chunks=(5000, 3)))
-        assert ends and model_of(made) == expected
+        assert ends and model_of(made) == expected and not forwarded
         limited()
+        client.direct_to_workers = False  # as where the scheduler alone is within reach
+        made = small(shoal.dask.KMeans, client=client).fit(da.from_array(X, chunks=(5000, 3)))
+        assert model_of(made) == expected and forwarded

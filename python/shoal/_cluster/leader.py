@@ -331,6 +331,7 @@ class _Words:
 
     def send(self, to: int, words: bytes) -> None:
         self._to_say[to].append((0, words))
+        self._say(to)  # at once: that rank goes on while this one steps, reports and writes its checkpoint
 
     def receive(self, sender: int) -> bytes:
         while not self._heard[sender]:
@@ -343,10 +344,15 @@ class _Words:
             while rank in self._calls or self._waits_for[rank] is not None:
                 self._turn(rank)
 
+    def _say(self, to: int) -> None:
+        """Says what there is for a rank, unless that has not answered what it was asked before."""
+        if to not in self._calls:
+            self._calls[to] = self._leader.call(to, "exchange", self._to_say.pop(to))
+
     def _turn(self, rank: int) -> None:
         """Says what is to be said, and hears the rank that this one, or whom it waits for, depends on."""
-        for to in [to for to, words in self._to_say.items() if words and to not in self._calls]:
-            self._calls[to] = self._leader.call(to, "exchange", self._to_say.pop(to))
+        for to in list(self._to_say):
+            self._say(to)
         asked = {rank}
         while rank not in self._calls:
             waited_for = self._waits_for[rank]
