@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <iostream>
 #include <new>
+#include <sstream>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -18,6 +18,7 @@
 #include <shoal/mpi/mpi.hpp>
 
 #include "common/interruption.hpp"
+#include "common/output.hpp"
 #include "common/ranks.hpp"
 #include "nouns.hpp"
 
@@ -156,7 +157,10 @@ int run(int argc, char** argv) {
     return success;
   } catch (const CLI::Success& asked) {
     if (!first_rank()) return success;
-    return program.exit(asked) == 0 && std::cout.flush() ? success : failed_run;
+    std::ostringstream told;
+    const int status = program.exit(asked, told, told);
+    print(told.str());
+    return status == 0 ? success : failed_run;
   } catch (const CLI::ArgumentMismatch& mistake) {
     refuse_words(program, in_our_words(mistake));
   } catch (const CLI::ParseError& mistake) {

@@ -11,11 +11,16 @@
 #include <shoal/assignment/augmenting_paths.hpp>
 #include <shoal/assignment/candidate_columns.hpp>
 #include <shoal/assignment/dense_scan.hpp>
+#include <shoal/assignment/shortest_augmenting_paths.hpp>
 
 namespace shoal::assignment {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+// Potentials that outweigh the pairs by more may have lost digits that tell the pairs apart. Without huge costs they
+// stay within 19 times (exponential, uniform, distances, products; square and wide).
+constexpr double most_above_pairs = 32;
 
 class square_auction {
  public:
@@ -143,6 +148,33 @@ solution finish(matrix_view<const double> costs, prices found, executor& threads
   return augmenting_paths<candidate_columns<double>>(candidates, infinity).run_from(std::move(potentials));
 }
 
+bool all_whole(matrix_view<const double> costs) {
+  for (std::size_t i = 0; i < costs.rows(); ++i) {
+    for (std::size_t j = 0; j < costs.columns(); ++j) {
+      if (costs(i, j) != std::floor(costs(i, j))) return false;
+    }
+  }
+  return true;
+}
+
+// Prices rise to the largest costs, though no pair may cost that much (1e30 for "never"). What the potentials have lost
+// by then no search brings back, and no certificate sees: it allows for the rounding of the potentials.
+bool has_lost_digits(matrix_view<const double> costs, const solution& found) {
+  double potential = 0;
+  double pair = 0;
+  for (std::size_t i = 0; i < costs.rows(); ++i) {
+    potential = std::max(potential, std::abs(found.row_potentials[i]));
+    pair = std::max(pair, std::abs(costs(i, found.column_of_row[i])));
+  }
+  for (const double v : found.column_potentials) potential = std::max(potential, std::abs(v));
+  if (potential <= most_above_pairs * pair) return false;
+  return !(potential <= 0x1p52 && all_whole(costs));
+}
+
+solution from_no_prices(matrix_view<const double> costs) {
+  return shortest_augmenting_paths(costs, infinity, std::numeric_limits<double>::max());
+}
+
 }  // namespace
 
 prices host_prices(matrix_view<const double> costs, executor& threads) {
@@ -150,7 +182,10 @@ prices host_prices(matrix_view<const double> costs, executor& threads) {
 }
 
 solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads) {
-  if (costs.rows() == costs.columns()) return finish(costs, find(costs), threads);
+  if (costs.rows() == costs.columns()) {
+    solution found = finish(costs, find(costs), threads);
+    return found.feasible && has_lost_digits(costs, found) ? from_no_prices(costs) : found;
+  }
   // Further rows, to which all columns are equal, take what is left over, so that the potentials of these become equal.
   const std::size_t rows = costs.rows();
   const std::size_t columns = costs.columns();
@@ -159,6 +194,7 @@ solution auction(matrix_view<const double> costs, const find_prices& find, execu
   const matrix_view<const double> square{padded.data(), columns, columns};
   solution found = finish(square, find(square), threads);
   if (!found.feasible) return found;
+  if (has_lost_digits(square, found)) return from_no_prices(costs);
   const double zero = *std::max_element(found.column_potentials.begin(), found.column_potentials.end());
   for (std::size_t j = 0; j < columns; ++j) {
     if (found.row_of_column[j] >= rows) found.row_of_column[j] = unassigned;

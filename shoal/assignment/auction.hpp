@@ -25,7 +25,8 @@ using find_prices = std::function<prices(matrix_view<const double> costs)>;
 prices host_prices(matrix_view<const double> costs, executor& threads);
 
 /// The assignment of least cost for checked costs [n][m], n ≤ m: augmenting paths begin at the prices that `find`
-/// gives, whatever these are, unless the assignment comes with them. n < m takes a copy [m][m].
+/// gives, whatever these are, unless the assignment comes with them. n < m takes a copy [m][m]. Where the potentials
+/// outweigh the costs of all pairs so far that they have no digits left for these, paths begin again from no prices.
 solution auction(matrix_view<const double> costs, const find_prices& find, executor& threads);
 
 }  // namespace shoal::assignment

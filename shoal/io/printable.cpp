@@ -59,6 +59,23 @@ bool misleads(std::uint32_t point) {
 
 }  // namespace
 
+std::string as_utf8(std::string_view text) {
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::size_t length = sequence_length(rest);
+    if (length == 0) break;
+    rest.remove_prefix(length);
+  }
+  if (rest.empty()) return std::string(text);
+  std::string turned;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x80) turned += static_cast<char>(0xC0 | byte >> 6);
+    turned += static_cast<char>(byte < 0x80 ? byte : 0x80 | (byte & 0x3F));
+  }
+  return turned;
+}
+
 std::size_t misleading_bytes(std::string_view text) {
   const std::size_t length = text.empty() ? 0 : sequence_length(text);
   return length > 1 && misleads(code_point(text.substr(0, length))) ? length : 0;

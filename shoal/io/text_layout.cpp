@@ -251,7 +251,7 @@ text_layout detect_layout(line_reader& lines, std::vector<numbered_line>& ahead)
   layout.first_line = sample[0].number;
   layout.header = detect_header(first, sample.size() > 1 ? &second : nullptr);
   if (!layout.header) return layout;
-  for (const text_field& field : first) layout.names.push_back(field.text);
+  for (const text_field& field : first) layout.names.push_back(as_utf8(field.text));
   ahead.erase(ahead.begin());
   if (sample.size() == 1) {
     throw bad_data(fmt::format("{}: only a header (line {}: {}), no row of data", lines.name(), sample[0].number,

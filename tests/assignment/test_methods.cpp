@@ -65,6 +65,27 @@ TEST(methods, slower_exact_ones_prove_themselves_at_larger_sizes) {
     }
 }
 
+// A cost that stands for "never" lifts an auction's prices until they have no digits left for the others.
+TEST(methods, exact_ones_see_small_costs_beside_huge_ones) {
+  for (const double huge : {1e9, 1e20, 1e30, 1e200})
+    for (const auto& [rows, columns] : {std::pair<std::size_t, std::size_t>{40, 40}, {40, 50}, {50, 40}}) {
+      cost_matrix costs = make(kind::exponential, rows, columns, 7);
+      for (std::size_t n = 0; n < costs.values.size(); n += 3) costs.values[n] = huge;
+      cost_matrix allowed = costs;
+      for (double& cost : allowed.values)
+        if (cost == huge) cost = infinity;
+      const assignment::solution best = assignment::solve(allowed.view());
+      ASSERT_TRUE(best.feasible);
+      for (const method exact : {method::automatic, method::hungarian, method::auction}) {
+        SCOPED_TRACE(testing::Message() << assignment::method_name(exact) << " of " << rows << " x " << columns
+                                        << " beside " << huge);
+        const assignment::solution found = assignment::solve(costs.view(), {.method = exact});
+        EXPECT_TRUE(found.certified);
+        EXPECT_EQ(found.column_of_row, best.column_of_row);
+      }
+    }
+}
+
 TEST(methods, greedy_ones_take_the_same_pairs) {
   for (const kind kind : all_kinds) {
     if (kind == kind::forbidden) continue;

@@ -222,4 +222,16 @@ TEST_F(inputs, names_turn_no_text_around) {
   EXPECT_NE(page.find("a\\u202Eb"), std::string::npos);
 }
 
+// A model kept other names than its own data have, and could not be used on them.
+TEST_F(inputs, names_that_are_not_utf8_come_back_from_models) {
+  const std::string rows = folder / "latin.csv", model = folder / "latin.json";
+  write_file(rows, "gr\xF6\xDF\x65,\xC3\xB6\n1,2\n3,5\n4,4\n");
+  const outcome fitted = run({"gmm", "fit", rows, "--components", "1", "--output", model, "--json"});
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_EQ(json::parse(fitted.out)["column_names"], json({"größe", "ö"}));
+  const outcome scored = run({"gmm", "score", model, rows});
+  EXPECT_EQ(scored.status, 0) << scored.err;
+  EXPECT_EQ(run({"gmm", "fit", rows, "--components", "1", "--columns", "größe"}).status, 0);
+}
+
 }  // namespace

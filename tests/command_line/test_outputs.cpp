@@ -210,6 +210,7 @@ TEST_F(outputs, standard_output_that_is_full_or_closed) {
           std::vector<std::string>{"--version"}}) {
       const outcome result = run(command, options);
       EXPECT_EQ(result.status, 1) << how << " " << command[0] << result.err;
+      EXPECT_TRUE(result.err.starts_with("shoal: standard output: cannot be written: ")) << how << " " << command[0];
       EXPECT_TRUE(is_clean_text(result.err));
     }
   }

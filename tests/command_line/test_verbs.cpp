@@ -293,6 +293,24 @@ TEST(verbs, data_from_generate_to_convert) {
   EXPECT_EQ(read_npy(folder / "kinds.npy").values, (std::vector<double>{0, 1, 0}));
 }
 
+// A value that a narrower file cannot hold became infinite in it.
+TEST(verbs, data_convert_refuses_what_float32_cannot_hold) {
+  const scratch_folder folder;
+  write_file(folder / "rows.csv", "1,2\n3,1e300\n");
+  ASSERT_EQ(run({"data", "convert", folder / "rows.csv", folder / "rows.npy"}).status, 0);
+  for (const char* file : {"rows.csv", "rows.npy"}) {
+    const outcome refused =
+        run({"data", "convert", folder / file, folder / "narrow.npy", "--scalar", "float32", "--label-column", "0"});
+    EXPECT_EQ(refused.status, 1);
+    EXPECT_NE(refused.err.find("too large for float32"), std::string::npos) << refused.err;
+    EXPECT_NE(refused.err.find(file), std::string::npos) << refused.err;
+    EXPECT_FALSE(fs::exists(folder / "narrow.npy"));
+    EXPECT_EQ(
+        run({"data", "convert", folder / file, folder / "out.npy", "--scalar", "float32", "--columns", "0"}).status, 0);
+    EXPECT_EQ(read_npy(folder / "out.npy").values, (std::vector<double>{1, 3}));
+  }
+}
+
 TEST(verbs, standard_input) {
   const scratch_folder folder;
   write_file(folder / "rows.csv", three_groups());

@@ -35,6 +35,10 @@ TEST(view, writes_a_page_of_a_model_with_its_rows) {
   EXPECT_EQ(run({"view", model, folder / "rows.csv", "--axes", "y,x", "--output", page}).status, 0);
   expect_refused({model, folder / "rows.csv", "--axes", "z", "--output", page}, 2, "no column 'z'");
   expect_refused({model, folder / "rows.csv", "--output", model}, 2, "model.json");
+  // Notes end what is told.
+  ASSERT_EQ(run({"gmm", "fit", folder / "rows.csv", "--components", "1", "--output", model}).status, 0);
+  const outcome told = run({"view", model, folder / "rows.csv", "--output", page});
+  EXPECT_TRUE(told.out.ends_with("is certain.\n")) << told.out;
 }
 
 TEST(view, writes_a_page_of_waves) {

@@ -1,10 +1,15 @@
 // shoal data convert
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <stop_token>
+#include <string>
+#include <string_view>
+#include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -57,6 +62,36 @@ class watched_source final : public row_source<Scalar> {
   std::stop_token stop_;
 };
 
+// Rows of a float64 file as float32. What float32 cannot hold is refused, as it is of text: a fit would find infinite
+// values, but a file keeps them.
+class narrowed_source final : public row_source<float> {
+ public:
+  explicit narrowed_source(const row_source<double>& rows) : rows_(&rows) {}
+  std::size_t rows() const override { return rows_->rows(); }
+  std::size_t columns() const override { return rows_->columns(); }
+  bool resident() const override { return false; }
+  matrix_view<const float> read(std::size_t first, std::size_t count, aligned_buffer<float>& buffer) const override {
+    aligned_buffer<double> wide_rows;
+    const matrix_view<const double> wide = rows_->read(first, count, wide_rows);
+    buffer.grow(count * columns());
+    for (std::size_t i = 0; i < count; ++i) {
+      for (std::size_t j = 0; j < columns(); ++j) {
+        const double value = wide(i, j);
+        const auto narrow = static_cast<float>(value);
+        if (std::isinf(narrow) && std::isfinite(value)) {
+          throw bad_data(fmt::format("row {}, column {} (counting from 0): {} is too large for float32; write float64",
+                                     first + i, j, value));
+        }
+        buffer.data()[i * columns() + j] = narrow;
+      }
+    }
+    return {buffer.data(), count, columns()};
+  }
+
+ private:
+  const row_source<double>* rows_;
+};
+
 template <class Scalar>
 answer answer_of(const convert_command& command, const data_set<Scalar>& data, scalar scalar, double seconds) {
   const std::size_t rows = data.rows().rows();
@@ -73,19 +108,31 @@ answer answer_of(const convert_command& command, const data_set<Scalar>& data, s
 }
 
 template <class Scalar>
-void run(const convert_command& command, scalar scalar) {
-  const auto begin = std::chrono::steady_clock::now();
-  const data_set<Scalar> data = open_data<Scalar>(command.data, command.run);
-  const std::stop_token stop = interruptions().token();
-  progress_line line(!command.run.quiet);
-  labels_output labels(command.labels, data.rows().rows(), false);
-  if (labels.wanted()) std::copy(data.features.labels.begin(), data.features.labels.end(), labels.data());
-  const watched_source<Scalar> rows(data.rows(), line, stop);
+void write(const convert_command& command, const row_source<Scalar>& given, const std::vector<std::string>& names,
+           progress_line& line) {
+  const watched_source<Scalar> rows(given, line, interruptions().token());
   if (ends_with(command.output, ".npy")) {
     write_npy(command.output, rows);
   } else {
-    write_csv(command.output, rows, data.features.column_names);
+    write_csv(command.output, rows, names);
   }
+}
+
+// Reads the file as Read, and writes `scalar`.
+template <class Read>
+void run(const convert_command& command, scalar scalar) {
+  const auto begin = std::chrono::steady_clock::now();
+  const data_set<Read> data = open_data<Read>(command.data, command.run);
+  progress_line line(!command.run.quiet);
+  labels_output labels(command.labels, data.rows().rows(), false);
+  if (labels.wanted()) std::copy(data.features.labels.begin(), data.features.labels.end(), labels.data());
+  const std::vector<std::string>& names = data.features.column_names;
+  if constexpr (std::is_same_v<Read, double>) {
+    if (scalar == shoal::scalar::float32) {
+      naming_data(command.data, {}, [&] { write<float>(command, narrowed_source(data.rows()), names, line); });
+    }
+  }
+  if (std::is_same_v<Read, float> || scalar == shoal::scalar::float64) write(command, data.rows(), names, line);
   labels.commit();
   line.wipe();
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
@@ -103,7 +150,9 @@ void run(const convert_command& command) {
   // OUT may take the place of DATA: a file is rewritten as a whole.
   check_outputs({{"--labels", command.labels}}, files_of(command.data));
   const scalar scalar = command.data.chosen_scalar();
-  with_scalar(scalar, [&]<class Scalar>(Scalar) { run<Scalar>(command, scalar); });
+  // Text has the digits for float32, and is read as that; other elements fit in.
+  const bool narrowed = scalar == shoal::scalar::float32 && command.data.file().describe_start().element == "float64";
+  with_scalar(narrowed ? shoal::scalar::float64 : scalar, [&]<class Read>(Read) { run<Read>(command, scalar); });
 }
 
 }  // namespace

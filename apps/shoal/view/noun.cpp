@@ -127,7 +127,7 @@ void run(const view_command& command, const std::vector<viewable>& models) {
                                                                             bytes_text(static_cast<double>(bytes)))},
                               {"picture", command.picture},
                               {"screenshot", command.screenshot}}),
-                       fmt::format("{}", fmt::join(shown.notes, "\n"))}},
+                       shown.notes.empty() ? std::string() : fmt::format("{}\n", fmt::join(shown.notes, "\n"))}},
        command.run);
 }
 
