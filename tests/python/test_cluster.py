@@ -2,6 +2,8 @@
 
 import gc
 import signal
+import threading
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,6 +11,7 @@ import pytest
 
 import shoal
 from shoal import _shoal
+from shoal._cluster import holder as holder_module
 from shoal._cluster.engine import Worker, WorkerLost
 from shoal._cluster.holder import Devices, Holder, Mapped, Task
 from shoal._cluster.leader import Leader, Part, Parts, local_devices
@@ -268,6 +271,30 @@ def test_workers_with_gpus_are_replaced_warn_and_refuse(hosts_for_gpus):
     assert len(engine.gone) == 1
     with pytest.raises(ValueError, match="workers with GPUs lead themselves"):
         led(ThreadEngine(2), small(shoal.KMeans, device="cuda:local", callback=print), X)
+
+
+def test_ranks_that_are_threads_keep_their_own_warnings():
+    begun, ended, said = threading.Event(), threading.Event(), []
+    before = warnings.showwarning, list(warnings.filters)
+
+    def first():
+        with holder_module._warnings.of_this_thread() as warned:
+            begun.set()
+            ended.wait(10)
+            warnings.warn("of the first", UserWarning)
+        said.extend(warned)
+
+    thread = threading.Thread(target=first)
+    with pytest.warns(UserWarning, match="of nobody") as others:
+        thread.start()
+        begun.wait(10)
+        with holder_module._warnings.of_this_thread() as warned:
+            warnings.warn("of the second", UserWarning)
+        warnings.warn("of nobody", UserWarning)
+        ended.set()
+        thread.join()
+    assert said == [("of the first", UserWarning)] and warned == [("of the second", UserWarning)] and len(others) == 1
+    assert (warnings.showwarning, list(warnings.filters)) == before
 
 
 def test_few_rows_take_the_gpu_of_one_worker():

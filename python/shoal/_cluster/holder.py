@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import contextlib
 import os
 import threading
 import warnings
@@ -156,6 +157,45 @@ class Holder:
             self._run = None
 
 
+class _Warnings:
+    """Keeps what each rank warns of. warnings.catch_warnings() is of all threads, and its users must end in the order
+    of a stack; ranks that are threads of one process end in any."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._warned: dict = {}  # [thread]
+        self._outer = contextlib.ExitStack()
+
+    @contextlib.contextmanager
+    def of_this_thread(self):
+        """A list of (message, category), which is filled meanwhile."""
+        own, thread = [], threading.get_ident()
+        with self._lock:
+            if not self._warned:
+                self._outer.enter_context(warnings.catch_warnings())
+                warnings.simplefilter("always")
+                warnings.showwarning = self._shown_by(warnings.showwarning)
+            self._warned[thread] = own
+        try:
+            yield own
+        finally:
+            with self._lock:
+                del self._warned[thread]
+                if not self._warned:
+                    self._outer.close()
+
+    def _shown_by(self, others):
+        def show(message, category, *place, **named):
+            warned = self._warned.get(threading.get_ident())
+            if warned is None:
+                others(message, category, *place, **named)
+            else:
+                warned.append((str(message), category))
+
+        return show
+
+
+_warnings = _Warnings()
 _runs: weakref.WeakSet = weakref.WeakSet()
 
 
@@ -191,13 +231,11 @@ class _Run:
             data = shared_data(task, ranks, rows, weights, *place)
             if task.estimator.threads is None and threads is not None:
                 task.estimator.threads = threads
-            with warnings.catch_warnings(record=True) as warned:  # who leads says them
-                warnings.simplefilter("always")
+            with _warnings.of_this_thread() as warned:  # who leads says them
                 found = getattr(task.estimator, task.method)(data)
             if self._rank == 0:
                 fitted = found is task.estimator
-                said = [(str(each.message), each.category) for each in warned]
-                self.made = Made(task.estimator, None if fitted else found, fitted, said)
+                self.made = Made(task.estimator, None if fitted else found, fitted, warned)
         except LookupError as error:
             if len(error.args) != 2:
                 self._error = error.with_traceback(None)

@@ -129,7 +129,7 @@ class DaskEngine:
         if self._direct is None:
             try:
                 self.client.sync(self.client.rpc(address).identity, callback_timeout=REACH_SECONDS)
-            except (*_GONE, *_LATE):
+            except (*_GONE, *_LATE, TypeError):  # a TypeError: it speaks TLS, and the client does not
                 self._direct = False
         return self._direct is not False
 
