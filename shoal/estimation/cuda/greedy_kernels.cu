@@ -178,7 +178,7 @@ __global__ void __launch_bounds__(threads)
     best = 0;
     double least = __builtin_huge_val();
     for (unsigned t = 0; t < trials; ++t) {
-      if (totals[t] < least) {
+      if (totals[t] < least * share_of_better) {
         least = totals[t];
         best = static_cast<int>(t);
       }
