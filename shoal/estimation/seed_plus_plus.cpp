@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include <shoal/estimation/draw_groups.hpp>
 #include <shoal/estimation/host_seeding.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 
@@ -90,7 +91,7 @@ class plus_plus {
     double least_total = std::numeric_limits<double>::infinity();
     for (std::size_t t = 0; t < count; ++t) {
       const double total = total_of(std::span(masses).subspan(t), count);
-      if (total < least_total) {
+      if (total < least_total * share_of_better) {
         least_total = total;
         best = t;
       }

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <span>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding.hpp>
+#include <shoal/estimation/seeding_passes.hpp>
 #include <shoal/execution/executor.hpp>
 
 #include "../copying_source.hpp"
@@ -280,6 +282,47 @@ TEST(Seeding, PlusPlusFollowsTheSquaredDistances) {
   for (const double probability : expected) sum += probability;
   for (double& probability : expected) probability /= sum;
   EXPECT_GT(shoal::testing::chi_squared_test(possible, expected), shoal::testing::least_p_value);
+}
+
+// Eight rows of mass 1; each trial leaves `step` of the mass less than the one before.
+class nearly_equal_trials final : public shoal::seeding_passes {
+ public:
+  explicit nearly_equal_trials(double step) : step_(step) {}
+  const shoal::row_units& units() const override { return units_; }
+  void add(std::span<const double>) override {}
+  std::vector<double> masses_by_unit() override { return {8}; }
+  std::vector<double> trial_masses_by_unit(std::span<const double> trials) override {
+    std::vector<double> masses;
+    for (std::size_t t = 0; t < trials.size(); ++t) masses.push_back(8 * (1 - step_ * static_cast<double>(t)));
+    return masses;
+  }
+  std::vector<double> masses_of_units(std::span<const std::size_t> wanted) override {
+    return std::vector<double>(8 * wanted.size(), 1.0);
+  }
+  std::vector<std::size_t> sample(std::uint64_t, std::uint64_t, double) override { return {}; }
+  std::vector<double> weights_by_point() override { return {}; }
+  std::vector<std::size_t> race(std::uint64_t, std::uint64_t, std::size_t) override { return {}; }
+  std::size_t columns() const override { return 1; }
+  void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) override {
+    points.insert(points.end(), rows.begin(), rows.end());
+  }
+  std::size_t draw_by_weight(double) override { return 0; }
+
+ private:
+  shoal::row_units units_{8, 1, 8};
+  double step_;
+};
+
+// Rounding must not choose: two rows near to each other alone leave the same mass, in another order of additions.
+TEST(Seeding, KeepsTheFirstOfTrialsThatRoundingTellsApart) {
+  const auto chosen = [](double step) {
+    nearly_equal_trials passes(step);
+    return shoal::run_plus_plus(passes, {20, 5, 0, 8}, [](std::size_t, std::size_t) {}).rows;
+  };
+  const std::vector<std::size_t> first = chosen(-1e-9), last = chosen(1e-9);
+  EXPECT_NE(first, last);
+  EXPECT_EQ(chosen(0), first);
+  EXPECT_EQ(chosen(0x1p-51), first);
 }
 
 TEST(Seeding, FindsEveryOneOfClustersFarApart) {

@@ -151,7 +151,8 @@ __global__ void __launch_bounds__(threads)
   __shared__ double before, target;
   __shared__ int best, place, drawn;
   cuda::wait_for_predecessor();
-  if (state.done[1] != 0) return;
+  // Not what a block of this launch says: that would take threads of other blocks away as they go, or block 0's choice.
+  if (state.done[1] != 0 && state.done[1] <= step) return;
   const std::size_t units = state.units;
   const auto groups = static_cast<unsigned>((units + draw_group - 1) / draw_group);
   for (unsigned i = threadIdx.x; i < trials * groups; i += threads) {
@@ -178,7 +179,7 @@ __global__ void __launch_bounds__(threads)
     best = 0;
     double least = __builtin_huge_val();
     for (unsigned t = 0; t < trials; ++t) {
-      if (totals[t] < least) {
+      if (totals[t] < least * share_of_better) {
         least = totals[t];
         best = static_cast<int>(t);
       }
@@ -189,7 +190,7 @@ __global__ void __launch_bounds__(threads)
     if (blockIdx.x == 0) {
       state.chosen[step] = state.points[step % 2].indices[best + 1];
       state.done[0] = static_cast<unsigned>(step) + 1;
-      if (!there) state.done[1] = 1;
+      if (!there) state.done[1] = static_cast<unsigned>(step) + 1;
     } else if (there) {
       target = state.uniforms[step * next_trials + blockIdx.x - 1] * total;
       place = draw_of_groups(group_sums + best * groups, groups, 0, target, before);
@@ -205,15 +206,16 @@ __global__ void __launch_bounds__(threads)
   }
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const double goal = target;
+  double reached = 0;
+  int found = 0;
   if (warp == 0) {
     const std::size_t unit = static_cast<std::size_t>(place) * draw_group + lane;
-    double reached = 0;
-    const int found = draw_lane(unit < units ? state.sums[best * units + unit] : 0.0, before, goal, reached);
-    __syncwarp();  // all lanes have read what the first one changes
-    if (lane == 0) {
-      place = place * static_cast<int>(draw_group) + found;
-      before = reached;
-    }
+    found = draw_lane(unit < units ? state.sums[best * units + unit] : 0.0, before, goal, reached);
+  }
+  __syncthreads();  // all have read what the first one changes: `target` comes with `before`, `best` with `place`
+  if (threadIdx.x == 0) {
+    place = place * static_cast<int>(draw_group) + found;
+    before = reached;
   }
   __syncthreads();
   // The unit's rows, which do not know the winner yet.
@@ -233,15 +235,14 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x == 0) drawn = draw_of_groups(row_sums, warps, before, goal, before);
   __syncthreads();
   if (drawn < 0) {  // rows of no mass
-    if (threadIdx.x == 0) state.done[1] = 1;
+    if (threadIdx.x == 0) state.done[1] = static_cast<unsigned>(step) + 1;
     return;
   }
   const int chosen_warp = drawn;
   __syncthreads();
   if (static_cast<int>(warp) == chosen_warp) {
-    double reached = 0;
-    const int found = draw_lane(mass, before, goal, reached);
-    if (lane == 0) drawn = found;
+    const int of_warp = draw_lane(mass, before, goal, reached);
+    if (lane == 0) drawn = of_warp;
   }
   __syncthreads();
   place_point(state, next, blockIdx.x,

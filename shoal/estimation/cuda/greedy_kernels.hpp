@@ -36,7 +36,7 @@ struct greedy_state {
   greedy_points<Work> points[2];  ///< of even and of odd steps
   const double* uniforms;         ///< [steps][trials]
   unsigned long long* chosen;     ///< [clusters]
-  unsigned* done;                 ///< [0] rows chosen, [1] not zero when the rows ran out
+  unsigned* done;                 ///< [0] rows chosen, [1] when the rows ran out the step after
 };
 
 /// Fills what depends on the rows alone, and makes `first` the winner and the only trial of step 0.
