@@ -21,6 +21,15 @@ if(EXISTS ${prefix}/bin/shoal)
   endforeach()
 endif()
 
+# What a program has of Eigen too must not take the place of the library's, which was compiled for another processor.
+file(GLOB library ${prefix}/lib*/libshoal.a)
+if(library AND NM)
+  run("listing the names of the library" ${NM} ${library})
+  if(output MATCHES "_ZN?K?5Eigen[^\n]*")
+    message(FATAL_ERROR "the library offers names of Eigen's own, which a program may have too: ${CMAKE_MATCH_0}")
+  endif()
+endif()
+
 file(GLOB_RECURSE headers RELATIVE ${prefix}/include ${prefix}/include/*.hpp)
 list(LENGTH headers count)
 if(count LESS 8)
