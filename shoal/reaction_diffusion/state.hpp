@@ -27,8 +27,8 @@ struct span {
   double begin = 0;
   double end = 0;
 
-  /// Equal steps of at most `step`; a step longer by rounding alone counts as that step. Throws bad_argument where there
-  /// are more than can be counted.
+  /// Equal steps of at most `step`; a step longer by rounding alone counts as that step. Throws bad_argument where
+  /// there are more than can be counted.
   std::size_t steps_of(double step) const;
 };
 
