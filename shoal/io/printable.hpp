@@ -12,8 +12,8 @@ namespace shoal {
 /// bytes is cut (between characters) and ends in "…".
 std::string printable(std::string_view bytes, std::size_t limit = 60);
 
-/// The text itself where it is valid UTF-8, else its bytes as characters of Latin-1: names of columns go into models and
-/// JSON, and must come back from there as they are.
+/// The text itself where it is valid UTF-8, else its bytes as characters of Latin-1: names of columns go into models
+/// and JSON, and must come back from there as they are.
 std::string as_utf8(std::string_view text);
 
 /// Bytes of the character at the start of `text` if that turns the direction of the text around it or ends a line, else
