@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <limits>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include <shoal/reaction_diffusion/explicit_steps.hpp>
 #include <shoal/reaction_diffusion/pieces.hpp>
 #include <shoal/reaction_diffusion/runge_kutta.hpp>
+#include <shoal/reaction_diffusion/state.hpp>
 
 namespace shoal::reaction_diffusion {
 namespace {
@@ -213,6 +215,16 @@ void check(const problem& wave, const initial_state& begin) {
       }
     }
   }
+}
+
+std::size_t span::steps_of(double step) const {
+  constexpr double most = 0x1p53;
+  const double steps = std::max(1.0, std::ceil((end - begin) / step * (1 - 1e-12)));
+  if (steps <= most) return static_cast<std::size_t>(steps);
+  throw bad_argument(fmt::format(
+      "from time {} to {} there are {:.3g} steps of {:.3g}, more than can be counted; end earlier, give nodes a "
+      "wider spacing, or choose a scheme whose step is not bounded",
+      begin, end, steps, step));
 }
 
 }  // namespace shoal::reaction_diffusion

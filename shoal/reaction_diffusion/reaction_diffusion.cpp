@@ -108,6 +108,7 @@ class run {
       stepper_->collect(now_);
     } else {
       stepper_->collect(now_);
+      require_finite();
       found_.states.insert(found_.states.end(), now_.v.data(), now_.v.data() + nodes_);
       found_.states.insert(found_.states.end(), now_.w.data(), now_.w.data() + nodes_);
     }
@@ -118,6 +119,20 @@ class run {
     ++kept_;
     now_.done = 0;
     if (observe_) observe_(now_.time, now_.v.data(), now_.w.data());
+  }
+
+  // Noise, or a beginning far from 0 to 1, may outgrow the bound of explicit steps. The article's scheme is run to show
+  // how it does.
+  void require_finite() const {
+    if (how_.scheme == scheme::source_2016) return;
+    for (const Scalar* values : {now_.v.data(), now_.w.data()}) {
+      const Scalar* const wrong = std::find_if(values, values + nodes_, [](Scalar x) { return !std::isfinite(x); });
+      if (wrong == values + nodes_) continue;
+      throw numerical_error(
+          fmt::format("the state at time {} is {} at node {}: values have grown out of range; give a "
+                      "shorter step, or less noise",
+                      now_.time, *wrong, wrong - values));
+    }
   }
 
   [[noreturn]] void stop() {

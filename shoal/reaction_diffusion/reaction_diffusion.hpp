@@ -22,7 +22,8 @@ using observer = std::function<void(double time, const Scalar* v, const Scalar* 
 /// explicit steps have the same on any number of CUDA devices, where the host has fused multiply-adds. Throws
 /// bad_argument for what cannot be computed, an explicit step above its bound among it; bad_data for an initial value
 /// that is not finite, and for a damaged checkpoint; bad_argument for a checkpoint of another run; numerical_error when
-/// Newton's method or the step control fails, with the time; interrupted.
+/// Newton's method or the step control fails, with the time, and when a state that is kept is not finite (of
+/// source_2016 it may be); interrupted.
 template <class Scalar>
 result<Scalar> solve(const problem& wave, const initial_state& begin, const options& how,
                      const observer<Scalar>& observe = {}, const control& control = {});

@@ -1,8 +1,6 @@
 // v and w at one time, and the span between two states that are kept, which is cut into steps.
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 
 #include <shoal/core/aligned_buffer.hpp>
@@ -29,10 +27,9 @@ struct span {
   double begin = 0;
   double end = 0;
 
-  /// Equal steps of at most `step`; a step longer by rounding alone counts as that step.
-  std::size_t steps_of(double step) const {
-    return static_cast<std::size_t>(std::max(1.0, std::ceil((end - begin) / step * (1 - 1e-12))));
-  }
+  /// Equal steps of at most `step`; a step longer by rounding alone counts as that step. Throws bad_argument where
+  /// there are more than can be counted.
+  std::size_t steps_of(double step) const;
 };
 
 }  // namespace shoal::reaction_diffusion

@@ -174,3 +174,28 @@ TEST(Run, RefusesWrongUseWithTheLimit) {
   broken.w[17] = std::numeric_limits<double>::quiet_NaN();
   expect_refused<shoal::bad_data>(good, how, broken, "the initial w[17] is nan");
 }
+
+// A number of steps that no integer holds came out as none, and the beginning was returned as the end.
+TEST(Run, RefusesMoreStepsThanCanBeCounted) {
+  rd::problem wave = source_axon();
+  for (const rd::scheme scheme : {rd::scheme::explicit_steps, rd::scheme::crank_nicolson, rd::scheme::adaptive}) {
+    rd::options how;
+    how.scheme = scheme;
+    how.times = {1e300};
+    expect_refused<shoal::bad_argument>(wave, how, rd::impulse(wave.grid), "steps of");
+  }
+  rd::options how;
+  how.order = 4;
+  how.times = {100};
+  wave.grid.spacing = 1e-9;
+  expect_refused<shoal::bad_argument>(wave, how, rd::impulse(wave.grid), "steps of");
+}
+
+// Noise that outgrows the numbers ended in NaN, status done.
+TEST(Run, RefusesStatesThatAreNotFinite) {
+  rd::problem wave = source_axon();
+  wave.noise.strength = 1e200;
+  rd::options how;
+  how.times = {0, 1};
+  expect_refused<shoal::numerical_error>(wave, how, rd::impulse(wave.grid), "at time 1");
+}
