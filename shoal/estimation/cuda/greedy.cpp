@@ -107,5 +107,8 @@ template std::vector<std::size_t> choose_greedily_on_device<float, float>(cuda::
 template std::vector<std::size_t> choose_greedily_on_device<float, double>(cuda::device_rows<float>&,
                                                                            const data_summary&, const row_units&,
                                                                            const greedy_draws&, const seeding_report&);
+template std::vector<std::size_t> choose_greedily_on_device<double, double>(cuda::device_rows<double>&,
+                                                                            const data_summary&, const row_units&,
+                                                                            const greedy_draws&, const seeding_report&);
 
 }  // namespace shoal

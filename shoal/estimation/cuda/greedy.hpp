@@ -25,5 +25,7 @@ extern template std::vector<std::size_t> choose_greedily_on_device<float, double
                                                                                   const data_summary&, const row_units&,
                                                                                   const greedy_draws&,
                                                                                   const seeding_report&);
+extern template std::vector<std::size_t> choose_greedily_on_device<double, double>(
+    cuda::device_rows<double>&, const data_summary&, const row_units&, const greedy_draws&, const seeding_report&);
 
 }  // namespace shoal

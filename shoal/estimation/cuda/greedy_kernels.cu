@@ -281,6 +281,7 @@ void greedy_step(const greedy_state<Scalar, Work>& state, std::size_t step, unsi
   template void greedy_step(const greedy_state<Scalar, Work>&, std::size_t, unsigned, unsigned, cudaStream_t);
 SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)
+SHOAL_INSTANTIATE(double, double)
 #undef SHOAL_INSTANTIATE
 
 }  // namespace shoal

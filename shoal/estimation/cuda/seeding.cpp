@@ -45,13 +45,8 @@ class device_passes final : public seeding_passes {
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
   std::vector<std::size_t> choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
-    // Of 320 choices among float64 rows one differed from the host's (513 rows, equal in pairs), for no known reason.
-    if constexpr (sizeof(Scalar) == 8) {
-      return {};
-    } else {
-      if (!alone_) return {};  // the device has but some of the rows
-      return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
-    }
+    if (!alone_) return {};  // the device has but some of the rows
+    return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
   }
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
