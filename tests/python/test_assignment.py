@@ -178,3 +178,10 @@ def test_costs_that_would_become_others_are_refused():
         shoal.assignment.linear_sum_assignment(sparse.csr_matrix(np.eye(2)))
     found = shoal.assignment.solve(np.eye(2))
     assert found == found and found != shoal.assignment.solve(np.eye(2))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 7])
+def test_groups_of_one_row_that_agree(rows):
+    truth = np.arange(rows)
+    assert shoal.metrics.agreement(truth, truth[::-1])["adjusted_mutual_information"] == 1
+    assert shoal.metrics.agreement(truth, np.zeros(rows, int))["adjusted_mutual_information"] == 0
