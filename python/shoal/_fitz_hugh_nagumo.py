@@ -11,14 +11,14 @@ import numpy as np
 
 from . import _device_arrays as device_arrays
 from . import _shoal
-from ._input import on_host
+from ._input import on_host, refuse_masked
 from ._running import BRIEF_WORK, reporter, seed_of
 
 # Operations of one node in one step, roughly.
 NODE_WORK = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Wave:
     """A wave at the times that were asked for. Made by :meth:`FitzHughNagumo.solve`.
 
@@ -60,6 +60,7 @@ class Wave:
 
 def _numbers(values: Any, name: str) -> np.ndarray:
     """As float64, [rows][columns]."""
+    refuse_masked(values, name)
     array = np.asarray(on_host(values, name))
     if array.ndim not in (1, 2):
         raise ValueError(f"{name} must have one dimension (an axon) or two (the plane); got {array.ndim}")
@@ -300,7 +301,13 @@ class FitzHughNagumo:
             **given,
         )
         if states is None:
-            states = found.pop("states")
+            states = found.pop("states").reshape(len(kept), 2, *shape)
+            broken = np.flatnonzero(~np.isfinite(states).reshape(len(kept), -1).all(axis=1))
+            if broken.size:
+                raise ValueError(
+                    f"the wave left the range of its numbers by time {kept[broken[0]]:g}: v far beyond 0 to 1 needs a shorter "
+                    'step than the bound of "explicit", or an implicit scheme'
+                )
         if not there and type(v).__module__.partition(".")[0] == "torch":
             import torch
 

@@ -47,6 +47,7 @@ def read(estimator, X, *, reset: bool, sample_weight=None, least_rows: int = 1) 
         if reset:
             estimator.n_features_in_ = X.columns
         return X
+    refuse_masked(X, "X")
     if _plain(X, least_rows) and (reset or _expected(estimator, X)):
         array = X
         if reset:
@@ -126,6 +127,15 @@ def on_host(X, name: str = "X"):
     return X
 
 
+def refuse_masked(array, name: str) -> None:
+    """Refuses masked values, which NumPy hands on as if they were there."""
+    if isinstance(array, np.ma.MaskedArray) and np.ma.is_masked(array):
+        raise ValueError(
+            f"{name} is a masked array with {np.ma.count_masked(array)} masked values: remove or replace them "
+            "(numpy.ma.MaskedArray.filled)"
+        )
+
+
 def readable(array: np.ndarray) -> np.ndarray:
     """The array itself, or a copy of elements that no source reads: wider than 64 bits, of foreign byte order, or with
     steps between them that are no whole elements (a field of packed records)."""
@@ -144,7 +154,8 @@ def weights_for(sample_weight, rows: int) -> np.ndarray | None:
     """One weight for each row, or None for weights of one."""
     if sample_weight is None:
         return None
-    if isinstance(sample_weight, numbers.Number):
+    refuse_masked(sample_weight, "sample_weight")
+    if isinstance(sample_weight, numbers.Real):
         return np.full(rows, sample_weight, dtype=np.float64)
     weights = np.asarray(on_host(device_arrays.copied_to_host(sample_weight), "sample_weight"))
     if weights.ndim != 1:

@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import _shoal
 from . import _device_arrays as device_arrays
-from ._input import Data, as_data, device_data, on_host, read
+from ._input import Data, as_data, device_data, on_host, read, refuse_masked
 from ._running import (
     RUNNING_CONSTRAINTS,
     START_AGAIN,
@@ -545,6 +545,7 @@ def kmeans_plusplus(X, n_clusters, *, sample_weight=None, x_squared_norms=None, 
         When a parameter is out of its range, when there are fewer rows than clusters, and for values or weights that
         cannot be used (with the first row that has one).
     """
+    refuse_masked(X, "X")
     if device_arrays.on_device(X):
         data = device_data(X, sample_weight, "auto")
     else:

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 
 from . import _shoal
+from ._input import refuse_masked
 
 __all__ = ["Assignment", "linear_sum_assignment", "solve"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Assignment:
     """An assignment with its proof. Made by :func:`solve`.
 
@@ -52,7 +53,18 @@ class Assignment:
 _NONE = np.empty(0, dtype=np.int64)
 
 
+# Up to here float64 holds every whole number.
+_EXACT = 2**53
+
+
+def _refuse_rounding(costs: np.ndarray) -> None:
+    """Whole numbers that float64 would round, so that the answer would be that of other costs."""
+    if costs.dtype.kind in "iu" and costs.size and (int(costs.max()) > _EXACT or int(costs.min()) < -_EXACT):
+        raise ValueError("costs that are whole numbers must be at most 2**53 in size here; divide them or subtract a constant")
+
+
 def _arrays(costs: Any, dimensions: tuple[int, ...]) -> np.ndarray:
+    refuse_masked(costs, "costs")
     costs = np.asarray(costs)
     if costs.ndim not in dimensions:
         known = " or three" if 3 in dimensions else ""
@@ -60,15 +72,19 @@ def _arrays(costs: Any, dimensions: tuple[int, ...]) -> np.ndarray:
     if costs.dtype not in (np.float32, np.float64, np.int32, np.int64):
         if not (np.issubdtype(costs.dtype, np.number) or costs.dtype == bool) or np.iscomplexobj(costs):
             raise ValueError(f"costs must be real numbers; got {costs.dtype}")
+        _refuse_rounding(costs)
         costs = costs.astype(np.float64)
     return np.ascontiguousarray(costs)
 
 
 def _solve_sparse(costs: Any, method: str, maximize: bool, price: float, n_threads: int) -> dict[str, Any]:
     costs = costs.tocsr()
+    if costs.dtype.kind not in "biuf":
+        raise ValueError(f"costs must be real numbers; got {costs.dtype}")
     if not costs.has_canonical_format:  # ascending columns, none twice
         costs = costs.copy()
         costs.sum_duplicates()
+    _refuse_rounding(costs.data)
     return _shoal.assignment_solve_sparse(
         np.ascontiguousarray(costs.indptr, dtype=np.int64),
         np.ascontiguousarray(costs.indices, dtype=np.int64),
@@ -129,6 +145,7 @@ def solve(
                 raise ValueError(f"device={device!r} needs one matrix; got {costs.shape[0]}")
             if 0 in costs.shape[1:]:
                 raise ValueError(f"many problems need rows and columns; got the shape {costs.shape}")
+            _refuse_rounding(costs)
             costs = np.ascontiguousarray(costs, dtype=np.float64)
             found = _shoal.assignment_solve_batch(costs, method, maximize, single, random_state, n_threads)
             return Assignment(**found, conflicting_rows=_NONE, conflicting_columns=_NONE)
@@ -165,6 +182,8 @@ def linear_sum_assignment(
     ValueError
         When every assignment needs a forbidden pair, with the rows that conflict; and for a cost that is not a number.
     """
+    if hasattr(cost_matrix, "tocsr"):
+        raise ValueError("linear_sum_assignment needs a dense matrix; shoal.assignment.solve takes sparse ones")
     costs = _arrays(cost_matrix, (2,))
     if maximize and np.issubdtype(costs.dtype, np.floating):
         if np.isposinf(costs).any():

@@ -5,8 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils import check_array
 
 from . import _shoal
+from ._input import refuse_masked
 
 __all__ = [
     "agreement",
@@ -18,11 +20,19 @@ __all__ = [
 ]
 
 
-def _numbered(labels: Any) -> np.ndarray:
-    # Names are numbered; numbers would be too, but the library takes them as they are.
+def _labels(labels: Any) -> np.ndarray:
+    refuse_masked(labels, "labels")
     labels = np.asarray(labels)
     if labels.ndim != 1:
         raise ValueError(f"labels must have one dimension; got {labels.ndim}")
+    if labels.dtype.kind == "f" and np.isnan(labels).any():
+        raise ValueError(f"the label of row {np.flatnonzero(np.isnan(labels))[0]} (counting from 0) is NaN; give each row a label")
+    return labels
+
+
+def _numbered(labels: Any) -> np.ndarray:
+    # Names are numbered; numbers would be too, but the library takes them as they are.
+    labels = _labels(labels)
     if labels.dtype == np.int32:
         return np.ascontiguousarray(labels)
     return np.unique(labels, return_inverse=True)[1].astype(np.int32)
@@ -63,8 +73,10 @@ def separation(X: Any, labels: Any, *, n_threads: int = 0) -> dict[str, float]:
     return _shoal.metrics_separation(_rows(X), _numbered(labels), n_threads)
 
 
-def _rows(X: Any) -> np.ndarray:
-    return np.ascontiguousarray(X, dtype=np.float64)
+def _rows(X: Any, name: str = "X") -> np.ndarray:
+    """Numbers that are all there: of values that are not finite some indices would be plausible numbers."""
+    refuse_masked(X, name)
+    return check_array(X, dtype=np.float64, order="C", ensure_min_samples=0, input_name=name)
 
 
 def contingency(labels_true: Any, labels_found: Any) -> dict[str, np.ndarray]:
@@ -80,8 +92,8 @@ def contingency(labels_true: Any, labels_found: Any) -> dict[str, np.ndarray]:
         ``counts`` of shape (true groups, found groups), ``true_labels`` and ``found_labels``, ascending, and ``match``: for each true
         group the index of its found group, or -1.
     """
-    true_names, truth = np.unique(np.asarray(labels_true), return_inverse=True)
-    found_names, found = np.unique(np.asarray(labels_found), return_inverse=True)
+    true_names, truth = np.unique(_labels(labels_true), return_inverse=True)
+    found_names, found = np.unique(_labels(labels_found), return_inverse=True)
     table = _shoal.metrics_contingency(truth.astype(np.int32), found.astype(np.int32))
     return {
         "counts": np.array(table["counts"], dtype=np.int64).reshape(true_names.size, found_names.size),
@@ -105,8 +117,13 @@ def simplified_silhouette(X: Any, labels: Any, centroids: Any) -> float:
     -------
     float
     """
-    numbers = np.ascontiguousarray(labels, dtype=np.int32)
-    return _shoal.metrics_simplified_silhouette(_rows(X), numbers, _rows(centroids))
+    given = _labels(labels)
+    middles = _rows(centroids, "centroids")
+    # Whole numbers that a conversion to 32 bits does not change; a centroid's number is small.
+    wrong = np.flatnonzero(~np.isin(given, np.arange(len(middles))))
+    if wrong.size:
+        raise ValueError(f"row {wrong[0]} has label {given[wrong[0]]}, which is no centroid's number")
+    return _shoal.metrics_simplified_silhouette(_rows(X), np.ascontiguousarray(given, dtype=np.int32), middles)
 
 
 def centroid_index(centroids: Any, others: Any) -> int:
@@ -121,7 +138,7 @@ def centroid_index(centroids: Any, others: Any) -> int:
     int
         0 when both find the same groups.
     """
-    return _shoal.metrics_centroid_index(_rows(centroids), _rows(others))
+    return _shoal.metrics_centroid_index(_rows(centroids, "centroids"), _rows(others, "others"))
 
 
 def modelling_error(desired: Any, found: Any) -> tuple[float, np.ndarray]:
@@ -138,5 +155,5 @@ def modelling_error(desired: Any, found: Any) -> tuple[float, np.ndarray]:
     match : ndarray of int64
         For each desired component the found one, or -1.
     """
-    pair = (_rows(desired), _rows(found))
+    pair = (_rows(desired, "desired"), _rows(found, "found"))
     return _shoal.metrics_modelling_error(*pair), np.array(_shoal.metrics_matched_components(*pair), dtype=np.int64)

@@ -158,6 +158,13 @@ bool both_single(const contingency_table& table) {
   return table.first.size() == table.second.size() && table.first.size() <= 1;
 }
 
+// Whether only the names differ. Of groups of one row each the adjusted index is a quotient of rounding errors.
+bool same_groups(const contingency_table& table) {
+  const auto filled = [](auto count) { return count > 0; };
+  const auto cells = static_cast<std::size_t>(std::ranges::count_if(table.counts, filled));
+  return cells == table.first.size() && cells == table.second.size();
+}
+
 }  // namespace
 
 double rand_index(const contingency_table& table) {
@@ -192,7 +199,7 @@ double normalized_mutual_information(const contingency_table& table, mean_entrop
 }
 
 double adjusted_mutual_information(const contingency_table& table, mean_entropy mean) {
-  if (both_single(table)) return 1;
+  if (same_groups(table)) return 1;
   const group_sizes sizes(table);
   const auto n = static_cast<double>(table.rows);
   const double expected = expected_information(sizes, table.rows);

@@ -316,3 +316,17 @@ def test_float64_weights_of_float32_rows_keep_their_digits(rows, model):
     for factor in (1e39, 1e-60, 1e-44):
         found = places(sklearn.base.clone(model).fit(narrow, sample_weight=weights * factor))
         assert_allclose(found, expected, rtol=1e-4)
+
+
+@pytest.mark.parametrize("make", [lambda: GaussianMixture(2), lambda: KMeans(2)], ids=["mixture", "k-means"])
+def test_masked_values_are_refused(rows, make):
+    hidden = np.zeros(rows.shape, bool)
+    hidden[3, 1] = True
+    with pytest.raises(ValueError, match="X is a masked array with 1 masked"):
+        make().fit(np.ma.array(rows, mask=hidden))
+    weights = np.ma.array(np.ones(len(rows)), mask=hidden[:, 1])
+    with pytest.raises(ValueError, match="sample_weight is a masked array with 1 masked"):
+        make().fit(rows, sample_weight=weights)
+    with pytest.raises(ValueError, match="sample_weight"):
+        make().fit(rows, sample_weight=2 + 1j)
+    make().fit(np.ma.array(rows, mask=False))

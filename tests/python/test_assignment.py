@@ -138,3 +138,50 @@ def test_metrics_are_those_of_scikit_learn():
     assert apart["davies_bouldin_index"] == pytest.approx(peer.davies_bouldin_score(X, found), rel=1e-12)
     assert apart["calinski_harabasz_index"] == pytest.approx(peer.calinski_harabasz_score(X, found), rel=1e-12)
     assert shoal.metrics.agreement(["a", "b", "b"], [2, 1, 1])["matched_accuracy"] == 1
+
+
+def test_metrics_refuse_what_would_be_another_number():
+    draw = np.random.default_rng(0)
+    X, labels = draw.normal(size=(20, 3)), np.arange(20) % 3
+    centroids = X[:3]
+    metrics = shoal.metrics
+    for value in (np.nan, np.inf):
+        broken = X.copy()
+        broken[4, 1] = value
+        for call in (metrics.separation, lambda X, y: metrics.simplified_silhouette(X, y, centroids)):
+            with pytest.raises(ValueError, match="Input X contains"):
+                call(broken, labels)
+    with pytest.raises(ValueError, match="omplex"):
+        metrics.separation(X + 1j, labels)
+    for wrong in (labels + 0.7, labels + 2**32, labels - 1):
+        with pytest.raises(ValueError, match="no centroid's number"):
+            metrics.simplified_silhouette(X, wrong, centroids)
+    same = metrics.simplified_silhouette(X, labels.astype(float), centroids)
+    assert same == metrics.simplified_silhouette(X, labels, centroids)
+    with pytest.raises(ValueError, match="row 1 .* is NaN"):
+        metrics.agreement([0, np.nan], [0, 1])
+    with pytest.raises(ValueError, match="one dimension; got 2"):
+        metrics.contingency([[0, 1]], [[0, 1]])
+
+
+def test_costs_that_would_become_others_are_refused():
+    sparse = pytest.importorskip("scipy.sparse")
+    large = np.array([[2**53 + 1, 2**53], [2**53, 2**53]])
+    for costs in (large[np.newaxis], sparse.csr_matrix(large), large.astype(np.uint64)):
+        with pytest.raises(ValueError, match=r"2\*\*53"):
+            shoal.assignment.solve(costs)
+    with pytest.raises(ValueError, match="real numbers"):
+        shoal.assignment.solve(sparse.csr_matrix(np.eye(2) + 1j))
+    with pytest.raises(ValueError, match="1 masked"):
+        shoal.assignment.linear_sum_assignment(np.ma.array(np.eye(2), mask=[[1, 0], [0, 0]]))
+    with pytest.raises(ValueError, match="dense"):
+        shoal.assignment.linear_sum_assignment(sparse.csr_matrix(np.eye(2)))
+    found = shoal.assignment.solve(np.eye(2))
+    assert found == found and found != shoal.assignment.solve(np.eye(2))
+
+
+@pytest.mark.parametrize("rows", [2, 3, 4, 7])
+def test_groups_of_one_row_that_agree(rows):
+    truth = np.arange(rows)
+    assert shoal.metrics.agreement(truth, truth[::-1])["adjusted_mutual_information"] == 1
+    assert shoal.metrics.agreement(truth, np.zeros(rows, int))["adjusted_mutual_information"] == 0

@@ -234,3 +234,18 @@ def test_the_picture_refuses_what_it_cannot_show():
         plot.space_time(waves.solve("rest", times=[0, 1]), quantity="u")
     with pytest.raises(TypeError, match="wave must be"):
         plot.space_time(np.zeros((3, 3)))
+
+
+def test_a_wave_that_leaves_the_range_of_numbers_is_refused():
+    v = np.zeros(50)
+    v[:5] = 1000
+    with pytest.raises(ValueError, match="left the range of its numbers by time 1:"):
+        shoal.FitzHughNagumo().solve(v, times=[0, 1])
+
+
+def test_one_row_stays_a_row():
+    v = np.linspace(0, 1, 7)
+    flat = shoal.FitzHughNagumo().solve(v, times=[0, 1])
+    row = shoal.FitzHughNagumo().solve(v[np.newaxis], times=[0, 1])
+    assert row.v.shape == (2, 1, 7) and np.array_equal(row.v[:, 0], flat.v)
+    assert flat != row
