@@ -130,8 +130,8 @@ class run {
       if (wrong == values + nodes_) continue;
       throw numerical_error(
           fmt::format("the state at time {} is {} at node {}: values have grown out of range; give a "
-                      "shorter step, or less noise",
-                      now_.time, *wrong, wrong - values));
+                      "shorter step, less noise, or choose an implicit scheme",
+                      now_.time, std::isnan(*wrong) ? std::abs(*wrong) : *wrong, wrong - values));
     }
   }
 
