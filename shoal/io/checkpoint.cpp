@@ -198,6 +198,11 @@ void compare(const std::string& path, const fit_identity& theirs, const fit_iden
       printable_path(path), differences));
 }
 
+[[noreturn]] void fail(const std::string& path, std::string_view why) {
+  throw bad_data(
+      fmt::format("{}: not a usable checkpoint: {}. Remove the file to start anew", printable_path(path), why));
+}
+
 bool same_file(const struct stat& one, const struct stat& other) {
   return one.st_dev == other.st_dev && one.st_ino == other.st_ino;
 }
@@ -243,6 +248,40 @@ file_handle open_locked(const std::string& path) {
 
 }  // namespace
 
+std::string format_checkpoint(const fit_identity& identity, const checkpoint& point) {
+  // The body stands in lines of its own, so that the sum of its bytes can be checked before it is parsed.
+  const std::string body = pack(identity, point);
+  return fmt::format(
+      "{{\"format\":\"shoal/checkpoint\",\"version\":{},\"program\":\"{}\",\"crc32\":{},\"body\":\n{}\n}}\n", version,
+      program, checksum(body), body);
+}
+
+std::optional<checkpoint> parse_checkpoint(const std::string& path, std::string_view text,
+                                           const fit_identity& identity) {
+  if (text.empty()) return std::nullopt;
+  const std::size_t first = text.find('\n');
+  const std::size_t last = text.rfind("\n}\n");
+  if (first == std::string_view::npos || last == std::string_view::npos || last <= first) fail(path, "it is cut short");
+  const std::string_view body = text.substr(first + 1, last - first - 1);
+  try {
+    const members head(std::string(text.substr(0, first)) + "0}");
+    if (head.text("format") != "shoal/checkpoint") fail(path, "it is not a checkpoint of shoal");
+    if (head.count("version") != version) {
+      fail(path, fmt::format("its version is {}, and this program reads version {}", head.count("version"), version));
+    }
+    // What a fit saves is of its own making, and may change with every version of the program.
+    if (head.text("program") != program) {
+      fail(path, fmt::format("{} wrote it, and this is {}", printable(head.text("program")), program));
+    }
+    if (head.count("crc32") != checksum(body)) fail(path, "its checksum does not match");
+    const members parsed(body);
+    compare(path, parsed.texts_in("identity"), identity);
+    return unpack(parsed);
+  } catch (const unusable& failure) {
+    fail(path, failure.what());
+  }
+}
+
 checkpoint_file::checkpoint_file(std::string path, fit_identity identity)
     : path_(std::move(path)), identity_(std::move(identity)), locked_(open_locked(path_)) {}
 
@@ -255,17 +294,10 @@ checkpoint_file::~checkpoint_file() {
   ::flock(locked_.descriptor(), LOCK_UN);  // at once, even if a child of this process still has the descriptor
 }
 
-void checkpoint_file::refuse(std::string_view why) const {
-  throw bad_data(
-      fmt::format("{}: not a usable checkpoint: {}. Remove the file to start anew", printable_path(path_), why));
-}
+void checkpoint_file::refuse(std::string_view why) const { fail(path_, why); }
 
 void checkpoint_file::write(const checkpoint& point) {
-  // The body stands in lines of its own, so that the sum of its bytes can be checked before it is parsed.
-  const std::string body = pack(identity_, point);
-  const std::string text = fmt::format(
-      "{{\"format\":\"shoal/checkpoint\",\"version\":{},\"program\":\"{}\",\"crc32\":{},\"body\":\n{}\n}}\n", version,
-      program, checksum(body), body);
+  const std::string text = format_checkpoint(identity_, point);
   struct stat ours = {}, there = {};
   if (::stat(path_.c_str(), &there) == 0 && (::fstat(locked_.descriptor(), &ours) != 0 || !same_file(ours, there))) {
     throw io_error(
@@ -283,29 +315,7 @@ void checkpoint_file::write(const checkpoint& point) {
 }
 
 std::optional<checkpoint> checkpoint_file::read() const {
-  const std::string text = read_whole_file(path_, largest_file);
-  if (text.empty()) return std::nullopt;
-  const std::size_t first = text.find('\n');
-  const std::size_t last = text.rfind("\n}\n");
-  if (first == std::string::npos || last == std::string::npos || last <= first) refuse("it is cut short");
-  const std::string_view body = std::string_view(text).substr(first + 1, last - first - 1);
-  try {
-    const members head(text.substr(0, first) + "0}");
-    if (head.text("format") != "shoal/checkpoint") refuse("it is not a checkpoint of shoal");
-    if (head.count("version") != version) {
-      refuse(fmt::format("its version is {}, and this program reads version {}", head.count("version"), version));
-    }
-    // What a fit saves is of its own making, and may change with every version of the program.
-    if (head.text("program") != program) {
-      refuse(fmt::format("{} wrote it, and this is {}", printable(head.text("program")), program));
-    }
-    if (head.count("crc32") != checksum(body)) refuse("its checksum does not match");
-    const members parsed(body);
-    compare(path_, parsed.texts_in("identity"), identity_);
-    return unpack(parsed);
-  } catch (const unusable& failure) {
-    refuse(failure.what());
-  }
+  return parse_checkpoint(path_, read_whole_file(path_, largest_file), identity_);
 }
 
 }  // namespace shoal

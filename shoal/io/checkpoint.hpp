@@ -33,6 +33,15 @@ struct checkpoint {
   std::optional<finished_restart> best;
 };
 
+/// What a checkpoint's file holds.
+std::string format_checkpoint(const fit_identity& identity, const checkpoint& point);
+
+/// Nothing when the text is empty: no fit has written yet. `path` stands in messages. Throws bad_data when it is
+/// damaged or of another version of the program, and bad_argument, naming each difference, when it belongs to another
+/// fit.
+std::optional<checkpoint> parse_checkpoint(const std::string& path, std::string_view text,
+                                           const fit_identity& identity);
+
 /// The checkpoint of one fit, which has it to itself as long as this lives: another fit with the same file, of this
 /// process or of another one, would go on from the wrong place. The lock is on the file itself and dies with the
 /// process; a file that was made for it alone, and holds nothing yet, vanishes with it.
@@ -44,8 +53,7 @@ class checkpoint_file {
   checkpoint_file(const checkpoint_file&) = delete;
   checkpoint_file& operator=(const checkpoint_file&) = delete;
 
-  /// Nothing when no fit has written to it yet. Throws bad_data when it is damaged or of another version of the
-  /// program, and bad_argument, naming each difference, when it belongs to another fit.
+  /// As parse_checkpoint reads it.
   std::optional<checkpoint> read() const;
 
   /// Replaces the contents, whole or not at all. Throws io_error, also when somebody has put another file there.

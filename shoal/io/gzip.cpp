@@ -1,9 +1,9 @@
 // Unpacking gzip data with bounds.
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <new>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <zlib.h>
@@ -15,14 +15,14 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t input_size = std::size_t{1} << 18;
+constexpr std::size_t input_size = std::size_t{1} << 16;
 constexpr std::size_t largest_output = std::size_t{1} << 30;  // zlib counts in unsigned int
 constexpr int gzip_only = 16 + MAX_WBITS;
 
 class gzip_bytes final : public byte_source {
  public:
   gzip_bytes(std::string name, std::unique_ptr<byte_source> packed, gzip_bounds bounds)
-      : name_(std::move(name)), packed_(std::move(packed)), bounds_(bounds), input_(input_size) {
+      : name_(std::move(name)), packed_(std::move(packed)), bounds_(bounds) {
     if (::inflateInit2(&stream_, gzip_only) != Z_OK) throw std::bad_alloc();
   }
   gzip_bytes(const gzip_bytes&) = delete;
@@ -50,9 +50,9 @@ class gzip_bytes final : public byte_source {
 
   bool fetch() {
     if (stream_.avail_in > 0) return true;
-    const std::size_t got = packed_->read(input_.data(), input_.size());
+    const std::size_t got = packed_->read(input_.get(), input_size);
     fetched_ += got;
-    stream_.next_in = reinterpret_cast<Bytef*>(input_.data());
+    stream_.next_in = reinterpret_cast<Bytef*>(input_.get());
     stream_.avail_in = static_cast<uInt>(got);
     return got > 0;
   }
@@ -97,7 +97,7 @@ class gzip_bytes final : public byte_source {
   std::string name_;
   std::unique_ptr<byte_source> packed_;
   gzip_bounds bounds_;
-  std::vector<std::byte> input_;
+  std::unique_ptr<std::byte[]> input_ = std::make_unique_for_overwrite<std::byte[]>(input_size);
   z_stream stream_{};
   std::uint64_t fetched_ = 0;
   std::uint64_t unpacked_ = 0;

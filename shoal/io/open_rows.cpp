@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstring>
 #include <limits>
+#include <memory>
 #include <new>
 #include <optional>
 #include <stdexcept>
@@ -137,12 +138,13 @@ void lay_down(opened_file& opened) {
     limit = parse_npy_header(printable_path(opened.path), opened.bytes->peek(sniffed_bytes)).end;
   }
   temporary_file aside;
-  std::vector<std::byte> buffer(std::size_t{1} << 20);
+  constexpr std::size_t at_a_time = std::size_t{1} << 16;
+  const auto buffer = std::make_unique_for_overwrite<std::byte[]>(at_a_time);
   // One byte more than announced is enough to see that there is too much.
   while (aside.size() <= limit) {
-    const std::size_t got = opened.bytes->read(buffer.data(), buffer.size());
+    const std::size_t got = opened.bytes->read(buffer.get(), at_a_time);
     if (got == 0) break;
-    aside.write(buffer.data(), got);
+    aside.write(buffer.get(), got);
   }
   opened.bytes.reset();
   opened.file = aside.release(opened.path);

@@ -15,7 +15,9 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t first_buffer = std::size_t{1} << 18;
+// Small files are not made to pay for what large ones gain by.
+constexpr std::size_t first_buffer = std::size_t{1} << 13;
+constexpr std::size_t usual_buffer = std::size_t{1} << 18;
 constexpr std::size_t sampled_lines = 64;
 constexpr std::size_t sampled_bytes = std::size_t{1} << 20;
 
@@ -136,10 +138,12 @@ bool line_reader::fill() {
     end_ -= begin_;
     begin_ = 0;
   }
-  if (end_ == buffer_.size()) buffer_.resize(std::max(first_buffer, 2 * buffer_.size()));
+  if (end_ == buffer_.size() || (filled_ && buffer_.size() < usual_buffer))
+    buffer_.resize(std::max(first_buffer, 2 * buffer_.size()));
   const std::size_t got = source_.read(reinterpret_cast<std::byte*>(buffer_.data()) + end_, buffer_.size() - end_);
   if (number_ == 0 && end_ == 0) refuse_other_formats(name_, {buffer_.data(), got});
   end_ += got;
+  filled_ = end_ == buffer_.size();
   return got > 0;
 }
 

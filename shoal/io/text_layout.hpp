@@ -35,6 +35,7 @@ class line_reader {
   std::size_t begin_ = 0;
   std::size_t end_ = 0;
   std::size_t number_ = 0;
+  bool filled_ = false;  // by the last read: more may follow
   bool finished_ = false;
 };
 

@@ -1,7 +1,5 @@
 #include <shoal/io/whole_file.hpp>
 
-#include <algorithm>
-
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
@@ -26,7 +24,8 @@ std::string read_whole_file(const std::string& path, std::size_t limit) {
   std::string contents;
   for (;;) {
     const std::size_t before = contents.size();
-    const std::size_t step = std::max<std::size_t>(file.size + 1 > before ? file.size + 1 - before : 0, 1 << 16);
+    // One byte more than the file has shows its end. Of a pipe the size is not known.
+    const std::size_t step = file.size >= before && file.regular ? file.size + 1 - before : std::size_t{1} << 16;
     contents.resize(before + step);
     const std::size_t got = read_some(file, contents.data() + before, step);
     contents.resize(before + got);
