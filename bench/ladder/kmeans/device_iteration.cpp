@@ -64,8 +64,9 @@ int main(int count, char** arguments) {
     const shoal::view_source<float> source(shoal::matrix_view<const float>(values.data(), s.rows, s.columns));
     shoal::cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
     const std::vector<double> first = first_rows(s, values);
-    const auto stepper =
-        shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+    // The rows are drawn about the origin: it may stand for their mean.
+    const auto stepper = shoal::kmeans::make_device_lloyd<float>(
+        rows, context, s.clusters, [&](std::size_t) { return first; }, {}, std::vector<double>(s.columns, 0.0));
     std::size_t steps = 0;
     const double milliseconds = time_steps(*stepper, s, steps);
     std::printf("%10zu %7zu %8zu %10.4f %6zu\n", s.rows, s.columns, s.clusters, milliseconds, steps);

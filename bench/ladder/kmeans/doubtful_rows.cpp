@@ -81,8 +81,9 @@ int main() {
       cuda::device_rows<float> rows(group, context, {&source, nullptr, 1});
       const std::vector<double> first = first_rows(s, values);
       count_doubtful(rows, first, s.clusters, clustered ? "clustered, first step" : "noise, first step");
-      const auto stepper =
-          shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+      // The rows are drawn about the origin: it may stand for their mean.
+      const auto stepper = shoal::kmeans::make_device_lloyd<float>(
+          rows, context, s.clusters, [&](std::size_t) { return first; }, {}, std::vector<double>(s.columns, 0.0));
       stepper->seed(0);
       for (int step = 0; step < 10; ++step) {
         if (stepper->advance(1).back().settled) break;

@@ -31,8 +31,9 @@ outcome run(const shape& s, const std::vector<float>& values, const std::vector<
   made.labels.resize(s.rows);
   made.labelled =
       shoal::kmeans::predict_on_device(rows, {s.clusters, s.columns, first, {}}, made.labels.data()).inertia;
-  const auto stepper =
-      shoal::kmeans::make_device_lloyd<float>(rows, context, s.clusters, [&](std::size_t) { return first; }, {});
+  // The rows are drawn about the origin: it may stand for their mean.
+  const auto stepper = shoal::kmeans::make_device_lloyd<float>(
+      rows, context, s.clusters, [&](std::size_t) { return first; }, {}, std::vector<double>(s.columns, 0.0));
   stepper->seed(0);
   for (std::size_t done = 0; done < 20;) {
     const auto steps = stepper->advance(20 - done);
