@@ -5,7 +5,9 @@
 namespace shoal {
 namespace {
 
-constexpr unsigned threads = 256;
+constexpr unsigned threads = 256;        // of a block whose columns need no more
+constexpr unsigned most_threads = 1024;  // of one of wide rows
+constexpr std::size_t ahead = 8;         // units that are fetched before they are combined, in order
 constexpr unsigned long long no_position = ~0ULL;
 constexpr double infinity = __builtin_huge_val();
 
@@ -26,11 +28,9 @@ __device__ std::uint64_t hash_row(const Scalar* row, const Scalar* weight, std::
   return mix(hash);
 }
 
-// Chan, Golub & LeVeque (1979).
-__device__ void combine(column_moments& into, const column_moments& from) {
-  const double weight = into.weight + from.weight;
+// Chan, Golub & LeVeque (1979). `weight` is that of both, and `share` from.weight / weight.
+__device__ void combine(column_moments& into, const column_moments& from, double weight, double share) {
   if (from.weight > 0) {
-    const double share = from.weight / weight;
     const double delta = from.mean - into.mean;
     into.mean += delta * share;
     into.second_moment += from.second_moment + delta * delta * into.weight * share;
@@ -76,12 +76,35 @@ __device__ double least_over_groups(double* shared, double value, unsigned colum
   return least;
 }
 
+// take(value, weight, row) for the rows group, group + groups, … of a column of a unit, in this order. Values are
+// fetched ahead of their turn, since a thread that waits for each in turn waits for memory alone.
+template <class Scalar, class Take>
+__device__ void visit_column(const Scalar* values, const Scalar* weights, std::size_t columns, std::size_t size,
+                             std::size_t group, std::size_t groups, const Take& take) {
+  constexpr int batch = 64 / sizeof(Scalar);
+  for (std::size_t from = group; from < size; from += batch * groups) {
+    Scalar value[batch], weight[batch];
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const std::size_t i = from + b * groups;
+      value[b] = i < size ? values[i * columns] : Scalar{0};
+      weight[b] = weights != nullptr && i < size ? weights[i] : Scalar{1};
+    }
+#pragma unroll
+    for (int b = 0; b < batch; ++b) {
+      const std::size_t i = from + b * groups;
+      if (i < size) take(static_cast<double>(value[b]), static_cast<double>(weight[b]), i);
+    }
+  }
+}
+
 // One block checks one unit of rows: thread t has column t mod wide of the rows of group t / wide, and as many columns
-// beyond as it takes.
+// beyond as it takes. Beyond 128 columns each has one thread.
 template <class Scalar>
-__global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t count,
-                            std::size_t columns, bool fingerprint, column_moments* moments, row_findings* findings) {
-  __shared__ double shared[threads];
+__global__ void __launch_bounds__(most_threads)
+    unit_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t count, std::size_t columns,
+                bool fingerprint, column_moments* moments, row_findings* findings) {
+  __shared__ double shared[most_threads];
   __shared__ row_findings found;
   const std::size_t begin = std::size_t{blockIdx.x} * cuda::piece_unit;
   const std::size_t size = min(cuda::piece_unit, count - begin);
@@ -91,7 +114,8 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
   __syncthreads();
 
   double weight = 0, largest = 0;
-  for (std::size_t i = threadIdx.x; i < size; i += threads) {
+  unsigned long long positive = 0;
+  for (std::size_t i = threadIdx.x; i < size && threadIdx.x < threads; i += threads) {
     const double own = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
     if (!(own >= 0) || !isfinite(own)) {
       atomicMin(&found.bad_weight, first + begin + i);
@@ -99,13 +123,14 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
     }
     weight += own;
     largest = fmax(largest, own);
-    if (own > 0) atomicAdd(&found.positive_rows, 1ULL);
+    if (own > 0) ++positive;
     if (fingerprint) {
       const Scalar* const row_weight = weights == nullptr ? nullptr : weights + i;
       atomicAdd(&found.fingerprint,
                 static_cast<unsigned long long>(hash_row(rows + i * columns, row_weight, columns, first + begin + i)));
     }
   }
+  if (positive > 0) atomicAdd(&found.positive_rows, positive);
   const double unit_weight = sum_over_groups(shared, weight, 0, 1, threads);
   __syncthreads();
   shared[threadIdx.x] = largest;
@@ -115,8 +140,8 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
     found.weight = unit_weight;
   }
 
-  const unsigned wide = columns < threads ? static_cast<unsigned>(columns) : threads;
-  const unsigned groups = threads / wide;
+  const unsigned wide = columns < blockDim.x ? static_cast<unsigned>(columns) : blockDim.x;
+  const unsigned groups = columns <= threads ? threads / wide : 1;
   const unsigned group = threadIdx.x / wide;
   const unsigned column = threadIdx.x % wide;
   for (std::size_t from = 0; from < columns; from += wide) {
@@ -125,28 +150,26 @@ __global__ void unit_kernel(const Scalar* rows, const Scalar* weights, std::size
     column_moments own{unit_weight, 0, 0, infinity, -infinity, infinity, -infinity};
     double sum = 0;
     if (mine) {
-      for (std::size_t i = group; i < size; i += groups) {
-        const double value = static_cast<double>(rows[i * columns + j]);
-        if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
-        own.lowest = fmin(own.lowest, value);
-        own.highest = fmax(own.highest, value);
-        const double row_weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
-        if (!(row_weight > 0)) continue;
-        sum += row_weight * value;
-        own.minimum = fmin(own.minimum, value);
-        own.maximum = fmax(own.maximum, value);
-      }
+      visit_column(rows + j, weights, columns, size, group, groups,
+                   [&](double value, double row_weight, std::size_t i) {
+                     if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
+                     own.lowest = fmin(own.lowest, value);
+                     own.highest = fmax(own.highest, value);
+                     if (!(row_weight > 0)) return;
+                     sum += row_weight * value;
+                     own.minimum = fmin(own.minimum, value);
+                     own.maximum = fmax(own.maximum, value);
+                   });
     }
     sum = sum_over_groups(shared, sum, column, wide, groups);
     own.mean = unit_weight > 0 ? sum / unit_weight : 0;
     double square = 0;
     if (mine) {
-      for (std::size_t i = group; i < size; i += groups) {
-        const double row_weight = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
-        if (!(row_weight > 0)) continue;  // zero times the square of a huge difference may be no number
-        const double delta = static_cast<double>(rows[i * columns + j]) - own.mean;
+      visit_column(rows + j, weights, columns, size, group, groups, [&](double value, double row_weight, std::size_t) {
+        if (!(row_weight > 0)) return;  // zero times the square of a huge difference may be no number
+        const double delta = value - own.mean;
         square += row_weight * delta * delta;
-      }
+      });
     }
     own.second_moment = sum_over_groups(shared, square, column, wide, groups);
     own.minimum = least_over_groups(shared, own.minimum, column, wide, groups);
@@ -164,11 +187,30 @@ __global__ void combine_kernel(const column_moments* unit_moments, const row_fin
   const std::size_t j = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (j < columns) {
     column_moments all = moments[j];
-    for (std::size_t unit = 0; unit < units; ++unit) combine(all, unit_moments[unit * columns + j]);
+    for (std::size_t from = 0; from < units; from += ahead) {
+      column_moments next[ahead];
+      double weight[ahead], share[ahead];
+#pragma unroll
+      for (std::size_t u = 0; u < ahead; ++u) {
+        if (from + u < units) next[u] = unit_moments[(from + u) * columns + j];
+      }
+      double so_far = all.weight;
+#pragma unroll
+      for (std::size_t u = 0; u < ahead; ++u) {
+        if (from + u >= units) break;
+        weight[u] = so_far += next[u].weight;
+        share[u] = next[u].weight / so_far;
+      }
+#pragma unroll
+      for (std::size_t u = 0; u < ahead; ++u) {
+        if (from + u < units) combine(all, next[u], weight[u], share[u]);
+      }
+    }
     moments[j] = all;
   }
   if (j == columns) {
     row_findings all = *findings;
+#pragma unroll 8
     for (std::size_t unit = 0; unit < units; ++unit) combine(all, unit_findings[unit]);
     *findings = all;
   }
@@ -188,8 +230,9 @@ void check_piece(const cuda::device_piece<Scalar>& piece, std::size_t columns, b
                  column_moments* scratch, row_findings* scratch_findings, column_moments* moments,
                  row_findings* findings, cudaStream_t stream) {
   const std::size_t units = check_units(piece.count);
-  unit_kernel<<<static_cast<unsigned>(units), threads, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count,
-                                                                    columns, fingerprint, scratch, scratch_findings);
+  const unsigned block = columns <= threads ? threads : most_threads;
+  unit_kernel<<<static_cast<unsigned>(units), block, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count,
+                                                                  columns, fingerprint, scratch, scratch_findings);
   cuda::check_launch("check_piece");
   combine_kernel<<<blocks_for(columns + 1), threads, 0, stream>>>(scratch, scratch_findings, units, columns, moments,
                                                                   findings);

@@ -235,6 +235,37 @@ struct row_task {
     }
   }
 
+  // The best two units of those whose scores in Scalar the lanes have in `near`. Where the scores leave no other two,
+  // and say which of them is the best, nothing else is measured; where two of the open units are one lane's, take_all()
+  // goes through all.
+  template <class TakeAll>
+  __device__ void decide_two(const least_two<Scalar>& near, double norm, best_two& best,
+                             const TakeAll& take_all) const {
+    Scalar first = near.first, second = near.second;
+    for (int step = 16; step > 0; step /= 2) {
+      const Scalar other_first = from_lane(first, step), other_second = from_lane(second, step);
+      const Scalar loser = first < other_first ? other_first : first;
+      second = second < other_second ? second : other_second;
+      second = second < loser ? second : loser;
+      first = first < other_first ? first : other_first;
+    }
+    const Scalar best_bound = bound_of_candidates(first, norm), bound = bound_of_candidates(second, norm);
+    const bool open = !(near.first > bound);
+    if (__any_sync(all_lanes, !(near.second > bound))) {
+      take_all();
+    } else {
+      const unsigned both = __ballot_sync(all_lanes, open);
+      const unsigned front = __ballot_sync(all_lanes, open && !(near.first > best_bound));
+      if (__popc(both) == 2 && __popc(front) == 1) {
+        best.first_unit = __shfl_sync(all_lanes, near.nearest, __ffs(front) - 1);
+        best.second_unit = __shfl_sync(all_lanes, near.nearest, __ffs(both & ~front) - 1);
+        return;
+      }
+      if (open) best.take(exactly(near.nearest), near.nearest);
+    }
+    for (int step = 16; step > 0; step /= 2) best.join(step);
+  }
+
   // The best-matching unit of row i, and with Two the second one. `norm`: the row's; `alike`: every unit is as near.
   template <bool Two>
   __device__ best_two find(int i, double norm, bool alike) const {
@@ -303,13 +334,12 @@ struct row_task {
       const auto take_exactly = [&](int tile) {
         for (int place = tile * unit_tile + lane; place < (tile + 1) * unit_tile; place += 32) take_exactly_at(place);
       };
+      least_two<Scalar> near;
+      for_tiles(minima, most,
+                [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
       if constexpr (Two) {
-        for_tiles(minima, most, take_exactly);
-        for (int step = 16; step > 0; step /= 2) best.join(step);
+        decide_two(near, norm, best, [&] { for_tiles(minima, most, take_exactly); });
       } else {
-        least_two<Scalar> near;
-        for_tiles(minima, most,
-                  [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
         decide(near, [&](bool several) {
           if (!__any_sync(all_lanes, several)) return;
           for_tiles(minima, most, [&](int tile) {
