@@ -167,6 +167,8 @@ FIGURES = {
     "one launch, diag": lambda: one_launch("mixture, diag"),
     "one launch, small": lambda: one_launch("mixture, full, 46,800"),
     "pooled lanes": pooled_lanes,
+    "incremental gain": lambda: f"{study.overlap_gain(OVERLAP, 'incremental'):.1f} times",
+    "asynchronous gain": lambda: f"{study.overlap_gain(OVERLAP, 'asynchronous'):.1f} times",
     "squarem gain": lambda: f"{study.overlap_gain(OVERLAP, 'squarem'):.1f} times",
     "batch passes": lambda: passes("batch"),
     "batch reach": lambda: reached("batch"),
