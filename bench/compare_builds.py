@@ -2,6 +2,7 @@
 """Times one iteration by two builds of the command line, in turns and on the same data: is a change slower?
 
     bench/compare_builds.py OLD/bin/shoal NEW/bin/shoal --device cuda --output bench/results/NAME.json
+    bench/compare_builds.py PLAIN/bin/shoal HARDENED/bin/shoal --small --repeats 9 --output bench/results/hardening-CPU-DATE.json
 
 Prints for each shape the least of each build in milliseconds and the ratio of medians. Data are drawn once, by OLD, into
 --folder, and stay there.
@@ -36,6 +37,18 @@ LARGE = [
     ("mixture, diag, 2^27 x 16, K = 10", 1 << 27, 16, 10, "gmm", "--components 10 --covariance diag --max-iterations 20"),
     ("k-means, 2^27 x 16, K = 10", 1 << 27, 16, 10, "kmeans", "--clusters 10 --max-iterations 20"),
 ]
+# What two cores of a host do in milliseconds.
+SMALL = [
+    ("mixture, full, 2^18 x 8, K = 10", 1 << 18, 8, 10, "gmm", "--components 10 --max-iterations 100"),
+    ("mixture, full, 65,536 x 54, K = 7", 1 << 16, 54, 7, "gmm", "--components 7 --max-iterations 60"),
+    ("mixture, full, 2^16 x 32, K = 32", 1 << 16, 32, 32, "gmm", "--components 32 --max-iterations 30"),
+    ("mixture, diag, 2^18 x 8, K = 10", 1 << 18, 8, 10, "gmm", "--components 10 --covariance diag --max-iterations 200"),
+    ("k-means, 2^22 x 2, K = 2", 1 << 22, 2, 2, "kmeans", "--clusters 2 --max-iterations 200"),
+    ("k-means, 10^5 x 2, K = 128", 10**5, 2, 128, "kmeans", "--clusters 128 --max-iterations 300"),
+    ("k-means, 2^20 x 16, K = 64", 1 << 20, 16, 64, "kmeans", "--clusters 64 --max-iterations 60"),
+    ("k-means, 2^17 x 128, K = 256", 1 << 17, 128, 64, "kmeans", "--clusters 256 --max-iterations 20"),
+    ("map, 10,000 x 12 on 100 x 100", 10**4, 12, 64, "som", "--width 100 --height 100 --epochs 20"),
+]
 
 
 def data_file(program, folder, rows, columns, components):
@@ -64,13 +77,14 @@ def main():
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--only", default="", help="part of a name")
     parser.add_argument("--large", action="store_true", help="the shapes of 8 GiB too")
+    parser.add_argument("--small", action="store_true", help="other shapes, of milliseconds on a host")
     parser.add_argument("--folder", type=Path, default=Path("build/bench-data"))
     parser.add_argument("--output", type=Path)
     arguments = parser.parse_args()
     arguments.folder.mkdir(parents=True, exist_ok=True)
 
     measured = []
-    for name, rows, columns, components, noun, options in SHAPES + LARGE * arguments.large:
+    for name, rows, columns, components, noun, options in SMALL if arguments.small else SHAPES + LARGE * arguments.large:
         if arguments.only not in name:
             continue
         file = data_file(arguments.old, arguments.folder, rows, columns, components)

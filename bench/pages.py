@@ -66,6 +66,8 @@ BLOCKS = {
         "bench/compare_gpu.py": lambda: performance.gpu_text(GPU),
         "bench/compare_maps.py": lambda: measured(performance.maps_text, "maps-*.json", "bench/compare_maps.py"),
         "bench/seeding.py": lambda: measured(performance.seeding_text, "seeding-*.json", "python3 bench/seeding.py"),
+        "bench/compare_builds.py, hardening": lambda: measured(
+            performance.hardening_text, "hardening-*.json", "bench/compare_builds.py PLAIN HARDENED --small"),
         "bench/compare_python.py": lambda: measured(
             performance.python_text, "python-*.json", "build/python/bin/python bench/compare_python.py"),
         "bench/several_gpus.py": lambda: performance.several_gpus_text(SEVERAL),
@@ -165,6 +167,8 @@ FIGURES = {
     "one launch, diag": lambda: one_launch("mixture, diag"),
     "one launch, small": lambda: one_launch("mixture, full, 46,800"),
     "pooled lanes": pooled_lanes,
+    "incremental gain": lambda: f"{study.overlap_gain(OVERLAP, 'incremental'):.1f} times",
+    "asynchronous gain": lambda: f"{study.overlap_gain(OVERLAP, 'asynchronous'):.1f} times",
     "squarem gain": lambda: f"{study.overlap_gain(OVERLAP, 'squarem'):.1f} times",
     "batch passes": lambda: passes("batch"),
     "batch reach": lambda: reached("batch"),

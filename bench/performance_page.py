@@ -171,6 +171,17 @@ def seeding_text(result):
     return f"({result['processor']}, {result['threads']} threads, {result['date']}; medians.)\n\n" + table(titles, rows)
 
 
+def hardening_text(result):
+    """Old is without, new is with the protections."""
+    rows = []
+    for case in result["measured"]:
+        least = [f"{1e3 * min(case['seconds'][build]):.3g}" for build in ("old", "new")]
+        rows.append([case["name"].replace(" x ", " × "), *least, f"{case['ratio_of_medians']:.3f}"])
+    middle = statistics.geometric_mean(case["ratio_of_medians"] for case in result["measured"])
+    titles = ["milliseconds an iteration, float32", "without", "with", "with / without"]
+    return f"The geometric mean of the quotients is {middle:.3f}.\n\n" + table(titles, rows)
+
+
 def python_text(result):
     rows = [[case["call"], f"{case['scikit_learn_ms']:.4g}", f"{case['shoal_ms']:.4g}",
              f"{case['scikit_learn_ms'] / case['shoal_ms']:.1f} ({case['goal']})"] for case in result["calls"]]  # fmt: skip

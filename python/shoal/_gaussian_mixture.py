@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, DensityMixin, _fit_context
@@ -15,7 +15,7 @@ from ._covariances import covariance_shape
 from ._input import read
 from ._mixture_fit import check_algorithm, from_scratch, require_rows, resumed
 from ._mixture_model import MixtureModel, model_arrays
-from ._running import RUNNING_CONSTRAINTS, START_AGAIN, named_errors, resources
+from ._running import RUNNING_CONSTRAINTS, START_AGAIN, named_errors, resources, whole_numbers_from
 
 # The sentence that users of scikit-learn filter warnings by.
 _NOT_CONVERGED = (
@@ -155,12 +155,12 @@ class GaussianMixture(MixtureModel, DensityMixin, BaseEstimator):
     _objective = ("lower_bounds_", "mean log-likelihood")
 
     _parameter_constraints: dict = {
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_components": [whole_numbers_from(1)],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "tol": [Interval(Real, 0.0, None, closed="left")],
         "reg_covar": [Interval(Real, 0.0, None, closed="left")],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "n_init": [Interval(Integral, 1, None, closed="left")],
+        "max_iter": [whole_numbers_from(0)],
+        "n_init": [whole_numbers_from(1)],
         "init_params": [StrOptions(set(_INITIALIZATIONS))],
         "weights_init": ["array-like", None],
         "means_init": ["array-like", None],
@@ -168,12 +168,12 @@ class GaussianMixture(MixtureModel, DensityMixin, BaseEstimator):
         "random_state": ["random_state"],
         "warm_start": ["boolean"],
         "verbose": ["verbose"],
-        "verbose_interval": [Interval(Integral, 1, None, closed="left")],
+        "verbose_interval": [whole_numbers_from(1)],
         "step_decay": [Interval(Real, 0.5, 1, closed="right")],
         "algorithm": [StrOptions(set(_ALGORITHMS))],
         "acceleration": [StrOptions({"squarem"}), None],
-        "chunk_rows": [Interval(Integral, 1, None, closed="left"), None],
-        "superchunks": [Interval(Integral, 1, None, closed="left"), None],
+        "chunk_rows": [whole_numbers_from(1), None],
+        "superchunks": [whole_numbers_from(1), None],
         "threshold": [Interval(Real, 0.0, None, closed="left")],
         "async_em_2013": ["boolean"],
         **RUNNING_CONSTRAINTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.utils._param_validation import Interval, StrOptions, validate_params
@@ -10,14 +10,14 @@ from sklearn.utils._param_validation import Interval, StrOptions, validate_param
 from . import _shoal
 from ._gaussian_mixture import GaussianMixture
 from ._mixture_model import draw
-from ._running import seed_of
+from ._running import seed_of, whole_numbers_from
 
 
 @validate_params(
     {
-        "n_samples": [Interval(Integral, 1, None, closed="left")],
-        "n_features": [Interval(Integral, 1, None, closed="left")],
-        "n_components": [Interval(Integral, 1, None, closed="left")],
+        "n_samples": [whole_numbers_from(1)],
+        "n_features": [whole_numbers_from(1)],
+        "n_components": [whole_numbers_from(1)],
         "covariance_type": [StrOptions({"full", "tied", "diag", "spherical"})],
         "dirichlet_alpha": [Interval(Real, 0, None, closed="neither"), None],
         "mean_scale": [Interval(Real, 0, None, closed="left")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, ClusterMixin, TransformerMixin, _fit_context
@@ -24,6 +24,7 @@ from ._running import (
     resources,
     seed_of,
     warn_of_scales,
+    whole_numbers_from,
 )
 
 
@@ -112,10 +113,10 @@ default='k-means++'
     _objective = ("inertias_", "inertia")
 
     _parameter_constraints: dict = {
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [whole_numbers_from(1)],
         "init": [StrOptions({"k-means++", "random", "k-means||", "auto"}), callable, "array-like"],
-        "n_init": [StrOptions({"auto"}), Interval(Integral, 1, None, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "n_init": [StrOptions({"auto"}), whole_numbers_from(1)],
+        "max_iter": [whole_numbers_from(1)],
         "tol": [Interval(Real, 0, None, closed="left")],
         "verbose": ["verbose"],
         "random_state": ["random_state"],
@@ -506,11 +507,11 @@ default='k-means++'
 @validate_params(
     {
         "X": "no_validation",
-        "n_clusters": [Interval(Integral, 1, None, closed="left")],
+        "n_clusters": [whole_numbers_from(1)],
         "sample_weight": ["array-like", None],
         "x_squared_norms": ["array-like", None],
         "random_state": ["random_state"],
-        "n_local_trials": [Interval(Integral, 1, None, closed="left"), None],
+        "n_local_trials": [whole_numbers_from(1), None],
     },
     prefer_skip_nested_validation=True,
 )

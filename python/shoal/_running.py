@@ -30,11 +30,17 @@ ILL_DEFINED = (
 # How an error ends when a parameter was changed that a model in progress cannot follow.
 START_AGAIN = "set it back, or clone the estimator to start again"
 
+
+def whole_numbers_from(least: int) -> Interval:
+    """As many as the library counts to."""
+    return Interval(numbers.Integral, least, 2**63 - 1, closed="both")
+
+
 RUNNING_CONSTRAINTS: dict[str, list] = {
     "device": [str, None],
     "precision": [StrOptions({"auto", "float32", "float64", "tf32", "bf16"})],
-    "threads": [Interval(numbers.Integral, 1, None, closed="left"), None],
-    "memory_limit": [Interval(numbers.Integral, 1, None, closed="left"), None],
+    "threads": [whole_numbers_from(1), None],
+    "memory_limit": [whole_numbers_from(1), None],
     "checkpoint": [str, os.PathLike, None],
     "callback": [callable, None],
 }
@@ -102,10 +108,15 @@ def checkpoint_of(estimator) -> str:
 def seed_of(random_state) -> int:
     """A seed for the library's counter-based generators; an int is its own."""
     if isinstance(random_state, numbers.Integral):
-        if random_state < 0:
-            raise ValueError(f"random_state must not be negative; got {random_state}")
-        return int(random_state)
+        return counted(random_state, "random_state", 2**64 - 1)
     return int(check_random_state(random_state).randint(0, 2**63 - 1, dtype=np.int64))
+
+
+def counted(value, name: str, most: int = 2**63 - 1) -> int:
+    """A whole number that the library can hold."""
+    if not isinstance(value, numbers.Integral) or not 0 <= int(value) <= most:
+        raise ValueError(f"{name} must be a whole number from 0 to {most}; got {value!r}")
+    return int(value)
 
 
 def nth_seed(seed: int, n: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
@@ -21,6 +21,7 @@ from ._running import (
     resources,
     seed_of,
     warn_of_scales,
+    whole_numbers_from,
 )
 
 DECAYS = StrOptions({"linear", "exponential", "asymptotic"})
@@ -143,8 +144,8 @@ default='principal-plane'
     _objective = ("quantization_errors_", "quantization error")
 
     _parameter_constraints: dict = {
-        "width": [Interval(Integral, 1, None, closed="left")],
-        "height": [Interval(Integral, 1, None, closed="left")],
+        "width": [whole_numbers_from(1)],
+        "height": [whole_numbers_from(1)],
         "lattice": [StrOptions({"rectangular", "hexagonal"})],
         "toroidal": ["boolean"],
         "metric": [StrOptions({"euclidean", "taxicab", "cosine", "chebyshev"})],
@@ -153,7 +154,7 @@ default='principal-plane'
         "radius": ["array-like", None],
         "radius_decay": [DECAYS],
         "training": [StrOptions({"batch", "online"})],
-        "epochs": [Interval(Integral, 1, None, closed="left")],
+        "epochs": [whole_numbers_from(1)],
         "rate": ["array-like"],
         "rate_decay": [DECAYS],
         "step_decay": [Interval(Real, 0, 1, closed="both")],

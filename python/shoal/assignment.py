@@ -12,6 +12,7 @@ import numpy as np
 
 from . import _shoal
 from ._input import refuse_masked
+from ._running import counted
 
 __all__ = ["Assignment", "linear_sum_assignment", "solve"]
 
@@ -133,6 +134,7 @@ def solve(
     Assignment
     """
     single = float("inf") if price is None else float(price)
+    random_state, n_threads = counted(random_state, "random_state", 2**64 - 1), counted(n_threads, "n_threads")
     whole = ("column_of_row", "row_of_column", "conflicting_rows", "conflicting_columns")
     if hasattr(costs, "tocsr"):
         if device != "cpu":

@@ -9,6 +9,7 @@ from sklearn.utils import check_array
 
 from . import _shoal
 from ._input import refuse_masked
+from ._running import counted
 
 __all__ = [
     "agreement",
@@ -70,7 +71,7 @@ def separation(X: Any, labels: Any, *, n_threads: int = 0) -> dict[str, float]:
     dict of str to float
         ``silhouette`` (of all pairs of rows), ``davies_bouldin_index`` and ``calinski_harabasz_index``.
     """
-    return _shoal.metrics_separation(_rows(X), _numbered(labels), n_threads)
+    return _shoal.metrics_separation(_rows(X), _numbered(labels), counted(n_threads, "n_threads"))
 
 
 def _rows(X: Any, name: str = "X") -> np.ndarray:

@@ -1,6 +1,5 @@
 #include <shoal/estimation/data_check.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <optional>
 
@@ -8,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/estimation/absent_rows.hpp>
+#include <shoal/estimation/check_spread.hpp>
 #include <shoal/estimation/check_statistics.hpp>
 #include <shoal/estimation/weights_in.hpp>
 #include <shoal/execution/rank_rows.hpp>
@@ -37,12 +37,7 @@ void check_span(const data_summary& summary, std::span<const double> points) {
   constexpr bool narrow = sizeof(Scalar) == 4;
   constexpr double widest = widest_span<Scalar>;
   for (std::size_t j = 0; j < summary.columns; ++j) {
-    double least = summary.minimum[j], greatest = summary.maximum[j];
-    for (std::size_t at = j; at < points.size(); at += summary.columns) {
-      least = std::min(least, points[at]);
-      greatest = std::max(greatest, points[at]);
-    }
-    const double span = greatest - least;
+    const double span = column_span(summary, points, j);
     if (span <= widest) continue;
     throw bad_data(
         fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "

@@ -36,6 +36,9 @@ std::size_t sequence_length(std::string_view bytes) {
   return length;
 }
 
+// Of ASCII, and printed as it is.
+bool is_plain(char c) { return c >= ' ' && c <= '~'; }
+
 // U+0080…U+009F are control characters too, and some terminals obey them.
 bool is_control(std::string_view sequence) {
   const auto lead = static_cast<unsigned char>(sequence[0]);
@@ -84,6 +87,12 @@ std::size_t misleading_bytes(std::string_view text) {
 std::string printable(std::string_view bytes, std::size_t limit) {
   std::string line;
   while (!bytes.empty()) {
+    const auto odd = std::find_if(bytes.begin(), bytes.end(), [](char c) { return !is_plain(c); });
+    const std::string_view plain = bytes.substr(0, static_cast<std::size_t>(odd - bytes.begin()));
+    if (line.size() + plain.size() > limit) return line.append(plain.substr(0, limit - line.size())) + "…";
+    line += plain;
+    bytes.remove_prefix(plain.size());
+    if (bytes.empty()) break;
     const std::size_t length = sequence_length(bytes);
     const std::string_view sequence = bytes.substr(0, length == 0 ? 1 : length);
     std::string shown;

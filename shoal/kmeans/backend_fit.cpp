@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/estimation/check_spread.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/executor.hpp>
@@ -72,7 +73,9 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   const bool given = options.init == seeding::centroids;
   if (given) check_centroids(options, summary.columns);
   // Distances are summed in float64, whatever the rows are.
-  check_span<double>(summary, given ? std::span<const double>(options.centroids) : std::span<const double>());
+  const auto first = given ? std::span<const double>(options.centroids) : std::span<const double>();
+  check_span<double>(summary, first);
+  check_spread(summary, first);
 
   const double variance = mean_variance(summary);
   const std::unique_ptr<clustering_stepper> steps = on.fit(options);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <shoal/estimation/check_spread.hpp>
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/fit_loop.hpp>
 #include <shoal/execution/executor.hpp>
@@ -57,7 +58,9 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   const bool given = options.init == initialization::codebook;
   if (given) check_codebook(options, summary.columns);
   // Distances are summed in float64, whatever the rows are.
-  check_span<double>(summary, given ? std::span<const double>(options.codebook) : std::span<const double>());
+  const auto first = given ? std::span<const double>(options.codebook) : std::span<const double>();
+  check_span<double>(summary, first);
+  check_spread(summary, first);
 
   const std::unique_ptr<map_stepper> steps = on.fit(options);
   loop_options loop;

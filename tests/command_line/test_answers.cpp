@@ -45,7 +45,7 @@ TEST(answers, paragraphs_have_a_blank_line_between_them) {
   run.json = true;
   testing::internal::CaptureStdout();
   give(said, run);
-  EXPECT_EQ(testing::internal::GetCapturedStdout(), "{\"rows\":3}\n");
+  EXPECT_EQ(testing::internal::GetCapturedStdout(), "{\"rows\":3,\"program\":\"shoal " SHOAL_VERSION "\"}\n");
 }
 
 TEST(selections, a_number_that_failed_has_no_figures) {

@@ -1,4 +1,5 @@
 // shoal assign, on a matrix that can be solved by hand.
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -103,6 +104,24 @@ TEST_F(assign, reads_forbidden_pairs_in_texts) {
   EXPECT_NE(nan.err.find("line 2, column 1"), std::string::npos) << nan.err;
   EXPECT_EQ(run({"assign", write("costs.csv", "1,2\n3,-inf\n")}).status, 1);
   EXPECT_EQ(run({"gmm", "fit", write("rows.csv", "1,2\n3,inf\n4,4\n"), "--components", "1"}).status, 1);
+}
+
+TEST_F(assign, refuses_whole_numbers_that_would_be_rounded) {
+  const auto costs = [&](std::int64_t first) {
+    const std::int64_t values[] = {first, 5, 4, 3};
+    std::string header = "{'descr': '<i8', 'fortran_order': False, 'shape': (2, 2), }";
+    header.resize(117, ' ');
+    return write("costs.npy", std::string("\x93NUMPY\x01\x00\x76\x00", 10) + header + "\n" +
+                                  std::string(reinterpret_cast<const char*>(values), sizeof values));
+  };
+  const std::int64_t least_rounded = (std::int64_t{1} << 53) + 1;
+  const outcome result = run({"assign", costs(least_rounded)});
+  EXPECT_EQ(result.status, 1) << result.out;
+  EXPECT_NE(result.err.find("row 0, column 0"), std::string::npos) << result.err;
+  EXPECT_EQ(run({"assign", costs(-least_rounded)}).status, 1);
+  const outcome exact = run({"assign", costs(least_rounded - 2), "--json"});
+  ASSERT_EQ(exact.status, 0) << exact.err;
+  EXPECT_EQ(json::parse(exact.out)["cost"], 9);
 }
 
 TEST_F(assign, compares_methods_on_random_costs) {

@@ -2,6 +2,7 @@
 // must be written as it was.
 #include <fmt/format.h>
 
+#include "own_file.hpp"
 #include "refusal.hpp"
 
 #include <shoal/io/checkpoint.hpp>
@@ -11,23 +12,9 @@ namespace {
 
 const shoal::fit_identity identity = {{"target", "2"}, {"seed", "0"}};
 
-// A name that vanishes with the process.
-struct file_name {
-  std::string text =
-      fmt::format("{}/fuzz_checkpoint_{}", ::access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp", ::getpid());
-  ~file_name() { ::unlink(text.c_str()); }
-};
-
 const std::string& path() {
-  static const file_name made;
-  return made.text;
-}
-
-void write(const std::string& text) {
-  std::FILE* const file = std::fopen(path().c_str(), "wb");
-  fuzzing::require(file != nullptr && std::fwrite(text.data(), 1, text.size(), file) == text.size(),
-                   "a file is written");
-  std::fclose(file);
+  static const fuzzing::own_file made("fuzz_checkpoint");
+  return made.path();
 }
 
 bool read(const std::string& text) {
@@ -42,7 +29,7 @@ bool read(const std::string& text) {
 }
 
 bool read_file(const std::string& text) {
-  write(text);
+  fuzzing::write_file(path(), text);
   return fuzzing::succeeds(path(), [&] {
     shoal::checkpoint_file file(path(), identity);
     const auto found = file.read();

@@ -238,6 +238,30 @@ TEST(KmeansDegenerate, ValuesAtTheEndsOfFloat32) {
   }
 }
 
+TEST(KmeansDegenerate, ASpreadWhoseSquaresVanishIsRefused) {
+  kmeans::options options;
+  options.clusters = 2;
+  for (const double unit : {1e-140, 1e-155, 1e-170, 5e-324}) {
+    SCOPED_TRACE(unit);
+    const table<double> data{4, 2, {0, 0, unit, unit, 4 * unit, 0, 5 * unit, unit}};
+    if (unit > 1e-150) {
+      EXPECT_EQ(kmeans::fit(data.view(), options).cluster_weights, (std::vector<double>{2, 2}));
+      continue;
+    }
+    try {
+      kmeans::fit(data.view(), options);
+      FAIL() << "nothing was refused";
+    } catch (const shoal::bad_data& refusal) {
+      EXPECT_EQ(std::string(refusal.what()).find("no column spans more than"), 0) << refusal.what();
+    }
+    const table<double> beside{4, 2, {0, 0, unit, 1, 4 * unit, 2, 5 * unit, 7}};  // another column tells them apart
+    EXPECT_EQ(kmeans::fit(beside.view(), options).model.clusters, 2u);
+  }
+  const table<double> same{4, 2, {3, 3, 3, 3, 3, 3, 3, 3}};
+  options.clusters = 1;
+  EXPECT_EQ(kmeans::fit(same.view(), options).inertia, 0);
+}
+
 TEST(KmeansDegenerate, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
   table<double> data{100, 2, {}};
   for (int i = 0; i < 100; ++i) data.values.insert(data.values.end(), {1.0 * i, i % 2 == 0 ? 1e308 : -1e308});

@@ -31,6 +31,36 @@ def test_whole_numbers_of_numpy(rows, make, parameter, kind):
     assert mine.score(rows) == theirs.score(rows)
 
 
+def counts(make):
+    """The parameters that may be whole numbers, among others."""
+    for name, kinds in make._parameter_constraints.items():
+        if any(isinstance(kind, Interval) and kind.type is Integral for kind in kinds):
+            yield name
+
+
+@pytest.mark.parametrize("make, parameter", [(make, name) for make in shoal._ESTIMATORS for name in counts(make)])
+@pytest.mark.parametrize("value", [-(2**64), 2**63, 2**64, 10**30])
+def test_whole_numbers_that_nothing_counts_to(rows, make, parameter, value):
+    with pytest.raises(ValueError, match=f"'{parameter}' parameter of {make.__name__} must be .*range .* 9223372036854775807"):
+        make(**{parameter: value}).fit(rows)
+
+
+@pytest.mark.parametrize("value", [-1, 2**64, 10**30])
+def test_whole_numbers_that_nothing_counts_to_in_functions(rows, value):
+    for make in shoal._ESTIMATORS:
+        with pytest.raises(ValueError, match="random_state"):
+            make(random_state=value).fit(rows)
+    for name, use in {
+        "random_state": lambda: shoal.kmeans_plusplus(rows, 2, random_state=value),
+        "n_samples": lambda: shoal.make_mixture(n_samples=value, random_state=0),
+        "n_threads": lambda: shoal.assignment.solve(np.eye(3), n_threads=value),
+        "random_state ": lambda: shoal.assignment.solve(np.eye(3), method="greedy", random_state=value),
+        "n_threads ": lambda: shoal.metrics.separation(rows, np.arange(120) % 2, n_threads=value),
+    }.items():
+        with pytest.raises(ValueError, match=name.strip()):
+            use()
+
+
 def test_whole_numbers_of_numpy_in_functions(rows):
     selected = shoal.select_components(rows, np.arange(1, 4), random_state=0)
     assert [line["n_components"] for line in selected.table] == [1, 2, 3]

@@ -2,29 +2,38 @@
 // first.
 #include "../fuzz/resumed_fits.hpp"
 
+#include <shoal/som/backend.hpp>
 #include <shoal/som/fit.hpp>
 
 namespace {
 
 namespace som = shoal::som;
 
-template <som::training Training, som::metric Metric, std::size_t Side>
-void fit(const std::string& checkpoint, double seconds, const shoal::control& control) {
+class map final : public fuzzing::small_fit<som::options, som::make_backend<double>> {
+ public:
+  using small_fit::small_fit;
+  void run(const std::string& checkpoint, double seconds, const shoal::control& control) const override {
+    fuzzing::require_finite(som::fit(rows_, with(checkpoint, seconds), nullptr, control).model.codebook);
+  }
+  void end(shoal::stepper& steps) override {
+    auto& ended = static_cast<som::map_stepper&>(steps);
+    fuzzing::require_finite(ended.codebook());
+    fuzzing::require(!std::isnan(ended.quality().quantization_error), "the error of a finite codebook is a number");
+  }
+};
+
+std::unique_ptr<map> fit(som::training training, som::metric metric, std::size_t side) {
   som::options options;
-  options.width = options.height = Side;
-  options.training = Training;
-  options.metric = Metric;
+  options.width = options.height = side;
+  options.training = training;
+  options.metric = metric;
   options.epochs = 4;
-  options.threads = 1;
-  options.checkpoint = checkpoint;
-  options.checkpoint_seconds = seconds;
-  const auto rows = fuzzing::grouped_rows<300, 3>();
-  fuzzing::require_finite(som::fit(rows, options, nullptr, control).model.codebook);
+  return std::make_unique<map>(fuzzing::grouped_rows<30, 3>(), options);
 }
 
 using enum som::training;
 using enum som::metric;
-const fuzzing::add_resumed_fits added{fit<batch, euclidean, 3>, fit<batch, taxicab, 3>, fit<batch, euclidean, 12>,
-                                      fit<online, euclidean, 3>};
+const fuzzing::add_resumed_fits added(fit(batch, euclidean, 3), fit(batch, taxicab, 3), fit(batch, euclidean, 12),
+                                      fit(online, euclidean, 3));
 
 }  // namespace

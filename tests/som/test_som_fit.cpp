@@ -434,6 +434,8 @@ TEST(SomFit, ASpreadWhoseSquaresFloat64CannotHoldIsRefused) {
       EXPECT_EQ(std::string(refusal.what()).find("column 1 spans"), 0) << refusal.what();
     }
   }
+  const table<double> near{4, 2, {0, 0, 1e-170, 0, 4e-170, 0, 5e-170, 1e-170}};
+  EXPECT_THROW(fit(near, options), shoal::bad_data);
   const som::model map = random_map(2, 2, 2, som::lattice::rectangular, false);
   const table<double> far{2, 2, {1, 1e308, 2, 1e308}};
   for (const table<double>& rows : {data, far}) {

@@ -9,20 +9,38 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/io/io.hpp>
+#include <shoal/io/printable.hpp>
 
 namespace shoal::app {
 namespace {
 
+// From here on float64 skips whole numbers, so that the answer would be that of other costs.
+constexpr double inexact = 0x1p53;
+
+void refuse_rounding(const std::string& path, const cost_matrix& costs) {
+  const auto found =
+      std::find_if(costs.values.begin(), costs.values.end(), [](double cost) { return std::abs(cost) >= inexact; });
+  if (found == costs.values.end()) return;
+  const auto at = static_cast<std::size_t>(found - costs.values.begin());
+  throw bad_data(
+      fmt::format("{}: row {}, column {} (counting from 0) is a whole number of 2^53 or more in size, which would be "
+                  "rounded; divide the costs or subtract a constant",
+                  printable_path(path), at / costs.columns, at % costs.columns));
+}
+
 cost_matrix whole(const std::string& path) {
   read_options options;
   options.infinite_values = true;
-  const opened_rows<double> data = open_rows<double>(path, options);
+  data_file file(path);
+  const std::string element = file.describe_start().element;
+  const opened_rows<double> data = file.read<double>(options);
   cost_matrix out{data.rows->rows(), data.rows->columns(), {}};
   aligned_buffer<double> buffer;
   const matrix_view<const double> view = data.rows->read(0, out.rows, buffer);
   out.values.reserve(out.rows * out.columns);
   for (std::size_t i = 0; i < out.rows; ++i)
     out.values.insert(out.values.end(), view.row(i), view.row(i) + out.columns);
+  if (element == "int64" || element == "uint64") refuse_rounding(path, out);
   return out;
 }
 

@@ -65,7 +65,8 @@ std::string json_text(const json& object) { return object.dump(-1, ' ', false, j
 
 void give(const answer& answer, const run_options& run) {
   if (run.json) {
-    print(printable_json(json_text(object_of(answer.values))) + "\n");
+    const named_values program{{"program", "shoal " SHOAL_VERSION}};
+    print(printable_json(json_text(object_of(joined({answer.values, program})))) + "\n");
   } else if (!run.quiet) {
     std::string text;
     for (const std::string& paragraph : answer.paragraphs) {

@@ -37,8 +37,8 @@ struct answer {
   std::vector<std::string> paragraphs;  ///< for people: lines and tables; empty ones are left out
 };
 
-/// Prints the answer as the run wants it: one JSON object, or the paragraphs with a blank line between two of them, or
-/// nothing.
+/// Prints the answer as the run wants it: one JSON object, which says what program made it, or the paragraphs with a
+/// blank line between two of them, or nothing.
 void give(const answer& answer, const run_options& run);
 
 /// Lines of a name and its text; those without a text are left out.

@@ -1,0 +1,19 @@
+// Rows that lie too near each other for squared distances.
+#pragma once
+
+#include <cstddef>
+#include <span>
+
+#include <shoal/estimation/data_summary.hpp>
+
+namespace shoal {
+
+/// From the least to the greatest value of column j, of rows and points [points][columns].
+double column_span(const data_summary& summary, std::span<const double> points, std::size_t j);
+
+/// Throws bad_data where rows differ, but in every column by so little that squares of their differences have no digits
+/// left in float64: all of them would be as near to one point as to another. `points` are what the rows are measured
+/// from, [points][columns]. Columns that vanish beside another are as if constant, and no harm.
+void check_spread(const data_summary& summary, std::span<const double> points = {});
+
+}  // namespace shoal
