@@ -29,7 +29,7 @@ bool launch_row_responsibilities(const kernel_layout& layout, const row_chunk<do
                                  const prepared_parameters<double>& parameters, const row_terms& terms,
                                  cudaStream_t stream) {
   if (!has_matrices(layout) || layout.columns > row_columns || layout.components > most_finished_components ||
-      chunk.count < std::size_t{least_density_blocks} * row_block) {
+      chunk.count < least_finished_rows) {
     return false;
   }
   bool launched = false;

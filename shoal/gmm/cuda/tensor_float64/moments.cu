@@ -34,12 +34,25 @@ __global__ void clear(const lane_plan plan, const int* stopped) {
   }
 }
 
+// So few that the elements of a small triangle are spread over all multiprocessors.
+constexpr unsigned merge_threads = 64;
+
 __global__ void merge(const lane_plan plan, double* statistics, const int* stopped) {
   if (*stopped != 0) return;
   const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i >= plan.size) return;
+  // Many are asked for before the first is added: each addition waits for the one before.
+  constexpr unsigned at_once = 16;
   double sum = 0;
-  for (unsigned lane = 0; lane < plan.lanes; ++lane) sum += plan.sums[lane * plan.size + i];
+  unsigned lane = 0;
+  for (; lane + at_once <= plan.lanes; lane += at_once) {
+    double some[at_once];
+#pragma unroll
+    for (unsigned l = 0; l < at_once; ++l) some[l] = plan.sums[(lane + l) * plan.size + i];
+#pragma unroll
+    for (const double value : some) sum += value;
+  }
+  for (; lane < plan.lanes; ++lane) sum += plan.sums[lane * plan.size + i];
   statistics[i] = sum;
 }
 
@@ -96,7 +109,8 @@ void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream)
 }
 
 void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream) {
-  merge<<<blocks_of(plan.size), threads, 0, stream>>>(plan, statistics, stopped);
+  merge<<<static_cast<unsigned>((plan.size + merge_threads - 1) / merge_threads), merge_threads, 0, stream>>>(
+      plan, statistics, stopped);
   cuda::check_launch("merge");
 }
 

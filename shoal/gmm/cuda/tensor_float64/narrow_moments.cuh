@@ -127,6 +127,7 @@ __device__ void sum_component(const kernel_layout& layout, const row_chunk<doubl
       wait_for_copies<narrow_stages - 2>();
       __syncthreads();  // all have fetched this step, and read the one before
       fetch(index + narrow_stages - 1);
+      if (k >= layout.components) continue;  // it fetches for those that have a component
       const stage_type& stage = stages[index % narrow_stages];
 #pragma unroll 2
       for (int half = 0; half < narrow_step; half += 8) {
@@ -195,9 +196,10 @@ __device__ void sum_component(const kernel_layout& layout, const row_chunk<doubl
   }
 }
 
-/// A block for some components and each lane.
+/// A block for some components and each lane. Two blocks of a multiprocessor are worth the few registers that are then
+/// kept in memory: one multiplies while the other waits.
 template <int Eights, bool Ones>
-__global__ void __launch_bounds__(threads, Eights <= 4 ? 2 : 1)
+__global__ void __launch_bounds__(threads, 2)
     narrow_moments(const kernel_layout layout, const __grid_constant__ row_chunk<double> chunk,
                    const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                    const lane_plan plan, const int* stopped) {

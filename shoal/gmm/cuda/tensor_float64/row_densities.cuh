@@ -18,7 +18,17 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-inline constexpr int row_block = threads / 32 * 16;  // rows of a block
+/// Blocks of a kernel for so many eights of columns. What one waits for, its first rows and its last exponentials,
+/// passes beside the products of others: three small blocks where two large ones have no room.
+template <int Eights>
+struct row_shape {
+  static constexpr bool small = Eights >= 5 && Eights <= 7;
+  static constexpr int threads = small ? 128 : tensor_float64::threads;
+  static constexpr int rows = threads / 32 * 16;  // of a block
+  static constexpr int resident = small ? 3 : (Eights <= 4 ? 2 : 1);
+};
+/// From so many rows on a block has all components.
+inline constexpr std::size_t least_finished_rows = std::size_t{least_density_blocks} * 128;
 
 /// The eights of columns whose products a warp has at a time; of more it has one half after the other.
 inline constexpr int pass_eights = 8;
@@ -55,7 +65,7 @@ __device__ void fetch_pass(const kernel_layout& layout, const prepared_component
   const unsigned d = layout.columns;
   const double* const factor = parameters.factors + (layout.type == covariance_type::full ? std::size_t{k} * d * d : 0);
   const unsigned lane = threadIdx.x % 32;
-  for (int q = static_cast<int>(threadIdx.x) / 32; q < tiles::past; q += threads / 32) {
+  for (int q = static_cast<int>(threadIdx.x) / 32; q < tiles::past; q += row_shape<Eights>::threads / 32) {
     for (int j = tiles::start(q); j < tiles::past; ++j) {
       double* const to = stage.tiles[tiles::before(q) + j - tiles::start(q)] + 2 * lane;
 #pragma unroll
@@ -66,7 +76,7 @@ __device__ void fetch_pass(const kernel_layout& layout, const prepared_component
       }
     }
   }
-  for (unsigned j = threadIdx.x; j < 8 * Eights; j += threads) {
+  for (unsigned j = threadIdx.x; j < 8 * Eights; j += row_shape<Eights>::threads) {
     const bool inside = j < d;
     const std::size_t at = std::size_t{k} * d + j;
     copy_async<8>(&stage.centre[j], inside ? parameters.centres + at : parameters.centres, inside ? 8 : 0);
@@ -112,11 +122,13 @@ __device__ __forceinline__ void multiply_pass(const component_stage<Eights>& sta
 
 /// The terms of a block's rows, [component][row] in shared memory, to responsibilities times weights; the same bits as
 /// launch_responsibilities(). `rest` is [3][rows] of memory that no thread uses any more.
-__device__ inline void finish_terms(unsigned components, double* own_terms, const row_chunk<double>& chunk,
-                                    std::size_t first_row, const row_terms& terms, double log_shift, double* rest) {
+template <int Eights>
+__device__ void finish_terms(unsigned components, double* own_terms, const row_chunk<double>& chunk,
+                             std::size_t first_row, const row_terms& terms, double log_shift, double* rest) {
+  constexpr int row_block = row_shape<Eights>::rows;
   const int row = static_cast<int>(threadIdx.x) % row_block;
   const unsigned part = threadIdx.x / row_block;
-  constexpr unsigned parts = threads / row_block;
+  constexpr unsigned parts = row_shape<Eights>::threads / row_block;
   const auto for_own = [&](const auto& use) {
     for (unsigned k = part; k < components; k += parts) use(own_terms[k * row_block + row], k);
   };
@@ -168,11 +180,12 @@ __device__ inline void finish_terms(unsigned components, double* own_terms, cons
 /// A block for each tile of rows and each share of the components. `Finish`: the share is all of them, and the block
 /// leaves responsibilities times weights and the rows' part of the score.
 template <int Eights, bool Finish>
-__global__ void __launch_bounds__(threads, Eights <= 4 ? 2 : 1)
+__global__ void __launch_bounds__(row_shape<Eights>::threads, row_shape<Eights>::resident)
     row_densities(const kernel_layout layout, const __grid_constant__ row_chunk<double> chunk,
                   const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                   unsigned components_of_block, const int* stopped) {
   using stage_type = component_stage<Eights>;
+  constexpr int row_block = row_shape<Eights>::rows;
   if (*stopped != 0) return;
   extern __shared__ __align__(16) unsigned char memory[];
   auto* const stages = reinterpret_cast<stage_type*>(memory);
@@ -235,15 +248,15 @@ __global__ void __launch_bounds__(threads, Eights <= 4 ? 2 : 1)
   if constexpr (Finish) {
     static_assert(sizeof(stage_type) * 2 >= 3 * row_block * sizeof(double));
     __syncthreads();  // the stages have been read, and all terms are there
-    finish_terms(layout.components, own_terms, chunk, first_row, terms, *parameters.log_shift,
-                 reinterpret_cast<double*>(memory));
+    finish_terms<Eights>(layout.components, own_terms, chunk, first_row, terms, *parameters.log_shift,
+                         reinterpret_cast<double*>(memory));
   }
 }
 
 /// Shared memory of a block that finishes its rows.
 template <int Eights>
 constexpr std::size_t finish_bytes(unsigned components) {
-  return 2 * sizeof(component_stage<Eights>) + std::size_t{components} * row_block * sizeof(double);
+  return 2 * sizeof(component_stage<Eights>) + std::size_t{components} * row_shape<Eights>::rows * sizeof(double);
 }
 
 template <int Eights, bool Finish>
@@ -253,12 +266,14 @@ void launch_row_densities(const kernel_layout& layout, const row_chunk<double>& 
   const auto kernel = row_densities<Eights, Finish>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");
-  const auto row_tiles = static_cast<unsigned>((chunk.count + row_block - 1) / row_block);
+  using shape = row_shape<Eights>;
+  const auto row_tiles = static_cast<unsigned>((chunk.count + shape::rows - 1) / shape::rows);
   // Few rows are shared out by components too, so that every multiprocessor has a block.
   const unsigned shares = Finish ? 1 : std::clamp(least_density_blocks / row_tiles, 1u, layout.components);
   const unsigned own = (layout.components + shares - 1) / shares;
   const dim3 blocks(row_tiles, (layout.components + own - 1) / own);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, own, parameters.stopped);
+  kernel<<<blocks, shape::threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, own,
+                                                    parameters.stopped);
   cuda::check_launch("row_densities");
 }
 
