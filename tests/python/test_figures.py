@@ -59,6 +59,11 @@ def test_the_check_runs_from_the_command_line():
     assert done.returncode == 0, done.stdout
 
 
+def test_the_costs_of_rooms_are_those_of_their_times():
+    done = subprocess.run([sys.executable, ROOT / "bench/fit_costs.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + "run python3 bench/fit_costs.py"
+
+
 def cell(seconds, components, **more):
     """Of the grid, with a floor of 10 µs: one that takes 20 µs takes what floor and launches do."""
     shape = ("kmeans", "-", "float32", "float32", 1000, 16, components)

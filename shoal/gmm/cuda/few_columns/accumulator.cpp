@@ -10,7 +10,6 @@
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -136,21 +135,9 @@ kernel_arguments<Scalar> arguments_of(const block_plan& plan, std::size_t compon
 }  // namespace
 
 template <class Scalar>
-bool fits(const accumulator_shape& shape) {
+bool suits(const accumulator_shape& shape) {
   const compiled_kernel kernel = kernel_for<Scalar>(shape);
   return kernel.function != nullptr && make_plan<Scalar>(shape, kernel).has_value();
-}
-template bool fits<float>(const accumulator_shape&);
-template bool fits<double>(const accumulator_shape&);
-
-template <class Scalar>
-bool suits(const accumulator_shape& shape) {
-  const bool matrices = shape.layout.has_matrices();
-  const std::size_t columns = shape.layout.columns();
-  const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices, columns);
-  const std::size_t moments = matrices ? 1 + columns * (columns + 3) / 2 : 1 + 2 * columns;
-  return shape.layout.components() <= limit.components && shape.layout.components() * moments <= limit.numbers &&
-         fits<Scalar>(shape);
 }
 template bool suits<float>(const accumulator_shape&);
 template bool suits<double>(const accumulator_shape&);

@@ -11,11 +11,6 @@ namespace shoal::gmm::few_columns {
 /// Whether make_accumulator takes a shape: at most most_columns columns, and so few components that the
 /// responsibilities of 32 rows fit into a block's shared memory.
 template <class Scalar>
-bool fits(const accumulator_shape& shape);
-extern template bool fits<float>(const accumulator_shape&);
-extern template bool fits<double>(const accumulator_shape&);
-/// Whether it is the fastest for a shape that fits, too: of components not too many.
-template <class Scalar>
 bool suits(const accumulator_shape& shape);
 extern template bool suits<float>(const accumulator_shape&);
 extern template bool suits<double>(const accumulator_shape&);
@@ -29,16 +24,14 @@ extern template std::unique_ptr<accumulator<double>> make_accumulator(const accu
 
 /// Whether make_team_accumulator takes a shape: at most most_columns columns, and so few components that two stages of
 /// rows with their responsibilities fit into a block's shared memory.
-bool fits_teams(const accumulator_shape& shape);
-/// Whether it is the fastest for a shape that fits, too: when there are rows enough for both teams of every block.
 bool suits_teams(const accumulator_shape& shape);
 
 /// In each block one team of warps computes responsibilities while another sums the moments of the rows before.
-/// Throws bad_argument for a shape that does not fit. Of the Q of spherical covariances only the sum over the columns
+/// Throws bad_argument for a shape that does not suit. Of the Q of spherical covariances only the sum over the columns
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
-/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
+/// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 

@@ -12,7 +12,6 @@
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/teams.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -115,12 +114,7 @@ team_arguments arguments_of(const team_plan& plan) {
 
 }  // namespace
 
-bool fits_teams(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
-
-bool suits_teams(const accumulator_shape& shape) {
-  return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
-         shape.layout.components() >= least_team_components && fits_teams(shape);
-}
+bool suits_teams(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
 
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
   if (const std::optional<team_plan> plan = make_plan(shape)) {

@@ -1,0 +1,212 @@
+#include <shoal/gmm/cuda/cost.hpp>
+
+#include <algorithm>
+#include <initializer_list>
+#include <iterator>
+
+#include <shoal/gmm/cuda/cost_table.hpp>
+#include <shoal/gmm/cuda/tuning.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+// A shape as numbers. Rows are a shard's, which the number of GPUs does not change.
+struct shape_numbers {
+  covariance_type type;
+  bool matrices;
+  double rows;      // in millions
+  double products;  // of float16 terms for one of what was asked for
+  double shared_bytes;
+  std::size_t columns;
+  std::size_t components;
+
+  explicit shape_numbers(const accumulator_shape& shape)
+      : type(shape.layout.type()),
+        matrices(shape.layout.has_matrices()),
+        rows(static_cast<double>(shape.share_rows) / 1e6),
+        products(shape.precision == precision::float32 ? 3 : 1),
+        shared_bytes(static_cast<double>(shape.shared_bytes)),
+        columns(shape.layout.columns()),
+        components(shape.layout.components()) {}
+
+  double d() const { return static_cast<double>(columns); }
+  double K() const { return static_cast<double>(components); }
+  double features() const { return type == covariance_type::spherical ? 1 : 2; }
+};
+
+constexpr double value_bytes = sizeof(float);
+constexpr double thousand = 1e3;
+
+std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+std::size_t padded(std::size_t count, std::size_t to) { return ceiling(count, to) * to; }
+
+// The first of the sizes that holds so many, or the last one.
+std::size_t fitting(std::size_t count, std::initializer_list<std::size_t> sizes) {
+  for (const std::size_t size : sizes) {
+    if (count <= size) return size;
+  }
+  return *std::prev(sizes.end());
+}
+
+double sums_of(const shape_numbers& shape) {
+  return shape.matrices ? 1 + shape.d() * (shape.d() + 3) / 2 : 1 + 2 * shape.d();
+}
+
+// How much longer one team's moments take for what of a block is idle: a full stage has 512 rows, parameters take half
+// of the memory at most, rows with their responsibilities what is left, and a thread sums a component's moments.
+double idle_factor(const shape_numbers& shape) {
+  constexpr double most_rows = 512, least_rows = 32;
+  const double sums = sums_of(shape);
+  const double half = shape.shared_bytes / 2;
+  const double parameters = value_bytes * shape.K() * (sums + 4);
+  const double row = value_bytes * (shape.d() + 1 + static_cast<double>(shape.components | 1));
+  const double stage =
+      std::min(most_rows, std::max(least_rows, (shape.shared_bytes - std::min(parameters, half)) / row));
+  const std::size_t threads = sums > 45 && sums <= 78 ? 384 : 256;
+  const std::size_t turn = ceiling(shape.components, ceiling(shape.components, threads));
+  const std::size_t working = threads / turn * turn;
+  return most_rows / stage * std::max(1.0, parameters / half) * static_cast<double>(threads) /
+         static_cast<double>(working);
+}
+
+cost_terms few_columns_terms(const shape_numbers& shape, double idle) {
+  const double products = shape.matrices ? shape.d() * (shape.d() + 1) / 2 : shape.d();
+  cost_terms terms;
+  terms.launch = 1;
+  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.terms = shape.rows * shape.K();
+  terms.densities = shape.rows * shape.K() * products / thousand;
+  terms.moments = shape.rows * shape.K() * sums_of(shape) / thousand * idle;
+  return terms;
+}
+
+cost_terms tensor_matrix_terms(const shape_numbers& shape) {
+  const std::size_t wanted = std::max<std::size_t>(2, ceiling(shape.columns, 8));
+  const std::size_t groups = wanted <= 8 ? wanted : padded(wanted, 4);
+  const std::size_t steps = (groups + 1) / 2;
+  const auto tiles = static_cast<double>(steps * (steps + 1));
+  const auto width = static_cast<double>(8 * groups);
+  cost_terms terms;
+  terms.launch = 1;
+  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.terms = shape.rows * shape.K();
+  terms.densities = shape.rows * shape.K() * tiles * shape.products / thousand;
+  terms.model = shape.K() * tiles / thousand;
+  if (static_cast<int>(shape.components) >= least_moments_components(static_cast<int>(shape.products))) {
+    terms.framed_moments = shape.rows * static_cast<double>(padded(shape.components, 64)) * width * (width + 1) / 2 *
+                           shape.products / (thousand * thousand);
+  } else {
+    (groups > 8 ? terms.team_moments : terms.moments) = shape.rows * shape.K() * tiles / thousand;
+  }
+  return terms;
+}
+
+cost_terms tensor_diagonal_terms(const shape_numbers& shape) {
+  const auto columns = static_cast<double>(fitting(shape.columns, {16, 32, 64, 96, 128}));
+  const double width = shape.columns <= 64 ? 64 : 128;
+  const auto tiles = static_cast<double>(padded(shape.components, 128));
+  cost_terms terms;
+  terms.launch = 1;
+  terms.rows = shape.rows;
+  terms.row_bytes = value_bytes * shape.rows * columns;
+  terms.moved = shape.rows * width * shape.features() * (shape.products == 3 ? 4 : 2);
+  terms.terms = shape.rows * shape.K();
+  terms.padded_terms = shape.rows * tiles;
+  terms.densities = shape.rows * tiles * columns * shape.features() * shape.products / thousand;
+  terms.moments = shape.rows * tiles * width * shape.features() * shape.products / thousand;
+  terms.model = shape.K() * shape.d() / thousand;
+  return terms;
+}
+
+cost_terms tensor_float64_terms(const shape_numbers& shape) {
+  cost_terms terms;
+  terms.launch = 1;
+  terms.rows = shape.rows;
+  if (shape.matrices) {
+    const std::size_t tile = fitting(shape.columns, {32, 64, 128});
+    const std::size_t across = ceiling(shape.columns, tile);
+    const auto area = static_cast<double>(across * (across + 1) / 2 * tile * tile);
+    // Each component reads the rows for itself.
+    terms.row_bytes = value_bytes * shape.rows * shape.K() * shape.d() / thousand;
+    terms.terms = shape.rows * shape.K();
+    terms.densities = shape.rows * shape.K() *
+                      static_cast<double>(padded(shape.columns, 16) * (padded(shape.columns, 8) + 8)) / 2 / thousand;
+    terms.moments = shape.rows * shape.K() * area / thousand;
+    terms.model = shape.K() * shape.d() * shape.d() / (thousand * thousand);
+    return terms;
+  }
+  const bool few = shape.components <= 32;
+  const bool half = shape.components <= 128;
+  const auto tiles =
+      static_cast<double>(half ? fitting(shape.components, {32, 64, 128}) : padded(shape.components, 256));
+  const auto summed = static_cast<double>(padded(shape.components, few ? 32 : 64));
+  const std::size_t tile = shape.columns <= 32 ? 32 : (shape.columns <= 64 || !few ? 64 : 128);
+  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.terms = shape.rows * tiles;
+  (half ? terms.half_densities : terms.densities) =
+      shape.rows * tiles * static_cast<double>(padded(shape.columns, half ? 32 : 16)) * shape.features() / thousand;
+  (half ? terms.half_moments : terms.moments) =
+      shape.rows * summed * static_cast<double>(padded(shape.columns, tile)) * shape.features() / thousand;
+  terms.model = shape.K() * shape.d() / thousand;
+  return terms;
+}
+
+cost_terms plain_terms(const shape_numbers& shape) {
+  cost_terms terms;
+  terms.launch = 1;
+  terms.rows = shape.rows;
+  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.terms = shape.rows * shape.K();
+  terms.densities = shape.rows * shape.K() * (shape.matrices ? shape.d() * shape.d() / 2 : shape.d()) / thousand;
+  return terms;
+}
+
+// No row of the table is of tensor_wide: rows of more than 128 columns are not timed yet.
+cost_terms terms_of(room_name room, const shape_numbers& shape) {
+  switch (room) {
+    case room_name::few_columns_teams:
+      return few_columns_terms(shape, 0);
+    case room_name::few_columns:
+      return few_columns_terms(shape, idle_factor(shape));
+    case room_name::tensor_matrix:
+      return tensor_matrix_terms(shape);
+    case room_name::tensor_diagonal:
+      return tensor_diagonal_terms(shape);
+    case room_name::tensor_float64:
+      return tensor_float64_terms(shape);
+    case room_name::plain:
+      return plain_terms(shape);
+    case room_name::tensor_wide:
+      break;
+  }
+  return {};
+}
+
+double milliseconds_of(const cost_terms& terms, const cost_terms& each) {
+  double sum = 0;
+  for (double cost_terms::*const term :
+       {&cost_terms::launch, &cost_terms::rows, &cost_terms::row_bytes, &cost_terms::moved, &cost_terms::terms,
+        &cost_terms::padded_terms, &cost_terms::densities, &cost_terms::half_densities, &cost_terms::moments,
+        &cost_terms::half_moments, &cost_terms::team_moments, &cost_terms::framed_moments, &cost_terms::model}) {
+    sum += terms.*term * each.*term;
+  }
+  return sum;
+}
+
+bool covers(const room_cost& known, room_name room, const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
+  return known.room == room && known.first_type <= shape.layout.type() && shape.layout.type() <= known.last_type &&
+         known.least_rows <= shape.share_rows && known.least_columns <= columns && columns <= known.most_columns &&
+         known.least_components <= components && components <= known.most_components;
+}
+
+}  // namespace
+
+std::optional<double> expected_milliseconds(room_name room, const accumulator_shape& shape) {
+  for (const room_cost& known : known_costs) {
+    if (covers(known, room, shape)) return milliseconds_of(terms_of(room, shape_numbers(shape)), known.milliseconds);
+  }
+  return std::nullopt;
+}
+
+}  // namespace shoal::gmm
