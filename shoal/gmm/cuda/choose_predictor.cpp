@@ -30,7 +30,7 @@ const room<double> double_rooms[] = {
 
 // Cells of predictions are not timed yet.
 auto candidate_for(const predictor_shape& shape) {
-  return [&](room_name name) { return room_candidate{true, is_usual(name, shape), std::nullopt}; };
+  return [&shape](room_name name) { return room_candidate{true, is_usual(name, shape), std::nullopt}; };
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // The choice among the rooms of mixture kernels: the model of cost against the times that it was fitted to, and the
 // thresholds where nothing was timed. It needs no GPU.
 #include <cstddef>
+#include <cstdlib>
 #include <fstream>
 #include <optional>
 #include <string>
@@ -53,8 +54,11 @@ struct timed_cell {
   json estimates;
 };
 
+// Programs that were packed for another machine find the project's files where SHOAL_SOURCE says.
 std::vector<timed_cell> timed_cells() {
-  std::ifstream file(SHOAL_SOURCE_DIR "/bench/results/room-times-nvidia-h200-2026-11-23.json");
+  const char* const named = std::getenv("SHOAL_SOURCE");
+  const std::string root = named != nullptr ? named : SHOAL_SOURCE_DIR;
+  std::ifstream file(root + "/bench/results/room-times-nvidia-h200-2026-11-23.json");
   std::vector<timed_cell> cells;
   for (const json& cell : json::parse(file).at("cells")) {
     const auto number = [&](const char* name) { return cell.at(name).get<std::size_t>(); };
