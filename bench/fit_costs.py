@@ -241,7 +241,7 @@ def cheapest(model, cell):
     return next(room for room, value in known.items() if value <= TIE * min(known.values()))
 
 
-# As cost.hpp has them.
+# As room_cost.hpp has them.
 NAMES = (
     "launch", "rows", "row_bytes", "moved", "terms", "padded_terms", "densities", "half_densities", "moments", "half_moments",
     "team_moments", "framed_moments", "model",
@@ -253,7 +253,7 @@ def table_text(model):
         f"// Written by bench/fit_costs.py from bench/results/{CELLS.name}: run it to change this.",
         "#pragma once",
         "",
-        "#include <shoal/gmm/cuda/cost.hpp>",
+        "#include <shoal/gmm/cuda/room_cost.hpp>",
         "",
         "namespace shoal::gmm {",
         "",

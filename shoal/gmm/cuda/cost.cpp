@@ -1,6 +1,7 @@
 #include <shoal/gmm/cuda/cost.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <initializer_list>
 #include <iterator>
 

@@ -1,7 +1,7 @@
 // Written by bench/fit_costs.py from bench/results/room-times-nvidia-h200-2026-11-23.json: run it to change this.
 #pragma once
 
-#include <shoal/gmm/cuda/cost.hpp>
+#include <shoal/gmm/cuda/room_cost.hpp>
 
 namespace shoal::gmm {
 
