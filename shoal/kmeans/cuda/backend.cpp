@@ -21,7 +21,7 @@ class cuda_backend final : public backend<Scalar> {
       return first_centroids(data_->context(), data_->rows().data(), summary(), options, restart, data_->seeding());
     };
     return make_device_lloyd<Scalar>(data_->rows(), data_->context(), options.clusters, seed,
-                                     limits_of(options, summary()));
+                                     limits_of(options, summary()), summary().mean);
   }
 
   statistics predict(const model& model, std::int32_t* labels) override {

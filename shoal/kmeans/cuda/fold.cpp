@@ -11,6 +11,14 @@
 
 namespace shoal::kmeans {
 
+std::vector<double> mean_of_centroids(const std::vector<double>& centroids, std::size_t clusters) {
+  std::vector<double> mean(centroids.size() / clusters, 0.0);
+  for (std::size_t i = 0; i < centroids.size(); ++i) {
+    mean[i % mean.size()] += centroids[i] / static_cast<double>(clusters);
+  }
+  return mean;
+}
+
 template <class Scalar>
 device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
     : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
@@ -153,19 +161,17 @@ void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
     places_[g].values.upload(centroids, gpu.compute);
     gpu.compute.synchronize();  // the host's copy ends here
   }
-  set_origin(centroids);
+  set_origin(mean_of_centroids(centroids, clusters_));
 }
 
 template <class Scalar>
-void device_fold<Scalar>::set_origin(const std::vector<double>& centroids) {
+void device_fold<Scalar>::set_origin(const std::vector<double>& point) {
   const std::size_t columns = layout_.columns;
   converted_ = false;
-  std::vector<double> mean(columns, 0.0);
-  for (std::size_t i = 0; i < centroids.size(); ++i) mean[i % columns] += centroids[i] / static_cast<double>(clusters_);
   const auto give = [&]<class Of>(centroid_buffers<Of>& to, const cuda::gpu& gpu) {
     std::vector<Of> origin(columns);
     for (std::size_t j = 0; j < columns; ++j) {
-      const auto rounded = static_cast<Of>(mean[j]);
+      const auto rounded = static_cast<Of>(point[j]);
       origin[j] = std::isfinite(rounded) ? rounded : Of{0};
     }
     to.origin.upload(origin, gpu.compute);

@@ -15,6 +15,9 @@
 
 namespace shoal::kmeans {
 
+/// The mean [columns] of centroids [clusters][columns].
+std::vector<double> mean_of_centroids(const std::vector<double>& centroids, std::size_t clusters);
+
 /// Centroids and everything derived from them on every GPU of a group, and the sums of the rows about them. Borrows the
 /// rows. The same bits for resident and for streamed rows, and for any number of GPUs.
 template <class Scalar>
@@ -30,9 +33,12 @@ class device_fold {
   /// Gives every GPU new centroids [clusters][columns]. Throws numerical_error when one is not finite.
   void upload(const std::vector<double>& centroids);
   std::vector<double> download() const;
-  /// Moves the origin of the search to the mean of these centroids. No label depends on it, but the farther it is from
-  /// the present centroids, the more rows are doubtful.
-  void set_origin(const std::vector<double>& centroids);
+  /// Moves the origin of the search to this point [columns]; upload() moves it to the mean of its centroids. No exact
+  /// label depends on it, but the farther it is from the present centroids, the more rows are doubtful. Of rough
+  /// products, rows between two centroids take either by where it is.
+  void set_origin(const std::vector<double>& point);
+  /// Whether labels are found by products of fewer digits.
+  bool rough() const { return sizeof(Scalar) == 4 && rows_->group().precision() != precision::float32; }
   /// Writes the loop's state on the first GPU, zeros on the others, and forgets half-summed steps.
   void begin(const loop_state& state);
   loop_state state() const;

@@ -25,11 +25,12 @@ template <class Scalar>
 class device_lloyd final : public clustering_stepper {
  public:
   device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
-               first_centroids_function seed, const stop_limits& limits)
+               first_centroids_function seed, const stop_limits& limits, std::vector<double> rows_mean)
       : context_(context),
         clusters_(clusters),
         seed_(std::move(seed)),
         limits_(limits),
+        rows_mean_(std::move(rows_mean)),
         fold_(rows, clusters),
         on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)) {
     const cuda::device_scope scope(fold_.first_device());
@@ -54,8 +55,11 @@ class device_lloyd final : public clustering_stepper {
     state.change_before = change_;
     state.fingerprint_before = fingerprint_;
     folded_ = false;
-    // Where the origin makes rows into operands anew it moves ever more seldom.
-    if (!fold_.keeps_operands() || std::has_single_bit(++batches_)) fold_.set_origin(centroids());
+    // Where the origin makes rows into operands anew it moves ever more seldom. Labels by rough products depend on it,
+    // and how many steps a batch has is a matter of the clock: there it stays.
+    if (!fold_.rough() && (!fold_.keeps_operands() || std::has_single_bit(++batches_))) {
+      fold_.set_origin(mean_of_centroids(centroids(), clusters_));
+    }
     fold_.begin(state);
     const auto start = std::chrono::steady_clock::now();
     run(steps);
@@ -126,6 +130,7 @@ class device_lloyd final : public clustering_stepper {
     folded_ = false;
     batches_ = 0;
     fold_.upload(centroids_);
+    if (fold_.rough()) fold_.set_origin(rows_mean_);
   }
 
   void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
@@ -168,6 +173,7 @@ class device_lloyd final : public clustering_stepper {
   std::size_t clusters_;
   first_centroids_function seed_;
   stop_limits limits_;
+  std::vector<double> rows_mean_;
   device_fold<Scalar> fold_;
   bool on_device_loop_;
   cuda::device_buffer<device_record> records_;
@@ -188,15 +194,15 @@ class device_lloyd final : public clustering_stepper {
 template <class Scalar>
 std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                                       std::size_t clusters, first_centroids_function seed,
-                                                      const stop_limits& limits) {
-  return std::make_unique<device_lloyd<Scalar>>(rows, context, clusters, std::move(seed), limits);
+                                                      const stop_limits& limits, std::vector<double> rows_mean) {
+  return std::make_unique<device_lloyd<Scalar>>(rows, context, clusters, std::move(seed), limits, std::move(rows_mean));
 }
 template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<float>&, const fold_context&,
                                                                std::size_t, first_centroids_function,
-                                                               const stop_limits&);
+                                                               const stop_limits&, std::vector<double>);
 template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
                                                                std::size_t, first_centroids_function,
-                                                               const stop_limits&);
+                                                               const stop_limits&, std::vector<double>);
 
 template <class Scalar>
 void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,

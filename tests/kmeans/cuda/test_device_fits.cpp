@@ -44,7 +44,8 @@ whole_fit<Scalar> fit_on_device(on_device<Scalar>& data, const std::vector<doubl
   if (tolerance > 0 && rule == kmeans::stop_rule::scikit_learn) limits.absolute = tolerance * mean_variance;
   if (tolerance > 0 && rule == kmeans::stop_rule::relative_shift) limits.relative = tolerance;
   auto stepper = kmeans::make_device_lloyd<Scalar>(
-      data.rows, data.context, first.size() / data.summary.columns, [&](std::size_t) { return first; }, limits);
+      data.rows, data.context, first.size() / data.summary.columns, [&](std::size_t) { return first; }, limits,
+      data.summary.mean);
   shoal::loop_options loop;
   loop.max_iterations = 300;
   loop.stop = [&](std::span<const shoal::step_record> steps) {
@@ -150,7 +151,8 @@ TYPED_TEST(DeviceFit, SavesAndRestores) {
   const std::vector<double> first = spread_rows(made.view(), 25);
   on_device<TypeParam> data(made.view());
   const auto make = [&] {
-    return kmeans::make_device_lloyd<TypeParam>(data.rows, data.context, 25, [&](std::size_t) { return first; }, {});
+    return kmeans::make_device_lloyd<TypeParam>(
+        data.rows, data.context, 25, [&](std::size_t) { return first; }, {}, data.summary.mean);
   };
   const auto a = make(), b = make();
   a->seed(0);

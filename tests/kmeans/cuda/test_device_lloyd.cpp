@@ -199,8 +199,8 @@ TYPED_TEST(DeviceLloyd, FewRowsByEveryKernel) {
     options.max_iterations = 2;
     const kmeans::model expected = kmeans::fit(made.view(), options).model;
     on_device<TypeParam> data(made.view());
-    const auto stepper = kmeans::make_device_lloyd<TypeParam>(data.rows, data.context, s.clusters,
-                                                              [&](std::size_t) { return first; }, {});
+    const auto stepper = kmeans::make_device_lloyd<TypeParam>(
+        data.rows, data.context, s.clusters, [&](std::size_t) { return first; }, {}, data.summary.mean);
     stepper->seed(0);
     for (int step = 0; step < 2; ++step) stepper->advance(1);
     const std::vector<double> got = stepper->centroids();
