@@ -29,6 +29,9 @@ HOPELESS = 4
 # Differences below this are none: the earlier room is taken. rooms.hpp has the same.
 TIE = 1.03
 
+# Of a block, on an H200.
+SHARED_BYTES = 227 * 1024
+
 MATRICES, VECTORS = ("full", "tied"), ("diag", "spherical")
 # The rooms in the order in which they are asked, and the types of covariances that share coefficients.
 ROOMS = {
@@ -45,23 +48,78 @@ def padded(count, to):
     return -(-count // to) * to
 
 
-def few_columns_terms(cell, one_team):
+def few_columns_sums(cell):
+    """Of a component, and the multiply-adds of its density."""
+    d = cell["columns"]
+    if cell["type"] in MATRICES:
+        return (d + 1) * (d + 2) // 2, d * (d + 1) / 2
+    return 2 * d + 1, d
+
+
+def one_team_block(cell):
+    """How few_columns/accumulator.cpp cuts the rows of its kernel, on an H200: as make_plan there."""
+    d, K = cell["columns"], cell["components"]
+    sums, products = few_columns_sums(cell)
+    most_threads, most_blocks, rows = (
+        (256, 3, 2) if sums <= 10 else (256, 2, 2) if sums <= 45 else (384, 1, 2) if sums <= 78 else (256, 1, 1)
+    )
+    registers = 65536 // (most_threads * most_blocks) // 8 * 8
+    flushes = -(-sums // 48)
+    record_bytes = 4 * padded(2 * d + int(products) + 1, 4)
+    row_bytes = 4 * (padded(d, 4) + 1 + (K | 1))
+    best, most = None, 0
+    for threads in range(128, most_threads + 1, 128):
+        for blocks in range(65536 // registers // threads, 0, -1):
+            block_bytes = min(SHARED_BYTES, (SHARED_BYTES + 1024) // blocks - 1024)
+            flush_bytes = threads * max(4 * -(-sums // flushes), 16)
+
+            def needed(records, stage):
+                return records * record_bytes + max(stage * row_bytes, flush_bytes) + stage // 32 * 4
+
+            stage = rows * threads
+            records = K if needed(K, stage) <= block_bytes else min(K, max(1, block_bytes // 2 // record_bytes))
+            while stage >= 32 and needed(records, stage) > block_bytes:
+                stage -= 32
+            if stage < 32:
+                continue
+            rounds = -(-K // threads)
+            turn = -(-K // rounds)
+            value = blocks * (threads // turn) * turn / (1 + rounds) * min(stage, threads) / threads
+            if value >= most:
+                most = value
+                best = {"threads": threads, "blocks": blocks, "stage": stage, "records": records, "rounds": rounds,
+                        "turn": turn, "slices": threads // turn, "flushes": flushes}  # fmt: skip
+    return best
+
+
+def few_columns_terms(cell):
     d, K, n = cell["columns"], cell["components"], cell["rows"] / 1e6
+    sums, products = few_columns_sums(cell)
+    block = one_team_block(cell)
+    stage, blocks, slices = block["stage"], block["blocks"], block["slices"]
+    # A thread has a whole row, or a component's sums: the slowest thread of a stage makes the others wait.
+    padding = -(-stage // block["threads"]) * block["threads"] / stage
+    deepest = block["rounds"] * -(-stage // slices) / stage
+    return {
+        "launch": 1, "row_bytes": 4 * n * d, "terms": n * K, "padded_terms": n * padding * K / blocks / block["threads"],
+        "densities": n * padding * K * products / 1e3, "moments": n * deepest * block["turn"] * slices * sums / 1e3,
+        "thread_moments": n * deepest * sums / blocks, "flushes": n * slices * block["flushes"] if blocks == 1 else 0,
+    }  # fmt: skip
+
+
+def few_columns_teams_terms(cell):
+    d, K, n = cell["columns"], cell["components"], cell["rows"] / 1e6
+    sums, products = few_columns_sums(cell)
+    sums = d + 2 if cell["type"] == "spherical" else sums
     matrices = cell["type"] in MATRICES
-    sums = 1 + d * (d + 3) / 2 if matrices else 1 + 2 * d
-    products = d * (d + 1) / 2 if matrices else d
-    terms = {"launch": 1, "row_bytes": 4 * n * d, "terms": n * K, "densities": n * K * products / 1e3}
-    if one_team:
-        # Parameters take half of a block's memory at most, and rows with their responsibilities what is left.
-        half = 227 * 1024 / 2
-        parameters = 4 * K * (sums + 4)
-        stage = min(512, max(32, (2 * half - min(parameters, half)) / (4 * (d + 1 + (K | 1)))))
-        # A thread sums a component's moments: of those of a block some are left over.
-        threads = 384 if 45 < sums <= 78 else 256
-        turn = -(-K // -(-K // threads))
-        working = threads // turn * turn
-        terms["moments"] = n * K * sums / 1e3 * (512 / stage) * max(1, parameters / half) * threads / working
-    return terms
+    threads, summing, at_once = (
+        (256, 128, 2) if not matrices else (256, 256, 1) if d <= 8 else (128, 256, 1) if d <= 12 else (128, 128, 1)
+    )
+    stage, slices = 4 * threads, summing // -(-K // at_once)
+    return {
+        "launch": 1, "row_bytes": 4 * n * d, "padded_terms": n * K / threads, "densities": n * K * products / threads,
+        "thread_moments": n * (-(-stage // slices) | 1) / stage * sums * at_once,
+    }  # fmt: skip
 
 
 def tensor_matrix_terms(cell):
@@ -124,8 +182,8 @@ def plain_terms(cell):
 
 
 TERMS = {
-    "few_columns_teams": lambda cell: few_columns_terms(cell, one_team=False),
-    "few_columns": lambda cell: few_columns_terms(cell, one_team=True),
+    "few_columns_teams": few_columns_teams_terms,
+    "few_columns": few_columns_terms,
     "tensor_matrix": tensor_matrix_terms,
     "tensor_diagonal": tensor_diagonal_terms,
     "tensor_float64": tensor_float64_terms,
@@ -244,7 +302,7 @@ def cheapest(model, cell):
 # As room_cost.hpp has them.
 NAMES = (
     "launch", "rows", "row_bytes", "moved", "terms", "padded_terms", "densities", "half_densities", "moments", "half_moments",
-    "team_moments", "framed_moments", "model",
+    "team_moments", "thread_moments", "framed_moments", "flushes", "model",
 )  # fmt: skip
 
 
@@ -286,9 +344,11 @@ def table_text(model):
 
 def results_text(made):
     """A cell a line."""
-    head = {name: value for name, value in made.items() if name != "cells"}
-    text = json.dumps(head, indent=1, ensure_ascii=False)[:-2]
-    return text + ',\n "cells": [\n' + ",\n".join("  " + json.dumps(cell) for cell in made["cells"]) + "\n ]\n}\n"
+    lists = ("apart", "cells")
+    text = json.dumps({name: value for name, value in made.items() if name not in lists}, indent=1, ensure_ascii=False)[:-2]
+    for name in lists:
+        text += f',\n "{name}": [\n' + ",\n".join("  " + json.dumps(cell) for cell in made[name]) + "\n ]"
+    return text + "\n}\n"
 
 
 def with_estimates(made):
@@ -306,15 +366,17 @@ def key(cell):
 
 
 def add(made, lines):
-    """The cells with those of gmm_room_times, which take the place of older ones of their shapes."""
+    """The cells with those of gmm_room_times, which take the place of older ones of their shapes. Cells of a spread are not fitted."""
     cells = {key(cell): cell for cell in made["cells"]}
+    apart = {(*key(cell), cell["spread"]): cell for cell in made["apart"]}
     for line in lines:
         if line.strip():
             cell = json.loads(line)
             if "spread" in cell:
-                raise SystemExit(f"cells of a spread are to be looked at, not fitted: {line.strip()}")
-            cells[key(cell)] = cell
-    return made | {"cells": list(cells.values())}
+                apart[(*key(cell), cell["spread"])] = cell
+            else:
+                cells[key(cell)] = cell
+    return made | {"apart": list(apart.values()), "cells": list(cells.values())}
 
 
 def report(made):

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include <shoal/gmm/cuda/cost_table.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm {
@@ -17,7 +18,6 @@ struct shape_numbers {
   bool matrices;
   double rows;      // in millions
   double products;  // of float16 terms for one of what was asked for
-  double shared_bytes;
   std::size_t columns;
   std::size_t components;
 
@@ -26,7 +26,6 @@ struct shape_numbers {
         matrices(shape.layout.has_matrices()),
         rows(static_cast<double>(shape.share_rows) / 1e6),
         products(shape.precision == precision::float32 ? 3 : 1),
-        shared_bytes(static_cast<double>(shape.shared_bytes)),
         columns(shape.layout.columns()),
         components(shape.layout.components()) {}
 
@@ -49,35 +48,39 @@ std::size_t fitting(std::size_t count, std::initializer_list<std::size_t> sizes)
   return *std::prev(sizes.end());
 }
 
-double sums_of(const shape_numbers& shape) {
-  return shape.matrices ? 1 + shape.d() * (shape.d() + 3) / 2 : 1 + 2 * shape.d();
+double quotient(std::size_t a, std::size_t b) { return static_cast<double>(a) / static_cast<double>(b); }
+
+double density_products(const shape_numbers& shape) {
+  return shape.matrices ? shape.d() * (shape.d() + 1) / 2 : shape.d();
 }
 
-// How much longer one team's moments take for what of a block is idle: a full stage has 512 rows, parameters take half
-// of the memory at most, rows with their responsibilities what is left, and a thread sums a component's moments.
-double idle_factor(const shape_numbers& shape) {
-  constexpr double most_rows = 512, least_rows = 32;
-  const double sums = sums_of(shape);
-  const double half = shape.shared_bytes / 2;
-  const double parameters = value_bytes * shape.K() * (sums + 4);
-  const double row = value_bytes * (shape.d() + 1 + static_cast<double>(shape.components | 1));
-  const double stage =
-      std::min(most_rows, std::max(least_rows, (shape.shared_bytes - std::min(parameters, half)) / row));
-  const std::size_t threads = sums > 45 && sums <= 78 ? 384 : 256;
-  const std::size_t turn = ceiling(shape.components, ceiling(shape.components, threads));
-  const std::size_t working = threads / turn * turn;
-  return most_rows / stage * std::max(1.0, parameters / half) * static_cast<double>(threads) /
-         static_cast<double>(working);
-}
-
-cost_terms few_columns_terms(const shape_numbers& shape, double idle) {
-  const double products = shape.matrices ? shape.d() * (shape.d() + 1) / 2 : shape.d();
+// A thread has a whole row, or a component's sums: the slowest thread of a stage makes the others wait.
+cost_terms few_columns_terms(const shape_numbers& shape, const few_columns::block_use& use) {
+  const auto threads = static_cast<double>(use.threads), blocks = static_cast<double>(use.blocks);
+  const double padding = quotient(padded(use.stage_rows, use.threads), use.stage_rows);
+  const double deepest = quotient(use.rounds * ceiling(use.stage_rows, use.slices), use.stage_rows);
+  const auto sums = static_cast<double>(use.sums);
   cost_terms terms;
   terms.launch = 1;
   terms.row_bytes = value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * shape.K();
-  terms.densities = shape.rows * shape.K() * products / thousand;
-  terms.moments = shape.rows * shape.K() * sums_of(shape) / thousand * idle;
+  terms.padded_terms = shape.rows * padding * shape.K() / blocks / threads;
+  terms.densities = shape.rows * padding * shape.K() * density_products(shape) / thousand;
+  terms.moments = shape.rows * deepest * static_cast<double>(use.round_components * use.slices) * sums / thousand;
+  terms.thread_moments = shape.rows * deepest * sums / blocks;
+  if (use.blocks == 1) terms.flushes = shape.rows * static_cast<double>(use.slices * use.flushes);
+  return terms;
+}
+
+cost_terms few_columns_teams_terms(const shape_numbers& shape, const few_columns::team_use& use) {
+  const auto threads = static_cast<double>(use.expectation_threads);
+  cost_terms terms;
+  terms.launch = 1;
+  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.padded_terms = shape.rows * shape.K() / threads;
+  terms.densities = shape.rows * shape.K() * density_products(shape) / threads;
+  terms.thread_moments =
+      shape.rows * quotient(use.slice_rows, use.stage_rows) * static_cast<double>(use.sums * use.components);
   return terms;
 }
 
@@ -163,24 +166,27 @@ cost_terms plain_terms(const shape_numbers& shape) {
 }
 
 // No row of the table is of tensor_wide: rows of more than 128 columns are not timed yet.
-cost_terms terms_of(room_name room, const shape_numbers& shape) {
+std::optional<cost_terms> terms_of(room_name room, const accumulator_shape& shape) {
+  const shape_numbers numbers(shape);
   switch (room) {
     case room_name::few_columns_teams:
-      return few_columns_terms(shape, 0);
+      if (const auto use = few_columns::use_of_teams(shape)) return few_columns_teams_terms(numbers, *use);
+      break;
     case room_name::few_columns:
-      return few_columns_terms(shape, idle_factor(shape));
+      if (const auto use = few_columns::use_of_blocks(shape)) return few_columns_terms(numbers, *use);
+      break;
     case room_name::tensor_matrix:
-      return tensor_matrix_terms(shape);
+      return tensor_matrix_terms(numbers);
     case room_name::tensor_diagonal:
-      return tensor_diagonal_terms(shape);
+      return tensor_diagonal_terms(numbers);
     case room_name::tensor_float64:
-      return tensor_float64_terms(shape);
+      return tensor_float64_terms(numbers);
     case room_name::plain:
-      return plain_terms(shape);
+      return plain_terms(numbers);
     case room_name::tensor_wide:
       break;
   }
-  return {};
+  return std::nullopt;
 }
 
 double milliseconds_of(const cost_terms& terms, const cost_terms& each) {
@@ -188,7 +194,8 @@ double milliseconds_of(const cost_terms& terms, const cost_terms& each) {
   for (double cost_terms::*const term :
        {&cost_terms::launch, &cost_terms::rows, &cost_terms::row_bytes, &cost_terms::moved, &cost_terms::terms,
         &cost_terms::padded_terms, &cost_terms::densities, &cost_terms::half_densities, &cost_terms::moments,
-        &cost_terms::half_moments, &cost_terms::team_moments, &cost_terms::framed_moments, &cost_terms::model}) {
+        &cost_terms::half_moments, &cost_terms::team_moments, &cost_terms::thread_moments, &cost_terms::framed_moments,
+        &cost_terms::flushes, &cost_terms::model}) {
     sum += terms.*term * each.*term;
   }
   return sum;
@@ -205,7 +212,10 @@ bool covers(const room_cost& known, room_name room, const accumulator_shape& sha
 
 std::optional<double> expected_milliseconds(room_name room, const accumulator_shape& shape) {
   for (const room_cost& known : known_costs) {
-    if (covers(known, room, shape)) return milliseconds_of(terms_of(room, shape_numbers(shape)), known.milliseconds);
+    if (!covers(known, room, shape)) continue;
+    if (const std::optional<cost_terms> terms = terms_of(room, shape)) {
+      return milliseconds_of(*terms, known.milliseconds);
+    }
   }
   return std::nullopt;
 }

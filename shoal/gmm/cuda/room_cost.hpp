@@ -22,7 +22,9 @@ struct cost_terms {
   double moments = 0;         ///< sums of the moments
   double half_moments = 0;    ///< the same by products of float16 terms
   double team_moments = 0;    ///< the same by a team of warps for each component
+  double thread_moments = 0;  ///< sums that the slowest thread of a block takes
   double framed_moments = 0;  ///< the same about the centre that all components share
+  double flushes = 0;         ///< sums of threads that a block alone adds up when a group of rows ends
   double model = 0;           ///< numbers of a model
 };
 

@@ -17,6 +17,7 @@ std::size_t choose_room(std::span<const room_candidate> rooms) {
   for (const room_candidate& room : rooms) {
     if (room.suits && room.milliseconds) least = std::min(least, *room.milliseconds);
   }
+  if (*usual->milliseconds <= least_usual_gain * least) return static_cast<std::size_t>(usual - rooms.begin());
   const auto chosen = std::find_if(rooms.begin(), rooms.end(), [&](const room_candidate& room) {
     return room.suits && room.milliseconds && *room.milliseconds <= least_gain * least;
   });

@@ -142,6 +142,23 @@ bool suits(const accumulator_shape& shape) {
 template bool suits<float>(const accumulator_shape&);
 template bool suits<double>(const accumulator_shape&);
 
+std::optional<block_use> use_of_blocks(const accumulator_shape& shape) {
+  const compiled_kernel kernel = kernel_for<float>(shape);
+  if (kernel.function == nullptr) return std::nullopt;
+  const std::optional<block_plan> plan = make_plan<float>(shape, kernel);
+  if (!plan) return std::nullopt;
+  const std::size_t components = shape.layout.components();
+  const std::size_t round = round_components(components, plan->threads);
+  return block_use{.threads = plan->threads,
+                   .blocks = plan->blocks,
+                   .stage_rows = plan->stage_rows,
+                   .rounds = ceiling(components, plan->threads),
+                   .round_components = round,
+                   .slices = plan->threads / round,
+                   .flushes = ceiling(kernel.sums, kernel.flushed_sums),
+                   .sums = kernel.sums};
+}
+
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
   const compiled_kernel kernel = kernel_for<Scalar>(shape);

@@ -1,7 +1,9 @@
 // Few columns: responsibilities in shared memory, moments in registers, a kernel for each number of columns.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/predictor.hpp>
@@ -22,9 +24,34 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
 extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
 extern template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
+/// How the rows of a shape go through the blocks of make_accumulator<float>, as far as it says what they cost.
+struct block_use {
+  std::size_t threads;
+  std::size_t blocks;            ///< of a multiprocessor
+  std::size_t stage_rows;        ///< that a block has at a time
+  std::size_t rounds;            ///< that threads take to sum the moments of all components
+  std::size_t round_components;  ///< of one of them
+  std::size_t slices;            ///< of a stage, each with a thread for a component
+  std::size_t flushes;           ///< in which a group's sums are added up
+  std::size_t sums;              ///< of a component
+};
+/// Nothing for a shape that does not suit.
+std::optional<block_use> use_of_blocks(const accumulator_shape& shape);
+
 /// Whether make_team_accumulator takes a shape: at most most_columns columns, and so few components that two stages of
 /// rows with their responsibilities fit into a block's shared memory.
 bool suits_teams(const accumulator_shape& shape);
+
+/// How the rows of a shape go through the two teams of make_team_accumulator's blocks.
+struct team_use {
+  std::size_t expectation_threads;
+  std::size_t stage_rows;
+  std::size_t slice_rows;  ///< of a stage that one thread sums
+  std::size_t sums;        ///< of a component
+  std::size_t components;  ///< whose sums a thread has
+};
+/// Nothing for a shape that does not suit.
+std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 
 /// In each block one team of warps computes responsibilities while another sums the moments of the rows before.
 /// Throws bad_argument for a shape that does not suit. Of the Q of spherical covariances only the sum over the columns

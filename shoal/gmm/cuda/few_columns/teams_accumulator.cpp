@@ -116,6 +116,16 @@ team_arguments arguments_of(const team_plan& plan) {
 
 bool suits_teams(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
 
+std::optional<team_use> use_of_teams(const accumulator_shape& shape) {
+  const std::optional<team_plan> plan = make_plan(shape);
+  if (!plan) return std::nullopt;
+  return team_use{.expectation_threads = plan->kernel.threads - plan->kernel.moment_threads,
+                  .stage_rows = plan->kernel.stage_rows,
+                  .slice_rows = plan->slice_rows,
+                  .sums = plan->kernel.sums,
+                  .components = plan->kernel.thread_components};
+}
+
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
   if (const std::optional<team_plan> plan = make_plan(shape)) {
     return std::make_unique<lanes_accumulator<float, team_arguments>>(
