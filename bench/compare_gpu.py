@@ -162,7 +162,7 @@ def gmmx_run(peers, data, means):
     from gmmx.gmm import CovarianceType, GaussianMixtureModelJax
 
     components, columns = means.shape
-    x = jnp.asarray(data)
+    x = jnp.asarray(data if isinstance(data, np.ndarray) else data.cpu().numpy())
     model = GaussianMixtureModelJax.from_squeezed(
         means=means,
         covariances=np.tile(np.eye(columns, dtype=np.float32), (components, 1, 1)),
@@ -178,7 +178,7 @@ def mixture_peers(peers, kind, data, means, iterations):
     few, many = max(1, iterations // 10), max(2, iterations // 2)
     if "torch" in peers and kind != "tied":
         torch = peers["torch"]
-        x, mu = torch.from_numpy(data).cuda(), torch.from_numpy(means).cuda()
+        x, mu = torch.as_tensor(data, device="cuda"), torch.as_tensor(means, device="cuda")
         for name, tf32 in (("torch_float32", False), ("torch_tf32", True)):
 
             def run(count, tf32=tf32):
@@ -188,7 +188,7 @@ def mixture_peers(peers, kind, data, means, iterations):
 
             runs[name] = differenced(run, 1, min(many, 4))
     # gmmx makes arrays of rows x components x columns, some at a time; beyond this they do not fit.
-    if "gmmx" in peers and "jax" in peers and kind == "full" and data.size * len(means) < 3e9:
+    if "gmmx" in peers and "jax" in peers and kind == "full" and data.shape[0] * data.shape[1] * len(means) < 3e9:
         runs["gmmx"] = differenced(gmmx_run(peers, data, means), few, many)
     return runs
 
@@ -198,7 +198,7 @@ def kmeans_peers(peers, data, start, iterations):
     few, many = max(1, iterations // 10), max(3, iterations // 2)
     if "torch" in peers:
         torch = peers["torch"]
-        x, c = torch.from_numpy(data).cuda(), torch.from_numpy(start).cuda()
+        x, c = torch.as_tensor(data, device="cuda"), torch.as_tensor(start, device="cuda")
         runs["torch_float32"] = differenced(lambda count: torch_kmeans(torch, x, c, count), 1, 3)
         if "flash_kmeans" in peers:
             from flash_kmeans.kmeans_triton_impl import batch_kmeans_Euclid
