@@ -298,10 +298,11 @@ def main():
     path = chosen.rules or (add(chosen.add) if chosen.add else measure(chosen))
 
     from grid_page import broken
+    from grid_reasons import text
 
     found = broken(json.loads(path.read_text()))
-    for rule, cell, why in found:
-        print(f"rule {rule}: {key(cell)}: {why}")
+    for rule, cell, times, what, why in found:
+        print(f"rule {rule}: {key(cell)}: {times:.1f}, {what}; {text(why)}")
     print(f"{path}: {len(found)} times a rule is broken")
     sys.exit(0)
 

@@ -7,9 +7,10 @@ work.
 
 import grid
 
-# About what a device makes in a second at most: exponentials (four instructions a clock and multiprocessor; sixteen in ten clocks
-# of a core), and multiply-adds of factorisations, which are in float64.
-EXPONENTIALS = {"cuda": 3.7e12, "cpu": 1.2e10}
+# About what a device makes in a second at most: terms of a row and a component (an exponential, its sum and its place, some twenty
+# instructions; forty in float64, whose units are half as many; on a core sixteen exponentials in ten clocks), and multiply-adds of
+# factorisations, which are in float64.
+TERMS = {("cuda", 4): 1.7e12, ("cuda", 8): 4e11, ("cpu", 4): 1.2e10, ("cpu", 8): 4e9}
 FACTORISATIONS = {"cuda": 5e12, "cpu": 1e10}
 # Rows and components that one tile of products holds, columns up to which there are kernels without tensor cores, and components
 # up to which diagonal mixtures of more columns than these kernels have are products of half precision.
@@ -20,9 +21,10 @@ BLOCKS = {"cuda": 264, "cpu": None}
 NO_WORK = 1e-6
 
 TEXTS = {
+    "failed": "it failed",
     "launches": "launches (or waking threads), one after the other, and merging",
     "few rows": "too few rows to fill the machine",
-    "exponentials": "N·K exponentials, which the floor leaves out",
+    "terms": "N·K terms (an exponential, its sum, its place), which the floor leaves out",
     "factorisations": "factorisations of d × d matrices, which the floor leaves out",
     "few columns": "few columns: products by the float32 units, where those of tensor cores would be padding",
     "float64": "products in float64 for float32 rows",
@@ -30,8 +32,12 @@ TEXTS = {
     "memory": "responsibilities, terms and rows that go through memory more than once",
     "merging": "sums of every block, merged",
     "smoothing": "the neighbourhood's sums over units, which the floor leaves out",
-    "kernel": "the kernel itself",
 }
+
+
+def text(name):
+    """What a reason's name stands for."""
+    return TEXTS.get(name) or f"the {name} itself"
 
 
 def fixed_costs(result):
@@ -56,15 +62,21 @@ def parts(cell, result, fixed):
     if tiles < workers:
         found["few rows"] = cell["floor"] * (workers / tiles - 1)
     if mixture:
-        found["exponentials"] = n * k / EXPONENTIALS[device]
+        found["terms"] = n * k / (TERMS[device, size] * (1 if device == "cuda" else workers))
         factors = {"full": k, "tied": 1}.get(cell["type"], 0)
         found["factorisations"] = factors * d**3 / FACTORISATIONS[device]
     sums = k * (d * (d + 3) // 2 if mixture and cell["type"] == "full" else 2 * d if mixture else d)
     found["merging"] = 2 * 8 * sums * (BLOCKS[device] or workers) / rates["read_bytes"]
     if device == "cuda":
-        # Rows once more for the sums, and of a mixture the responsibilities, written and read, where kernels are two.
-        through = size * n * d + (2 * 4 * n * k if mixture and d > FEW_COLUMNS else 0)
-        found["memory"] = through / rates["read_bytes"]
+        # Rows once more for the sums, and of a mixture the responsibilities, written and read, where kernels are two; those
+        # of vectors in half precision write a row's terms too, and fill tiles of components and of columns.
+        row_bytes = size * d
+        if mixture and d > FEW_COLUMNS:
+            tiled = size == 4 and not matrices and d <= WIDE_COLUMNS
+            row_bytes += 2 * 4 * (-(-k // 128) * 128 if tiled else k)
+            if tiled:
+                row_bytes += 2 * 4 * (64 if d <= 64 else 128) * (2 if cell["type"] == "diag" else 1)
+        found["memory"] = n * row_bytes / rates["read_bytes"]
     if device == "cuda" and size == 4:
         if d <= FEW_COLUMNS:
             found["few columns"] = grid.work(cell) / rates["float32_multiply_adds"]
@@ -80,8 +92,9 @@ def parts(cell, result, fixed):
 
 
 def reason(cell, result, fixed):
-    """A name in TEXTS."""
+    """A name in TEXTS; where it is the kernel itself, the kinds that share it too."""
     found = parts(cell, result, fixed)
     if cell["floor"] + sum(found.values()) < cell["seconds"] / 2:
-        return "kernel"
+        kind = {"kmeans": "k-means", "som": "maps"}.get(cell["family"], cell["type"])
+        return f"kernel of {kind}, {cell['scalar']}"
     return max(found, key=found.get)

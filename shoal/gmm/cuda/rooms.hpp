@@ -30,7 +30,8 @@ struct room_candidate {
 /// Differences below this are none: estimates err by more, and equal rooms should not take turns as shapes grow.
 inline constexpr double least_gain = 1.03;
 /// How many times as fast a room is to be that takes the place of the usual one, which was measured for the like: none
-/// of the timed cells is then slower by more than an eighth than in its usual room; with least_gain some are by a quarter.
+/// of the timed cells is then slower by more than an eighth than in its usual room; with least_gain some are by a
+/// quarter.
 inline constexpr double least_usual_gain = 1.2;
 
 /// The place of the room to take, of candidates in the order of room_name, the last of which suits all. That is the

@@ -174,7 +174,8 @@ void check_line(const std::vector<chosen_room>& line) {
     for (std::size_t last = first + 2; last < line.size(); ++last) {
       if (line[first].room != line[last].room) continue;
       for (std::size_t between = first + 1; between < last; ++between) {
-        const auto left = static_cast<std::size_t>(line[first].room), room = static_cast<std::size_t>(line[between].room);
+        const auto left = static_cast<std::size_t>(line[first].room),
+                   room = static_cast<std::size_t>(line[between].room);
         const bool known = std::all_of(&line[first], &line[last] + 1, [&](const chosen_room& chosen) {
           return chosen.times[left].has_value() && chosen.times[room].has_value();
         });
