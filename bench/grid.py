@@ -3,7 +3,7 @@
 
     python3 bench/grid.py --device cuda                     # the fixed 200 cells, the first eight minutes of them
     python3 bench/grid.py --device cuda --draw 7            # 400 that the seed 7 draws
-    python3 bench/grid.py --device cuda --fixed --draw 7    # all of them, peers after them
+    python3 bench/grid.py --device cuda --fixed --draw 7    # all of them
     python3 bench/grid.py --rules FILE.json                 # which cells break a rule
     python3 bench/grid.py --add FILE.json                   # takes the cells of a run elsewhere into bench/results
 
@@ -48,6 +48,8 @@ NAMES = ("family", "type", "scalar", "precision", "rows", "columns", "components
 # Seconds that launches, or waking threads, may take beside the floor.
 LAUNCHES = 10e-6
 MOST_OVER, MOST_JUMP = 4, 1.6
+# The share of a run's time after which peers come first: they take longer than all else.
+PEERS_AFTER = {"cpu": 0.7, "cuda": 0.6}
 
 
 def work(cell, columns=None):
@@ -236,25 +238,26 @@ def measure(chosen):
         result = {"date": datetime.date.today().isoformat(), "machine": name, "device": device,
                   "threads": len(os.sched_getaffinity(0)), "rates": measure_rates(device), "peers_missing": {}, "cells": []}  # fmt: skip
     there = {key(cell): cell for cell in result["cells"]}
+    beside = set() if chosen.without_peers else beside
     program = Program(chosen.program or ROOT / "build" / ("release" if device == "cpu" else "cuda") / "bin" / "grid_cells",
                       device, chosen.seconds)  # fmt: skip
     peers = None
-    # A GPU's are soon done, and its peers compile: they come after all of them.
-    later = device == "cuda"
-    beside = set() if chosen.without_peers else beside
-    jobs = [(cell, kind) for cell in cells for kind in ("own", "peers")]
-    for cell, kind in sorted(jobs, key=lambda job: later and job[1] == "peers"):
-        known = there.get(key(cell))
-        if known is not None if kind == "own" else key(cell) not in beside or "seconds" not in known or "peers" in known:
-            continue
-        if time.monotonic() > begin + 60 * chosen.minutes:
+    own = [cell for cell in cells if key(cell) not in there]
+    theirs = [cell for cell in cells if key(cell) in beside and "peers" not in there.get(key(cell), {})]
+    while own or theirs:
+        passed = (time.monotonic() - begin) / (60 * chosen.minutes)
+        if passed > 1:
             print(f"{len(there)} cells are there; run it again to go on")
             break
-        if kind == "own":
-            known = cell | {"floor": floor(cell, result["rates"])} | program.measure(cell, chosen.limit)
-            there[key(cell)] = known
+        known = there.get(key(theirs[0])) if theirs and (passed >= PEERS_AFTER[device] or not own) else None
+        if known is None:
+            cell = own.pop(0)
+            there[key(cell)] = known = cell | {"floor": floor(cell, result["rates"])} | program.measure(cell, chosen.limit)
             result["cells"].append(known)
         else:
+            cell = theirs.pop(0)
+            if "failure" in known:
+                continue
             if peers is None:
                 from grid_peers import Peers
 

@@ -21,8 +21,8 @@ MODULES = {
     "cpu": {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex", "faiss": "FAISS"},
 }
 REPEATS = 3
-# Seconds of a peer's shortest fit beyond which one pair of fits must do, and multiply-adds that none is asked for.
-LONG, MOST_WORK = 3.0, 2e11
+# Seconds of a peer's shortest fit beyond which one pair of fits must do, and multiply-adds beyond which none is asked.
+LONG, MOST_WORK = 1.0, {"cuda": 2e11, "cpu": 2e8}
 # Seconds of an iteration on a GPU beyond which one difference must do.
 LONG_ON_GPU = 0.02
 
@@ -92,7 +92,7 @@ class Peers:
 
     def measure(self, cell):
         """Seconds an iteration by each peer; nothing for one that cannot."""
-        if cell["rows"] * cell["columns"] * cell["components"] * (cell["columns"] if cell["type"] in ("full", "tied") else 1) > MOST_WORK:
+        if cell["rows"] * cell["columns"] * cell["components"] * (cell["columns"] if cell["type"] in ("full", "tied") else 1) > MOST_WORK[self.device]:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that fits of stated length did not converge
