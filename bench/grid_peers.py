@@ -22,7 +22,7 @@ MODULES = {
 }
 REPEATS = 3
 # Seconds of a peer's shortest fit beyond which one pair of fits must do, and multiply-adds beyond which none is asked.
-LONG, MOST_WORK = 1.0, {"cuda": 2e11, "cpu": 2e8}
+LONG, MOST_WORK = 1.0, {"cuda": 2e11, "cpu": 5e8}
 # Seconds of an iteration on a GPU beyond which one difference must do.
 LONG_ON_GPU = 0.02
 
