@@ -97,7 +97,7 @@ def test_cells_of_a_run_are_taken_by_neighbours():
         cells = grid.fixed(device)
         parts = grid.in_parts(cells)
         assert sorted(map(grid.key, parts)) == sorted(map(grid.key, cells))
-        assert {each["family"] for each in parts[:40]} == {"gmm", "kmeans", "som"}
+        assert len({each["family"] for each in parts[:40]}) == 3
 
 
 def test_broken_rules_of_the_grid_are_found():
