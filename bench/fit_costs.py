@@ -40,6 +40,7 @@ ROOMS = {
     "tensor_float64": (MATRICES, VECTORS),
     "plain": (MATRICES, VECTORS),
 }
+SCALARS = {"float32": 4, "float64": 8}
 
 
 def least_squares(columns, goal):
@@ -98,11 +99,11 @@ def fit(timed):
 
 
 def group_of(room, cell):
-    return room, next(types for types in ROOMS[room] if cell["type"] in types)
+    return room, next(types for types in ROOMS[room] if cell["type"] in types), cell["scalar"]
 
 
 def model_of(cells, left_out=None):
-    """(room, types) → coefficients and the shapes that they are known for, of the cells but for one."""
+    """(room, types, scalar) → coefficients and the shapes that they are known for, of the cells but for one."""
     groups, columns = {}, {}
     for cell in cells:
         times = cell["milliseconds"]
@@ -113,22 +114,21 @@ def model_of(cells, left_out=None):
             if milliseconds <= HOPELESS * min(times.values()):
                 groups.setdefault(group_of(room, cell), []).append((cell, milliseconds))
     model = {}
-    for room, kinds in ROOMS.items():
-        for types in kinds:
-            timed = groups.get((room, types), [])
-            found = fit([(TERMS[room](cell), milliseconds) for cell, milliseconds in timed]) if timed else {}
-            if len(found) >= len(timed):
-                continue  # so few cells do not say how wrong it is
-            shapes = [cell for cell, _ in timed]
-            # Tensor cores take as long for all that fills a tile, and kernels for few columns are cut alike for the last four.
-            components = [cell["components"] for cell in shapes]
-            model[room, types] = {
-                "cells": len(timed),
-                "least_rows": min(cell["rows"] for cell in shapes),
-                "columns": [min(columns[room, types]), padded(max(columns[room, types]), 16)],
-                "components": [1 if room.startswith("tensor") else min(components), max(components)],
-                "milliseconds": found,
-            }
+    for group in ((room, types, scalar) for scalar in SCALARS for room, kinds in ROOMS.items() for types in kinds):
+        timed = groups.get(group, [])
+        found = fit([(TERMS[group[0]](cell), milliseconds) for cell, milliseconds in timed]) if timed else {}
+        if len(found) >= len(timed):
+            continue  # so few cells do not say how wrong it is
+        shapes = [cell for cell, _ in timed]
+        # Tensor cores take as long for all that fills a tile, and kernels for few columns are cut alike for the last four.
+        components = [cell["components"] for cell in shapes]
+        model[group] = {
+            "cells": len(timed),
+            "least_rows": min(cell["rows"] for cell in shapes),
+            "columns": [min(columns[group]), padded(max(columns[group]), 16)],
+            "components": [1 if group[0].startswith("tensor") else min(components), max(components)],
+            "milliseconds": found,
+        }
     return model
 
 
@@ -168,9 +168,10 @@ def table_text(model):
         "",
         "inline constexpr room_cost known_costs[] = {",
     ]
-    for (room, types), known in model.items():
+    for (room, types, scalar), known in model.items():
         fields = {
             "room": f"room_name::{room}",
+            "value_bytes": SCALARS[scalar],
             "first_type": f"covariance_type::{types[0]}",
             "last_type": f"covariance_type::{types[-1]}",
             "least_rows": known["least_rows"],
@@ -248,9 +249,9 @@ def report(made):
             room = cheapest(known, cell)
             ratios.append((times[room] / min(times.values()), room, key(cell)))
         print("fitted to all cells" if fitted else "each cell left out of its own fit")
-        for (room, types), found in errors.items():
+        for (room, types, scalar), found in errors.items():
             median, most = math.exp(statistics.median(found)), math.exp(max(found))
-            print(f"  {room:18} {'/'.join(types):15} {len(found):3} cells, median error {median:.2f} times, greatest {most:.2f}")
+            print(f"  {room:18} {'/'.join(types):15} {scalar} {len(found):3} cells, median error {median:.2f} times, greatest {most:.2f}")
         mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _, _ in ratios))
         print(f"  the cheapest over the fastest, {len(ratios)} cells: mean {mean:.3f} times, greatest {max(ratios)[0]:.2f}")
         for ratio, room, shape in sorted(ratios, reverse=True)[:6]:
@@ -271,8 +272,8 @@ def main():
             parser.error(f"--add needs --device {made['device']!r}, which the other cells were timed on; got {options.device!r}")
         made = add(made, options.add.read_text().splitlines())
         made["date"] = options.date or made["date"]
-    if any(cell["scalar"] != "float32" or cell["columns"] > 128 for cell in made["cells"]):
-        parser.error("terms are of float32 rows of at most 128 columns: write those of other cells here and in cost.cpp first")
+    if any(cell["columns"] > 128 for cell in made["cells"]):
+        parser.error("terms are of at most 128 columns: write those of other cells in room_terms.py and in cost.cpp first")
     if options.report:
         return report(made)
     made, model = with_estimates(made)

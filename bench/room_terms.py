@@ -13,6 +13,10 @@ def padded(count, to):
     return -(-count // to) * to
 
 
+def value_bytes(cell):
+    return 8 if cell["scalar"] == "float64" else 4
+
+
 def few_columns_sums(cell):
     """Of a component, and the multiply-adds of its density."""
     d = cell["columns"]
@@ -23,20 +27,21 @@ def few_columns_sums(cell):
 
 def one_team_block(cell):
     """How few_columns/accumulator.cpp cuts the rows of its kernel, on an H200: as make_plan there."""
-    d, K = cell["columns"], cell["components"]
+    d, K, size = cell["columns"], cell["components"], value_bytes(cell)
     sums, products = few_columns_sums(cell)
+    words, vector, most_flushed = sums * size // 4, 16 // size, 48 if size == 4 else 12
     most_threads, most_blocks, rows = (
-        (256, 3, 2) if sums <= 10 else (256, 2, 2) if sums <= 45 else (384, 1, 2) if sums <= 78 else (256, 1, 1)
+        (256, 3, 2) if words <= 10 else (256, 2, 2) if words <= 45 else (384, 1, 2) if words <= 78 else (256, 1, 1)
     )
     registers = 65536 // (most_threads * most_blocks) // 8 * 8
-    flushes = -(-sums // 48)
-    record_bytes = 4 * padded(2 * d + int(products) + 1, 4)
-    row_bytes = 4 * (padded(d, 4) + 1 + (K | 1))
+    flushes = -(-sums // most_flushed)
+    record_bytes = size * padded(2 * d + int(products) + 1, vector)
+    row_bytes = size * (padded(d, vector) + 1 + (K | 1))
     best, most = None, 0
     for threads in range(128, most_threads + 1, 128):
         for blocks in range(65536 // registers // threads, 0, -1):
             block_bytes = min(SHARED_BYTES, (SHARED_BYTES + 1024) // blocks - 1024)
-            flush_bytes = threads * max(4 * -(-sums // flushes), 16)
+            flush_bytes = threads * max(size * -(-sums // flushes), 16)
 
             def needed(records, stage):
                 return records * record_bytes + max(stage * row_bytes, flush_bytes) + stage // 32 * 4
@@ -66,7 +71,7 @@ def few_columns_terms(cell):
     padding = -(-stage // block["threads"]) * block["threads"] / stage
     deepest = block["rounds"] * -(-stage // slices) / stage
     return {
-        "launch": 1, "row_bytes": 4 * n * d, "terms": n * K, "padded_terms": n * padding * K / blocks / block["threads"],
+        "launch": 1, "row_bytes": value_bytes(cell) * n * d, "terms": n * K, "padded_terms": n * padding * K / blocks / block["threads"],
         "densities": n * padding * K * products / 1e3, "moments": n * deepest * block["turn"] * slices * sums / 1e3,
         "thread_moments": n * deepest * sums / blocks, "flushes": n * slices * block["flushes"] if blocks == 1 else 0,
     }  # fmt: skip
@@ -124,7 +129,7 @@ def tensor_float64_terms(cell):
         tile = 32 if d <= 32 else 64 if d <= 64 else 128
         tiles = -(-d // tile)
         return {
-            "launch": 1, "rows": n, "row_bytes": 4 * n * K * d / 1e3, "terms": n * K,
+            "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * K * d / 1e3, "terms": n * K,
             "densities": n * K * padded(d, 16) * (padded(d, 8) + 8) / 2 / 1e3,
             "moments": n * K * tiles * (tiles + 1) / 2 * tile * tile / 1e3, "model": K * d * d / 1e6,
         }  # fmt: skip
@@ -133,7 +138,7 @@ def tensor_float64_terms(cell):
     half = K <= 128
     columns = padded(d, 32) if d <= 32 else padded(d, 64) if d <= 64 or K > 32 else padded(d, 128)
     return {
-        "launch": 1, "rows": n, "row_bytes": 4 * n * d, "terms": n * tiles,
+        "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * tiles,
         "half_densities" if half else "densities": n * tiles * padded(d, 32 if half else 16) * features / 1e3,
         "half_moments" if half else "moments": n * padded(K, 32 if K <= 32 else 64) * columns * features / 1e3,
         "model": K * d / 1e3,
@@ -143,7 +148,7 @@ def tensor_float64_terms(cell):
 def plain_terms(cell):
     d, K, n = cell["columns"], cell["components"], cell["rows"] / 1e6
     products = d * d / 2 if cell["type"] in MATRICES else d
-    return {"launch": 1, "rows": n, "row_bytes": 4 * n * d, "terms": n * K, "densities": n * K * products / 1e3}
+    return {"launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * K, "densities": n * K * products / 1e3}
 
 
 TERMS = {

@@ -1,4 +1,5 @@
-#include <optional>
+#include <cstddef>
+#include <memory>
 
 #include <shoal/gmm/cuda/cost.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
@@ -31,20 +32,22 @@ const room<double> double_rooms[] = {
     {room_name::plain, plain::suits, plain::make_accumulator<double>},
 };
 
+template <class Scalar, std::size_t Count>
+std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[Count], const accumulator_shape& shape) {
+  return make_in_cheapest_room(rooms, shape, [&](room_name name) {
+    return room_candidate{true, is_usual<Scalar>(name, shape), expected_milliseconds<Scalar>(name, shape)};
+  });
+}
+
 }  // namespace
 
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
-  return make_in_cheapest_room(float_rooms, shape, [&](room_name name) {
-    return room_candidate{true, is_usual<float>(name, shape), expected_milliseconds(name, shape)};
-  });
+  return make_cheapest(float_rooms, shape);
 }
 template <>
 std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
-  // Cells of float64 rows are not timed yet.
-  return make_in_cheapest_room(double_rooms, shape, [&](room_name name) {
-    return room_candidate{true, is_usual<double>(name, shape), std::nullopt};
-  });
+  return make_cheapest(double_rooms, shape);
 }
 
 }  // namespace shoal::gmm

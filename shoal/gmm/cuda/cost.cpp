@@ -16,14 +16,16 @@ namespace {
 struct shape_numbers {
   covariance_type type;
   bool matrices;
+  double value_bytes;
   double rows;      // in millions
   double products;  // of float16 terms for one of what was asked for
   std::size_t columns;
   std::size_t components;
 
-  explicit shape_numbers(const accumulator_shape& shape)
+  shape_numbers(const accumulator_shape& shape, std::size_t bytes)
       : type(shape.layout.type()),
         matrices(shape.layout.has_matrices()),
+        value_bytes(static_cast<double>(bytes)),
         rows(static_cast<double>(shape.share_rows) / 1e6),
         products(shape.precision == precision::float32 ? 3 : 1),
         columns(shape.layout.columns()),
@@ -34,7 +36,6 @@ struct shape_numbers {
   double features() const { return type == covariance_type::spherical ? 1 : 2; }
 };
 
-constexpr double value_bytes = sizeof(float);
 constexpr double thousand = 1e3;
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
@@ -62,7 +63,7 @@ cost_terms few_columns_terms(const shape_numbers& shape, const few_columns::bloc
   const auto sums = static_cast<double>(use.sums);
   cost_terms terms;
   terms.launch = 1;
-  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * shape.K();
   terms.padded_terms = shape.rows * padding * shape.K() / blocks / threads;
   terms.densities = shape.rows * padding * shape.K() * density_products(shape) / thousand;
@@ -76,7 +77,7 @@ cost_terms few_columns_teams_terms(const shape_numbers& shape, const few_columns
   const auto threads = static_cast<double>(use.expectation_threads);
   cost_terms terms;
   terms.launch = 1;
-  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.padded_terms = shape.rows * shape.K() / threads;
   terms.densities = shape.rows * shape.K() * density_products(shape) / threads;
   terms.thread_moments =
@@ -92,7 +93,7 @@ cost_terms tensor_matrix_terms(const shape_numbers& shape) {
   const auto width = static_cast<double>(8 * groups);
   cost_terms terms;
   terms.launch = 1;
-  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * shape.K();
   terms.densities = shape.rows * shape.K() * tiles * shape.products / thousand;
   terms.model = shape.K() * tiles / thousand;
@@ -112,7 +113,7 @@ cost_terms tensor_diagonal_terms(const shape_numbers& shape) {
   cost_terms terms;
   terms.launch = 1;
   terms.rows = shape.rows;
-  terms.row_bytes = value_bytes * shape.rows * columns;
+  terms.row_bytes = shape.value_bytes * shape.rows * columns;
   terms.moved = shape.rows * width * shape.features() * (shape.products == 3 ? 4 : 2);
   terms.terms = shape.rows * shape.K();
   terms.padded_terms = shape.rows * tiles;
@@ -131,7 +132,7 @@ cost_terms tensor_float64_terms(const shape_numbers& shape) {
     const std::size_t across = ceiling(shape.columns, tile);
     const auto area = static_cast<double>(across * (across + 1) / 2 * tile * tile);
     // Each component reads the rows for itself.
-    terms.row_bytes = value_bytes * shape.rows * shape.K() * shape.d() / thousand;
+    terms.row_bytes = shape.value_bytes * shape.rows * shape.K() * shape.d() / thousand;
     terms.terms = shape.rows * shape.K();
     terms.densities = shape.rows * shape.K() *
                       static_cast<double>(padded(shape.columns, 16) * (padded(shape.columns, 8) + 8)) / 2 / thousand;
@@ -145,7 +146,7 @@ cost_terms tensor_float64_terms(const shape_numbers& shape) {
       static_cast<double>(half ? fitting(shape.components, {32, 64, 128}) : padded(shape.components, 256));
   const auto summed = static_cast<double>(padded(shape.components, few ? 32 : 64));
   const std::size_t tile = shape.columns <= 32 ? 32 : (shape.columns <= 64 || !few ? 64 : 128);
-  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * tiles;
   (half ? terms.half_densities : terms.densities) =
       shape.rows * tiles * static_cast<double>(padded(shape.columns, half ? 32 : 16)) * shape.features() / thousand;
@@ -159,21 +160,22 @@ cost_terms plain_terms(const shape_numbers& shape) {
   cost_terms terms;
   terms.launch = 1;
   terms.rows = shape.rows;
-  terms.row_bytes = value_bytes * shape.rows * shape.d();
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * shape.K();
   terms.densities = shape.rows * shape.K() * (shape.matrices ? shape.d() * shape.d() / 2 : shape.d()) / thousand;
   return terms;
 }
 
 // No row of the table is of tensor_wide: rows of more than 128 columns are not timed yet.
+template <class Scalar>
 std::optional<cost_terms> terms_of(room_name room, const accumulator_shape& shape) {
-  const shape_numbers numbers(shape);
+  const shape_numbers numbers(shape, sizeof(Scalar));
   switch (room) {
     case room_name::few_columns_teams:
       if (const auto use = few_columns::use_of_teams(shape)) return few_columns_teams_terms(numbers, *use);
       break;
     case room_name::few_columns:
-      if (const auto use = few_columns::use_of_blocks(shape)) return few_columns_terms(numbers, *use);
+      if (const auto use = few_columns::use_of_blocks<Scalar>(shape)) return few_columns_terms(numbers, *use);
       break;
     case room_name::tensor_matrix:
       return tensor_matrix_terms(numbers);
@@ -201,23 +203,27 @@ double milliseconds_of(const cost_terms& terms, const cost_terms& each) {
   return sum;
 }
 
-bool covers(const room_cost& known, room_name room, const accumulator_shape& shape) {
+bool covers(const room_cost& known, room_name room, std::size_t value_bytes, const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
-  return known.room == room && known.first_type <= shape.layout.type() && shape.layout.type() <= known.last_type &&
-         known.least_rows <= shape.share_rows && known.least_columns <= columns && columns <= known.most_columns &&
-         known.least_components <= components && components <= known.most_components;
+  return known.room == room && known.value_bytes == value_bytes && known.first_type <= shape.layout.type() &&
+         shape.layout.type() <= known.last_type && known.least_rows <= shape.share_rows &&
+         known.least_columns <= columns && columns <= known.most_columns && known.least_components <= components &&
+         components <= known.most_components;
 }
 
 }  // namespace
 
+template <class Scalar>
 std::optional<double> expected_milliseconds(room_name room, const accumulator_shape& shape) {
   for (const room_cost& known : known_costs) {
-    if (!covers(known, room, shape)) continue;
-    if (const std::optional<cost_terms> terms = terms_of(room, shape)) {
+    if (!covers(known, room, sizeof(Scalar), shape)) continue;
+    if (const std::optional<cost_terms> terms = terms_of<Scalar>(room, shape)) {
       return milliseconds_of(*terms, known.milliseconds);
     }
   }
   return std::nullopt;
 }
+template std::optional<double> expected_milliseconds<float>(room_name, const accumulator_shape&);
+template std::optional<double> expected_milliseconds<double>(room_name, const accumulator_shape&);
 
 }  // namespace shoal::gmm

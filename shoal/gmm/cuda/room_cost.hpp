@@ -32,6 +32,7 @@ struct cost_terms {
 /// components.
 struct room_cost {
   room_name room;
+  std::size_t value_bytes;     ///< of a row's values
   covariance_type first_type;  ///< of the types in the order of covariance_type
   covariance_type last_type;
   std::size_t least_rows;

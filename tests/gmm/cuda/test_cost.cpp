@@ -25,7 +25,6 @@ using checks::covariance_type;
 using nlohmann::json;
 using shoal::precision;
 using shoal::gmm::accumulator_shape;
-using shoal::gmm::expected_milliseconds;
 using shoal::gmm::predictor_shape;
 using shoal::gmm::room_candidate;
 using shoal::gmm::room_name;
@@ -51,6 +50,7 @@ std::string text(const accumulator_shape& shape) {
 
 struct timed_cell {
   accumulator_shape shape;
+  bool float64;
   json milliseconds;
   json estimates;
 };
@@ -69,20 +69,29 @@ std::vector<timed_cell> timed_cells() {
       for (const shoal::precision precision : {precision::float32, precision::tf32, precision::bf16}) {
         if (cell.at("precision") != std::string(shoal::precision_name(precision))) continue;
         cells.push_back({shape_of(type, number("rows"), number("columns"), number("components"), precision),
-                         cell.at("milliseconds"), cell.at("estimates")});
+                         cell.at("scalar") == "float64", cell.at("milliseconds"), cell.at("estimates")});
       }
     }
   }
   return cells;
 }
 
-// The choice among float32's rooms of which suits(place) says whether they take the shape.
+std::optional<double> expected_milliseconds(room_name room, const accumulator_shape& shape, bool float64 = false) {
+  return float64 ? shoal::gmm::expected_milliseconds<double>(room, shape)
+                 : shoal::gmm::expected_milliseconds<float>(room, shape);
+}
+
+bool is_usual(room_name room, const accumulator_shape& shape, bool float64 = false) {
+  return float64 ? shoal::gmm::is_usual<double>(room, shape) : shoal::gmm::is_usual<float>(room, shape);
+}
+
+// The choice among the rooms of which suits(place) says whether they take the shape.
 template <class Suits>
-std::size_t choose(const accumulator_shape& shape, const Suits& suits) {
+std::size_t choose(const accumulator_shape& shape, const Suits& suits, bool float64 = false) {
   std::vector<room_candidate> rooms;
   for (std::size_t place = 0; place < room_names.size(); ++place) {
     const auto name = static_cast<room_name>(place);
-    rooms.push_back({suits(place), shoal::gmm::is_usual<float>(name, shape), expected_milliseconds(name, shape)});
+    rooms.push_back({suits(place), is_usual(name, shape, float64), expected_milliseconds(name, shape, float64)});
   }
   return shoal::gmm::choose_room(rooms);
 }
@@ -115,7 +124,8 @@ TEST(RoomCost, IsWhatWasFittedToTheTimes) {
     for (std::size_t place = 0; place < room_names.size(); ++place) {
       const std::string name(room_names[place]);
       if (!cell.milliseconds.contains(name)) continue;
-      const std::optional<double> found = expected_milliseconds(static_cast<room_name>(place), cell.shape);
+      const std::optional<double> found =
+          expected_milliseconds(static_cast<room_name>(place), cell.shape, cell.float64);
       ASSERT_EQ(found.has_value(), cell.estimates.contains(name)) << name << " for " << text(cell.shape);
       if (!found) continue;
       const double fitted = cell.estimates.at(name).get<double>();
@@ -138,9 +148,9 @@ TEST(RoomChoice, IsNearTheFastestRoomThatWasTimed) {
   ASSERT_GE(cells.size(), 430U);
   for (const timed_cell& cell : cells) {
     const auto takes = [&](std::size_t place) { return cell.milliseconds.contains(std::string(room_names[place])); };
-    const std::string chosen(room_names[choose(cell.shape, takes)]);
+    const std::string chosen(room_names[choose(cell.shape, takes, cell.float64)]);
     std::size_t usual = 0;
-    while (!takes(usual) || !shoal::gmm::is_usual<float>(static_cast<room_name>(usual), cell.shape)) ++usual;
+    while (!takes(usual) || !is_usual(static_cast<room_name>(usual), cell.shape, cell.float64)) ++usual;
     const std::string before(room_names[usual]);
     EXPECT_LE(cell.milliseconds.at(chosen).get<double>(), 1.125 * cell.milliseconds.at(before).get<double>())
         << chosen << " is chosen for " << text(cell.shape) << ", not the usual " << before;
@@ -271,12 +281,12 @@ TEST(ChooseRoom, TakesTheFirstOfEqualsAndTheUsualOneWhereTimesAreMissing) {
 }
 
 TEST(UsualRoom, IsTwoTeamsForManyRowsOfFewColumns) {
-  const auto is_usual = [](covariance_type type, std::size_t rows, std::size_t components) {
+  const auto are_usual = [](covariance_type type, std::size_t rows, std::size_t components) {
     return shoal::gmm::is_usual<float>(room_name::few_columns_teams, shape_of(type, rows, 8, components));
   };
-  for (const covariance_type type : checks::all_types) EXPECT_TRUE(is_usual(type, 1 << 20, 10)) << checks::name(type);
-  EXPECT_FALSE(is_usual(covariance_type::full, 1000, 10));
-  EXPECT_FALSE(is_usual(covariance_type::full, 1 << 20, 4));
+  for (const covariance_type type : checks::all_types) EXPECT_TRUE(are_usual(type, 1 << 20, 10)) << checks::name(type);
+  EXPECT_FALSE(are_usual(covariance_type::full, 1000, 10));
+  EXPECT_FALSE(are_usual(covariance_type::full, 1 << 20, 4));
 }
 
 TEST(UsualRoom, IsThatForFewColumnsUpToSoManyComponents) {

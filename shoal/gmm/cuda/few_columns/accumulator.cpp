@@ -142,10 +142,11 @@ bool suits(const accumulator_shape& shape) {
 template bool suits<float>(const accumulator_shape&);
 template bool suits<double>(const accumulator_shape&);
 
+template <class Scalar>
 std::optional<block_use> use_of_blocks(const accumulator_shape& shape) {
-  const compiled_kernel kernel = kernel_for<float>(shape);
+  const compiled_kernel kernel = kernel_for<Scalar>(shape);
   if (kernel.function == nullptr) return std::nullopt;
-  const std::optional<block_plan> plan = make_plan<float>(shape, kernel);
+  const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
   if (!plan) return std::nullopt;
   const std::size_t components = shape.layout.components();
   const std::size_t round = round_components(components, plan->threads);
@@ -158,6 +159,8 @@ std::optional<block_use> use_of_blocks(const accumulator_shape& shape) {
                    .flushes = ceiling(kernel.sums, kernel.flushed_sums),
                    .sums = kernel.sums};
 }
+template std::optional<block_use> use_of_blocks<float>(const accumulator_shape&);
+template std::optional<block_use> use_of_blocks<double>(const accumulator_shape&);
 
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {

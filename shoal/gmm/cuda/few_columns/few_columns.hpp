@@ -24,7 +24,7 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
 extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
 extern template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
-/// How the rows of a shape go through the blocks of make_accumulator<float>, as far as it says what they cost.
+/// How the rows of a shape go through the blocks of make_accumulator, as far as it says what they cost.
 struct block_use {
   std::size_t threads;
   std::size_t blocks;            ///< of a multiprocessor
@@ -36,7 +36,10 @@ struct block_use {
   std::size_t sums;              ///< of a component
 };
 /// Nothing for a shape that does not suit.
+template <class Scalar>
 std::optional<block_use> use_of_blocks(const accumulator_shape& shape);
+extern template std::optional<block_use> use_of_blocks<float>(const accumulator_shape&);
+extern template std::optional<block_use> use_of_blocks<double>(const accumulator_shape&);
 
 /// Whether make_team_accumulator takes a shape: at most most_columns columns, and so few components that two stages of
 /// rows with their responsibilities fit into a block's shared memory.
