@@ -20,6 +20,7 @@ Of the fixed cells 100 have peers too (bench/grid_peers.py). The rules, which be
 """
 
 import argparse
+import contextlib
 import datetime
 import itertools
 import json
@@ -160,8 +161,9 @@ class Program:
     def measure(self, cell, limit):
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process.stdin.write(key(cell) + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # of a program that has ended: there is no answer then
+            self.process.stdin.write(key(cell) + "\n")
+            self.process.stdin.flush()
         late = not select.select([self.process.stdout], [], [], limit)[0]
         if late:
             self.process.send_signal(signal.SIGKILL)
