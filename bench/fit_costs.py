@@ -37,7 +37,7 @@ ROOMS = {
     "few_columns": (MATRICES, VECTORS),
     "tensor_matrix": (MATRICES,),
     "tensor_diagonal": (("diag",), ("spherical",)),
-    "tensor_float64": (MATRICES, VECTORS),
+    "tensor_float64": (("full",), ("tied",), VECTORS),
     "plain": (MATRICES, VECTORS),
 }
 SCALARS = {"float32": 4, "float64": 8}
@@ -104,12 +104,13 @@ def group_of(room, cell):
 
 def model_of(cells, left_out=None):
     """(room, types, scalar) → coefficients and the shapes that they are known for, of the cells but for one."""
-    groups, columns = {}, {}
+    groups, columns, fastest = {}, {}, set()
     for cell in cells:
         times = cell["milliseconds"]
+        if cell is left_out:
+            continue
+        fastest.add(group_of(min(times, key=times.get), cell))
         for room, milliseconds in times.items():
-            if cell is left_out:
-                continue
             columns.setdefault(group_of(room, cell), []).append(cell["columns"])
             if milliseconds <= HOPELESS * min(times.values()):
                 groups.setdefault(group_of(room, cell), []).append((cell, milliseconds))
@@ -117,8 +118,8 @@ def model_of(cells, left_out=None):
     for group in ((room, types, scalar) for scalar in SCALARS for room, kinds in ROOMS.items() for types in kinds):
         timed = groups.get(group, [])
         found = fit([(TERMS[group[0]](cell), milliseconds) for cell, milliseconds in timed]) if timed else {}
-        if len(found) >= len(timed):
-            continue  # so few cells do not say how wrong it is
+        if len(found) >= len(timed) or group not in fastest:
+            continue  # so few cells do not say how wrong it is; and what is the fastest of none is not to be chosen
         shapes = [cell for cell, _ in timed]
         # Tensor cores take as long for all that fills a tile, and kernels for few columns are cut alike for the last four.
         components = [cell["components"] for cell in shapes]
@@ -153,7 +154,7 @@ def cheapest(model, cell):
 # As room_cost.hpp has them.
 NAMES = (
     "launch", "rows", "row_bytes", "moved", "terms", "padded_terms", "densities", "half_densities", "moments", "half_moments",
-    "team_moments", "thread_moments", "framed_moments", "flushes", "model",
+    "team_moments", "thread_moments", "spilled_moments", "framed_moments", "flushes", "model",
 )  # fmt: skip
 
 

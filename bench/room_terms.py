@@ -3,8 +3,9 @@
 Rows count in millions, and products and sums of each row and component in thousands, as room_cost.hpp says.
 """
 
-# Of a block, on an H200.
+# Of a block, on an H200; and of a thread, beyond which its sums lie in memory.
 SHARED_BYTES = 227 * 1024
+REGISTERS_FOR_SUMS = 190
 
 MATRICES, VECTORS = ("full", "tied"), ("diag", "spherical")
 
@@ -70,10 +71,12 @@ def few_columns_terms(cell):
     # A thread has a whole row, or a component's sums: the slowest thread of a stage makes the others wait.
     padding = -(-stage // block["threads"]) * block["threads"] / stage
     deepest = block["rounds"] * -(-stage // slices) / stage
+    spilled = max(0, sums * value_bytes(cell) // 4 - REGISTERS_FOR_SUMS)
     return {
         "launch": 1, "row_bytes": value_bytes(cell) * n * d, "terms": n * K, "padded_terms": n * padding * K / blocks / block["threads"],
         "densities": n * padding * K * products / 1e3, "moments": n * deepest * block["turn"] * slices * sums / 1e3,
-        "thread_moments": n * deepest * sums / blocks, "flushes": n * slices * block["flushes"] if blocks == 1 else 0,
+        "thread_moments": n * deepest * sums / blocks, "spilled_moments": n * deepest * block["turn"] * slices * spilled / 1e3,
+        "flushes": n * slices * block["flushes"] if blocks == 1 else 0,
     }  # fmt: skip
 
 

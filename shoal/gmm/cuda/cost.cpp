@@ -37,6 +37,8 @@ struct shape_numbers {
 };
 
 constexpr double thousand = 1e3;
+// Of a thread, beyond which its sums lie in memory.
+constexpr double registers_for_sums = 190;
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 std::size_t padded(std::size_t count, std::size_t to) { return ceiling(count, to) * to; }
@@ -61,13 +63,16 @@ cost_terms few_columns_terms(const shape_numbers& shape, const few_columns::bloc
   const double padding = quotient(padded(use.stage_rows, use.threads), use.stage_rows);
   const double deepest = quotient(use.rounds * ceiling(use.stage_rows, use.slices), use.stage_rows);
   const auto sums = static_cast<double>(use.sums);
+  const auto added = static_cast<double>(use.round_components * use.slices);
+  const double spilled = std::max(0.0, sums * shape.value_bytes / 4 - registers_for_sums);
   cost_terms terms;
   terms.launch = 1;
   terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * shape.K();
   terms.padded_terms = shape.rows * padding * shape.K() / blocks / threads;
   terms.densities = shape.rows * padding * shape.K() * density_products(shape) / thousand;
-  terms.moments = shape.rows * deepest * static_cast<double>(use.round_components * use.slices) * sums / thousand;
+  terms.moments = shape.rows * deepest * added * sums / thousand;
+  terms.spilled_moments = shape.rows * deepest * added * spilled / thousand;
   terms.thread_moments = shape.rows * deepest * sums / blocks;
   if (use.blocks == 1) terms.flushes = shape.rows * static_cast<double>(use.slices * use.flushes);
   return terms;
@@ -196,8 +201,8 @@ double milliseconds_of(const cost_terms& terms, const cost_terms& each) {
   for (double cost_terms::*const term :
        {&cost_terms::launch, &cost_terms::rows, &cost_terms::row_bytes, &cost_terms::moved, &cost_terms::terms,
         &cost_terms::padded_terms, &cost_terms::densities, &cost_terms::half_densities, &cost_terms::moments,
-        &cost_terms::half_moments, &cost_terms::team_moments, &cost_terms::thread_moments, &cost_terms::framed_moments,
-        &cost_terms::flushes, &cost_terms::model}) {
+        &cost_terms::half_moments, &cost_terms::team_moments, &cost_terms::thread_moments, &cost_terms::spilled_moments,
+        &cost_terms::framed_moments, &cost_terms::flushes, &cost_terms::model}) {
     sum += terms.*term * each.*term;
   }
   return sum;

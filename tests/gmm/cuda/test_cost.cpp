@@ -119,7 +119,7 @@ bool is_known(room_name room, const accumulator_shape& shape) {
 
 TEST(RoomCost, IsWhatWasFittedToTheTimes) {
   const std::vector<timed_cell> cells = timed_cells();
-  ASSERT_GE(cells.size(), 430U);
+  ASSERT_GE(cells.size(), 690U);
   for (const timed_cell& cell : cells) {
     for (std::size_t place = 0; place < room_names.size(); ++place) {
       const std::string name(room_names[place]);
@@ -139,13 +139,14 @@ TEST(RoomCost, IsUnknownBeyondWhatWasTimed) {
   EXPECT_FALSE(is_known(room_name::tensor_wide, shape_of(covariance_type::full, 1'000'000, 129, 16)));
   EXPECT_FALSE(is_known(room_name::tensor_float64, shape_of(covariance_type::diag, 1'000'000, 129, 16)));
   EXPECT_FALSE(is_known(room_name::tensor_diagonal, shape_of(covariance_type::diag, 20'000, 64, 16)));
-  // Of so many components it was found to be slow, and nothing more.
+  // Of so many components, and of matrices, it was found to be slow, and nothing more.
   EXPECT_FALSE(is_known(room_name::plain, shape_of(covariance_type::diag, 1'000'000, 20, 200)));
+  EXPECT_FALSE(is_known(room_name::plain, shape_of(covariance_type::full, 1'000'000, 20, 3)));
 }
 
 TEST(RoomChoice, IsNearTheFastestRoomThatWasTimed) {
   const std::vector<timed_cell> cells = timed_cells();
-  ASSERT_GE(cells.size(), 430U);
+  ASSERT_GE(cells.size(), 690U);
   for (const timed_cell& cell : cells) {
     const auto takes = [&](std::size_t place) { return cell.milliseconds.contains(std::string(room_names[place])); };
     const std::string chosen(room_names[choose(cell.shape, takes, cell.float64)]);
@@ -155,7 +156,7 @@ TEST(RoomChoice, IsNearTheFastestRoomThatWasTimed) {
     EXPECT_LE(cell.milliseconds.at(chosen).get<double>(), 1.125 * cell.milliseconds.at(before).get<double>())
         << chosen << " is chosen for " << text(cell.shape) << ", not the usual " << before;
     for (const auto& [room, milliseconds] : cell.milliseconds.items()) {
-      EXPECT_LE(cell.milliseconds.at(chosen).get<double>(), 1.6 * milliseconds.get<double>())
+      EXPECT_LE(cell.milliseconds.at(chosen).get<double>(), 1.75 * milliseconds.get<double>())
           << chosen << " is chosen for " << text(cell.shape) << ", not " << room;
     }
   }
@@ -190,7 +191,7 @@ void check_line(const std::vector<chosen_room>& line) {
           return chosen.times[left].has_value() && chosen.times[room].has_value();
         });
         if (!known) continue;
-        EXPECT_LE(*line[between].times[left], 1.1 * shoal::gmm::least_usual_gain * *line[between].times[room])
+        EXPECT_LE(*line[between].times[left], 1.2 * shoal::gmm::least_usual_gain * *line[between].times[room])
             << room_names[left] << " is left for " << text(line[between].shape) << " and taken again";
       }
     }
@@ -250,6 +251,21 @@ TEST(RoomChoice, LeavesManyComponentsOfFewColumnsToTensorCores) {
   EXPECT_EQ(room_for(shape_of(covariance_type::full, 1'000'000, 10, 256)), room_name::tensor_matrix);
   EXPECT_EQ(room_for(shape_of(covariance_type::diag, 1'000'000, 9, 700)), room_name::tensor_diagonal);
   EXPECT_EQ(room_for(shape_of(covariance_type::full, 1'000'000, 7, 100)), room_name::few_columns);
+}
+
+TEST(RoomChoice, LeavesFloat64SumsBeyondTheRegistersToTensorCores) {
+  const auto suits_float64 = [](std::size_t place) {
+    return place == static_cast<std::size_t>(room_name::few_columns) ||
+           place >= static_cast<std::size_t>(room_name::tensor_float64);
+  };
+  const auto room_of = [&](covariance_type type, std::size_t columns, std::size_t components) {
+    return static_cast<room_name>(choose(shape_of(type, 1'000'000, columns, components), suits_float64, true));
+  };
+  for (const std::size_t components : {2, 5, 10, 64}) {
+    EXPECT_EQ(room_of(covariance_type::full, 16, components), room_name::tensor_float64) << components;
+    EXPECT_EQ(room_of(covariance_type::full, 5, components), room_name::few_columns) << components;
+    EXPECT_EQ(room_of(covariance_type::diag, 8, components), room_name::few_columns) << components;
+  }
 }
 
 TEST(RoomChoice, DependsOnAShardAloneAndNotOnAGpusShare) {
