@@ -162,7 +162,7 @@ def gmmx_run(peers, data, means):
     from gmmx.gmm import CovarianceType, GaussianMixtureModelJax
 
     components, columns = means.shape
-    x = jnp.asarray(data)
+    x = jnp.asarray(data if isinstance(data, np.ndarray) else data.cpu().numpy())
     model = GaussianMixtureModelJax.from_squeezed(
         means=means,
         covariances=np.tile(np.eye(columns, dtype=np.float32), (components, 1, 1)),
@@ -173,13 +173,15 @@ def gmmx_run(peers, data, means):
     return lambda iterations: jax.block_until_ready(EMFitter(max_iter=iterations, tol=0).fit(x=x, gmm=model).gmm.means)
 
 
-def mixture_peers(peers, kind, data, means, iterations):
+def mixture_peers(peers, kind, data, means, iterations, wanted=("torch_float32", "torch_tf32", "gmmx")):
     runs = {}
     few, many = max(1, iterations // 10), max(2, iterations // 2)
     if "torch" in peers and kind != "tied":
         torch = peers["torch"]
-        x, mu = torch.from_numpy(data).cuda(), torch.from_numpy(means).cuda()
+        x, mu = torch.as_tensor(data, device="cuda"), torch.as_tensor(means, device="cuda")
         for name, tf32 in (("torch_float32", False), ("torch_tf32", True)):
+            if name not in wanted:
+                continue
 
             def run(count, tf32=tf32):
                 torch.backends.cuda.matmul.allow_tf32 = tf32
@@ -188,22 +190,25 @@ def mixture_peers(peers, kind, data, means, iterations):
 
             runs[name] = differenced(run, 1, min(many, 4))
     # gmmx makes arrays of rows x components x columns, some at a time; beyond this they do not fit.
-    if "gmmx" in peers and "jax" in peers and kind == "full" and data.size * len(means) < 3e9:
+    if "gmmx" in wanted and "gmmx" in peers and "jax" in peers and kind == "full" and data.shape[0] * data.shape[1] * len(means) < 3e9:
         runs["gmmx"] = differenced(gmmx_run(peers, data, means), few, many)
     return runs
 
 
-def kmeans_peers(peers, data, start, iterations):
+def kmeans_peers(peers, data, start, iterations, wanted=("torch_float32", "flash_kmeans_float32", "flash_kmeans_float16")):
     runs = {}
     few, many = max(1, iterations // 10), max(3, iterations // 2)
     if "torch" in peers:
         torch = peers["torch"]
-        x, c = torch.from_numpy(data).cuda(), torch.from_numpy(start).cuda()
-        runs["torch_float32"] = differenced(lambda count: torch_kmeans(torch, x, c, count), 1, 3)
+        x, c = torch.as_tensor(data, device="cuda"), torch.as_tensor(start, device="cuda")
+        if "torch_float32" in wanted:
+            runs["torch_float32"] = differenced(lambda count: torch_kmeans(torch, x, c, count), 1, 3)
         if "flash_kmeans" in peers:
             from flash_kmeans.kmeans_triton_impl import batch_kmeans_Euclid
 
             for name, dtype in (("flash_kmeans_float32", torch.float32), ("flash_kmeans_float16", torch.float16)):
+                if name not in wanted:
+                    continue
                 rows, centroids = x[None].to(dtype), c[None].to(dtype)
 
                 def run(count, rows=rows, centroids=centroids):

@@ -4,7 +4,8 @@
     script/build cuda with -DSHOAL_BENCH=ON, then: python3 bench/gpu_parts.py [--programs build/cuda/bin] [--gpus 2]
 
 Runs the programs that measure each part and keeps what they print. Peers of maps (XPySom, PyTorch) are left out where they are not
-installed. Writes bench/results/gpu-parts-DEVICE-DATE.json; python3 bench/pages.py then writes the page.
+installed. Writes bench/results/gpu-parts-DEVICE-DATE.json after every part, in place of the same parts of an earlier run of that day;
+python3 bench/pages.py then writes the page.
 """
 
 import argparse
@@ -114,6 +115,7 @@ def main():
     parser.add_argument("--programs", type=pathlib.Path, default=ROOT / "build" / "cuda" / "bin")
     parser.add_argument("--gpus", type=int, default=1, help="how many to stream to")
     parser.add_argument("--parts", default="seeding,streaming,prediction,steps,maps,reach", help="which of them")
+    parser.add_argument("--output", type=pathlib.Path, help="the file to write, or to go on with")
     chosen = parser.parse_args()
     makers = {"seeding": lambda: [seeding(chosen.programs)], "streaming": lambda: streaming(chosen.programs, chosen.gpus),
               "prediction": lambda: [prediction(chosen.programs)], "steps": lambda: [steps(chosen.programs)],
@@ -121,9 +123,12 @@ def main():
     devices = json.loads(subprocess.run([chosen.programs / "shoal", "devices", "--json"], capture_output=True, text=True, check=True).stdout)  # fmt: skip
     device = devices["cuda"]["devices"][0]["name"]
     today = datetime.date.today().isoformat()
-    result = {"date": today, "device": device, "parts": [made for name in chosen.parts.split(",") for made in makers[name]()]}
-    path = ROOT / "bench" / "results" / f"gpu-parts-{re.sub(r'[^a-z0-9]+', '-', device.lower())}-{today}.json"
-    path.write_text(json.dumps(result, indent=1) + "\n")
+    path = chosen.output or ROOT / "bench" / "results" / f"gpu-parts-{re.sub(r'[^a-z0-9]+', '-', device.lower())}-{today}.json"
+    result = json.loads(path.read_text()) if path.exists() else {"date": today, "device": device, "parts": []}
+    for name in chosen.parts.split(","):
+        made = {each["title"]: each for each in makers[name]()}
+        result["parts"] = [made.pop(each["title"], each) for each in result["parts"]] + list(made.values())
+        path.write_text(json.dumps(result, indent=1) + "\n")
     print(path)
 
 

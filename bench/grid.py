@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """A map of the plane: an iteration's time over its floor for each family, type, scalar and precision, over N, d and K.
 
-    python3 bench/grid.py --device cuda                 # the fixed 200 cells, the first eight minutes of them
-    python3 bench/grid.py --device cuda --draw 7        # and 400 that the seed 7 draws
-    python3 bench/grid.py --rules FILE.json             # which cells break a rule
+    python3 bench/grid.py --device cuda                     # the fixed 200 cells, the first eight minutes of them
+    python3 bench/grid.py --device cuda --draw 7            # 400 that the seed 7 draws
+    python3 bench/grid.py --device cuda --fixed --draw 7    # all of them
+    python3 bench/grid.py --rules FILE.json                 # which cells break a rule
+    python3 bench/grid.py --add FILE.json                   # takes the cells of a run elsewhere into bench/results
 
-Every run goes on where the last one stopped, and appends to bench/results/grid-DEVICE-MACHINE.json, until all its cells are there. A
+Every run goes on where the last one stopped, and appends to bench/results/grid-DEVICE-MACHINE.json, until all its cells are there.
+Cells are taken by twos, neighbours as a rule, in a drawn order, so that what a run had no time for is a fair sample of all. A
 cell is a shape of uniform rows; bench/grid_cells.cpp times them all in one process. Its floor is the larger of reading the rows once
 and of the multiply-adds that symmetry leaves: in float32 those of float32 or of three products of half precision,
 whichever is less, padded to the 16 columns that one of them takes. The rates are this machine's own, measured in the same run.
@@ -17,12 +20,15 @@ Of the fixed cells 100 have peers too (bench/grid_peers.py). The rules, which be
 """
 
 import argparse
+import contextlib
 import datetime
 import itertools
 import json
 import os
 import pathlib
 import random
+import select
+import signal
 import subprocess
 import sys
 import time
@@ -43,6 +49,8 @@ NAMES = ("family", "type", "scalar", "precision", "rows", "columns", "components
 # Seconds that launches, or waking threads, may take beside the floor.
 LAUNCHES = 10e-6
 MOST_OVER, MOST_JUMP = 4, 1.6
+# The share of a run's time after which peers come first: they take longer than all else.
+PEERS_AFTER = {"cpu": 0.7, "cuda": 0.6}
 
 
 def work(cell, columns=None):
@@ -132,27 +140,38 @@ def drawn(device, seed, count=DRAWN):
     return list(found.values())[:count]
 
 
+def in_parts(cells):
+    """The same cells by twos in an order that is drawn: any part of a run is a fair sample, and has neighbours."""
+    twos = [cells[first : first + 2] for first in range(0, len(cells), 2)]
+    random.Random(1).shuffle(twos)
+    return [cell for two in twos for cell in two]
+
+
 def key(cell):
     return " ".join(str(cell[name]) for name in NAMES)
 
 
 class Program:
-    """bench/grid_cells.cpp, which stays for all cells; started again after one that ended it."""
+    """bench/grid_cells.cpp, which stays for all cells; started again after one that ended it or took too long."""
 
     def __init__(self, path, device, seconds):
         self.command = [str(path), device, str(seconds)]
         self.process = None
 
-    def measure(self, cell):
+    def measure(self, cell, limit):
         if self.process is None:
             self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-        self.process.stdin.write(key(cell) + "\n")
-        self.process.stdin.flush()
+        with contextlib.suppress(BrokenPipeError):  # of a program that has ended: there is no answer then
+            self.process.stdin.write(key(cell) + "\n")
+            self.process.stdin.flush()
+        late = not select.select([self.process.stdout], [], [], limit)[0]
+        if late:
+            self.process.send_signal(signal.SIGKILL)
         answer = self.process.stdout.readline()
         if answer:
             return json.loads(answer)
         code, self.process = self.process.wait(), None
-        return {"failure": f"the program ended with {code}"}
+        return {"failure": f"its fits took more than {limit:g} s" if late else f"the program ended with {code}"}
 
 
 def measure_rates(device):
@@ -184,70 +203,111 @@ def write(path, result):
     path.with_suffix(".part").replace(path)
 
 
-def measure(chosen):
+def cells_of(chosen):
+    """The cells that a run is asked for, and the keys of those that peers run too."""
     device = chosen.device
     if chosen.cells:
-        cells = [dict(zip(NAMES, words[:4] + [int(word) for word in words[4:]]))
-                 for words in map(str.split, chosen.cells.read_text().splitlines())]  # fmt: skip
-    else:
-        cells = fixed(device) if chosen.draw is None else drawn(device, chosen.draw)
+        return [dict(zip(NAMES, words[:4] + [int(word) for word in words[4:]]))
+                for words in map(str.split, chosen.cells.read_text().splitlines())], set()  # fmt: skip
+    stay = fixed(device) if chosen.fixed or chosen.draw is None else []
+    beside = {key(cell) for cell in stay[:: FIXED // BESIDE_PEERS]}
+    others = [] if chosen.draw is None else [cell for cell in drawn(device, chosen.draw) if cell not in stay]
+    return in_parts(stay) + in_parts(others), beside
+
+
+def told(cell, rates):
+    """A cell's line while it is measured."""
+    if "failure" in cell:
+        return f"{key(cell)}: {cell['failure']}"
+    over = cell["seconds"] / (floor(cell, rates) + LAUNCHES)
+    theirs = "".join(f", {peer} {1e3 * seconds:.4g}" for peer, seconds in cell.get("peers", {}).items())
+    return f"{key(cell)}: {1e3 * cell['seconds']:.4g} ms, {over:.1f} times (floor + 10 µs){theirs}"
+
+
+def result_path(device, name):
+    return ROOT / "bench" / "results" / f"grid-{device}-{name.lower().replace(' ', '-')}.json"
+
+
+def measure(chosen):
+    device = chosen.device
+    begin = time.monotonic()
+    cells, beside = cells_of(chosen)
     name = machine(device)
-    path = chosen.output or ROOT / "bench" / "results" / f"grid-{device}-{name.lower().replace(' ', '-')}.json"
-    until = time.monotonic() + 60 * chosen.minutes
+    path = chosen.output or result_path(device, name)
     if path.exists():
         result = json.loads(path.read_text())
     else:
         result = {"date": datetime.date.today().isoformat(), "machine": name, "device": device,
                   "threads": len(os.sched_getaffinity(0)), "rates": measure_rates(device), "peers_missing": {}, "cells": []}  # fmt: skip
-    known = {key(cell) for cell in result["cells"]}
-    beside = set()
-    if chosen.draw is None and not chosen.without_peers:
-        from grid_peers import Peers
-
-        peers = Peers(device)
-        result["peers_missing"] = peers.missing
-        beside = {key(cell) for cell in cells[:: max(1, len(cells) // BESIDE_PEERS)]}
+    there = {key(cell): cell for cell in result["cells"]}
+    beside = set() if chosen.without_peers else beside
     program = Program(chosen.program or ROOT / "build" / ("release" if device == "cpu" else "cuda") / "bin" / "grid_cells",
                       device, chosen.seconds)  # fmt: skip
-    for number, cell in enumerate(cells):
-        if key(cell) in known:
-            continue
-        if time.monotonic() > until:
-            print(f"{number} of {len(cells)} cells; run it again to go on")
+    peers = None
+    own = [cell for cell in cells if key(cell) not in there]
+    theirs = [cell for cell in cells if key(cell) in beside and "peers" not in there.get(key(cell), {})]
+    while own or theirs:
+        passed = (time.monotonic() - begin) / (60 * chosen.minutes)
+        if passed > 1:
+            print(f"{len(there)} cells are there; run it again to go on")
             break
-        told = dict(cell) | {"floor": floor(cell, result["rates"])} | program.measure(cell)
-        if key(cell) in beside and "seconds" in told:
-            told["peers"] = peers.measure(cell)
-        result["cells"].append(told)
+        known = there.get(key(theirs[0])) if theirs and (passed >= PEERS_AFTER[device] or not own) else None
+        if known is None:
+            cell = own.pop(0)
+            there[key(cell)] = known = cell | {"floor": floor(cell, result["rates"])} | program.measure(cell, chosen.limit)
+            result["cells"].append(known)
+        else:
+            cell = theirs.pop(0)
+            if "failure" in known:
+                continue
+            if peers is None:
+                from grid_peers import Peers
+
+                peers = Peers(device)
+                result["peers_missing"] = peers.missing
+            known["peers"] = peers.measure(cell)
         write(path, result)
-        over = told["seconds"] / (told["floor"] + LAUNCHES) if "seconds" in told else float("nan")
-        theirs = "".join(f", {peer} {1e3 * seconds:.4g}" for peer, seconds in told.get("peers", {}).items() if seconds)
-        print(
-            f"{key(cell)}: {told.get('failure') or '%.4g ms' % (1e3 * told['seconds'])}, {over:.1f} times (floor + 10 µs){theirs}",
-            flush=True,
-        )
+        print(f"{time.monotonic() - begin:6.1f} s  {told(known, result['rates'])}", flush=True)
     return path
+
+
+def add(path):
+    """The cells of a run elsewhere, in place of older ones of their shapes; older cells that stay keep their date."""
+    fresh = json.loads(path.read_text())
+    target = result_path(fresh["device"], fresh["machine"])
+    known = {key(cell) for cell in fresh["cells"]}
+    if target.exists():
+        before = json.loads(target.read_text())
+        wanted = {key(cell) for cell in fixed(fresh["device"])}
+        stay = [cell for cell in before["cells"] if key(cell) in wanted - known]
+        fresh["cells"] += [{"date": before["date"]} | cell for cell in stay]
+    write(target, fresh)
+    return target
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--draw", type=int, help="400 cells that this seed draws, instead of the fixed 200")
+    parser.add_argument("--fixed", action="store_true", help="with --draw: the fixed 200 before them")
     parser.add_argument("--cells", type=pathlib.Path, help="instead those of a file: lines as bench/grid_cells.cpp reads them")
     parser.add_argument("--minutes", type=float, default=8, help="no cell is begun later")
     parser.add_argument("--seconds", type=float, default=0.2, help="that the longer fits of a cell take, about")
+    parser.add_argument("--limit", type=float, default=60, help="seconds of all fits of a cell, beyond which it fails")
     parser.add_argument("--without-peers", action="store_true")
     parser.add_argument("--program", type=pathlib.Path, help="grid_cells; of build/release or build/cuda if not given")
     parser.add_argument("--output", type=pathlib.Path, help="the file to go on with")
     parser.add_argument("--rules", type=pathlib.Path, help="measure nothing; say which cells of this file break a rule")
+    parser.add_argument("--add", type=pathlib.Path, help="measure nothing; take in the cells of this file")
     chosen = parser.parse_args()
-    path = chosen.rules or measure(chosen)
+    path = chosen.rules or (add(chosen.add) if chosen.add else measure(chosen))
 
     from grid_page import broken
+    from grid_reasons import text
 
     found = broken(json.loads(path.read_text()))
-    for rule, cell, why in found:
-        print(f"rule {rule}: {key(cell)}: {why}")
+    for rule, cell, times, what, why in found:
+        print(f"rule {rule}: {key(cell)}: {times:.1f}, {what}; {text(why)}")
     print(f"{path}: {len(found)} times a rule is broken")
     sys.exit(0)
 

@@ -1,4 +1,4 @@
-"""What bench/grid.py measured: its rules, the cells that break one and why, and the heat maps of docs/performance.md.
+"""What bench/grid.py measured: its rules, the cells that break one and why (grid_reasons.py), and the heat maps of docs/performance.md.
 
 python3 bench/grid_page.py bench/results/grid-DEVICE-MACHINE.json    # docs/pictures/grid_DEVICE.svg
 """
@@ -8,15 +8,12 @@ import pathlib
 import sys
 
 import grid
+import grid_reasons
 from performance_page import table
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-# About what a device makes in a second at most: exponentials (four instructions a clock and multiprocessor; sixteen in ten clocks
-# of a core), and multiply-adds of factorisations, which are in float64.
-EXPONENTIALS = {"cuda": 3.7e12, "cpu": 1.2e10}
-FACTORISATIONS = {"cuda": 5e12, "cpu": 1e10}
-# Rows of the page's table of broken rules; the file has all of them.
-MOST_ROWS = 20
+# Rows of the page's table of the worst of a rule.
+MOST_ROWS = 12
 
 
 def over(cell):
@@ -36,71 +33,83 @@ def neighbours(cells):
                 yield cell, there[grid.key(following)], quantity
 
 
-def reason(cell, device):
-    """What the floor leaves out and this shape may be bound by; nothing where that explains less than half of the time."""
-    if "failure" in cell:
-        return cell["failure"]
-    exponentials = cell["rows"] * cell["components"] / EXPONENTIALS[device] if cell["family"] == "gmm" else 0
-    factors = cell["components"] if cell["type"] == "full" else int(cell["type"] == "tied")
-    factorisations = factors * cell["columns"] ** 3 / FACTORISATIONS[device]
-    launches = 5 * grid.LAUNCHES
-    told = [
-        (exponentials, "N·K exponentials, which the floor leaves out"),
-        (factorisations, "factorisations of d × d matrices, which the floor leaves out"),
-        (launches, "launches, one after the other, and merging"),
-    ]
-    explained, what = max(told)
-    return what if explained + cell["floor"] > cell["seconds"] / 2 else "the kernel itself"
-
-
 def broken(result):
-    """(rule, cell, what is broken) for each break, the worst of a rule first."""
-    device = result["device"]
+    """(rule, cell, how many times, what is broken, why by name) for each break, the worst of a rule first."""
+    fixed = grid_reasons.fixed_costs(result)
     cells = [cell for cell in result["cells"] if "seconds" in cell]
-    found = [(0, cell, 0, f"failed: {cell['failure']}") for cell in result["cells"] if "failure" in cell]
+    found = [(0, cell, 0, cell["failure"], "failed") for cell in result["cells"] if "failure" in cell]
+
+    def reason(cell):
+        return grid_reasons.reason(cell, result, fixed)
+
     for cell in cells:
         if over(cell) > grid.MOST_OVER:
-            found.append(
-                (1, cell, over(cell), f"{1e3 * cell['seconds']:.3g} ms are {over(cell):.1f} times (floor + 10 µs); {reason(cell, device)}")
-            )
+            found.append((1, cell, over(cell), f"{1e3 * cell['seconds']:.3g} ms for a floor of {1e3 * cell['floor']:.3g}", reason(cell)))
     for first, second, quantity in neighbours(cells):
         jump = over(second) / over(first)
         if max(jump, 1 / jump) > grid.MOST_JUMP:
-            why = f"time over floor {over(first):.2f}, {over(second):.2f} at {quantity} {second[quantity]}; {reason(max(first, second, key=over), device)}"
-            found.append((2, first, max(jump, 1 / jump), why))
+            name = "d" if quantity == "columns" else "K"
+            what = f"{over(first):.2g} and {over(second):.2g} times at {name} = {first[quantity]} and {second[quantity]}"
+            found.append((2, first, max(jump, 1 / jump), what, reason(max(first, second, key=over))))
     for cell in cells:
         for peer, seconds in cell.get("peers", {}).items():
             if seconds < cell["seconds"]:
-                times = cell["seconds"] / seconds
-                found.append((3, cell, times, f"{peer} takes {1e3 * seconds:.3g} ms, {times:.1f} times less; {reason(cell, device)}"))
-    found.sort(key=lambda each: (each[0], -each[2]))
-    return [(rule, cell, why) for rule, cell, _, why in found]
+                what = f"{1e3 * cell['seconds']:.3g} ms, {peer} {1e3 * seconds:.3g}"
+                found.append((3, cell, cell["seconds"] / seconds, what, reason(cell)))
+    return sorted(found, key=lambda each: (each[0], -each[2]))
+
+
+RULES = {
+    0: "failed",
+    1: "at most 4 × (floor + 10 µs)",
+    2: "neighbours in d or K within 1.6 times",
+    3: "no slower than a peer",
+}
+
+
+def reasons_table(of_rule):
+    """Every cell that breaks a rule, under its reason."""
+    rows = []
+    names = [each[4] for each in of_rule]
+    for name in sorted(set(names), key=lambda name: (-names.count(name), name)):
+        cells = [each for each in of_rule if each[4] == name]
+        listed = ", ".join(f"`{grid.key(cell)}` {times:.1f}" for _, cell, times, *_ in cells)
+        rows.append([f"{grid_reasons.text(name)} ({len(cells)})", listed])
+    return table(["reason", "cells, and how many times"], rows)
 
 
 def text(result):
     cells = [cell for cell in result["cells"] if "seconds" in cell]
     found = broken(result)
-    counts = {rule: sum(each[0] == rule for each in found) for rule in (1, 2, 3)}
     beside = [cell for cell in cells if cell.get("peers")]
-    pairs = sum(1 for _ in neighbours(cells))
+    asked = {1: f"{len(cells)} cells", 2: f"{sum(1 for _ in neighbours(cells))} pairs", 3: f"{len(beside)} cells"}
+    counts = {rule: sum(each[0] == rule for each in found) for rule in asked}
+    there = {grid.key(cell) for cell in cells}
+    sets = [("the fixed set", grid.fixed(result["device"])), ("the seed 7", grid.drawn(result["device"], 7))]
+    covered = ", ".join(f"{sum(grid.key(cell) in there for cell in all_of)} of the {len(all_of)} of {name}" for name, all_of in sets)
     lines = [
-        f"{result['machine']}, {result['date']}: {len(cells)} cells, {len(beside)} of them beside peers.\n",
-        table(["rule", "asked of", "broken"], [
-            ["1: at most 4 × (floor + 10 µs)", f"{len(cells)} cells", str(counts[1])],
-            ["2: neighbours in d or K within 1.6 times", f"{pairs} pairs", str(counts[2])],
-            ["3: no slower than a peer", f"{len(beside)} cells", str(counts[3])],
-        ]),
-    ]  # fmt: skip
+        f"{result['machine']}, {result['date']}: {len(cells)} cells ({covered}), {len(beside)} of them beside peers.\n",
+        table(["rule", "asked of", "broken"], [[f"{rule}: {RULES[rule]}", asked[rule], str(counts[rule])] for rule in asked]),
+    ]
+    older = [cell["date"] for cell in result["cells"] if "date" in cell]
+    if older:
+        lines.append(f"\n{len(older)} cells are of an earlier run ({min(older)}).")
     if "note" in result:
         lines.append(f"\n{result['note']}")
     if result["peers_missing"]:
         lines.append("\nNot there: " + "; ".join(f"{name} ({why})" for name, why in result["peers_missing"].items()) + ".")
+    lines.append(
+        "\nReasons are computed: what the floor leaves out, counted, over the machine's rates. The largest part is a cell's reason where all "
+        "of them and the floor come to half of its time; else it is the kernel itself."
+    )
     for rule in (0, 1, 2, 3):
         of_rule = [each for each in found if each[0] == rule]
         if of_rule:
-            rows = [[f"`{grid.key(cell)}`", why] for _, cell, why in of_rule[:MOST_ROWS]]
-            title = f"Rule {rule}" if rule else "Failed"
-            lines.append(f"\n{title}, the worst {len(rows)} of {len(of_rule)}:\n\n" + table(["cell", "what breaks it"], rows))
+            title = f"Rule {rule}, {RULES[rule]}" if rule else "Failed"
+            worst = [[f"`{grid.key(cell)}`", f"{times:.1f}", what] for _, cell, times, what, _ in of_rule[:MOST_ROWS]]
+            lines.append(f"\n{title}, the worst {len(worst)} of {len(of_rule)}:\n\n" + table(["cell", "times", "what"], worst))
+            if rule:
+                lines.append("\nAll of them, by reason:\n\n" + reasons_table(of_rule))
     return "\n".join(lines)
 
 

@@ -2,6 +2,7 @@
 on a GPU, scikit-learn, scikit-learn-intelex and FAISS on the host. A peer that is not installed is named in `missing`."""
 
 import importlib
+import os
 import statistics
 import time
 import warnings
@@ -20,8 +21,10 @@ MODULES = {
     "cpu": {"sklearn": "scikit-learn", "sklearnex": "scikit-learn-intelex", "faiss": "FAISS"},
 }
 REPEATS = 3
-# Seconds of a peer's shortest fit beyond which one pair of fits must do, and multiply-adds that none is asked for.
-LONG, MOST_WORK = 3.0, 2e11
+# Seconds of a peer's shortest fit beyond which one pair of fits must do, and multiply-adds beyond which none is asked.
+LONG, MOST_WORK = 1.0, {"cuda": 2e11, "cpu": 5e8}
+# Seconds of an iteration on a GPU beyond which one difference must do.
+LONG_ON_GPU = 0.02
 
 
 def rows_and_start(cell):
@@ -31,6 +34,26 @@ def rows_and_start(cell):
     if cell["family"] == "kmeans":
         return rows, rows[:: cell["rows"] // cell["components"]][: cell["components"]].copy()
     return rows, (random.random((cell["components"], cell["columns"])) - 0.5).astype(cell["scalar"])
+
+
+class DeviceRows:
+    """Uniform rows in a GPU's memory: the first of one long row of values, drawn once for each scalar."""
+
+    def __init__(self, torch):
+        self.torch, self.values = torch, {}
+
+    def rows_and_start(self, cell):
+        scalar = getattr(self.torch, cell["scalar"])
+        count = cell["rows"] * cell["columns"]
+        held = self.values.get(scalar)
+        if held is None or len(held) < count:
+            self.values[scalar] = held = None  # before there is more
+            self.values[scalar] = held = self.torch.rand(count, dtype=scalar, device="cuda").mul_(2).sub_(1)
+        rows = held[:count].view(cell["rows"], cell["columns"])
+        if cell["family"] == "kmeans":
+            return rows, rows[:: cell["rows"] // cell["components"]][: cell["components"]].cpu().numpy()
+        random = np.random.default_rng(1)
+        return rows, (random.random((cell["components"], cell["columns"])) - 0.5).astype(cell["scalar"])
 
 
 def clock(run):
@@ -58,7 +81,8 @@ def least_difference(run):
 
 class Peers:
     def __init__(self, device):
-        self.device, self.here, self.missing = device, {}, {}
+        self.device, self.here, self.missing, self.device_rows = device, {}, {}, None
+        os.environ["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"  # JAX would take three quarters of a GPU's memory
         for module, name in MODULES[device].items():
             try:
                 self.here[module] = importlib.import_module(module)
@@ -68,7 +92,7 @@ class Peers:
 
     def measure(self, cell):
         """Seconds an iteration by each peer; nothing for one that cannot."""
-        if cell["rows"] * cell["columns"] * cell["components"] * (cell["columns"] if cell["type"] in ("full", "tied") else 1) > MOST_WORK:
+        if cell["rows"] * cell["columns"] * cell["components"] * (cell["columns"] if cell["type"] in ("full", "tied") else 1) > MOST_WORK[self.device]:
             return {}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # that fits of stated length did not converge
@@ -127,23 +151,29 @@ class Peers:
         import compare_maps_gpu
 
         classes = GPU_CLASSES[(cell["scalar"], cell["precision"])]
-        rows, start = rows_and_start(cell)
         torch = self.here.get("torch")
+        if torch is None or cell["type"] == "tied":
+            return {}
+        self.device_rows = self.device_rows or DeviceRows(torch)
+        rows, start = self.device_rows.rows_and_start(cell)
         if cell["family"] == "som":  # best-matching units alone: what a map's epoch begins with
             tf32 = cell["precision"] != "float32"
-            return {"torch_units": compare_maps_gpu.torch_units(rows, start, tf32) / 1e3} if torch else {}
+            return {"torch_units": compare_maps_gpu.torch_units(rows, start, tf32) / 1e3}
         if cell["family"] == "gmm" and (cell["rows"] * cell["components"] > 2**31 or cell["type"] == "full" and len(start) > 1000):
             return {}  # PyTorch's would take arrays beyond memory, or minutes in a loop over components
+        # In float64 those that are written for float32 rows are asked for.
+        wanted = [name.replace("float64", "float32") for name in classes]
         make = compare_gpu.kmeans_peers if cell["family"] == "kmeans" else compare_gpu.mixture_peers
         arguments = (rows, start, 10) if cell["family"] == "kmeans" else (cell["type"], rows, start, 10)
         here = {name: module for name, module in self.here.items() if name == "torch" or cell["scalar"] == "float32"}
         found = {}
-        for name, run in make(here, *arguments).items():
-            name = name.replace("float32", "float64") if cell["scalar"] == "float64" else name
-            if name in classes:
-                try:
-                    found[name] = statistics.median(run() for _ in range(REPEATS))
-                except torch.cuda.OutOfMemoryError:
-                    found[name] = None
+        for name, given in zip(classes, wanted):
+            try:
+                for run in make(here, *arguments, wanted=(given,)).values():
+                    first = run()
+                    found[name] = first if first > LONG_ON_GPU else statistics.median([first, run(), run()])
+            except Exception as failure:  # of a peer, of any kind: it is told, and the others go on
+                shape = f"({cell['rows']}, {cell['columns']}, {cell['components']})"
+                self.missing[f"{name} for {shape}"] = (str(failure) or type(failure).__name__).splitlines()[0][:120]
         torch.cuda.empty_cache()
         return found

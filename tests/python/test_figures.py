@@ -11,6 +11,7 @@ sys.path.insert(0, str(ROOT / "bench"))
 
 import grid  # noqa: E402
 import grid_page  # noqa: E402
+import grid_reasons  # noqa: E402
 import pages  # noqa: E402
 
 
@@ -59,6 +60,14 @@ def test_the_check_runs_from_the_command_line():
     assert done.returncode == 0, done.stdout
 
 
+def test_the_costs_of_rooms_are_those_of_their_times():
+    done = subprocess.run([sys.executable, ROOT / "bench/fit_costs.py", "--check"], capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout + "run python3 bench/fit_costs.py"
+
+
+RATES = {f"{name}_multiply_adds": 1e13 for name in ("float32", "float64", "tf32", "bf16")} | {"read_bytes": 4e12}
+
+
 def cell(seconds, components, **more):
     """Of the grid, with a floor of 10 µs: one that takes 20 µs takes what floor and launches do."""
     shape = ("kmeans", "-", "float32", "float32", 1000, 16, components)
@@ -74,9 +83,26 @@ def test_the_grid_is_of_as_many_cells_as_it_says():
         assert {each["columns"] for each in grid.drawn(device, 7)} == set(grid.COLUMNS)
 
 
+def test_reasons_of_the_grid_are_the_largest_part_of_what_is_explained():
+    result = {"device": "cuda", "rates": RATES, "cells": [cell(30e-6, 1) | {"floor": 1e-7}, cell(1.0, 1000), cell(50e-6, 1000)]}
+    fixed = grid_reasons.fixed_costs(result)
+    assert fixed == {("kmeans", "-"): 30e-6}
+    names = [grid_reasons.reason(each, result, fixed) for each in result["cells"]]
+    assert names == ["launches", "kernel of k-means, float32", "few rows"]
+    assert all(grid_reasons.text(name) for name in names)
+
+
+def test_cells_of_a_run_are_taken_by_neighbours():
+    for device in ("cpu", "cuda"):
+        cells = grid.fixed(device)
+        parts = grid.in_parts(cells)
+        assert sorted(map(grid.key, parts)) == sorted(map(grid.key, cells))
+        assert len({each["family"] for each in parts[:40]}) == 3
+
+
 def test_broken_rules_of_the_grid_are_found():
     def rules(*cells):
-        return [rule for rule, _, _ in grid_page.broken({"device": "cuda", "cells": cells})]
+        return [each[0] for each in grid_page.broken({"device": "cuda", "rates": RATES, "cells": cells})]
 
     failed = {name: value for name, value in cell(0, 1).items() if name != "seconds"} | {"failure": "out of memory"}
     assert rules(failed) == [0]

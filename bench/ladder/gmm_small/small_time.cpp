@@ -95,7 +95,7 @@ void measure(const char* type, std::size_t rows, std::size_t columns, std::size_
     measure_one<Scalar>("one team", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
   }
   if constexpr (std::is_same_v<Scalar, float>) {
-    if (!shoal::gmm::few_columns::fits_teams(shape)) return;
+    if (!shoal::gmm::few_columns::suits_teams(shape)) return;
     const auto accumulator = shoal::gmm::few_columns::make_team_accumulator(shape);
     measure_one<float>("two teams", type, *accumulator, mixture.view(), layout, values.data(), rows, stream);
   }

@@ -1,3 +1,7 @@
+#include <cstddef>
+#include <memory>
+
+#include <shoal/gmm/cuda/cost.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/rooms.hpp>
@@ -5,6 +9,7 @@
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
+#include <shoal/gmm/cuda/usual_room.hpp>
 
 namespace shoal::gmm {
 namespace {
@@ -12,32 +17,37 @@ namespace {
 template <class Scalar>
 using room = kernel_room<accumulator_shape, std::unique_ptr<accumulator<Scalar>>(const accumulator_shape&)>;
 
-// The first room that suits a shape takes it, the most special one first. tuning.hpp says what was measured.
 const room<float> float_rooms[] = {
-    {tensor_matrix::beats_few_columns, tensor_matrix::make_accumulator},
-    {few_columns::suits_teams, few_columns::make_team_accumulator},
-    {few_columns::suits<float>, few_columns::make_accumulator<float>},
-    {tensor_matrix::suits, tensor_matrix::make_accumulator},
-    {tensor_diagonal::suits, tensor_diagonal::make_accumulator},
-    {tensor_wide::suits, tensor_wide::make_accumulator},
-    {tensor_float64::suits, tensor_float64::make_accumulator<float>},
-    {plain::suits, plain::make_accumulator<float>},
+    {room_name::few_columns_teams, few_columns::suits_teams, few_columns::make_team_accumulator},
+    {room_name::few_columns, few_columns::suits<float>, few_columns::make_accumulator<float>},
+    {room_name::tensor_matrix, tensor_matrix::suits, tensor_matrix::make_accumulator},
+    {room_name::tensor_diagonal, tensor_diagonal::suits, tensor_diagonal::make_accumulator},
+    {room_name::tensor_wide, tensor_wide::suits, tensor_wide::make_accumulator},
+    {room_name::tensor_float64, tensor_float64::suits, tensor_float64::make_accumulator<float>},
+    {room_name::plain, plain::suits, plain::make_accumulator<float>},
 };
 const room<double> double_rooms[] = {
-    {few_columns::suits<double>, few_columns::make_accumulator<double>},
-    {tensor_float64::suits, tensor_float64::make_accumulator<double>},
-    {plain::suits, plain::make_accumulator<double>},
+    {room_name::few_columns, few_columns::suits<double>, few_columns::make_accumulator<double>},
+    {room_name::tensor_float64, tensor_float64::suits, tensor_float64::make_accumulator<double>},
+    {room_name::plain, plain::suits, plain::make_accumulator<double>},
 };
+
+template <class Scalar, std::size_t Count>
+std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[Count], const accumulator_shape& shape) {
+  return make_in_cheapest_room(rooms, shape, [&](room_name name) {
+    return room_candidate{true, is_usual<Scalar>(name, shape), expected_milliseconds<Scalar>(name, shape)};
+  });
+}
 
 }  // namespace
 
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
-  return make_in_first_room(float_rooms, shape);
+  return make_cheapest(float_rooms, shape);
 }
 template <>
 std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
-  return make_in_first_room(double_rooms, shape);
+  return make_cheapest(double_rooms, shape);
 }
 
 }  // namespace shoal::gmm

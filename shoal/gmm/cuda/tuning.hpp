@@ -1,5 +1,6 @@
-// Which kernel takes which shape of a mixture on a GPU, with what was measured for each on an NVIDIA H200, in
-// milliseconds for (rows, columns, components). The rooms' own tuning.hpp have the kernels' sizes.
+// Which kernel takes which shape of a mixture on a GPU where the model of cost (cost.hpp) does not know it, with what
+// was measured for each on an NVIDIA H200, in milliseconds for (rows, columns, components). Each of these thresholds
+// goes once the shapes that it still chooses for have been timed. The rooms' own tuning.hpp have the kernels' sizes.
 #pragma once
 
 #include <cstddef>

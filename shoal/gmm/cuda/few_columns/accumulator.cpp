@@ -10,7 +10,6 @@
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -136,24 +135,32 @@ kernel_arguments<Scalar> arguments_of(const block_plan& plan, std::size_t compon
 }  // namespace
 
 template <class Scalar>
-bool fits(const accumulator_shape& shape) {
+bool suits(const accumulator_shape& shape) {
   const compiled_kernel kernel = kernel_for<Scalar>(shape);
   return kernel.function != nullptr && make_plan<Scalar>(shape, kernel).has_value();
 }
-template bool fits<float>(const accumulator_shape&);
-template bool fits<double>(const accumulator_shape&);
-
-template <class Scalar>
-bool suits(const accumulator_shape& shape) {
-  const bool matrices = shape.layout.has_matrices();
-  const std::size_t columns = shape.layout.columns();
-  const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices, columns);
-  const std::size_t moments = matrices ? 1 + columns * (columns + 3) / 2 : 1 + 2 * columns;
-  return shape.layout.components() <= limit.components && shape.layout.components() * moments <= limit.numbers &&
-         fits<Scalar>(shape);
-}
 template bool suits<float>(const accumulator_shape&);
 template bool suits<double>(const accumulator_shape&);
+
+template <class Scalar>
+std::optional<block_use> use_of_blocks(const accumulator_shape& shape) {
+  const compiled_kernel kernel = kernel_for<Scalar>(shape);
+  if (kernel.function == nullptr) return std::nullopt;
+  const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
+  if (!plan) return std::nullopt;
+  const std::size_t components = shape.layout.components();
+  const std::size_t round = round_components(components, plan->threads);
+  return block_use{.threads = plan->threads,
+                   .blocks = plan->blocks,
+                   .stage_rows = plan->stage_rows,
+                   .rounds = ceiling(components, plan->threads),
+                   .round_components = round,
+                   .slices = plan->threads / round,
+                   .flushes = ceiling(kernel.sums, kernel.flushed_sums),
+                   .sums = kernel.sums};
+}
+template std::optional<block_use> use_of_blocks<float>(const accumulator_shape&);
+template std::optional<block_use> use_of_blocks<double>(const accumulator_shape&);
 
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {

@@ -1,7 +1,9 @@
 // Few columns: responsibilities in shared memory, moments in registers, a kernel for each number of columns.
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/predictor.hpp>
@@ -10,11 +12,6 @@ namespace shoal::gmm::few_columns {
 
 /// Whether make_accumulator takes a shape: at most most_columns columns, and so few components that the
 /// responsibilities of 32 rows fit into a block's shared memory.
-template <class Scalar>
-bool fits(const accumulator_shape& shape);
-extern template bool fits<float>(const accumulator_shape&);
-extern template bool fits<double>(const accumulator_shape&);
-/// Whether it is the fastest for a shape that fits, too: of components not too many.
 template <class Scalar>
 bool suits(const accumulator_shape& shape);
 extern template bool suits<float>(const accumulator_shape&);
@@ -27,18 +24,44 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
 extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
 extern template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);
 
+/// How the rows of a shape go through the blocks of make_accumulator, as far as it says what they cost.
+struct block_use {
+  std::size_t threads;
+  std::size_t blocks;            ///< of a multiprocessor
+  std::size_t stage_rows;        ///< that a block has at a time
+  std::size_t rounds;            ///< that threads take to sum the moments of all components
+  std::size_t round_components;  ///< of one of them
+  std::size_t slices;            ///< of a stage, each with a thread for a component
+  std::size_t flushes;           ///< in which a group's sums are added up
+  std::size_t sums;              ///< of a component
+};
+/// Nothing for a shape that does not suit.
+template <class Scalar>
+std::optional<block_use> use_of_blocks(const accumulator_shape& shape);
+extern template std::optional<block_use> use_of_blocks<float>(const accumulator_shape&);
+extern template std::optional<block_use> use_of_blocks<double>(const accumulator_shape&);
+
 /// Whether make_team_accumulator takes a shape: at most most_columns columns, and so few components that two stages of
 /// rows with their responsibilities fit into a block's shared memory.
-bool fits_teams(const accumulator_shape& shape);
-/// Whether it is the fastest for a shape that fits, too: when there are rows enough for both teams of every block.
 bool suits_teams(const accumulator_shape& shape);
 
+/// How the rows of a shape go through the two teams of make_team_accumulator's blocks.
+struct team_use {
+  std::size_t expectation_threads;
+  std::size_t stage_rows;
+  std::size_t slice_rows;  ///< of a stage that one thread sums
+  std::size_t sums;        ///< of a component
+  std::size_t components;  ///< whose sums a thread has
+};
+/// Nothing for a shape that does not suit.
+std::optional<team_use> use_of_teams(const accumulator_shape& shape);
+
 /// In each block one team of warps computes responsibilities while another sums the moments of the rows before.
-/// Throws bad_argument for a shape that does not fit. Of the Q of spherical covariances only the sum over the columns
+/// Throws bad_argument for a shape that does not suit. Of the Q of spherical covariances only the sum over the columns
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
-/// Diagonal and spherical covariances of few numbers, each row's distances found twice in float32.
+/// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);
 

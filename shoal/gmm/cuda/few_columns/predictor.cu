@@ -173,8 +173,7 @@ class short_row_predictor final : public predictor<float> {
 }  // namespace
 
 bool suits(const predictor_shape& shape) {
-  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_prediction_columns} &&
-         shape.layout.columns() * shape.layout.components() <= most_prediction_numbers;
+  return !shape.layout.has_matrices() && shape.layout.columns() <= std::size_t{most_prediction_columns};
 }
 
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {

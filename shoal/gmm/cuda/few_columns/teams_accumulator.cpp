@@ -12,7 +12,6 @@
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/teams.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
-#include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -115,11 +114,16 @@ team_arguments arguments_of(const team_plan& plan) {
 
 }  // namespace
 
-bool fits_teams(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
+bool suits_teams(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
 
-bool suits_teams(const accumulator_shape& shape) {
-  return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
-         shape.layout.components() >= least_team_components && fits_teams(shape);
+std::optional<team_use> use_of_teams(const accumulator_shape& shape) {
+  const std::optional<team_plan> plan = make_plan(shape);
+  if (!plan) return std::nullopt;
+  return team_use{.expectation_threads = plan->kernel.threads - plan->kernel.moment_threads,
+                  .stage_rows = plan->kernel.stage_rows,
+                  .slice_rows = plan->slice_rows,
+                  .sums = plan->kernel.sums,
+                  .components = plan->kernel.thread_components};
 }
 
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {

@@ -48,9 +48,7 @@ class tensor_predictor final : public predictor<Scalar> {
 
 }  // namespace
 
-bool suits(const predictor_shape& shape) {
-  return shape.layout.columns() >= least_columns && shape.layout.components() <= most_components;
-}
+bool suits(const predictor_shape& shape) { return shape.layout.components() <= most_components; }
 
 template <class Scalar>
 std::unique_ptr<predictor<Scalar>> make_predictor(const predictor_shape& shape, cudaStream_t stream) {

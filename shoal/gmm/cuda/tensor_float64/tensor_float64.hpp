@@ -8,7 +8,7 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// From so many columns on. Of fewer, tiles would be padding for the most part.
+/// Any number of columns; of few, tiles are padding for the most part.
 bool suits(const accumulator_shape& shape);
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);

@@ -123,13 +123,6 @@ bool suits(const accumulator_shape& shape) {
          shape.shared_bytes >= plan_of(shape.layout).shared_bytes;
 }
 
-bool beats_few_columns(const accumulator_shape& shape) {
-  const std::size_t columns = shape.layout.columns();
-  return columns >= least_first_columns &&
-         shape.layout.components() * columns * columns * columns >= least_first_numbers &&
-         shape.share_rows >= shape.multiprocessors * least_first_rows && suits(shape);
-}
-
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (!suits(shape)) {
     throw bad_argument(fmt::format(

@@ -10,8 +10,6 @@ namespace shoal::gmm::tensor_matrix {
 
 /// Whether make_accumulator takes the shape.
 bool suits(const accumulator_shape& shape);
-/// Whether it is faster there than kernels for few columns, too.
-bool beats_few_columns(const accumulator_shape& shape);
 
 /// Full and tied covariances of 1 to 128 columns in float32. Products are of float32 grade: each factor is the sum of
 /// two float16 terms in units of the column's deviation under the component, three products of which are summed in

@@ -11,7 +11,6 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
-#include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
@@ -190,29 +189,6 @@ TEST(SmallAccumulatorShape, TooManyColumnsAreRefused) {
   EXPECT_TRUE(shoal::gmm::few_columns::suits<double>(shape));
   shape.layout = statistics_layout(covariance_type::diag, 100000, 2);
   EXPECT_FALSE(shoal::gmm::few_columns::suits<float>(shape));
-}
-
-TEST(SmallAccumulatorShape, ManyComponentsAreLeftToTensorCores) {
-  SHOAL_NEEDS_DEVICES(1);
-  shoal::gmm::accumulator_shape shape;
-  shape.share_rows = 300'000;
-  shape.multiprocessors = 132;
-  shape.shared_bytes = 227 << 10;
-  // The most components that the kernels for few columns take.
-  struct limit {
-    std::size_t columns, components;
-  };
-  for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
-    for (const limit& most : {limit{1, 512}, limit{2, 512}, limit{3, 512}, limit{4, 256}, limit{5, 256}, limit{6, 256},
-                              limit{7, 227}, limit{8, 182}, limit{9, 111}, limit{16, 40}}) {
-      shape.layout = statistics_layout(type, most.components, most.columns);
-      EXPECT_TRUE(shoal::gmm::few_columns::suits<float>(shape)) << most.columns << " columns";
-      EXPECT_TRUE(shoal::gmm::tensor_matrix::suits(shape)) << most.columns << " columns";
-      shape.layout = statistics_layout(type, most.components + 1, most.columns);
-      EXPECT_FALSE(shoal::gmm::few_columns::suits<float>(shape)) << most.columns << " columns";
-      EXPECT_TRUE(shoal::gmm::tensor_matrix::suits(shape)) << most.columns << " columns";
-    }
-  }
 }
 
 }  // namespace

@@ -188,23 +188,22 @@ TEST_F(TeamAccumulator, NothingAddedIsZero) {
   for (const double value : nothing.values()) EXPECT_EQ(value, 0.0);
 }
 
-TEST(TeamAccumulatorShape, IsChosenForManyRowsOfFewColumns) {
+TEST(TeamAccumulatorShape, HasFewColumnsAndComponents) {
   shoal::gmm::accumulator_shape shape;
   shape.multiprocessors = 132;
   shape.shared_bytes = 227 << 10;
-  shape.share_rows = 1 << 20;
-  for (const covariance_type type : checks::all_types) {
-    shape.layout = statistics_layout(type, 10, 8);
-    EXPECT_TRUE(shoal::gmm::few_columns::suits_teams(shape)) << checks::name(type);
+  for (const std::size_t rows : {1000, 1 << 20}) {
+    shape.share_rows = rows;
+    for (const covariance_type type : checks::all_types) {
+      shape.layout = statistics_layout(type, 10, 8);
+      EXPECT_TRUE(shoal::gmm::few_columns::suits_teams(shape)) << checks::name(type);
+    }
   }
-  shape.share_rows = 1000;
-  EXPECT_FALSE(shoal::gmm::few_columns::suits_teams(shape));
-  EXPECT_TRUE(shoal::gmm::few_columns::fits_teams(shape));
   shape.layout = statistics_layout(covariance_type::full, 3, 17);
-  EXPECT_FALSE(shoal::gmm::few_columns::fits_teams(shape));
+  EXPECT_FALSE(shoal::gmm::few_columns::suits_teams(shape));
   EXPECT_THROW(shoal::gmm::few_columns::make_team_accumulator(shape), shoal::bad_argument);
   shape.layout = statistics_layout(covariance_type::diag, 500, 2);
-  EXPECT_FALSE(shoal::gmm::few_columns::fits_teams(shape));
+  EXPECT_FALSE(shoal::gmm::few_columns::suits_teams(shape));
 }
 
 }  // namespace

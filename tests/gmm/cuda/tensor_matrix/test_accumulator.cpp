@@ -461,21 +461,4 @@ TEST(LargeAccumulator, RefusesOtherShapes) {
   }
 }
 
-TEST(LargeAccumulatorShape, IsPreferredForManyRowsOfManyNumbers) {
-  shoal::gmm::accumulator_shape shape;
-  shape.multiprocessors = 132;
-  shape.shared_bytes = 227 << 10;
-  const auto is_preferred = [&](covariance_type type, std::size_t rows, std::size_t columns, std::size_t components) {
-    shape.layout = statistics_layout(type, components, columns);
-    shape.share_rows = rows;
-    return shoal::gmm::tensor_matrix::beats_few_columns(shape);
-  };
-  EXPECT_TRUE(is_preferred(covariance_type::full, 1 << 20, 16, 16));
-  EXPECT_TRUE(is_preferred(covariance_type::tied, 1 << 20, 13, 32));
-  EXPECT_FALSE(is_preferred(covariance_type::full, 1 << 20, 14, 20));
-  EXPECT_FALSE(is_preferred(covariance_type::full, 1 << 20, 9, 100));
-  EXPECT_FALSE(is_preferred(covariance_type::full, 200'000, 16, 24));
-  EXPECT_FALSE(is_preferred(covariance_type::diag, 1 << 20, 16, 128));
-}
-
 }  // namespace

@@ -1,0 +1,14 @@
+#include <shoal/core/error.hpp>
+
+#include "grid_rows.hpp"
+
+namespace grid {
+
+template <class Scalar>
+const Scalar* values_on(int, std::size_t) {
+  throw shoal::not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON");
+}
+template const float* values_on(int, std::size_t);
+template const double* values_on(int, std::size_t);
+
+}  // namespace grid

@@ -1,0 +1,46 @@
+#include <shoal/gmm/cuda/usual_room.hpp>
+
+#include <type_traits>
+
+#include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
+#include <shoal/gmm/cuda/tuning.hpp>
+
+namespace shoal::gmm {
+namespace {
+
+bool tensor_cores_come_first(const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns();
+  return shape.layout.has_matrices() && columns >= least_first_columns &&
+         shape.layout.components() * columns * columns * columns >= least_first_numbers &&
+         shape.share_rows >= shape.multiprocessors * least_first_rows;
+}
+
+template <class Scalar>
+bool is_within_limit(const accumulator_shape& shape) {
+  const bool matrices = shape.layout.has_matrices();
+  const std::size_t columns = shape.layout.columns();
+  const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices, columns);
+  const std::size_t moments = matrices ? 1 + columns * (columns + 3) / 2 : 1 + 2 * columns;
+  return shape.layout.components() <= limit.components && shape.layout.components() * moments <= limit.numbers;
+}
+
+}  // namespace
+
+template <class Scalar>
+bool is_usual(room_name room, const accumulator_shape& shape) {
+  if (room != room_name::few_columns && room != room_name::few_columns_teams) return true;
+  if (std::is_same_v<Scalar, float> && tensor_cores_come_first(shape)) return false;
+  if (room == room_name::few_columns) return is_within_limit<Scalar>(shape);
+  return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
+         shape.layout.components() >= least_team_components;
+}
+template bool is_usual<float>(room_name, const accumulator_shape&);
+template bool is_usual<double>(room_name, const accumulator_shape&);
+
+bool is_usual(room_name room, const predictor_shape& shape) {
+  const std::size_t columns = shape.layout.columns();
+  if (room == room_name::few_columns) return columns * shape.layout.components() <= most_prediction_numbers;
+  return room != room_name::tensor_float64 || columns >= tensor_float64::least_columns;
+}
+
+}  // namespace shoal::gmm
