@@ -31,6 +31,7 @@ struct team_shape {
   /// Sums of all threads pass through shared memory with this stride: other sums lie in other banks.
   static constexpr int flush_stride = moment_threads + 8;
   static constexpr int threads = expectation_threads + moment_threads;
+  static constexpr int blocks = Sizes.blocks;
   static constexpr int stage_rows = rows * expectation_threads;
   static constexpr int planes = (Columns + 3) / 4;
   static constexpr int sums = sums_of<Type>(Columns);
@@ -575,7 +576,8 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, team
 
 /// Adds the groups of a piece that belong to the block's lane.
 template <class Shape>
-__global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const __grid_constant__ team_arguments a) {
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    accumulate_by_teams(const __grid_constant__ team_arguments a) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ team_barriers barriers;
   if (threadIdx.x < 2) {
@@ -609,13 +611,14 @@ __global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const _
   }
 }
 
-template <covariance_type Type, int Columns>
+template <covariance_type Type, int Columns, team_sizes Sizes>
 team_kernel describe_team_kernel() {
-  using Shape = team_shape<Type, Columns, team_sizes_for(Type, Columns)>;
+  using Shape = team_shape<Type, Columns, Sizes>;
   team_kernel kernel;
   kernel.function = reinterpret_cast<const void*>(&accumulate_by_teams<Shape>);
   kernel.threads = Shape::threads;
   kernel.moment_threads = Shape::moment_threads;
+  kernel.blocks = Shape::blocks;
   kernel.flush_stride = Shape::flush_stride;
   kernel.thread_components = Shape::components;
   kernel.sums = Shape::sums;
@@ -629,12 +632,14 @@ team_kernel describe_team_kernel() {
 
 /// For covariances of one type.
 template <covariance_type Type, int Columns = 1>
-team_kernel find_team_kernel_of(std::size_t columns) {
+team_kernel find_team_kernel_of(std::size_t columns, bool small) {
   if constexpr (Columns <= static_cast<int>(most_columns)) {
-    return columns == Columns ? describe_team_kernel<Type, Columns>() : find_team_kernel_of<Type, Columns + 1>(columns);
-  } else {
-    return {};
+    constexpr team_sizes small_sizes = small_team_sizes_for(Type, Columns);
+    if (columns != Columns) return find_team_kernel_of<Type, Columns + 1>(columns, small);
+    if (!small) return describe_team_kernel<Type, Columns, team_sizes_for(Type, Columns)>();
+    if constexpr (small_sizes.rows != 0) return describe_team_kernel<Type, Columns, small_sizes>();
   }
+  return {};
 }
 
 }  // namespace shoal::gmm::few_columns
