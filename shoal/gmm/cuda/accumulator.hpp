@@ -13,6 +13,12 @@
 
 namespace shoal::gmm {
 
+/// Partial sums one behind the other, each of as many numbers as the statistics have.
+struct lane_array {
+  const double* values = nullptr;
+  std::size_t count = 0;
+};
+
 /// Adds rows' statistics up in lanes: a fixed number of partial sums, each with rows of its own, so that neither the
 /// cuts between pieces nor the order in which blocks run changes a bit. Belongs to the GPU that was current when it was
 /// made. Its calls only enqueue: they neither allocate nor wait, so that a step can be recorded as a graph.
@@ -32,6 +38,9 @@ class accumulator {
                    cudaStream_t stream) = 0;
   /// Writes the sum of the lanes, in a fixed order, to `statistics` [layout.size()] as statistics_layout says.
   virtual void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) = 0;
+  /// What merge() would add up, for who does it in that order (few_columns/kernels.hpp says which); none where lanes
+  /// lie otherwise.
+  virtual lane_array lanes() const { return {}; }
 };
 
 /// What a kernel is chosen by.

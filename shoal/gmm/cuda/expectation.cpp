@@ -31,6 +31,24 @@ void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
   sum_rows({&all, 1}, parts);
 }
 
+// One GPU's only shard need not be merged by itself, where its lanes lie as the step's end can read them.
+template <class Scalar>
+void expectation_step<Scalar>::sum_and_maximise(device_parts<Scalar>& parts) {
+  if (!parts.takes_lanes() || !shards_at_once_ || rows_->shards().count() != 1) {
+    sum_all_rows(parts);
+    return parts.maximise(sums());
+  }
+  cuda::gpu& gpu = rows_->group()[0];
+  accumulator<Scalar>& lanes = *accumulators_[0];
+  lanes.clear(parts.parameters(0), gpu.compute);
+  rows_->for_each_piece([&](std::size_t, const cuda::device_piece<Scalar>& piece) {
+    lanes.add(piece, parts.parameters(0), gpu.compute);
+  });
+  if (lanes.lanes().values != nullptr) return parts.maximise(lanes.lanes(), statistics_[0].data());
+  lanes.merge(statistics_[0].data(), parts.parameters(0), gpu.compute);
+  parts.maximise(sums());
+}
+
 // Shards that take turns end one by one, and most multiprocessors wait for the last group of each.
 template <class Scalar>
 void expectation_step<Scalar>::sum_shards_at_once(const device_parts<Scalar>& parts) {

@@ -27,6 +27,9 @@ class expectation_step {
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
+  /// Sums all rows and ends the step (device_parts::maximise()), in fewer launches where it may. Does not wait; for
+  /// rows that are resident, of which no other rank has any.
+  void sum_and_maximise(device_parts<Scalar>& parts);
   /// Sums those rows of every shard; ranges begin at multiples of cuda::piece_unit. Does not wait.
   void sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts);
   /// The sums in the memory of the first GPU, as statistics_layout says. Kernels that stopped leave them as they were.

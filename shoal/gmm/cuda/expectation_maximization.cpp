@@ -134,8 +134,12 @@ std::size_t device_expectation_maximization<Scalar>::enqueue_some_steps(std::siz
 
 template <class Scalar>
 void device_expectation_maximization<Scalar>::enqueue_step() {
-  expectation_.sum_all_rows(parts_);
-  parts_.maximise(expectation_.sums());
+  if (many_steps_) {
+    expectation_.sum_and_maximise(parts_);
+  } else {
+    expectation_.sum_all_rows(parts_);
+    parts_.maximise(expectation_.sums());
+  }
   if (between_ != nullptr) {
     between_->after_step();
   } else {

@@ -212,6 +212,32 @@ TEST(DeviceFit, GivesTheSameBitsStreamedAndAgain) {
   check_streamed<double>(1);
 }
 
+// Streamed rows are merged by a launch of their own, resident ones where the step ends.
+template <class Scalar>
+void check_small_steps(const shape& s) {
+  const std::string what = fmt::format("{} {}x{} K={}", device_checks::name<Scalar>(), s.rows, s.columns, s.components);
+  problem<Scalar> of(fit_data::as<Scalar>(fit_data::clusters(s.rows, s.columns, s.components, 3.0)), s.columns);
+  of.options.components = s.components;
+  of.options.init = initialization::random_rows;
+  of.options.tolerance = 0;
+  on_devices<Scalar> resident(of), streamed(of, 2 * 4096 * s.columns * sizeof(Scalar));
+  ASSERT_FALSE(streamed.rows().resident()) << what;
+  const auto first = resident.stepper(), second = streamed.stepper();
+  first->seed(0);
+  second->seed(0);
+  EXPECT_EQ(run(*first, 12), run(*second, 12)) << what;
+  expect_same(first->current(), second->current(), what);
+}
+
+TEST(DeviceFit, EndsAStepInOneLaunchWithTheBitsOfTwo) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const shape& s : {shape{9000, 1, 1}, shape{9000, 3, 2}, shape{9000, 4, 7}, shape{9000, 5, 8}, shape{9000, 8, 9},
+                         shape{9000, 7, 16}, shape{200'000, 8, 8}}) {
+    check_small_steps<float>(s);
+    check_small_steps<double>(s);
+  }
+}
+
 TEST(DeviceFit, RunsOnTwoDevices) {
   SHOAL_NEEDS_DEVICES(2);
   check_streamed<float>(2);

@@ -53,7 +53,12 @@ compiled_kernel find_matrix_kernel(std::size_t columns);
 template <class Scalar>
 compiled_kernel find_diagonal_kernel(std::size_t columns);
 
-/// Adds the lanes [shards][lane_count][count] of each shard, in a fixed order, and writes the sums to `statistics`
+/// How lanes are added up, by whoever does it: lane l belongs to part l mod lane_parts, whose lanes are added in order;
+/// of each four neighbouring parts the pairs are added, then both; then these sums in order.
+inline constexpr unsigned lane_parts = 32;
+inline constexpr unsigned neighbouring_parts = 4;
+
+/// Adds the lanes [shards][lane_count][count] of each shard, in that order, and writes the sums to `statistics`
 /// [shards][count], unless *stopped.
 void merge_lanes(const double* lanes, std::size_t shards, std::size_t lane_count, std::size_t count, double* statistics,
                  const int* stopped, cudaStream_t stream);

@@ -126,6 +126,11 @@ class lanes_accumulator final : public accumulator<Scalar> {
     merge_lanes(lanes_.data(), shards_, fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
   }
 
+  lane_array lanes() const override {
+    if (shards_ > 1 || fresh_) return {};
+    return {lanes_.data(), launch_.lanes};
+  }
+
  private:
   std::size_t size_;
   std::size_t shard_rows_;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr unsigned elements = 8;  // of a block: 64 bytes of each lane
 constexpr unsigned warps = 8;
-constexpr unsigned parts = warps * 32 / elements;  // of the lanes, each a thread's for an element
+static_assert(warps * 32 / elements == lane_parts && 32 / elements == neighbouring_parts);
 
 __global__ void __launch_bounds__(warps * 32) merge_kernel(const double* lanes, std::size_t lane_count,
                                                            std::size_t count, double* statistics, const int* stopped) {
@@ -23,7 +23,8 @@ __global__ void __launch_bounds__(warps * 32) merge_kernel(const double* lanes, 
   double sum = 0;
   if (i < count) {
 #pragma unroll 16
-    for (std::size_t lane = threadIdx.x / elements; lane < lane_count; lane += parts) sum += lanes[lane * count + i];
+    for (std::size_t lane = threadIdx.x / elements; lane < lane_count; lane += lane_parts)
+      sum += lanes[lane * count + i];
   }
   for (unsigned step = elements; step < 32; step *= 2) sum += __shfl_xor_sync(~0U, sum, step);
   if (threadIdx.x % 32 < elements) sums[threadIdx.x / 32][element] = sum;

@@ -31,6 +31,7 @@ struct team_shape {
   /// Sums of all threads pass through shared memory with this stride: other sums lie in other banks.
   static constexpr int flush_stride = moment_threads + 8;
   static constexpr int threads = expectation_threads + moment_threads;
+  static constexpr int blocks = Sizes.blocks;
   static constexpr int stage_rows = rows * expectation_threads;
   static constexpr int planes = (Columns + 3) / 4;
   static constexpr int sums = sums_of<Type>(Columns);
@@ -148,38 +149,62 @@ struct stage_cursor {
 /// Factors and offsets times this make ‖y‖² a power of two's exponent.
 inline constexpr double root_half_log2_e = 0.84932180028801904;
 
+/// Where element e of the records comes from; found before the parameters are there.
 template <class Shape>
-__device__ void load_team_records(const team_arguments& a, float* records) {
-  constexpr unsigned columns = Shape::columns;
-  const prepared_components<double>& from = a.parameters.in_double;
-  for (unsigned e = threadIdx.x; e < a.components * Shape::record; e += blockDim.x) {
-    const unsigned k = e / Shape::record;
-    const unsigned slot = e % Shape::record;
-    double value = 0;
+struct record_source {
+  const double* from = nullptr;  // null: a gap
+  double times = 1;
+  unsigned component;
+  unsigned rest = Shape::columns + 1;  // of a spherical component's own numbers, else beyond
+
+  __device__ record_source(const team_arguments& a, unsigned e) : component(e / Shape::record) {
+    constexpr unsigned columns = Shape::columns;
+    const prepared_components<double>& in = a.parameters.in_double;
+    const unsigned k = component, slot = e % Shape::record;
     if (slot < columns) {
-      value = from.centres[k * columns + slot];
+      from = in.centres + k * columns + slot;
     } else if (slot == columns) {
-      value = from.log_constants[k] * log2_e;
+      from = in.log_constants + k;
+      times = log2_e;
     } else if (slot < Shape::record_size) {
-      unsigned rest = slot - columns - 1;
-      unsigned j = 0;
-      if constexpr (Shape::matrix) {
-        while (rest >= j + 2) rest -= j++ + 2;
-        value = root_half_log2_e * (rest == 0 ? from.offsets[k * columns + j]
-                                              : from.factors[k * a.factor_stride + (rest - 1) * columns + j]);
-      } else if constexpr (Shape::spherical) {
-        const double factor = from.factors[k * columns];
-        if (rest == columns) {
-          value = 0.5 * log2_e * factor * factor;
-        } else if (factor > 0) {
-          value = -from.offsets[k * columns + rest] / factor;
-        }
+      unsigned at = slot - columns - 1;
+      if constexpr (Shape::spherical) {
+        rest = at;
+        from = in.factors + k * columns;
       } else {
-        j = rest / 2;
-        value = root_half_log2_e * (rest % 2 == 0 ? from.offsets[k * columns + j] : from.factors[k * columns + j]);
+        unsigned j = 0;
+        times = root_half_log2_e;
+        if constexpr (Shape::matrix) {
+          while (at >= j + 2) at -= j++ + 2;
+          from = at == 0 ? in.offsets + k * columns + j : in.factors + k * a.factor_stride + (at - 1) * columns + j;
+        } else {
+          j = at / 2;
+          from = (at % 2 == 0 ? in.offsets : in.factors) + k * columns + j;
+        }
       }
     }
-    records[e] = static_cast<float>(value);
+  }
+
+  __device__ double value(const team_arguments& a) const {
+    if (from == nullptr) return 0;
+    if constexpr (Shape::spherical) {
+      const double factor = *from;
+      if (rest == Shape::columns) return 0.5 * log2_e * factor * factor;
+      if (rest < Shape::columns) {
+        return factor > 0 ? -a.parameters.in_double.offsets[component * Shape::columns + rest] / factor : 0;
+      }
+    }
+    return *from * times;
+  }
+};
+
+/// `source` is that of element threadIdx.x.
+template <class Shape>
+__device__ void load_team_records(const team_arguments& a, record_source<Shape> source, float* records) {
+  for (unsigned e = threadIdx.x; e < a.components * Shape::record;) {
+    records[e] = static_cast<float>(source.value(a));
+    e += blockDim.x;
+    source = record_source<Shape>(a, e);
   }
 }
 
@@ -354,14 +379,12 @@ __device__ void expectation_stage(const team_arguments& a, const float* records,
   }
 }
 
-/// Responsibilities, stage after stage.
+/// Responsibilities, stage after stage, of which the first one's rows are in x.
 template <class Shape>
 __device__ void expectation_team(const team_arguments& a, const float* records, unsigned char* stages,
-                                 team_barriers& barriers) {
+                                 team_barriers& barriers, stage_cursor<Shape>& next,
+                                 float (&x)[Shape::rows][Shape::columns]) {
   constexpr int half = Shape::rows / 2;
-  stage_cursor<Shape> next(a);
-  float x[Shape::rows][Shape::columns];
-  if (next.valid()) load_rows<Shape>(a, next, x);
   row_sums head;
   for (unsigned turn = 0; next.valid(); ++turn) {
     const team_stage<Shape> stage(stages, turn % 2, a.stage_bytes);
@@ -553,13 +576,20 @@ __device__ void moment_team(const team_arguments& a, unsigned char* stages, team
 
 /// Adds the groups of a piece that belong to the block's lane.
 template <class Shape>
-__global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const __grid_constant__ team_arguments a) {
+__global__ void __launch_bounds__(Shape::threads, Shape::blocks)
+    accumulate_by_teams(const __grid_constant__ team_arguments a) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ team_barriers barriers;
   if (threadIdx.x < 2) {
     barriers.full[threadIdx.x].make(Shape::expectation_threads);
     barriers.empty[threadIdx.x].make(Shape::moment_threads);
   }
+  // Rows are there already, and the parameters' places are known: only the parameters are waited for.
+  const bool expects = threadIdx.x < Shape::expectation_threads;
+  stage_cursor<Shape> first(a);
+  float x[Shape::rows][Shape::columns];
+  if (expects && first.valid()) load_rows<Shape>(a, first, x);
+  const record_source<Shape> source(a, threadIdx.x);
   cuda::wait_for_predecessor();
   const int stopped = *a.parameters.stopped;
   unsigned char* const stages = memory;
@@ -568,11 +598,11 @@ __global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const _
   float* const buffer = records + a.components * Shape::record;
   double* const kept = a.lanes + (blockIdx.y * gridDim.x + blockIdx.x) * a.statistics;
   for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane[i] = a.fresh ? 0 : kept[i];
-  load_team_records<Shape>(a, records);
+  load_team_records<Shape>(a, source, records);
   if (stopped != 0) return;
   __syncthreads();
-  if (threadIdx.x < Shape::expectation_threads) {
-    expectation_team<Shape>(a, records, stages, barriers);
+  if (expects) {
+    expectation_team<Shape>(a, records, stages, barriers, first, x);
   } else {
     moment_team<Shape>(a, stages, barriers, buffer, lane);
     const moments_team<Shape> team;
@@ -581,13 +611,14 @@ __global__ void __launch_bounds__(Shape::threads, 1) accumulate_by_teams(const _
   }
 }
 
-template <covariance_type Type, int Columns>
+template <covariance_type Type, int Columns, team_sizes Sizes>
 team_kernel describe_team_kernel() {
-  using Shape = team_shape<Type, Columns, team_sizes_for(Type, Columns)>;
+  using Shape = team_shape<Type, Columns, Sizes>;
   team_kernel kernel;
   kernel.function = reinterpret_cast<const void*>(&accumulate_by_teams<Shape>);
   kernel.threads = Shape::threads;
   kernel.moment_threads = Shape::moment_threads;
+  kernel.blocks = Shape::blocks;
   kernel.flush_stride = Shape::flush_stride;
   kernel.thread_components = Shape::components;
   kernel.sums = Shape::sums;
@@ -601,12 +632,14 @@ team_kernel describe_team_kernel() {
 
 /// For covariances of one type.
 template <covariance_type Type, int Columns = 1>
-team_kernel find_team_kernel_of(std::size_t columns) {
+team_kernel find_team_kernel_of(std::size_t columns, bool small) {
   if constexpr (Columns <= static_cast<int>(most_columns)) {
-    return columns == Columns ? describe_team_kernel<Type, Columns>() : find_team_kernel_of<Type, Columns + 1>(columns);
-  } else {
-    return {};
+    constexpr team_sizes small_sizes = small_team_sizes_for(Type, Columns);
+    if (columns != Columns) return find_team_kernel_of<Type, Columns + 1>(columns, small);
+    if (!small) return describe_team_kernel<Type, Columns, team_sizes_for(Type, Columns)>();
+    if constexpr (small_sizes.rows != 0) return describe_team_kernel<Type, Columns, small_sizes>();
   }
+  return {};
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -34,6 +34,7 @@ struct team_kernel {
   const void* function = nullptr;  ///< __global__ void(team_arguments)
   unsigned threads = 0;            ///< of a block, in both teams
   unsigned moment_threads = 0;
+  unsigned blocks = 1;             ///< of a multiprocessor
   unsigned flush_stride = 0;       ///< elements of shared memory for one sum of all these threads
   unsigned thread_components = 0;  ///< of a thread that sums moments
   unsigned sums = 0;               ///< of a component
@@ -42,9 +43,10 @@ struct team_kernel {
   unsigned stage_bytes = 0;  ///< without responsibilities
 };
 
-/// The kernels for `columns` in 1 … most_columns. Those for full covariances do tied ones too.
-team_kernel find_full_team_kernel(std::size_t columns);
-team_kernel find_diagonal_team_kernel(std::size_t columns);
-team_kernel find_spherical_team_kernel(std::size_t columns);
+/// The kernels for `columns` in 1 … most_columns, and one block of a multiprocessor or several; without a function
+/// where there is none. Those for full covariances do tied ones too.
+team_kernel find_full_team_kernel(std::size_t columns, bool small);
+team_kernel find_diagonal_team_kernel(std::size_t columns, bool small);
+team_kernel find_spherical_team_kernel(std::size_t columns, bool small);
 
 }  // namespace shoal::gmm::few_columns

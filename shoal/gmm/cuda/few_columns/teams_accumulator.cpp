@@ -28,15 +28,15 @@ struct team_plan {
   std::size_t lanes = 0;
 };
 
-team_kernel find_kernel(const statistics_layout& layout) {
+team_kernel find_kernel(const statistics_layout& layout, bool small) {
   if (layout.columns() < 1 || layout.columns() > most_columns) return {};
   switch (layout.type()) {
     case covariance_type::diag:
-      return find_diagonal_team_kernel(layout.columns());
+      return find_diagonal_team_kernel(layout.columns(), small);
     case covariance_type::spherical:
-      return find_spherical_team_kernel(layout.columns());
+      return find_spherical_team_kernel(layout.columns(), small);
     default:
-      return find_full_team_kernel(layout.columns());
+      return find_full_team_kernel(layout.columns(), small);
   }
 }
 
@@ -71,6 +71,7 @@ std::size_t thread_rows(const team_plan& plan, std::size_t group_rows) {
 
 // So many groups to a unit that the multiprocessors are done at the same time. False when there is no such number.
 bool cut_share(const accumulator_shape& shape, team_plan& plan) {
+  const std::size_t places = shape.multiprocessors * plan.kernel.blocks;
   plan.groups = plan_groups(
       shape, [&](std::size_t rows) { return thread_rows(plan, rows); },
       [&](std::size_t rows, std::size_t all) {
@@ -78,16 +79,16 @@ bool cut_share(const accumulator_shape& shape, team_plan& plan) {
         // rows.
         const std::size_t half = plan.kernel.stage_rows / 2;
         const double worked = 0.5 * static_cast<double>(ceiling(rows, half) * half + rows);
-        return static_cast<double>(ceiling(all, shape.multiprocessors)) * (worked + group_cost_rows);
+        return static_cast<double>(ceiling(all, places)) * (worked + group_cost_rows);
       });
-  plan.lanes = std::min(shape.multiprocessors, std::max<std::size_t>(1, plan.groups.groups));
+  plan.lanes = std::min(places, std::max<std::size_t>(1, plan.groups.groups));
   return plan.groups.unit_groups > 0;
 }
 
-std::optional<team_plan> make_plan(const accumulator_shape& shape) {
+std::optional<team_plan> plan_blocks(const accumulator_shape& shape, bool small) {
   const std::size_t components = shape.layout.components();
   team_plan plan;
-  plan.kernel = find_kernel(shape.layout);
+  plan.kernel = find_kernel(shape.layout, small);
   if (plan.kernel.function == nullptr) return std::nullopt;
   const std::size_t shares = ceiling(components, plan.kernel.thread_components);
   if (shares > plan.kernel.moment_threads) return std::nullopt;
@@ -100,8 +101,20 @@ std::optional<team_plan> make_plan(const accumulator_shape& shape) {
       2 * plan.stage_bytes + ceiling(shape.layout.size(), 2) * 2 * sizeof(double) +
       (components * plan.kernel.record + plan.kernel.thread_components * plan.kernel.sums * plan.kernel.flush_stride) *
           sizeof(float);
-  if (plan.shared_bytes > shape.shared_bytes || !cut_share(shape, plan)) return std::nullopt;
+  // What the system keeps for itself of a block's memory, and what a kernel declares itself.
+  constexpr std::size_t system_bytes = 1024, own_bytes = 128;
+  const std::size_t most =
+      !small ? shape.shared_bytes : (shape.shared_bytes + system_bytes) / plan.kernel.blocks - system_bytes - own_bytes;
+  if (plan.shared_bytes > most || !cut_share(shape, plan)) return std::nullopt;
   return plan;
+}
+
+// Several blocks of a multiprocessor where there are rows and shared memory for all.
+std::optional<team_plan> make_plan(const accumulator_shape& shape) {
+  if (shape.share_rows >= shape.multiprocessors * least_small_team_rows) {
+    if (const std::optional<team_plan> plan = plan_blocks(shape, true)) return plan;
+  }
+  return plan_blocks(shape, false);
 }
 
 team_arguments arguments_of(const team_plan& plan) {

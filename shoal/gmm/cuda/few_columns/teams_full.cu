@@ -3,6 +3,8 @@
 
 namespace shoal::gmm::few_columns {
 
-team_kernel find_full_team_kernel(std::size_t columns) { return find_team_kernel_of<covariance_type::full>(columns); }
+team_kernel find_full_team_kernel(std::size_t columns, bool small) {
+  return find_team_kernel_of<covariance_type::full>(columns, small);
+}
 
 }  // namespace shoal::gmm::few_columns

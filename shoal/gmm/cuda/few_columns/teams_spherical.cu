@@ -3,8 +3,8 @@
 
 namespace shoal::gmm::few_columns {
 
-team_kernel find_spherical_team_kernel(std::size_t columns) {
-  return find_team_kernel_of<covariance_type::spherical>(columns);
+team_kernel find_spherical_team_kernel(std::size_t columns, bool small) {
+  return find_team_kernel_of<covariance_type::spherical>(columns, small);
 }
 
 }  // namespace shoal::gmm::few_columns

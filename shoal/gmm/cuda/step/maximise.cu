@@ -16,11 +16,10 @@ namespace {
 // A component of full; `sums` are its own. Returns whether the calling thread saw its mean move far.
 template <class Group, class Scalar>
 __device__ bool maximise_full(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
-                              const double* sums, double* work, double* constants) {
+                              const double* sums, const double* centres, double* work, double* constants) {
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
   const cuda::group_grid grid(group, d);
-  const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
   const double weight = fmax(sums[arguments.layout.weight], 0.0);
   const double share = 1 / weight;
   double* const deltas = work + std::size_t{d} * stride;
@@ -56,9 +55,8 @@ __device__ bool maximise_full(const Group& group, const step_arguments<Scalar>& 
 // A component of diag or spherical.
 template <class Group, class Scalar>
 __device__ bool maximise_diagonal(const Group& group, const step_arguments<Scalar>& arguments, unsigned k, double total,
-                                  const double* sums, double* rests, double* constants) {
+                                  const double* sums, const double* centres, double* rests, double* constants) {
   const unsigned d = arguments.layout.columns;
-  const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * d;
   const double* const first = sums + 1;
   const double* const second = first + d;
   const double weight = fmax(sums[arguments.layout.weight], 0.0);
@@ -101,45 +99,68 @@ __device__ bool maximise_diagonal(const Group& group, const step_arguments<Scala
 
 template <class Group, class Scalar>
 __device__ bool maximise_component(const Group& group, const step_arguments<Scalar>& arguments, unsigned k,
-                                   double total, const double* sums, double* work, double* constants) {
+                                   double total, const double* sums, const double* centres, double* work,
+                                   double* constants) {
   if (arguments.layout.type == covariance_type::full) {
-    return maximise_full(group, arguments, k, total, sums, work, constants);
+    return maximise_full(group, arguments, k, total, sums, centres, work, constants);
   } else {
-    return maximise_diagonal(group, arguments, k, total, sums, work, constants);
+    return maximise_diagonal(group, arguments, k, total, sums, centres, work, constants);
   }
 }
 
-// A warp for each component. What it reads is asked for at once and kept in shared memory, because waiting for the
-// statistics is most of what a small step does.
+// A warp for each component. What it reads is asked for at once and kept in shared memory, because waiting for memory
+// is most of what a small step does; what the sums do not change, before they are there.
 template <class Scalar>
 __global__ void __launch_bounds__(most_block_threads)
     maximise_by_warps(const __grid_constant__ step_arguments<Scalar> arguments) {
   extern __shared__ double shared[];
   __shared__ double own_constants[most_warps];
-  cuda::wait_for_predecessor();
-  const int stopped = *arguments.prepared.stopped;
-  const step_start start = read_start(arguments);
+  constexpr unsigned ahead = 2;  // a warp's share of the sums of a full component of 8 columns
   const cuda::warp_group warp;
   const kernel_layout& layout = arguments.layout;
   const unsigned index = threadIdx.x / cuda::warp_size;
   const unsigned k = blockIdx.x * (blockDim.x / cuda::warp_size) + index;
   const std::size_t work_size = component_work(layout.type, layout.columns);
-  double* const work = shared + index * (work_size + layout.component_size);
+  double* const work = shared + index * warp_work(layout);
   double* const sums = work + work_size;
   const bool own = k < layout.components;
+  step_start start = read_start(*arguments.state);
   const kept_component kept(warp, arguments, own ? k : 0);
-  if (own) {
-    const double* const from = sums_of(arguments, k);
-    for (unsigned e = warp.rank; e < layout.component_size; e += warp.size) sums[e] = from[e];
+  const double* centres = arguments.prepared.in_double.centres + std::size_t{k} * layout.columns;
+  if (own && kept_centres(layout) != 0) {
+    double* const near = sums + layout.component_size;
+    if (warp.rank < layout.columns) near[warp.rank] = __ldcg(centres + warp.rank);
+    centres = near;
   }
-  const verdict found = decide(warp, arguments);
+  cuda::wait_for_predecessor();
+  const int stopped = *arguments.prepared.stopped;
+  const double log_likelihood = arguments.statistics[log_likelihood_at];
+  const double total_weight = arguments.statistics[total_weight_at];
+  const double* const from = sums_of(arguments, own ? k : 0);
+  double first_sums[ahead];
+#pragma unroll
+  for (unsigned i = 0; i < ahead; ++i) {
+    const unsigned e = warp.rank + i * warp.size;
+    first_sums[i] = e < layout.component_size ? from[e] : 0;
+  }
+  const double weight = first_weight(warp, arguments);
+  if (own) {
+#pragma unroll
+    for (unsigned i = 0; i < ahead; ++i) {
+      const unsigned e = warp.rank + i * warp.size;
+      if (e < layout.component_size) sums[e] = first_sums[i];
+    }
+    for (unsigned e = warp.rank + ahead * warp.size; e < layout.component_size; e += warp.size) sums[e] = from[e];
+  }
+  const verdict found = decide(warp, arguments, weight);
+  start.objective = log_likelihood / total_weight;
   warp.sync();
   if (stopped != 0) return;
   double* const constants = gridDim.x == 1 ? own_constants : arguments.prepared.in_double.log_constants;
   bool far = false;
   if (!found.empty && own) {
     kept.store();
-    far = maximise_component(warp, arguments, k, found.total, sums, work, constants);
+    far = maximise_component(warp, arguments, k, found.total, sums, centres, work, constants);
   }
   note_move(arguments, far);
   const cuda::block_group block;
@@ -171,7 +192,8 @@ __global__ void __launch_bounds__(most_block_threads)
     }
     block.sync();
     kept.store();
-    far = maximise_component(block, arguments, k, found.total, sums, shared, constants) || far;
+    const double* const centres = arguments.prepared.in_double.centres + std::size_t{k} * layout.columns;
+    far = maximise_component(block, arguments, k, found.total, sums, centres, shared, constants) || far;
     block.sync();
   }
   note_move(arguments, far);

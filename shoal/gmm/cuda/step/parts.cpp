@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/step/maximise_lanes.hpp>
 #include <shoal/gmm/refusals.hpp>
 
 namespace shoal::gmm {
@@ -66,6 +67,7 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   host_model_.grow(model_size(layout));
   host_state_.grow(1);
   host_reason_.grow(1);
+  takes_lanes_ = group.size() == 1 && can_maximise_lanes<Scalar>(kernel_layout(layout));
 }
 
 template <class Scalar>
@@ -146,6 +148,12 @@ void device_parts<Scalar>::maximise(const double* statistics, cudaStream_t strea
   const cuda::device_scope scope((*group_)[0].device);
   group_->hold_for_broadcast(stream);
   gmm::maximise(arguments(statistics), stream);
+}
+
+template <class Scalar>
+void device_parts<Scalar>::maximise(const lane_array& lanes, double* statistics) {
+  const cuda::device_scope scope((*group_)[0].device);
+  maximise_lanes(arguments(statistics), lanes, statistics, (*group_)[0].compute);
 }
 
 template <class Scalar>

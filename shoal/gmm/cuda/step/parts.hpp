@@ -51,6 +51,9 @@ class device_parts {
   void set_pass_steps(std::size_t steps) { pass_steps_ = static_cast<unsigned>(steps); }
   /// The end of a step: `statistics` are on the first GPU, and so is the new model. Does not wait.
   void maximise(const double* statistics) { maximise(statistics, (*group_)[0].compute); }
+  /// The same from lanes that are still to be added up, into `statistics`; where takes_lanes() says so.
+  void maximise(const lane_array& lanes, double* statistics);
+  bool takes_lanes() const { return takes_lanes_; }
   /// The same in another stream of the first GPU.
   void maximise(const double* statistics, cudaStream_t stream);
   /// The mixture of a GPU, for copies of it.
@@ -79,6 +82,7 @@ class device_parts {
   statistics_layout layout_;
   double regularization_;
   unsigned pass_steps_ = 1;
+  bool takes_lanes_ = false;
   std::vector<prepared_mixture<Scalar>> mixtures_;
   cuda::device_buffer<double> model_;
   cuda::device_buffer<double> before_;

@@ -203,7 +203,7 @@ __device__ void shift_constants(const cuda::block_group& block, const step_argum
   const unsigned K = arguments.layout.components;
   double greatest = -INFINITY;
   for (unsigned k = block.rank; k < K; k += block.size) greatest = fmax(greatest, constants[k]);
-  for (unsigned step = cuda::warp_size / 2; step > 0; step /= 2) {
+  for (unsigned step = 1; step < cuda::warp_size && step < K; step *= 2) {  // the first K lanes need no more
     greatest = fmax(greatest, __shfl_xor_sync(cuda::every_lane, greatest, step));
   }
   if (K > cuda::warp_size) {

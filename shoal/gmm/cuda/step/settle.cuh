@@ -30,16 +30,27 @@ __device__ double weight_of(const step_arguments<Scalar>& arguments, unsigned k)
   return fmax(sums_of(arguments, k)[arguments.layout.weight], 0.0);
 }
 
+// The weight that a thread of a group begins with, for who asks for it early.
 template <class Group, class Scalar>
-__device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments) {
+__device__ double first_weight(const Group& group, const step_arguments<Scalar>& arguments) {
+  return group.rank < arguments.layout.components ? weight_of(arguments, group.rank) : 0;
+}
+
+template <class Group, class Scalar>
+__device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments, double weight) {
   double total = 0;
   bool empty = false;
-  for (unsigned k = group.rank; k < arguments.layout.components; k += group.size) {
-    const double weight = weight_of(arguments, k);
+  for (unsigned k = group.rank; k < arguments.layout.components;) {
     total += weight;
     empty = empty || !(weight > least_weight);
+    k += group.size;
+    if (k < arguments.layout.components) weight = weight_of(arguments, k);
   }
   return {group.sum(total), group.any(empty)};
+}
+template <class Group, class Scalar>
+__device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments) {
+  return decide(group, arguments, first_weight(group, arguments));
 }
 
 __device__ inline unsigned triangle_row(unsigned order, unsigned row) { return row * order - row * (row + 1) / 2; }
@@ -54,15 +65,21 @@ struct step_start {
   unsigned pass_steps = 1;
 };
 
+// All but the objective, as the step before left it, wherever it ran.
+__device__ inline step_start read_start(const step_state& state) {
+  return {0,
+          __ldcg(&state.previous),
+          __ldcg(&state.tolerance),
+          __ldcg(&state.has_previous),
+          __ldcg(&state.steps),
+          __ldcg(&state.pass_steps)};
+}
+
 template <class Scalar>
 __device__ step_start read_start(const step_arguments<Scalar>& arguments) {
-  const step_state& state = *arguments.state;
-  return {arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at],
-          state.previous,
-          state.tolerance,
-          state.has_previous,
-          state.steps,
-          state.pass_steps};
+  step_start start = read_start(*arguments.state);
+  start.objective = arguments.statistics[log_likelihood_at] / arguments.statistics[total_weight_at];
+  return start;
 }
 
 // The new mean of a column; returns what the new centre leaves of the mean.

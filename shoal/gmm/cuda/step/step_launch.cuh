@@ -56,6 +56,17 @@ __host__ __device__ inline std::size_t component_work(covariance_type type, unsi
   return columns + (matrices ? matrix_size(columns) + panel_work(columns) : 0);
 }
 
+/// Centres that a warp keeps beside that: all of few columns, since GPUs with little shared memory have no room for
+/// more.
+__host__ __device__ inline unsigned kept_centres(const kernel_layout& layout) {
+  return layout.columns <= 32 ? layout.columns : 0;
+}
+
+/// Doubles that a warp needs for a component, with its sums and centres.
+__host__ __device__ inline std::size_t warp_work(const kernel_layout& layout) {
+  return component_work(layout.type, layout.columns) + layout.component_size + kept_centres(layout);
+}
+
 /// Threads of a block for one component. An earlier elimination took, for 10 components of full type and in
 /// microseconds on an NVIDIA H200, with 128, 256 and 512 threads: 16 columns 9.6, 9.8, 11.0; 32
 /// columns 20.8, 18.4, 22.2; 64 columns 65.1, 49.9, 51.3; 128 columns 274, 194, 182. This one takes 9.9, 17.0, 41.5 and
@@ -76,7 +87,7 @@ inline step_launch choose_step_launch(const kernel_layout& layout, unsigned mult
     const unsigned warps = K <= most_warps ? K : warps_of_many_blocks;
     launch.threads = 32 * warps;
     launch.blocks = (K + warps - 1) / warps;
-    launch.shared = warps * (work + sums);
+    launch.shared = warps * warp_work(layout) * sizeof(double);
     return launch;
   }
   launch.blocks = std::min(K, multiprocessors);

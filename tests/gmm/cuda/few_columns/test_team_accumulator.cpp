@@ -2,6 +2,7 @@
 // coarse for, and the same bits however rows are cut.
 #include <cmath>
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -28,10 +29,20 @@ class TeamAccumulator : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
+using make_teams = checks::make_accumulator<float>;
+
 struct on_device : checks::on_device<float> {
-  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, const std::vector<float>& weights)
-      : checks::on_device<float>(model, rows, weights, shoal::gmm::few_columns::make_team_accumulator) {}
+  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, const std::vector<float>& weights,
+            make_teams make = shoal::gmm::few_columns::make_team_accumulator)
+      : checks::on_device<float>(model, rows, weights, make) {}
 };
+
+// As if the GPU had one multiprocessor: rows are many for it.
+std::unique_ptr<shoal::gmm::accumulator<float>> make_for_one(const shoal::gmm::accumulator_shape& shape) {
+  shoal::gmm::accumulator_shape small = shape;
+  small.multiprocessors = 1;
+  return shoal::gmm::few_columns::make_team_accumulator(small);
+}
 
 // Of the Q of spherical covariances only the sum over the columns counts.
 statistics with_traces(statistics sums) {
@@ -51,14 +62,15 @@ void expect_sums(const statistics& got, const shoal::gmm::model& model, const st
   checks::expect_close(with_traces(got), with_traces(checks::expected_sums(model, rows, weights)), tolerance, what);
 }
 
-void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted) {
+void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted,
+           make_teams make = shoal::gmm::few_columns::make_team_accumulator) {
   const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
   const auto model = rounded_model(type, components, columns, 2, seed);
   const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
   const auto weights = weighted ? random_weights<float>(rows, seed + 2) : std::vector<float>();
   const std::string what = fmt::format("{}, {} rows, {} columns, {} components{}", checks::name(type), rows, columns,
                                        components, weighted ? ", weighted" : "");
-  on_device device(model, data, weights);
+  on_device device(model, data, weights, make);
   const statistics got = device.sums();
   expect_sums(got, model, data, weights, checks::kernel_tolerance<float>, what);
   EXPECT_EQ(got.far_rows(), 0) << what;
@@ -70,6 +82,13 @@ void check(covariance_type type, std::size_t rows, std::size_t columns, std::siz
 TEST_F(TeamAccumulator, EveryNumberOfColumns) {
   for (const covariance_type type : checks::all_types) {
     for (std::size_t columns = 1; columns <= 16; ++columns) check(type, 9001, columns, 5, columns % 2 == 0);
+  }
+}
+
+TEST_F(TeamAccumulator, EveryNumberOfColumnsWithManyRowsForAMultiprocessor) {
+  for (const covariance_type type : checks::all_types) {
+    for (std::size_t columns = 1; columns <= 9; ++columns)
+      check(type, 9001, columns, 6, columns % 2 == 1, make_for_one);
   }
 }
 

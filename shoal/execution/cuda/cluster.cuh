@@ -1,0 +1,33 @@
+// Blocks of a cluster that send each other numbers, which a barrier in the receiver's shared memory counts
+// (warpgroup.cuh). A fence and a barrier of the whole cluster would wait for every store that is under way.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <shoal/execution/cuda/warpgroup.cuh>
+
+namespace shoal::cuda {
+
+// All threads of the cluster come, and wait: then all blocks run, and see the barriers that publish_barriers() has
+// published.
+__device__ inline void come_together() { asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory"); }
+__device__ inline void wait_together() { asm volatile("barrier.cluster.wait.aligned;" ::: "memory"); }
+// The same where what was written before shall be seen by who waits.
+__device__ inline void come_with_writes() { asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory"); }
+
+// Where a block of the cluster has what lies at `own` in this one.
+__device__ inline unsigned address_in_block(const void* own, unsigned block) {
+  unsigned address;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"(shared_address(own)), "r"(block));
+  return address;
+}
+
+// Writes `value` to where `block` has `to`; its `barrier` counts eight bytes.
+__device__ inline void send(double* to, double value, unsigned long long* barrier, unsigned block) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
+                   address_in_block(to, block)),
+               "l"(__double_as_longlong(value)), "r"(address_in_block(barrier, block))
+               : "memory");
+}
+
+}  // namespace shoal::cuda
