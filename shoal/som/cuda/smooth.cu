@@ -116,8 +116,9 @@ __device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each]
       memory.h[i] = at >= 0 && at < 2 * length - 1 ? table[at] : 0.0;
     }
     __syncthreads();
+    if (first_target + group * each >= length) continue;  // no target of the thread is there
 #pragma unroll 1
-    for (int k = 0; k < depth; k += 8) {
+    for (int k = 0; k < min(depth, length - start); k += 8) {
       double h[each + 7], source[8], shifted[8];
 #pragma unroll
       for (int i = 0; i < each + 7; ++i) h[i] = memory.h[group * each + depth - 1 - (k + 7) + i];
@@ -298,7 +299,9 @@ __global__ void move_kernel(smoothing in) {
   const std::size_t columns = in.columns, count = in.shape.units() * columns;
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) {
-    const std::size_t unit = i / columns, j = i % columns;
+    // A division of short numbers takes a fraction of the other's time.
+    const std::size_t unit = count >> 32 == 0 ? static_cast<unsigned>(i) / static_cast<unsigned>(columns) : i / columns;
+    const std::size_t j = i - unit * columns;
     const double* const smoothed = in.smoothed + unit * (columns + 1);
     const double weight = smoothed[columns], centre = in.centre[j];
     double pull = weight;
@@ -307,7 +310,7 @@ __global__ void move_kernel(smoothing in) {
       for (std::size_t part = 1; part < pull_parts(in); ++part) pull += in.pull[part * in.shape.units() + unit];
     }
     if (pull >= least_pull) {
-      const double before = in.codebook[i];
+      const double before = in.pull == nullptr && in.rate == 1 ? 0 : in.codebook[i];
       // Where nothing is negative the place itself, so that it does not depend on where the unit was.
       const double place =
           in.pull == nullptr ? centre + smoothed[j] / pull : before + (smoothed[j] - weight * (before - centre)) / pull;
