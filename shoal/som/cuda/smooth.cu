@@ -309,12 +309,15 @@ __global__ void move_kernel(smoothing in) {
       pull = in.pull[unit];
       for (std::size_t part = 1; part < pull_parts(in); ++part) pull += in.pull[part * in.shape.units() + unit];
     }
+    if (in.kept != nullptr) in.kept[i] = in.codebook[i];
     if (pull >= least_pull) {
       const double before = in.pull == nullptr && in.rate == 1 ? 0 : in.codebook[i];
       // Where nothing is negative the place itself, so that it does not depend on where the unit was.
       const double place =
           in.pull == nullptr ? centre + smoothed[j] / pull : before + (smoothed[j] - weight * (before - centre)) / pull;
-      in.codebook[i] = in.rate == 1 ? place : before + in.rate * (place - before);
+      const double moved = in.rate == 1 ? place : before + in.rate * (place - before);
+      in.codebook[i] = moved;
+      if (in.kept != nullptr && !isfinite(moved)) *in.not_finite = 1;
     }
   }
   if (i == 0) {

@@ -366,6 +366,26 @@ TYPED_TEST(DeviceMap, DegenerateData) {
   EXPECT_THROW(som::fit(bad.source, options), shoal::bad_data);
 }
 
+// The device says that a number is not finite, the host which.
+TEST(DeviceMapRange, NamesTheUnitThatLeavesIt) {
+  SHOAL_NEEDS_DEVICES(1);
+  const table<float> rows = clouds<float>(400, 2);
+  const shoal::view_source<float> source(rows.view());
+  som::options options;
+  options.width = 6;
+  options.height = 5;
+  options.neighborhood = som::neighborhood::mexican_hat;
+  options.radius = som::range{2, 2};
+  options.epochs = 5000;
+  options.device = gpus(1);
+  try {
+    som::fit(source, options);
+    FAIL() << "nothing left the range";
+  } catch (const shoal::numerical_error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("without negative parts"), std::string::npos) << failure.what();
+  }
+}
+
 // Sums are whole numbers: an outlier takes no digits from the other rows.
 TEST(DeviceMapSums, KeepSmallRowsBesideOutliers) {
   SHOAL_NEEDS_DEVICES(1);
