@@ -95,8 +95,17 @@ struct block_memory {
   double h[window];
 };
 
-// sums[r] += Σ_k h(target − k) · source k, for targets first + r and the sources of one table.
-template <bool Parities>
+// Whether a neighbourhood reaches from any of eight sources to any of a thread's targets. Adding zeros changes no bit.
+__device__ bool reaches(const double (&h)[each + 7]) {
+  unsigned bits = 0;
+#pragma unroll
+  for (const double one : h) bits |= static_cast<unsigned>(__double2hiint(one) | __double2loint(one));
+  return bits != 0;
+}
+
+// sums[r] += Σ_k h(target − k) · source k, for targets first + r and the sources of one table; `Ends`: far ones are
+// passed by.
+template <bool Parities, bool Ends = false>
 __device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each], const double* table, int length,
                             const double* same, const double* other, std::size_t stride, std::size_t columns,
                             int first_target, std::size_t first_column) {
@@ -122,6 +131,9 @@ __device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each]
       double h[each + 7], source[8], shifted[8];
 #pragma unroll
       for (int i = 0; i < each + 7; ++i) h[i] = memory.h[group * each + depth - 1 - (k + 7) + i];
+      if constexpr (Ends) {
+        if (!reaches(h)) continue;
+      }
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         source[i] = memory.sources[0][k + i][column];
@@ -192,7 +204,7 @@ __global__ void __launch_bounds__(threads) across_kernel(smoothing in) {
 __global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
   cuda::wait_for_predecessor();
   __shared__ block_memory<false> memory;
-  __shared__ bool reaches;
+  __shared__ bool any;
   const std::size_t places = in.columns + 1, first_column = std::size_t{blockIdx.y} * across;
   const int width = static_cast<int>(in.shape.width), target_tiles = (width + block_targets - 1) / block_targets;
   const int first_target = static_cast<int>(blockIdx.x) % target_tiles * block_targets;
@@ -204,15 +216,15 @@ __global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
     const double* const table = in.tables + tables.offset_at(in.hexagonal() ? 2 * apart + row % 2 : apart);
     // Rows beyond the neighbourhood take no part.
     __syncthreads();
-    if (threadIdx.x == 0) reaches = false;
+    if (threadIdx.x == 0) any = false;
     __syncthreads();
     for (std::size_t i = threadIdx.x; i < tables.width; i += threads) {
-      if (table[i] != 0) reaches = true;
+      if (table[i] != 0) any = true;
     }
     __syncthreads();
-    if (!reaches) continue;
+    if (!any) continue;
     const double* const from = in.statistics + std::size_t{other} * width * places;
-    add_sources<false>(memory, sums, table, width, from, nullptr, places, places, first_target, first_column);
+    add_sources<false, true>(memory, sums, table, width, from, nullptr, places, places, first_target, first_column);
   }
   write_targets(sums, in.smoothed + std::size_t{row} * width * places, width, places, places, first_target,
                 first_column);
