@@ -137,7 +137,11 @@ __device__ void find_units(const settle_arguments<float>& in, const staged_units
       const float start = staged.read_any(place, c);
       near.take(rows[r].score(c, start), place);
     }
-    const float bound = score_bound<metric::euclidean>(near.first, rows[r].norm, unit_norm, Columns, Columns);
+    // Units that are farther from the centre than the row and the unit found, by twice, are farther from the row; with
+    // a mexican hat a few are, far enough to put all others in doubt by their norm.
+    const double apart = sqrt(fmax(0.0, rows[r].norm * rows[r].norm + 2 * static_cast<double>(near.first)));
+    const double near_norm = fmin(unit_norm, 2 * (rows[r].norm + apart));
+    const float bound = score_bound<metric::euclidean>(near.first, rows[r].norm, near_norm, Columns, Columns);
     const bool alone = near.second > bound && least[r].second > bound && near.nearest < in.units.units;
     labels[r] = alone ? in.units.at_place[near.nearest] : -1;
     for (unsigned left = __ballot_sync(all_lanes, !alone); left != 0; left &= left - 1) {
