@@ -162,14 +162,19 @@ __global__ void __launch_bounds__(threads)
   const row_sums sums =
       write_row<-1, false>(centroids.values + k * centroids.columns, centroids.origin,
                            float16_layout(centroids.columns, to.digits), place, power_of_two(exponent), to.centroids);
-  if (threadIdx.x % 32 >= warp_rows) return;
   const double largest = __longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm));
   const double unscale = ldexp(1.0, -2 * exponent), own = static_cast<double>(sums.squares) * 1.005 * unscale;
   const double squares = fmax(fmax(2.001 * static_cast<double>(centroids.half_norms[k]), own), largest * 0x1p-12);
-  to.starts[place] = {centroids.half_norms[k], static_cast<float>(sqrt(squares) * 1.0001)};
+  if (threadIdx.x % 32 < warp_rows) {
+    to.starts[place] = {centroids.half_norms[k], static_cast<float>(sqrt(squares) * 1.0001)};
+  }
+  // Numbers that are not negative order like their bits. Few warps have a greater one than what is known: all of them
+  // would wait for each other at the one place.
   const double lost = static_cast<double>(sums.lost) * 1.01 * unscale;
-  if (lost == 0) return;
-  atomicMax(&centroids.bounds->largest_residual, static_cast<unsigned long long>(__double_as_longlong(lost / squares)));
+  auto bits = static_cast<unsigned long long>(__double_as_longlong(lost == 0 ? 0.0 : lost / squares));
+  for (int step = warp_rows / 2; step > 0; step /= 2) bits = max(bits, __shfl_xor_sync(~0u, bits, step));
+  volatile const unsigned long long* const known = &centroids.bounds->largest_residual;
+  if (threadIdx.x % 32 == 0 && bits > *known) atomicMax(&centroids.bounds->largest_residual, bits);
 }
 
 }  // namespace

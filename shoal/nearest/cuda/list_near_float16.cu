@@ -2,6 +2,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <utility>
 
 #include <shoal/nearest/cuda/float16_products.cuh>
 
@@ -11,6 +12,12 @@ namespace {
 // Of the scores that are not beyond the least one by more than both may be off by: their centroids, in a list of the
 // thread's own for each row. What a score may be at most gives the limit, known better with each tile.
 class near_of_rows {
+  static constexpr int scores_of_tile = 2 * segment_positions;
+  static constexpr int positions_of_row = scores_of_tile / 2;  // scores of one row that the thread sees in a tile
+  static constexpr int tile_centroids = 4 * positions_of_row;
+  static constexpr int segment = 16;  // scores of a row that are passed by together
+  static constexpr int segments = positions_of_row / segment;
+
  public:
   __device__ near_of_rows(const float16_arguments& in, const scored_row (&facts)[2], float largest_norm,
                           const scored_place& place)
@@ -25,62 +32,16 @@ class near_of_rows {
       const float most = facts[half].norm + sqrtf(largest_norm);
       slack_[half] = 2 * error_of_all(largest_norm, 0x1p-23f * facts[half].magnitude, place.steps) +
                      static_cast<float>(16 * place.steps + 16) * 0x1p-52f * most * most;
-      // Beyond that nothing is known of the row. Limits are finite, so that places beyond the last centroid, whose
-      // scores are not, are never listed.
+      // Beyond that nothing is known of the row.
       const bool known = facts_[half].error < INFINITY && facts_[half].magnitude < 0x1p120f && slack_[half] < 0x1p120f;
       if (!known) counts_[half] = near_capacity + 1;
     }
   }
 
-  __device__ void take_tile(float (&scores)[2 * segment_positions], int tile) {
-    const int q = place_.q;
-    const float16_centroid* const starts = in_.operands.starts + tile * float16_cluster_tile + 2 * q;
-    const int here = in_.centroids.clusters - tile * float16_cluster_tile;
-    float most[2] = {INFINITY, INFINITY};
-    constexpr int segments = 4, segment = segment_positions / segments;  // scores of a row that are passed by together
-    float least[2][segments];
-#pragma unroll
-    for (int i = 0; i < segment_positions / 2; ++i) {
-      const float4 two = __ldg(reinterpret_cast<const float4*>(starts + 8 * i));
-      const bool there_a = 8 * i + 2 * q < here, there_b = 8 * i + 2 * q + 1 < here;
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        float& a = scores[4 * i + 2 * half];
-        float& b = scores[4 * i + 2 * half + 1];
-        const float score_a = there_a ? fmaf(a, facts_[half].inverse, two.x) : INFINITY;
-        const float score_b = there_b ? fmaf(b, facts_[half].inverse, two.z) : INFINITY;
-        a = fmaf(-facts_[half].error, two.y, score_a);
-        b = fmaf(-facts_[half].error, two.w, score_b);
-        most[half] = fminf(most[half],
-                           fminf(fmaf(facts_[half].error, two.y, score_a), fmaf(facts_[half].error, two.w, score_b)));
-        float& low = least[half][2 * i / segment];
-        low = 2 * i % segment == 0 ? fminf(a, b) : fminf(low, fminf(a, b));
-      }
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 1));
-      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 2));
-      limits_[half] = fminf(limits_[half], most[half] + slack_[half]);
-#pragma unroll
-      for (int s = 0; s < segments; ++s) {
-        if (!(least[half][s] <= limits_[half])) continue;
-        unsigned near = 0;
-#pragma unroll
-        for (int p = 0; p < segment; ++p) {
-          const int at = s * segment + p;
-          if (scores[at / 2 * 4 + 2 * half + at % 2] <= limits_[half]) near |= 1u << p;
-        }
-        while (near != 0) {
-          const int at = s * segment + __ffs(near) - 1;
-          near &= near - 1;
-          append(half, {tile * float16_cluster_tile + at / 2 * 8 + 2 * q + at % 2, least[half][s]});
-        }
-      }
-    }
-    __syncwarp();  // products are of whole warps
+  __device__ void take_tile(const float (&scores)[scores_of_tile], int tile) {
+    set_limits(scores, tile);
+    list_all(scores, tile, std::make_integer_sequence<int, segments>());
   }
-
   __device__ void finish() const {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -93,6 +54,70 @@ class near_of_rows {
   }
 
  private:
+  // What scores may be at most. All of what they may be at least would not stay in registers with the scores.
+  __device__ __forceinline__ void set_limits(const float (&scores)[scores_of_tile], int tile) {
+    const float16_centroid* const starts = in_.operands.starts + tile * tile_centroids + 2 * place_.q;
+    float most[2] = {INFINITY, INFINITY};
+#pragma unroll
+    for (int i = 0; i < scores_of_tile / 4; ++i) {
+      const float4 two = __ldg(reinterpret_cast<const float4*>(starts + 8 * i));
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float error = facts_[half].error, inverse = facts_[half].inverse;
+        const float a = fmaf(error, two.y, fmaf(scores[4 * i + 2 * half], inverse, two.x));
+        const float b = fmaf(error, two.w, fmaf(scores[4 * i + 2 * half + 1], inverse, two.z));
+        most[half] = fminf(most[half], fminf(a, b));
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 1));
+      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 2));
+      limits_[half] = fminf(limits_[half], most[half] + slack_[half]);
+    }
+  }
+  // For each of the segments in turn. Places beyond the last centroid hold that again.
+  template <int Number>
+  __device__ __forceinline__ void list_near(const float (&scores)[scores_of_tile], int tile) {
+    constexpr int first = Number * segment / 2;  // of the fours
+    const float16_centroid* const starts = in_.operands.starts + tile * tile_centroids + 2 * place_.q;
+    float low[2][segment], least[2] = {INFINITY, INFINITY};
+#pragma unroll
+    for (int p = 0; p < segment; p += 2) {
+      const int i = first + p / 2;
+      const float4 two = __ldg(reinterpret_cast<const float4*>(starts + 8 * i));
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float error = facts_[half].error, inverse = facts_[half].inverse;
+        low[half][p] = fmaf(-error, two.y, fmaf(scores[4 * i + 2 * half], inverse, two.x));
+        low[half][p + 1] = fmaf(-error, two.w, fmaf(scores[4 * i + 2 * half + 1], inverse, two.z));
+        least[half] = fminf(least[half], fminf(low[half][p], low[half][p + 1]));
+      }
+    }
+    const int here = in_.centroids.clusters;
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      if (!(least[half] <= limits_[half])) continue;
+      unsigned near = 0;
+#pragma unroll
+      for (int p = 0; p < segment; ++p) {
+        if (low[half][p] <= limits_[half]) near |= 1u << p;
+      }
+      while (near != 0) {
+        const int at = Number * segment + __ffs(near) - 1;
+        near &= near - 1;
+        const int centroid = tile * tile_centroids + at / 2 * 8 + 2 * place_.q + at % 2;
+        if (centroid < here) append(half, {centroid, least[half]});
+      }
+    }
+    __syncwarp();  // products are of whole warps
+  }
+
+  template <int... Numbers>
+  __device__ __forceinline__ void list_all(const float (&scores)[scores_of_tile], int tile,
+                                           std::integer_sequence<int, Numbers...>) {
+    (list_near<Numbers>(scores, tile), ...);
+  }
   // A full list first loses what the limit has passed by.
   __device__ __forceinline__ void append(int half, const near_centroid& one) {
     int& count = counts_[half];

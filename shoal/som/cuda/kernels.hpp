@@ -157,6 +157,8 @@ struct smoothing {
   double* history = nullptr;       ///< [epochs] Σ w·distance
   double* codebook = nullptr;      ///< [units][columns]
   const double* centre = nullptr;  ///< [columns] what the sums are about
+  double* kept = nullptr;          ///< [units][columns] the codebook before the last move, else null
+  int* not_finite = nullptr;       ///< with `kept`: becomes 1 when a move leaves a number that is not finite
   SHOAL_HD int products() const { return neighborhood_function{kind, 0, cutoff}.products(); }
   SHOAL_HD bool hexagonal() const { return shape.lattice == lattice::hexagonal; }
   std::size_t table_doubles() const;

@@ -8,20 +8,25 @@
 namespace shoal::som {
 namespace {
 
-constexpr int warps = 4;
+constexpr int warps = 8;
 
-// A norm to the bound of all of them, as bits: float64 numbers that are not negative order like integers.
-__device__ void raise(unsigned long long* bound, double value) {
-  const auto bits = static_cast<unsigned long long>(__double_as_longlong(value));
-  if (bits > *bound) atomicMax(bound, bits);
+// The greatest of a block's numbers to the bound of all of them, as bits: float64 numbers that are not negative order
+// like integers.
+__device__ void raise(unsigned long long* bound, const double (&values)[warps]) {
+  unsigned long long greatest = 0;
+  for (const double value : values) {
+    greatest = max(greatest, static_cast<unsigned long long>(__double_as_longlong(value)));
+  }
+  if (greatest > *bound) atomicMax(bound, greatest);
 }
 
 // A warp for each unit.
 template <class Scalar>
 __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar> units) {
   cuda::wait_for_predecessor();
-  const int k = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32, lane = threadIdx.x % 32;
-  if (k >= units.units) return;
+  __shared__ double norms[warps], largest_norms[warps];
+  const int warp = static_cast<int>(threadIdx.x) / 32, lane = threadIdx.x % 32, last = units.units - 1;
+  const int k = min(static_cast<int>(blockIdx.x) * warps + warp, last);  // the last one again where there is none
   const int columns = units.columns;
   const bool cosine = units.metric == metric::cosine;
   const double* const from = units.codebook + static_cast<std::size_t>(k) * columns;
@@ -36,6 +41,7 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
     length = __dsqrt_rn(length);
   }
   double squares = 0, rounded_squares = 0;
+#pragma unroll 4
   for (int j = lane; j < columns; j += 32) {
     double value = from[j];
     if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
@@ -48,10 +54,14 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
   }
   squares = cuda::warp_sum(squares);
   rounded_squares = cuda::warp_sum(rounded_squares);
-  if (lane != 0) return;
-  raise(&units.bounds->norm, sqrt(squares));
-  raise(&units.bounds->float16.largest_norm, rounded_squares);
-  units.half_norms[k] = cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+  if (lane == 0) {
+    norms[warp] = sqrt(squares);
+    largest_norms[warp] = rounded_squares;
+    units.half_norms[k] = cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) raise(&units.bounds->norm, norms);
+  if (threadIdx.x == 32) raise(&units.bounds->float16.largest_norm, largest_norms);
 }
 
 }  // namespace

@@ -78,10 +78,11 @@ __global__ void read_kernel(fixed_sums sums, device_units<Scalar> units, double*
   const double rest_scale = 1 / sums.rest_scale;
   for (std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * blockDim.x) {
-    const double sum = static_cast<double>(sums.whole[i]) + static_cast<double>(sums.rest[i]) * rest_scale;
+    const long long rest = sums.rest[i];
+    const double sum = static_cast<double>(sums.whole[i]) + static_cast<double>(rest) * rest_scale;
     statistics[i] = sum / sums.scale[i % places];
     sums.whole[i] = 0;
-    sums.rest[i] = 0;
+    if (rest != 0) sums.rest[i] = 0;  // which nearly all are
   }
   if (blockIdx.x != 0 || threadIdx.x != 0) return;
   const double error = static_cast<double>(sums.error[0]) + static_cast<double>(sums.error[1]) * rest_scale;

@@ -1,6 +1,7 @@
 // The best-matching unit among those that a search by float16 products listed for a row. A warp takes a row and
-// measures its units in Scalar; what is still open the definition decides. Rows whose lists were too short are left for
-// the end of a block, which measures all units for them.
+// measures its units in Scalar; what float32 leaves open float64 sums over the warp's lanes decide, and what these
+// leave the definition. Rows whose lists were too short are left for the end of a block, which measures all units for
+// them.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -15,29 +16,46 @@ namespace {
 constexpr int most_listed = 512;  // units of a row that are not looked for among all
 constexpr int together = 4;       // units that a warp measures at a time
 constexpr int most_open = 128;    // rows that a block leaves for its end
+constexpr int open_turns = most_open / warps;
+constexpr std::size_t most_staged_bytes = 4096;  // of a row that a warp keeps in shared memory
 
 template <class Scalar, metric Metric>
 struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
   using base = row_task<Scalar, Metric, score_kind::lists>;
-  using base::in, base::lane, base::centred, base::exactly, base::bound_of_candidates;
+  using base::in, base::row, base::lane, base::centred, base::exactly, base::bound_of_candidates;
   // In float32 scores ‖c′‖²/2 − x′·c′ tell units apart that lie together far from the row, whose distances do not.
   static constexpr bool scores = sizeof(Scalar) == 4;
   static constexpr metric form = scores ? metric::cosine : Metric;
 
-  // The units that may be nearest to row i, into near[most_listed]; returns how many, and -1 where all may be.
+  // The units that may be nearest to row i, into near[most_listed]; returns how many, and -1 where all may be. The
+  // lists lie one after another for the lanes, so that a row waits for memory three times, however many there are.
   __device__ int read_lists(int i, int* near) const {
     const listed_centroids& listed = in.rows.listed;
     const std::size_t first = static_cast<std::size_t>(i) * listed.parts;
+    const int lists = listed.parts * near_lists;
     float limit = INFINITY;
-    for (int part = 0; part < listed.parts; ++part) limit = fminf(limit, listed.limits[first + part]);
+    for (int part = lane; part < listed.parts; part += 32) limit = fminf(limit, listed.limits[first + part]);
+    for (int step = 16; step > 0; step /= 2) limit = fminf(limit, from_lane(limit, step));
     int count = 0;
-    for (int list = 0; list < listed.parts * near_lists; ++list) {
-      const int there = listed.counts[first * near_lists + list];
-      if (there > near_capacity) return -1;
-      for (int start = 0; start < there; start += 32) {
+    for (int start = 0; start < lists; start += 32) {
+      const int there = start + lane < lists ? listed.counts[first * near_lists + start + lane] : 0;
+      if (__any_sync(all_lanes, there > near_capacity)) return -1;
+      int end = there;  // of the lane's list, among the entries of all
+      for (int step = 1; step < 32; step *= 2) {
+        const int before = __shfl_up_sync(all_lanes, end, step);
+        if (lane >= step) end += before;
+      }
+      const int entries = __shfl_sync(all_lanes, end, 31);
+      for (int begin = 0; begin < entries; begin += 32) {
+        const int entry = begin + lane;
+        int list = 0;  // the first that ends behind the entry
+        for (int step = 16; step > 0; step /= 2) {
+          if (__shfl_sync(all_lanes, end, list + step - 1) <= entry) list += step;
+        }
+        const int within = entry - __shfl_sync(all_lanes, end - there, list);
         near_centroid one{0, INFINITY};
-        if (start + lane < there) one = listed.lists[(first * near_lists + list) * near_capacity + start + lane];
-        const bool open = start + lane < there && one.least <= limit;
+        if (entry < entries) one = listed.lists[(first * near_lists + start + list) * near_capacity + within];
+        const bool open = entry < entries && one.least <= limit;
         const unsigned all = __ballot_sync(all_lanes, open);
         if (count + __popc(all) > most_listed) return -1;
         if (open) near[count + __popc(all & ((1u << lane) - 1))] = one.centroid;
@@ -91,6 +109,17 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     return best;
   }
 
+  // A unit's distance in float64, of the definition's terms in another order.
+  __device__ double in_float64(int unit) const {
+    const double* const to = in.units.exact + static_cast<std::size_t>(unit) * in.units.columns;
+    double sum = 0;
+#pragma unroll 8
+    for (int j = lane; j < in.units.columns; j += 32)
+      sum = add_exactly<Metric>(sum, static_cast<double>(row[j]), to[j]);
+    for (int step = 16; step > 0; step /= 2) sum += from_lane(sum, step);
+    return sum;
+  }
+
   // The unit of row i, and -1 where any may be the one.
   __device__ int find(int i, double norm, int* memory) const {
     const int count = read_lists(i, memory);
@@ -103,8 +132,22 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     for (int step = 16; step > 0; step /= 2) nearest = min_of(nearest, from_lane(nearest, step));
     const Scalar bound = bound_of_candidates(nearest, norm);
     const unsigned ones = __ballot_sync(all_lanes, !(near.first > bound));
-    if (__popc(ones) == 1 && !__any_sync(all_lanes, !(near.second > bound))) {
-      return __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
+    const unsigned several = __ballot_sync(all_lanes, !(near.second > bound));
+    if (__popc(ones) == 1 && several == 0) return __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
+    if constexpr (scores) {
+      // A lane after the other hands over what it has left, with several all that it measured.
+      least_two<double> wide;
+      for (unsigned left = ones | several; left != 0; left &= left - 1) {
+        const int of = __ffs(left) - 1, own = __shfl_sync(all_lanes, near.nearest, of);
+        if ((several >> of & 1) == 0) {
+          wide.take(in_float64(own), own);
+        } else {
+          for (int n = of; n < count; n += 32) wide.take(in_float64(memory[n]), memory[n]);
+        }
+      }
+      // Units of the cosine are of length 1.
+      const double unit = Metric == metric::cosine ? 1.0 : bound_of(in.units.bounds->norm);
+      if (wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns)) return wide.nearest;
     }
     return decide(near, nearest, norm, count, unit_at).first_unit;
   }
@@ -143,10 +186,15 @@ __device__ int find_among_all(const listed_task<Scalar, Metric>& task, double no
   return all.first_unit;
 }
 
+template <class Scalar>
+__host__ __device__ bool stays(int columns) {
+  return columns * sizeof(Scalar) <= most_staged_bytes;
+}
+
 template <class Scalar, metric Metric>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
-  __shared__ Scalar all_staged[warps][staged_columns];
+  extern __shared__ __align__(16) unsigned char dynamic_memory[];
   __shared__ int listed[warps][most_listed];
   __shared__ shared_search<Scalar> shared;
   __shared__ int open[most_open], open_count;
@@ -154,12 +202,13 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   if (threadIdx.x == 0) open_count = 0;
   __syncthreads();
   row_terms<Scalar, Metric> terms(in, lane);
-  Scalar* const staged = columns <= staged_columns ? all_staged[warp] : nullptr;
+  Scalar* const staged = stays<Scalar>(columns) ? reinterpret_cast<Scalar*>(dynamic_memory) + warp * columns : nullptr;
   const auto task_of = [&](int i) {
     return listed_task<Scalar, Metric>{{in, in.rows.rows + static_cast<std::size_t>(i) * columns, staged, lane}};
   };
-  // All warps of a block make as many turns, so that a full list of open rows is emptied together.
+  // All warps of a block make as many turns, and empty the list of open rows together before it may be full.
   const int turn_rows = static_cast<int>(gridDim.x) * warps;
+  int turns = 0;
   for (int turn = static_cast<int>(blockIdx.x) * warps; turn < in.rows.count; turn += turn_rows) {
     const int i = turn + warp;
     if (i < in.rows.count) {
@@ -175,11 +224,8 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       }
     }
     const bool last = turn + turn_rows >= in.rows.count;
+    if (!last && ++turns % open_turns != 0) continue;
     __syncthreads();
-    if (!last && open_count + warps <= most_open) {
-      __syncthreads();  // all have read the count
-      continue;
-    }
     for (int n = 0; n < open_count; ++n) {
       const listed_task<Scalar, Metric> task = task_of(open[n]);
       bool zero = true;
@@ -198,7 +244,9 @@ template <class Scalar, metric Metric>
 void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
   const std::size_t blocks =
       std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
-  cuda::launch_in_turn(settle_kernel<Scalar, Metric>, static_cast<unsigned>(blocks), 32 * warps, 0, stream, in);
+  const int columns = in.units.columns;
+  const std::size_t shared = stays<Scalar>(columns) ? warps * columns * sizeof(Scalar) : 0;
+  cuda::launch_in_turn(settle_kernel<Scalar, Metric>, static_cast<unsigned>(blocks), 32 * warps, shared, stream, in);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include <shoal/nearest/cuda/least_two.cuh>
 #include <shoal/som/cuda/distance.cuh>
+#include <shoal/som/cuda/fixed_number.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 
 namespace shoal::som {
@@ -57,17 +58,6 @@ struct best_two {
     take(b, unit_b);
   }
 };
-
-// Adds whole numbers of different warps: nothing depends on their order.
-__device__ void add_fixed(long long* whole, long long* rest, double value, double scale, double rest_scale) {
-  const double scaled = value * scale;
-  const long long most = __double2ll_rn(scaled);
-  const double left = scaled - static_cast<double>(most);
-  atomicAdd(reinterpret_cast<unsigned long long*>(whole), static_cast<unsigned long long>(most));
-  if (left == 0) return;
-  const long long less = __double2ll_rn(left * rest_scale);
-  if (less != 0) atomicAdd(reinterpret_cast<unsigned long long*>(rest), static_cast<unsigned long long>(less));
-}
 
 // The power of two that no sum of distances leaves 64 bits with.
 __device__ double error_scale(const fixed_sums& sums, double unit_norm) {

@@ -95,8 +95,17 @@ struct block_memory {
   double h[window];
 };
 
-// sums[r] += Σ_k h(target − k) · source k, for targets first + r and the sources of one table.
-template <bool Parities>
+// Whether a neighbourhood reaches from any of eight sources to any of a thread's targets. Adding zeros changes no bit.
+__device__ bool reaches(const double (&h)[each + 7]) {
+  unsigned bits = 0;
+#pragma unroll
+  for (const double one : h) bits |= static_cast<unsigned>(__double2hiint(one) | __double2loint(one));
+  return bits != 0;
+}
+
+// sums[r] += Σ_k h(target − k) · source k, for targets first + r and the sources of one table; `Ends`: far ones are
+// passed by.
+template <bool Parities, bool Ends = false>
 __device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each], const double* table, int length,
                             const double* same, const double* other, std::size_t stride, std::size_t columns,
                             int first_target, std::size_t first_column) {
@@ -116,11 +125,15 @@ __device__ void add_sources(block_memory<Parities>& memory, double (&sums)[each]
       memory.h[i] = at >= 0 && at < 2 * length - 1 ? table[at] : 0.0;
     }
     __syncthreads();
+    if (first_target + group * each >= length) continue;  // no target of the thread is there
 #pragma unroll 1
-    for (int k = 0; k < depth; k += 8) {
+    for (int k = 0; k < min(depth, length - start); k += 8) {
       double h[each + 7], source[8], shifted[8];
 #pragma unroll
       for (int i = 0; i < each + 7; ++i) h[i] = memory.h[group * each + depth - 1 - (k + 7) + i];
+      if constexpr (Ends) {
+        if (!reaches(h)) continue;
+      }
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
         source[i] = memory.sources[0][k + i][column];
@@ -191,7 +204,7 @@ __global__ void __launch_bounds__(threads) across_kernel(smoothing in) {
 __global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
   cuda::wait_for_predecessor();
   __shared__ block_memory<false> memory;
-  __shared__ bool reaches;
+  __shared__ bool any;
   const std::size_t places = in.columns + 1, first_column = std::size_t{blockIdx.y} * across;
   const int width = static_cast<int>(in.shape.width), target_tiles = (width + block_targets - 1) / block_targets;
   const int first_target = static_cast<int>(blockIdx.x) % target_tiles * block_targets;
@@ -203,15 +216,15 @@ __global__ void __launch_bounds__(threads) dense_kernel(smoothing in) {
     const double* const table = in.tables + tables.offset_at(in.hexagonal() ? 2 * apart + row % 2 : apart);
     // Rows beyond the neighbourhood take no part.
     __syncthreads();
-    if (threadIdx.x == 0) reaches = false;
+    if (threadIdx.x == 0) any = false;
     __syncthreads();
     for (std::size_t i = threadIdx.x; i < tables.width; i += threads) {
-      if (table[i] != 0) reaches = true;
+      if (table[i] != 0) any = true;
     }
     __syncthreads();
-    if (!reaches) continue;
+    if (!any) continue;
     const double* const from = in.statistics + std::size_t{other} * width * places;
-    add_sources<false>(memory, sums, table, width, from, nullptr, places, places, first_target, first_column);
+    add_sources<false, true>(memory, sums, table, width, from, nullptr, places, places, first_target, first_column);
   }
   write_targets(sums, in.smoothed + std::size_t{row} * width * places, width, places, places, first_target,
                 first_column);
@@ -298,7 +311,9 @@ __global__ void move_kernel(smoothing in) {
   const std::size_t columns = in.columns, count = in.shape.units() * columns;
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i < count) {
-    const std::size_t unit = i / columns, j = i % columns;
+    // A division of short numbers takes a fraction of the other's time.
+    const std::size_t unit = count >> 32 == 0 ? static_cast<unsigned>(i) / static_cast<unsigned>(columns) : i / columns;
+    const std::size_t j = i - unit * columns;
     const double* const smoothed = in.smoothed + unit * (columns + 1);
     const double weight = smoothed[columns], centre = in.centre[j];
     double pull = weight;
@@ -306,12 +321,15 @@ __global__ void move_kernel(smoothing in) {
       pull = in.pull[unit];
       for (std::size_t part = 1; part < pull_parts(in); ++part) pull += in.pull[part * in.shape.units() + unit];
     }
+    if (in.kept != nullptr) in.kept[i] = in.codebook[i];
     if (pull >= least_pull) {
-      const double before = in.codebook[i];
+      const double before = in.pull == nullptr && in.rate == 1 ? 0 : in.codebook[i];
       // Where nothing is negative the place itself, so that it does not depend on where the unit was.
       const double place =
           in.pull == nullptr ? centre + smoothed[j] / pull : before + (smoothed[j] - weight * (before - centre)) / pull;
-      in.codebook[i] = in.rate == 1 ? place : before + in.rate * (place - before);
+      const double moved = in.rate == 1 ? place : before + in.rate * (place - before);
+      in.codebook[i] = moved;
+      if (in.kept != nullptr && !isfinite(moved)) *in.not_finite = 1;
     }
   }
   if (i == 0) {

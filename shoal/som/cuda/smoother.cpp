@@ -26,6 +26,11 @@ device_smoother<Scalar>::device_smoother(device_map<Scalar>& map, neighborhood k
   along_.grow(smoothing_.along_doubles());
   smoothed_.grow(units * (columns + 1));
   pull_.grow(smoothing_.pull_doubles());
+  if (!neighborhood_function{kind, 0, 0}.never_negative()) {
+    kept_.grow(units * columns);
+    not_finite_.grow(1);
+    not_finite_.fill_with_zeros(map.stream());
+  }
   smoothing_.radii = radii_.data();
   smoothing_.epoch = epoch_.data();
   smoothing_.statistics = map.statistics();
@@ -36,6 +41,8 @@ device_smoother<Scalar>::device_smoother(device_map<Scalar>& map, neighborhood k
   smoothing_.history = history_.data();
   smoothing_.codebook = map.codebook();
   smoothing_.centre = map.centre();
+  smoothing_.kept = kept_.data();
+  smoothing_.not_finite = not_finite_.data();
 }
 
 template <class Scalar>
@@ -59,6 +66,25 @@ template <class Scalar>
 std::vector<double> device_smoother<Scalar>::history(std::size_t epochs) const {
   const cuda::device_scope scope(map_->first_device());
   return history_.download(epochs, map_->stream());
+}
+
+template <class Scalar>
+bool device_smoother<Scalar>::stayed_finite() const {
+  if (smoothing_.kept == nullptr) return true;
+  const cuda::device_scope scope(map_->first_device());
+  return not_finite_.download(1, map_->stream())[0] == 0;
+}
+
+template <class Scalar>
+void device_smoother<Scalar>::put_back() {
+  {
+    const cuda::device_scope scope(map_->first_device());
+    const std::size_t bytes = smoothing_.shape.units() * smoothing_.columns * sizeof(double);
+    cuda::check(cudaMemcpyAsync(smoothing_.codebook, smoothing_.kept, bytes, cudaMemcpyDeviceToDevice, map_->stream()),
+                "put a codebook back");
+    not_finite_.fill_with_zeros(map_->stream());
+  }
+  map_->enqueue_broadcast();
 }
 
 template class device_smoother<float>;

@@ -23,12 +23,18 @@ class device_smoother {
   void enqueue();
   /// [epochs] Σ w·distance of the first epochs, 0 where there was none. Waits for them.
   std::vector<double> history(std::size_t epochs) const;
+  /// Whether all numbers that moves left are finite, which neighbourhoods without negative parts are sure of. Waits for
+  /// the moves.
+  bool stayed_finite() const;
+  /// Gives the GPUs the codebook from before the last move, of a neighbourhood with negative parts.
+  void put_back();
 
  private:
   device_map<Scalar>* map_;
   smoothing smoothing_;
-  cuda::device_buffer<double> radii_, history_, tables_, along_, smoothed_, pull_;
+  cuda::device_buffer<double> radii_, history_, tables_, along_, smoothed_, pull_, kept_;
   cuda::device_buffer<unsigned> epoch_;
+  cuda::device_buffer<int> not_finite_;
 };
 extern template class device_smoother<float>;
 extern template class device_smoother<double>;

@@ -63,18 +63,12 @@ class device_training final : public map_stepper {
     const std::size_t epochs = many_at_once_ ? std::min(most_steps, batch_.steps()) : 1;
     const auto start = std::chrono::steady_clock::now();
     const cuda::device_scope scope(map_.first_device());
-    if (!never_negative()) codebook();  // to go back to
     smoother_.set_epoch(epoch_);
     run(epochs);
     const std::vector<double> history = smoother_.history(epoch_ + epochs);
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    if (!never_negative()) {
-      std::vector<double> moved = map_.download();
-      check_moved(moved);
-      codebook_ = std::move(moved);
-    } else {
-      known_ = false;
-    }
+    if (!smoother_.stayed_finite()) refuse();
+    known_ = false;
     measured_ = false;
     std::vector<step_record> records(epochs);
     for (std::size_t e = 0; e < epochs; ++e) {
@@ -137,14 +131,11 @@ class device_training final : public map_stepper {
     map_.upload(codebook_);
   }
 
-  // Leaves the codebook on the devices as it was when the new one is refused.
-  void check_moved(const std::vector<double>& moved) {
-    try {
-      check_finite(moved, map_.rows().columns());
-    } catch (...) {
-      map_.upload(codebook_);
-      throw;
-    }
+  // Leaves the codebook on the devices as it was.
+  void refuse() {
+    const std::vector<double> moved = map_.download();
+    smoother_.put_back();
+    check_finite(moved, map_.rows().columns());
   }
 
   void enqueue_epoch() {

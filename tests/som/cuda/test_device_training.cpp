@@ -96,7 +96,8 @@ TYPED_TEST_SUITE(DeviceMap, scalars);
 
 TYPED_TEST(DeviceMap, UnitsAndQualityAreTheHosts) {
   for (const som::metric metric : metrics) {
-    for (const std::size_t columns : {1, 2, 3, 12, 13, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 192, 200, 257, 768}) {
+    for (const std::size_t columns :
+         {1, 2, 3, 4, 12, 13, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 192, 200, 257, 768}) {
       for (const std::size_t rows : {1, 63, 257, 4099}) {
         if (rows > 257 && columns > 64 && columns % 64 > 1) continue;  // keep the host's part short
         const std::size_t side = columns % 2 == 0 ? 17 : 8;
@@ -115,7 +116,7 @@ TYPED_TEST(DeviceMap, UnitsAndQualityAreTheHosts) {
 // More rows than a GPU has blocks for, and more tiles of units than shared memory holds.
 TEST(DeviceMapShapes, ManyRowsAndManyUnits) {
   SHOAL_NEEDS_DEVICES(1);
-  for (const std::size_t columns : {12, 24, 40, 64, 80, 128}) {
+  for (const std::size_t columns : {12, 24, 40, 64, 80, 128, 144, 256}) {
     const given_rows<float> data(clouds<float>(40'009, columns));
     expect_like_host(random_map(47, 40, columns, som::lattice::rectangular, false), data, std::to_string(columns));
   }
@@ -364,6 +365,26 @@ TYPED_TEST(DeviceMap, DegenerateData) {
   broken.values[77] = std::numeric_limits<TypeParam>::quiet_NaN();
   const given_rows<TypeParam> bad(std::move(broken));
   EXPECT_THROW(som::fit(bad.source, options), shoal::bad_data);
+}
+
+// The device says that a number is not finite, the host which.
+TEST(DeviceMapRange, NamesTheUnitThatLeavesIt) {
+  SHOAL_NEEDS_DEVICES(1);
+  const table<float> rows = clouds<float>(400, 2);
+  const shoal::view_source<float> source(rows.view());
+  som::options options;
+  options.width = 6;
+  options.height = 5;
+  options.neighborhood = som::neighborhood::mexican_hat;
+  options.radius = som::range{2, 2};
+  options.epochs = 5000;
+  options.device = gpus(1);
+  try {
+    som::fit(source, options);
+    FAIL() << "nothing left the range";
+  } catch (const shoal::numerical_error& failure) {
+    EXPECT_NE(std::string(failure.what()).find("without negative parts"), std::string::npos) << failure.what();
+  }
 }
 
 // Sums are whole numbers: an outlier takes no digits from the other rows.
