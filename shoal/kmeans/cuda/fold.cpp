@@ -149,6 +149,11 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
 
 template <class Scalar>
 void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
+  upload(centroids, mean_of_centroids(centroids, clusters_));
+}
+
+template <class Scalar>
+void device_fold<Scalar>::upload(const std::vector<double>& centroids, const std::vector<double>& origin) {
   const std::size_t columns = layout_.columns;
   for (std::size_t i = 0; i < centroids.size(); ++i) {
     if (!std::isfinite(centroids[i])) {
@@ -161,7 +166,7 @@ void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
     places_[g].values.upload(centroids, gpu.compute);
     gpu.compute.synchronize();  // the host's copy ends here
   }
-  set_origin(mean_of_centroids(centroids, clusters_));
+  set_origin(origin);
 }
 
 template <class Scalar>
