@@ -335,7 +335,7 @@ void launch_as(float16_arguments in, std::size_t multiprocessors, cudaStream_t s
   using cut = cut<Steps, Way>;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int slabs = layout.stored_slabs();
-  // The next rows come while these are searched: into memory of their own, where warpgroups then still multiply in turn.
+  // The next rows come while these are searched: into memory of their own where warpgroups then still multiply in turn.
   const bool ahead = 2 * slabs <= most_resident_slabs && cut::stages(slabs, 2) > layout.turns();
   in.kept_items = ahead ? 2 : 1;
   in.stages = cut::stages(slabs, in.kept_items);
