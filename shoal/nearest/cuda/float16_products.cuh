@@ -1,6 +1,7 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
-//   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), take_tile(scores, tile), finish()
+//   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
+// there, take_tile(scores, tile), finish()
 #pragma once
 
 #include <cuda_runtime.h>
@@ -287,6 +288,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       }
       // The last turn of all is nobody's to wait for.
       if (in.in_turn && (group == 0 || tile < last_tile || item.there())) let_go(1 - group);
+      taker.expect_tile(tile);
       wait_for_products<0>();
       release(at.stage, turns - 1);
       at.next(in.stages);
