@@ -31,8 +31,10 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
         few_ && is_few(summed_on(g), clusters, rows.columns(), sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
   }
   few_columns_ = !in_one_pass() && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
-  on_tensor_cores_ =
-      !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  const bool by_tensor_search =
+      rows.columns() <= std::size_t{most_tensor_columns} &&
+      !is_searched_in_float16(rows.rows(), rows.columns(), clusters, rows.group().precision());
+  on_tensor_cores_ = !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && by_tensor_search;
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
   sorted_ = !in_one_pass();
   for (std::size_t g = 0; g < places_.size(); ++g) {
