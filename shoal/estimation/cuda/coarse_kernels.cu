@@ -38,7 +38,7 @@ __global__ void __launch_bounds__(threads) coarsen_kernel(const Scalar* rows, co
 }
 
 template <int step, class Scalar, class Work>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 2)
     apply_kernel(const Scalar* rows, coarse_rows coarse, coarse_scale scale, const Work* points,
                  coarse_rows coarse_points, std::int32_t first, Work* least, std::int32_t* owner) {
   constexpr std::size_t together = 16;

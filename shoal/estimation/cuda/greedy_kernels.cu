@@ -49,12 +49,46 @@ __global__ void __launch_bounds__(threads) begin_kernel(Work* least, std::size_t
   if (row < count) least[row] = static_cast<Work>(__builtin_huge_val());
 }
 
+// Distances that a warp's rows are in doubt about: few of them, each measured by a lane of its own, so that the warp
+// waits for memory once.
+template <class Work>
+struct doubtful_pairs {
+  static constexpr unsigned most = 64;
+  unsigned short pairs[most];  // a point's number times 32, and the lane of the row
+  Work distances[most];
+
+  // `near` has a bit for each point that may matter to the lane's row, `any` those of all lanes, `count` bits in all.
+  template <class Scalar>
+  __device__ void measure(unsigned near, unsigned any, unsigned count, const Scalar* rows, const Work* points,
+                          std::size_t columns) {
+    const unsigned lane = threadIdx.x % 32;
+    unsigned first = 0;
+    for (unsigned left = any; left != 0; left &= left - 1) {
+      const unsigned t = __ffs(static_cast<int>(left)) - 1;
+      const unsigned of_point = __ballot_sync(~0u, near >> t & 1);
+      if (near >> t & 1) pairs[place(first, of_point)] = static_cast<unsigned short>(t * 32 + lane);
+      first += __popc(of_point);
+    }
+    __syncwarp();
+    for (unsigned i = lane; i < count; i += 32) {
+      const unsigned t = pairs[i] / 32, row = pairs[i] % 32;
+      distances[i] = squared_distance<8>(rows + row * columns, points + t * columns, columns);
+    }
+    __syncwarp();
+  }
+  // Where a lane's row is among those of a point, the first of which is at `first`.
+  static __device__ unsigned place(unsigned first, unsigned of_point) {
+    return first + __popc(of_point & ((1u << threadIdx.x % 32) - 1));
+  }
+};
+
 template <int step_columns, int Tiles, class Scalar, class Work>
-__global__ void __launch_bounds__(threads)
+__global__ void __launch_bounds__(threads, 2)
     trial_kernel(greedy_state<Scalar, Work> state, unsigned parity, unsigned trials) {
   __shared__ double sums[most_greedy_points][warps];
+  __shared__ doubtful_pairs<Work> doubtful[warps];
   cuda::wait_for_predecessor();
-  if (state.done[1] != 0) return;
+  const unsigned ended = state.done[1];  // looked at below, when it is there
   const greedy_points<Work>& points = state.points[parity];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const std::size_t row = std::size_t{blockIdx.x} * threads + threadIdx.x, first = row - lane;
@@ -64,6 +98,7 @@ __global__ void __launch_bounds__(threads)
   const coarse_rows& coarse = state.coarse;
   unsigned near = points_within_reach<step_columns, Tiles>(coarse.values + first * coarse.pitch, coarse.bounds[row],
                                                            inside, points.coarse);
+  if (ended != 0) return;
   near &= (2u << trials) - 1;
   const unsigned any = __reduce_or_sync(~0u, near);
   if (any == 0) {
@@ -71,16 +106,31 @@ __global__ void __launch_bounds__(threads)
   } else {
     const Scalar* const mine = state.rows + row * state.columns;
     Work least = inside ? state.least[row] : Work{0};
+    const unsigned count = __reduce_add_sync(~0u, static_cast<unsigned>(__popc(near)));
+    const bool together = count <= doubtful_pairs<Work>::most;
+    if (together)
+      doubtful[warp].measure(near, any, count, state.rows + first * state.columns, points.values, state.columns);
+    unsigned measured = 0;
+    // Of the points in order, each once.
+    const auto distance_to = [&](unsigned t) {
+      const bool wanted = near >> t & 1;
+      Work distance = least;
+      if (together) {
+        const unsigned of_point = __ballot_sync(~0u, wanted);
+        if (wanted) distance = doubtful[warp].distances[doubtful_pairs<Work>::place(measured, of_point)];
+        measured += __popc(of_point);
+      } else if (wanted) {
+        distance = squared_distance(mine, points.values + t * state.columns, state.columns);
+      }
+      return distance;
+    };
     if (any & 1) {
-      bool nearer = false;
-      if (near & 1) {
-        const Work distance = squared_distance(mine, points.values, state.columns);
-        nearer = distance < least;
-        if (nearer) {
-          least = distance;
-          state.least[row] = distance;
-          coarse.bounds[row].reach = reach_of(distance, coarse.errors[row], state.scale.unit, state.columns);
-        }
+      const Work distance = distance_to(0);
+      const bool nearer = distance < least;
+      if (nearer) {
+        least = distance;
+        state.least[row] = distance;
+        coarse.bounds[row].reach = reach_of(distance, coarse.errors[row], state.scale.unit, state.columns);
       }
       if (__any_sync(~0u, nearer)) {
         sum = cuda::warp_sum(inside ? mass_of(state.weights, row, static_cast<double>(least)) : 0.0);
@@ -90,8 +140,7 @@ __global__ void __launch_bounds__(threads)
     for (unsigned t = 1; t <= trials; ++t) {
       double with = sum;
       if (any >> t & 1) {
-        Work distance = least;
-        if (near >> t & 1) distance = squared_distance(mine, points.values + t * state.columns, state.columns);
+        const Work distance = distance_to(t);
         const bool nearer = distance < least;
         if (__any_sync(~0u, nearer)) {
           const Work smaller = nearer ? distance : least;
@@ -105,14 +154,15 @@ __global__ void __launch_bounds__(threads)
   if (threadIdx.x >= trials) return;
   double total = 0;
   for (unsigned w = 0; w < warps; ++w) total += sums[threadIdx.x][w];
-  state.sums[threadIdx.x * state.units + blockIdx.x] = total;
+  state.sums[std::size_t{blockIdx.x} * most_greedy_points + threadIdx.x] = total;
 }
 
-// Where a draw falls among the 32 masses of a warp's lanes, of which `through` is the mass before the first: the last
-// lane of positive mass that begins at most at the target. `before` is the mass before that lane.
-__device__ int draw_lane(double mass, double through, double target, double& before) {
+// Where a draw falls among 32 masses, a lane's each: the last one that is positive and begins at most at the target, or
+// the first positive one; -1 where there is none. A mass begins at `through` and the sum, from `start` on, of those
+// before it; `before` is where the one that is found begins.
+__device__ int draw_lane(double mass, double start, double through, double target, double& before) {
   const unsigned lane = threadIdx.x % 32;
-  double sum = 0, mine = 0;
+  double sum = start, mine = start;
 #pragma unroll
   for (unsigned other = 0; other < 32; ++other) {
     if (other == lane) mine = sum;
@@ -126,134 +176,160 @@ __device__ int draw_lane(double mass, double through, double target, double& bef
   return found;
 }
 
-// The same among groups, by one thread. Sums of groups in order.
-__device__ int draw_of_groups(const double* sums, unsigned groups, double through, double target, double& before) {
-  int found = -1;
-  for (unsigned g = 0; g < groups; ++g) {
-    const double sum = sums[g];
-    if (sum > 0 && (found < 0 || through <= target)) {
-      found = static_cast<int>(g);
-      before = through;
-    }
-    through += sum;
+// What a draw needs of each trial's masses, group by group: in shared memory.
+struct drawn_groups {
+  unsigned trials, groups;
+  double* through;     // [groups][trials] the mass of a group, and then that before it
+  unsigned* positive;  // [words][trials] whether a group has any, a bit each
+
+  __host__ __device__ unsigned words() const { return (groups + 31) / 32; }
+  __host__ __device__ std::size_t bytes() const {
+    return std::size_t{trials} * (groups * sizeof(double) + words() * sizeof(unsigned));
   }
-  return found;
+
+  __device__ void sum_groups(const double* sums, std::size_t units) {
+    for (unsigned i = threadIdx.x; i < groups * most_greedy_points; i += threads) {
+      const unsigned t = i % most_greedy_points, g = i / most_greedy_points;
+      if (t >= trials) continue;
+      double masses[draw_group], sum = 0;
+#pragma unroll
+      for (unsigned u = 0; u < draw_group; ++u) {
+        const std::size_t unit = std::size_t{g} * draw_group + u;
+        masses[u] = unit < units ? sums[unit * most_greedy_points + t] : 0.0;
+      }
+#pragma unroll
+      for (unsigned u = 0; u < draw_group; ++u) sum += masses[u];
+      through[g * trials + t] = sum;
+    }
+  }
+
+  // Of one trial, by one thread.
+  __device__ double sum_all(unsigned t) {
+    double total = 0;
+    for (unsigned word = 0; word < words(); ++word) {
+      unsigned bits = 0;
+#pragma unroll 8
+      for (unsigned g = word * 32; g < min(groups, word * 32 + 32); ++g) {
+        double& place = through[g * trials + t];
+        const double sum = place;
+        place = total;
+        if (sum > 0) bits |= 1u << g % 32;
+        total += sum;
+      }
+      positive[word * trials + t] = bits;
+    }
+    return total;
+  }
+
+  // As draw_lane(), by one warp.
+  __device__ int draw(unsigned t, double target, double& before) const {
+    int found = -1, first = -1;
+    for (unsigned word = 0; word < words(); ++word) {
+      const unsigned g = word * 32 + threadIdx.x % 32, there = positive[word * trials + t];
+      const unsigned reached = __ballot_sync(~0u, g < groups && through[g * trials + t] <= target) & there;
+      const int base = static_cast<int>(word * 32);
+      if (first < 0 && there != 0) first = base + __ffs(static_cast<int>(there)) - 1;
+      if (reached != 0) found = base + 31 - __clz(static_cast<int>(reached));
+    }
+    if (found < 0) found = first;
+    if (found >= 0) before = through[static_cast<unsigned>(found) * trials + t];
+    return found;
+  }
+};
+
+drawn_groups groups_of(std::size_t units, unsigned trials) {
+  return {trials, static_cast<unsigned>((units + draw_group - 1) / draw_group), nullptr, nullptr};
 }
 
 // Block 0 keeps the winner; block t draws trial t of the next step.
 template <class Scalar, class Work>
 __global__ void __launch_bounds__(threads)
-    draw_kernel(greedy_state<Scalar, Work> state, std::size_t step, unsigned trials, unsigned next_trials) {
+    draw_kernel(greedy_state<Scalar, Work> state, std::size_t step, drawn_groups groups, unsigned next_trials) {
   static_assert(draw_group == 32 && warps <= 32);
-  extern __shared__ double group_sums[];  // [trials][groups]
+  extern __shared__ double shared[];
   __shared__ double totals[most_greedy_points];
   __shared__ double row_sums[warps];
-  __shared__ double before, target;
-  __shared__ int best, place, drawn;
+  __shared__ double unit_before;
+  __shared__ int unit_drawn, row_drawn;
+  groups.through = shared;
+  groups.positive = reinterpret_cast<unsigned*>(shared + std::size_t{groups.trials} * groups.groups);
+  double uniform = 0;
+  if (blockIdx.x > 0) uniform = state.uniforms[step * next_trials + blockIdx.x - 1];
   cuda::wait_for_predecessor();
   // Not what a block of this launch says: that would take threads of other blocks away as they go, or block 0's choice.
   if (state.done[1] != 0 && state.done[1] <= step) return;
-  const std::size_t units = state.units;
-  const auto groups = static_cast<unsigned>((units + draw_group - 1) / draw_group);
-  for (unsigned i = threadIdx.x; i < trials * groups; i += threads) {
-    const unsigned t = i / groups, g = i % groups;
-    const double* const from = state.sums + t * units;
-    double sum = 0;
-    if ((g + 1) * draw_group <= units) {
-#pragma unroll
-      for (unsigned u = 0; u < draw_group; ++u) sum += from[g * draw_group + u];
-    } else {
-      for (std::size_t u = g * draw_group; u < units; ++u) sum += from[u];
-    }
-    group_sums[i] = sum;
-  }
+  groups.sum_groups(state.sums, state.units);
   __syncthreads();
-  if (threadIdx.x < trials) {
-    double total = 0;
-#pragma unroll 8
-    for (unsigned g = 0; g < groups; ++g) total += group_sums[threadIdx.x * groups + g];
-    totals[threadIdx.x] = total;
-  }
+  if (threadIdx.x < groups.trials) totals[threadIdx.x] = groups.sum_all(threadIdx.x);
   __syncthreads();
-  if (threadIdx.x == 0) {
-    best = 0;
-    double least = __builtin_huge_val();
-    for (unsigned t = 0; t < trials; ++t) {
-      if (totals[t] < least * share_of_better) {
-        least = totals[t];
-        best = static_cast<int>(t);
-      }
-    }
-    const double total = totals[best];
-    const bool there = total > 0 && total * 0 == 0;
-    drawn = there && next_trials > 0 ? 0 : -1;
-    if (blockIdx.x == 0) {
-      state.chosen[step] = state.points[step % 2].indices[best + 1];
-      state.done[0] = static_cast<unsigned>(step) + 1;
-      if (!there) state.done[1] = static_cast<unsigned>(step) + 1;
-    } else if (there) {
-      target = state.uniforms[step * next_trials + blockIdx.x - 1] * total;
-      place = draw_of_groups(group_sums + best * groups, groups, 0, target, before);
+  unsigned best = 0;
+  double least = __builtin_huge_val();
+  for (unsigned t = 0; t < groups.trials; ++t) {
+    if (totals[t] < least * share_of_better) {
+      least = totals[t];
+      best = t;
     }
   }
-  __syncthreads();
-  if (drawn < 0) return;
+  const double total = totals[best];
+  const bool there = total > 0 && total * 0 == 0;
   const greedy_points<Work>& now = state.points[step % 2];
   const greedy_points<Work>& next = state.points[(step + 1) % 2];
   if (blockIdx.x == 0) {
-    place_point(state, next, 0, now.indices[best + 1]);
+    if (threadIdx.x == 0) {
+      state.chosen[step] = now.indices[best + 1];
+      state.done[0] = static_cast<unsigned>(step) + 1;
+      if (!there) state.done[1] = static_cast<unsigned>(step) + 1;
+    }
+    if (there && next_trials > 0) place_point(state, next, 0, now.indices[best + 1]);
     return;
   }
+  if (!there) return;
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const double goal = target;
-  double reached = 0;
-  int found = 0;
+  const double target = uniform * total;
   if (warp == 0) {
-    const std::size_t unit = static_cast<std::size_t>(place) * draw_group + lane;
-    found = draw_lane(unit < units ? state.sums[best * units + unit] : 0.0, before, goal, reached);
-  }
-  __syncthreads();  // all have read what the first one changes: `target` comes with `before`, `best` with `place`
-  if (threadIdx.x == 0) {
-    place = place * static_cast<int>(draw_group) + found;
-    before = reached;
+    double group_before = 0, before = 0;
+    const auto unit = static_cast<std::size_t>(groups.draw(best, target, group_before)) * draw_group;
+    const bool within = unit + lane < state.units;
+    const double mass = within ? state.sums[(unit + lane) * most_greedy_points + best] : 0.0;
+    const int found = draw_lane(mass, 0, group_before, target, before);
+    if (lane == 0) {
+      unit_drawn = static_cast<int>(unit) + found;
+      unit_before = before;
+    }
   }
   __syncthreads();
   // The unit's rows, which do not know the winner yet.
-  const std::size_t row = static_cast<std::size_t>(place) * threads + threadIdx.x;
+  const std::size_t row = static_cast<std::size_t>(unit_drawn) * threads + threadIdx.x;
   double mass = 0;
   if (row < state.count) {
-    const Work least = state.least[row];
+    const Work least_before = state.least[row];
     const Work distance =
-        squared_distance(state.rows + row * state.columns, now.values + (best + 1) * state.columns, state.columns);
-    mass = mass_of(state.weights, row, static_cast<double>(distance < least ? distance : least));
+        squared_distance<8>(state.rows + row * state.columns, now.values + (best + 1) * state.columns, state.columns);
+    mass = mass_of(state.weights, row, static_cast<double>(distance < least_before ? distance : least_before));
   }
   double sum = 0;
 #pragma unroll
   for (unsigned other = 0; other < 32; ++other) sum += __shfl_sync(~0u, mass, other);
   if (lane == 0) row_sums[warp] = sum;
   __syncthreads();
-  if (threadIdx.x == 0) drawn = draw_of_groups(row_sums, warps, before, goal, before);
-  __syncthreads();
+  double warp_before = 0, row_before = 0;
+  const int drawn = draw_lane(lane < warps ? row_sums[lane] : 0.0, unit_before, 0, target, warp_before);
   if (drawn < 0) {  // rows of no mass
     if (threadIdx.x == 0) state.done[1] = static_cast<unsigned>(step) + 1;
     return;
   }
-  const int chosen_warp = drawn;
-  __syncthreads();
-  if (static_cast<int>(warp) == chosen_warp) {
-    const int of_warp = draw_lane(mass, before, goal, reached);
-    if (lane == 0) drawn = of_warp;
+  if (static_cast<int>(warp) == drawn) {
+    const int of_warp = draw_lane(mass, 0, warp_before, target, row_before);
+    if (lane == 0) row_drawn = drawn * 32 + of_warp;
   }
   __syncthreads();
   place_point(state, next, blockIdx.x,
-              static_cast<std::size_t>(place) * threads + static_cast<std::size_t>(chosen_warp * 32 + drawn));
+              static_cast<std::size_t>(unit_drawn) * threads + static_cast<std::size_t>(row_drawn));
 }
 
 }  // namespace
 
-std::size_t greedy_shared_bytes(std::size_t units, unsigned trials) {
-  return (units + draw_group - 1) / draw_group * trials * sizeof(double);
-}
+std::size_t greedy_shared_bytes(std::size_t units, unsigned trials) { return groups_of(units, trials).bytes(); }
 
 template <class Scalar, class Work>
 void begin_greedy(const greedy_state<Scalar, Work>& state, std::size_t first, cudaStream_t stream) {
@@ -272,8 +348,9 @@ void greedy_step(const greedy_state<Scalar, Work>& state, std::size_t step, unsi
                               : (few ? trial_kernel<32, 1, Scalar, Work> : trial_kernel<32, 2, Scalar, Work>);
   cuda::launch_in_turn(measure, static_cast<unsigned>(state.units), threads, 0, stream, state,
                        static_cast<unsigned>(step % 2), trials);
-  cuda::launch_in_turn(draw_kernel<Scalar, Work>, 1 + next_trials, threads, greedy_shared_bytes(state.units, trials),
-                       stream, state, step, trials, next_trials);
+  const drawn_groups groups = groups_of(state.units, trials);
+  cuda::launch_in_turn(draw_kernel<Scalar, Work>, 1 + next_trials, threads, groups.bytes(), stream, state, step, groups,
+                       next_trials);
 }
 
 #define SHOAL_INSTANTIATE(Scalar, Work)                                                     \

@@ -32,7 +32,7 @@ struct greedy_state {
   coarse_rows coarse;
   Work* least;                    ///< [count]
   double* warp_sums;              ///< [units · warps of a block] Σ w · least
-  double* sums;                   ///< [most_greedy_points][units] what Σ w · least would be with each trial
+  double* sums;                   ///< [units][most_greedy_points] what Σ w · least would be with each trial
   greedy_points<Work> points[2];  ///< of even and of odd steps
   const double* uniforms;         ///< [steps][trials]
   unsigned long long* chosen;     ///< [clusters]

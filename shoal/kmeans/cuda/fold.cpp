@@ -31,8 +31,10 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
         few_ && is_few(summed_on(g), clusters, rows.columns(), sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
   }
   few_columns_ = !in_one_pass() && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
-  on_tensor_cores_ =
-      !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && rows.columns() <= std::size_t{most_tensor_columns};
+  const bool by_tensor_search =
+      rows.columns() <= std::size_t{most_tensor_columns} &&
+      !is_searched_in_float16(rows.rows(), rows.columns(), clusters, rows.group().precision());
+  on_tensor_cores_ = !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && by_tensor_search;
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
   sorted_ = !in_one_pass();
   for (std::size_t g = 0; g < places_.size(); ++g) {
@@ -149,6 +151,11 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
 
 template <class Scalar>
 void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
+  upload(centroids, mean_of_centroids(centroids, clusters_));
+}
+
+template <class Scalar>
+void device_fold<Scalar>::upload(const std::vector<double>& centroids, const std::vector<double>& origin) {
   const std::size_t columns = layout_.columns;
   for (std::size_t i = 0; i < centroids.size(); ++i) {
     if (!std::isfinite(centroids[i])) {
@@ -161,7 +168,7 @@ void device_fold<Scalar>::upload(const std::vector<double>& centroids) {
     places_[g].values.upload(centroids, gpu.compute);
     gpu.compute.synchronize();  // the host's copy ends here
   }
-  set_origin(mean_of_centroids(centroids, clusters_));
+  set_origin(origin);
 }
 
 template <class Scalar>

@@ -30,10 +30,12 @@ class device_fold {
   /// Throws out_of_memory.
   device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters);
 
-  /// Gives every GPU new centroids [clusters][columns]. Throws numerical_error when one is not finite.
+  /// Gives every GPU new centroids [clusters][columns], and the search this origin (set_origin()), or else their mean.
+  /// Throws numerical_error when one is not finite.
+  void upload(const std::vector<double>& centroids, const std::vector<double>& origin);
   void upload(const std::vector<double>& centroids);
   std::vector<double> download() const;
-  /// Moves the origin of the search to this point [columns]; upload() moves it to the mean of its centroids. No exact
+  /// Moves the origin of the search to this point [columns]. No exact
   /// label depends on it, but the farther it is from the present centroids, the more rows are doubtful. Of rough
   /// products, rows between two centroids take either by where it is.
   void set_origin(const std::vector<double>& point);

@@ -129,8 +129,7 @@ class device_lloyd final : public clustering_stepper {
     known_ = true;
     folded_ = false;
     batches_ = 0;
-    fold_.upload(centroids_);
-    if (fold_.rough()) fold_.set_origin(rows_mean_);
+    fold_.rough() ? fold_.upload(centroids_, rows_mean_) : fold_.upload(centroids_);
   }
 
   void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }

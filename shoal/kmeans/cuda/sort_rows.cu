@@ -13,7 +13,8 @@ namespace {
 constexpr int count_threads = 128;
 constexpr int scan_threads = 128;
 constexpr int start_threads = 1024;
-constexpr int scatter_warps = 4;
+constexpr int most_scatter_warps = 4;
+constexpr std::size_t scatter_bytes = 48u << 10;  // of a block's places, unless one warp's are more
 
 // How often each label is in a tile, and what the tile adds to the fingerprint.
 template <class Scalar>
@@ -110,33 +111,54 @@ __global__ void __launch_bounds__(start_threads) start_kernel(sorted_arguments<S
   if (threadIdx.x == 0) starts[in.clusters] = before;
 }
 
-// Rows to their places, in their order; a warp for each tile.
+// Rows to their places, in their order; a warp for each tile, with the next place of each label in shared memory.
 template <class Scalar>
-__global__ void __launch_bounds__(32 * scatter_warps) scatter_kernel(sorted_arguments<Scalar> in) {
+__global__ void __launch_bounds__(32 * most_scatter_warps) scatter_kernel(sorted_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
   if (*in.stopped) return;
+  extern __shared__ unsigned next_places[];
+  const int warp = static_cast<int>(threadIdx.x) / 32, warps = static_cast<int>(blockDim.x) / 32;
   const lane_part part(in, static_cast<int>(blockIdx.y));
-  const int tile = static_cast<int>(blockIdx.x) * scatter_warps + static_cast<int>(threadIdx.x) / 32;
+  const int tile = static_cast<int>(blockIdx.x) * warps + warp;
   if (tile >= part.tiles) return;
   const int lane = threadIdx.x % 32;
-  unsigned* const places = in.memory.counts + std::size_t(part.first_tile + tile) * in.clusters;
+  const unsigned* const before = in.memory.counts + std::size_t(part.first_tile + tile) * in.clusters;
   const unsigned* const starts = in.memory.starts + std::size_t{blockIdx.y} * (in.clusters + 1);
+  unsigned* const places = next_places + warp * in.clusters;
+#pragma unroll 8
+  for (int k = lane; k < in.clusters; k += 32) places[k] = starts[k] + before[k];
   const std::size_t begin = part.begin + std::size_t(tile) * in.tile_rows;
   const int count = static_cast<int>(min(part.end - begin, static_cast<std::size_t>(in.tile_rows)));
-  int next = lane < count ? in.labels[begin + lane] : -1;
-  for (int first = 0; first < count; first += 32) {
-    const int label = next;
-    next = first + 32 + lane < count ? in.labels[begin + first + 32 + lane] : -1;
-    const unsigned same = __match_any_sync(~0u, label);
-    const int rank = __popc(same & ((1u << lane) - 1));
-    unsigned place = 0;
-    if (label >= 0) place = places[label];
-    __syncwarp();
-    if (label >= 0) {
-      if (rank == 0) places[label] = place + __popc(same);
-      in.memory.order[starts[label] + place + rank] = static_cast<unsigned>(begin) + first + lane;
+  constexpr int ahead = 8;  // labels of a lane that are on their way
+  int labels[ahead];
+  const auto read = [&](int first) {
+#pragma unroll
+    for (int a = 0; a < ahead; ++a) {
+      const int row = first + a * 32 + lane;
+      labels[a] = row < count ? in.labels[begin + row] : -1;
     }
-    __syncwarp();
+  };
+  read(0);
+  __syncwarp();
+  for (int first = 0; first < count; first += 32 * ahead) {
+    int now[ahead];
+#pragma unroll
+    for (int a = 0; a < ahead; ++a) now[a] = labels[a];
+    if (first + 32 * ahead < count) read(first + 32 * ahead);
+#pragma unroll
+    for (int a = 0; a < ahead; ++a) {
+      const int label = now[a];
+      const unsigned same = __match_any_sync(~0u, label);
+      const int rank = __popc(same & ((1u << lane) - 1));
+      unsigned place = 0;
+      if (label >= 0) place = places[label];
+      __syncwarp();
+      if (label >= 0) {
+        if (rank == 0) places[label] = place + __popc(same);
+        in.memory.order[place + rank] = static_cast<unsigned>(begin) + first + a * 32 + lane;
+      }
+      __syncwarp();
+    }
   }
 }
 
@@ -153,8 +175,10 @@ void sort_rows(const sorted_arguments<Scalar>& in, int lanes, cudaStream_t strea
                        dim3(static_cast<unsigned>((in.clusters + scan_threads - 1) / scan_threads), of_piece),
                        scan_threads, 0, stream, in);
   cuda::launch_in_turn(start_kernel<Scalar>, of_piece, start_threads, 0, stream, in);
-  cuda::launch_in_turn(scatter_kernel<Scalar>, dim3((tiles + scatter_warps - 1) / scatter_warps, of_piece),
-                       32 * scatter_warps, 0, stream, in);
+  const std::size_t warp_bytes = sort_shared_bytes(static_cast<std::size_t>(in.clusters));
+  const auto warps = static_cast<unsigned>(std::clamp<std::size_t>(scatter_bytes / warp_bytes, 1, most_scatter_warps));
+  cuda::launch_in_turn(scatter_kernel<Scalar>, dim3((tiles + warps - 1) / warps, of_piece), 32 * warps,
+                       warps * warp_bytes, stream, in);
 }
 template void sort_rows(const sorted_arguments<float>&, int, cudaStream_t);
 template void sort_rows(const sorted_arguments<double>&, int, cudaStream_t);

@@ -8,6 +8,8 @@ namespace shoal::kmeans {
 namespace {
 
 constexpr int merge_threads = 512;
+// From so many elements on a thread for each keeps a GPU busy.
+constexpr std::size_t least_merged_alone = std::size_t{1} << 16;
 
 struct merge_arguments {
   sum_plan plan;
@@ -111,9 +113,31 @@ __device__ const double* block_of(const merge_arguments& in, int lane, int group
          ((std::size_t(lane) * in.plan.groups + group) * in.plan.column_blocks + column_block) * in.plan.block_doubles;
 }
 
+// The sum over lanes as so many threads and their tree make it.
+template <int Threads>
+__device__ double sum_in_tree(const double* from, std::size_t stride, int lanes) {
+  double parts[Threads];
+#pragma unroll
+  for (int y = 0; y < Threads; ++y) parts[y] = 0.0 + (y < lanes ? from[y * stride] : 0.0);
+  for (int first = Threads; first < lanes; first += Threads) {
+#pragma unroll
+    for (int y = 0; y < Threads; ++y) {
+      if (first + y < lanes) parts[y] += from[(first + y) * stride];
+    }
+  }
+#pragma unroll
+  for (int step = Threads / 2; step > 0; step /= 2) {
+#pragma unroll
+    for (int y = 0; y < Threads / 2; ++y) {
+      if (y < step) parts[y] += parts[y + step];
+    }
+  }
+  return parts[0];
+}
+
 // A block has Across elements. Each of an element's threads adds some of the lanes in order, then a fixed tree adds
-// them.
-template <int Across>
+// them. Of many elements a thread has one for itself, and does what those threads would do.
+template <int Across, bool Alone = false>
 __device__ void merge(const merge_arguments& in) {
   constexpr int across = Across, down = merge_threads / Across;
   __shared__ double parts[down][across];
@@ -124,7 +148,8 @@ __device__ void merge(const merge_arguments& in) {
   const int clusters = static_cast<int>(in.layout.clusters), columns = static_cast<int>(in.layout.columns);
   const int sums_count = plan.copies * plan.group_clusters * plan.padded_columns;
   const int all_count = sums_count + plan.copies * plan.group_clusters;
-  const std::size_t element = std::size_t{blockIdx.x} * across + threadIdx.x;
+  const std::size_t element = Alone ? std::size_t{blockIdx.x} * merge_threads + threadIdx.y * across + threadIdx.x
+                                    : std::size_t{blockIdx.x} * across + threadIdx.x;
   double sum = 0;
   if (blockIdx.x + 1 == gridDim.x) {
     const double* const from = block_of(in, first_lane, 0, 0) + all_count;
@@ -144,17 +169,25 @@ __device__ void merge(const merge_arguments& in) {
              std::size_t(k % plan.group_clusters) * plan.block_columns + j % plan.block_columns;
     }
     const std::size_t stride = plan.block_doubles * plan.groups * plan.column_blocks;
+    if constexpr (Alone) {
+      sum = sum_in_tree<down>(from, stride, lanes);
+    } else {
 #pragma unroll 4
-    for (int lane = threadIdx.y; lane < lanes; lane += down) sum += from[lane * stride];
+      for (int lane = threadIdx.y; lane < lanes; lane += down) sum += from[lane * stride];
+    }
   }
-  parts[threadIdx.y][threadIdx.x] = sum;
-  for (int step = down / 2; step > 0; step /= 2) {
+  if (!Alone || blockIdx.x + 1 == gridDim.x) {
+    parts[threadIdx.y][threadIdx.x] = sum;
+    for (int step = down / 2; step > 0; step /= 2) {
+      __syncthreads();
+      if (static_cast<int>(threadIdx.y) < step) {
+        parts[threadIdx.y][threadIdx.x] += parts[threadIdx.y + step][threadIdx.x];
+      }
+    }
     __syncthreads();
-    if (static_cast<int>(threadIdx.y) < step) parts[threadIdx.y][threadIdx.x] += parts[threadIdx.y + step][threadIdx.x];
+    if (threadIdx.y != 0) return;
+    sum = parts[0][threadIdx.x];
   }
-  __syncthreads();
-  if (threadIdx.y != 0) return;
-  sum = parts[0][threadIdx.x];
   if (blockIdx.x + 1 == gridDim.x) {
     if (threadIdx.x != 0) return;
     for (int i = 1; i < across; ++i) sum += parts[0][i];
@@ -169,10 +202,10 @@ __device__ void merge(const merge_arguments& in) {
   if (element < in.layout.sums() && !(sum > 0)) in.state->empty = 1;
 }
 
-template <int Across>
+template <int Across, bool Alone>
 __global__ void __launch_bounds__(merge_threads) merge_kernel(merge_arguments in) {
   cuda::wait_for_predecessor();
-  if (!in.state->stopped) merge<Across>(in);
+  if (!in.state->stopped) merge<Across, Alone>(in);
 }
 
 template <int Across>
@@ -224,9 +257,11 @@ void merge_lanes(const sum_plan& plan, const statistics_layout& layout, const do
                 static_cast<unsigned>(plan.shards()));
   };
   if (layout.inertia() <= 4096) {
-    cuda::launch_in_turn(merge_kernel<4>, blocks(4), dim3(4, merge_threads / 4), 0, stream, in);
+    cuda::launch_in_turn(merge_kernel<4, false>, blocks(4), dim3(4, merge_threads / 4), 0, stream, in);
+  } else if (layout.inertia() * static_cast<std::size_t>(plan.shards()) < least_merged_alone) {
+    cuda::launch_in_turn(merge_kernel<32, false>, blocks(32), dim3(32, merge_threads / 32), 0, stream, in);
   } else {
-    cuda::launch_in_turn(merge_kernel<32>, blocks(32), dim3(32, merge_threads / 32), 0, stream, in);
+    cuda::launch_in_turn(merge_kernel<32, true>, blocks(merge_threads), dim3(32, merge_threads / 32), 0, stream, in);
   }
 }
 

@@ -8,7 +8,7 @@ namespace shoal::kmeans {
 
 /// What rows of a piece are sorted with.
 struct sort_buffers {
-  unsigned* counts = nullptr;  ///< [tiles][clusters] rows of a label; then the place of the next one among its lane's
+  unsigned* counts = nullptr;  ///< [tiles][clusters] rows of a label; then the place of the first among its lane's
   unsigned* starts = nullptr;  ///< [lanes][clusters + 1] the first place of a label
   unsigned* order = nullptr;   ///< [rows] of the piece, lane by lane and label by label, in their order
   double* weights = nullptr;   ///< [lanes][clusters]
@@ -30,7 +30,7 @@ SHOAL_HD constexpr std::size_t sorted_reduced(std::size_t clusters, std::size_t 
   return clusters * (columns + 1) + 1;
 }
 
-/// Shared memory of a block that counts labels.
+/// Shared memory of a block that counts labels, and of a warp that sorts by them.
 constexpr std::size_t sort_shared_bytes(std::size_t clusters) { return clusters * sizeof(unsigned); }
 
 /// Whether sums of so many clusters and columns are made so (tuning.hpp), by blocks of so much shared memory at most.

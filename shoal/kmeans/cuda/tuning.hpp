@@ -3,6 +3,8 @@
 
 #include <cstddef>
 
+#include <shoal/execution/precision.hpp>
+
 namespace shoal::kmeans {
 
 /// Centroids are laid out in tiles of so many; places beyond the last one can never be nearest.
@@ -11,6 +13,20 @@ inline constexpr int cluster_tile = 64;
 /// Float32 rows of at most so many columns are searched on the tensor cores, which keep a row in registers. At 2²⁰ rows
 /// × 128 columns and K = 1024 the search takes 1.13 ms on an H200, on the arithmetic units 16.1 ms.
 inline constexpr int most_tensor_columns = 128;
+
+/// But of so many rows and columns they are searched by float16 products like wider rows, whose operands are made once
+/// where they have room, if that takes tiles of 256 centroids that are nearly full: at 2²² rows × 128 columns and K =
+/// 1000 3.26 ms instead of 3.82 on an H200, in tf32 2.17 instead of 3.16 and in bf16 instead of 2.35. In tf32 it is
+/// ahead with any number of clusters from 64 on; in bf16 behind at 96 columns and at K = 512 and 4096. Of 20,000 rows
+/// it is behind.
+inline constexpr std::size_t least_float16_columns = 65;
+inline constexpr std::size_t least_float16_rows = std::size_t{1} << 16;
+constexpr bool is_searched_in_float16(std::size_t rows, std::size_t columns, std::size_t clusters, precision products) {
+  if (rows < least_float16_rows || columns < least_float16_columns) return false;
+  if (products == precision::tf32) return clusters >= 64;
+  if (products == precision::bf16) return columns > 112 && clusters > 960 && clusters <= 1024;
+  return clusters >= 256 && (clusters + 255) / 256 * 256 * 10 <= clusters * 11;
+}
 
 /// With at most so many clusters and columns a thread keeps the sums of all of them in registers: rows are labelled and
 /// summed in one pass over memory. A step of 10⁷ rows × 2 columns and K = 2 takes 0.069 ms on an H200, in separate

@@ -1,6 +1,7 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
-//   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), take_tile(scores, tile), finish()
+//   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
+// there, take_tile(scores, tile), finish()
 #pragma once
 
 #include <cuda_runtime.h>
@@ -26,7 +27,8 @@ constexpr int tile_units = float16_cluster_tile / unit_rows;
 static_assert(segment_positions * 4 == float16_cluster_tile);  // a thread sees every fourth score of a row
 
 constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block, each with rows of its own
-constexpr int threads = 128 * (groups + 1);             // and one that fetches
+constexpr int threads = 128 * (groups + 1);             // and one that fetches: a warp what all share, and one for
+                                                        // the rows of each group
 constexpr int most_stages = 8, most_resident_slabs = 11;
 
 // Where the operand of a block's rows comes from.
@@ -42,11 +44,12 @@ struct cut {
   static constexpr int stage_rows = Way == fetching::resident ? 0 : groups;  // units of rows in a stage
   static constexpr unsigned stage_bytes = (stage_rows + tile_units) * slab_bytes;
   static constexpr unsigned all_bytes = 225 * 1024;
-  static constexpr unsigned rows_bytes(int slabs) {
-    return Way == fetching::resident ? slabs * groups * slab_bytes : 0;
+  // Of rows that stay, of so many items at a time.
+  static constexpr unsigned rows_bytes(int slabs, int items) {
+    return Way == fetching::resident ? items * slabs * groups * slab_bytes : 0;
   }
-  static constexpr int stages(int slabs) {
-    const int fit = static_cast<int>((all_bytes - rows_bytes(slabs)) / stage_bytes);
+  static constexpr int stages(int slabs, int items) {
+    const int fit = static_cast<int>((all_bytes - rows_bytes(slabs, items)) / stage_bytes);
     return fit < most_stages ? fit : most_stages;
   }
 };
@@ -63,7 +66,8 @@ struct float16_arguments {
   int tiles;      // of centroids
   int parts;      // of the tiles, which different blocks take for the same rows
   int stages;
-  bool in_turn;  // warpgroups multiply one after the other
+  int kept_items;  // whose rows are in shared memory at a time, where rows stay
+  bool in_turn;    // warpgroups multiply one after the other
   const int* stopped;
 
   __device__ int first_tile(int part) const { return tiles * part / parts; }
@@ -103,7 +107,7 @@ struct ring_place {
 
 struct barriers {
   unsigned long long full[most_stages], empty[most_stages];
-  unsigned long long rows_full[most_resident_slabs], rows_empty[most_resident_slabs];
+  unsigned long long rows_full[groups][most_resident_slabs], rows_empty[groups][most_resident_slabs];
 };
 
 // The items of a block, one after another: a tile of rows and a part of the centroids.
@@ -135,32 +139,55 @@ struct scored_place {
   int steps;  // products of a row with a centroid
 };
 
+// Where rows that stay are: those of one item after another.
+struct kept_rows {
+  int slabs, items;
+  int item = 0;
+  unsigned round = 0;
+  __device__ int slot(int slab) const { return item * slabs + slab; }
+  __device__ void next() {
+    if (++item == items) item = 0, round ^= 1;
+  }
+};
+
+__device__ inline const unsigned char* row_unit(const float16_arguments& in, const float16_layout& layout,
+                                                const item_of_block& item, int group) {
+  const int units = (in.count + unit_rows - 1) / unit_rows;
+  return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes();
+}
+
+// The operands of one group's rows, each as soon as the group has done with the one before it there.
+template <int Steps>
+__device__ void fetch_rows(const float16_arguments& in, unsigned char* shared, barriers& bars, int group) {
+  constexpr unsigned bytes = float16_layout::slab_bytes(Steps);
+  const float16_layout layout(in.centroids.columns, in.operands.digits);
+  kept_rows kept{layout.stored_slabs(), in.kept_items};
+  for (item_of_block item(in); item.there(); item.next(), kept.next()) {
+    const unsigned char* const from = row_unit(in, layout, item, group);
+    for (int slab = 0; slab < kept.slabs; ++slab) {
+      const int slot = kept.slot(slab);
+      wait(bars.rows_empty[group] + slot, kept.round ^ 1);
+      if (threadIdx.x % 32 == 0) {
+        fetch(shared + (slot * groups + group) * bytes, from + std::size_t(slab) * bytes, bytes,
+              bars.rows_full[group] + slot);
+      }
+      __syncwarp();
+    }
+  }
+}
+
+// The operands of centroids, and of rows that do not stay.
 template <int Steps, fetching Way>
 __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared, barriers& bars) {
   using cut = cut<Steps, Way>;
   constexpr unsigned bytes = cut::slab_bytes;
   const int lane = threadIdx.x % 32;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
-  const int units = (in.count + unit_rows - 1) / unit_rows;
-  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs(), in.kept_items);
   ring_place at;
-  unsigned items_before = 0;
-  for (item_of_block item(in); item.there(); item.next(), ++items_before) {
+  for (item_of_block item(in); item.there(); item.next()) {
     for (int tile = item.first_tile(); tile <= item.last_tile(); ++tile) {
       for (int turn = 0; turn < layout.turns(); ++turn) {
-        const int slab = layout.row_slab(turn);
-        const auto row_unit = [&](int group) {
-          return in.operands.rows + min(item.row_tile() * groups + group, units - 1) * layout.unit_bytes() +
-                 std::size_t(slab) * bytes;
-        };
-        if (Way == fetching::resident && tile == item.first_tile() && turn < layout.stored_slabs()) {
-          wait(bars.rows_empty + slab, ~items_before & 1);
-          if (lane == 0) expect(bars.rows_full + slab, groups * bytes);
-          __syncwarp();
-          if (lane < groups) {
-            fetch_expected(shared + (slab * groups + lane) * bytes, row_unit(lane), bytes, bars.rows_full + slab);
-          }
-        }
         unsigned char* const stage = stages + at.stage * cut::stage_bytes;
         wait(bars.empty + at.stage, at.round ^ 1);
         if (lane == 0) expect(bars.full + at.stage, cut::stage_bytes);
@@ -168,7 +195,9 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
         // A unit for each thread: of rows first.
         const int unit = lane - cut::stage_rows;
         if (unit < 0) {
-          fetch_expected(stage + lane * bytes, row_unit(lane), bytes, bars.full + at.stage);
+          const unsigned char* const from =
+              row_unit(in, layout, item, lane) + std::size_t(layout.row_slab(turn)) * bytes;
+          fetch_expected(stage + lane * bytes, from, bytes, bars.full + at.stage);
         } else if (unit < tile_units) {
           const unsigned char* const from = in.operands.centroids + (tile * tile_units + unit) * layout.unit_bytes() +
                                             std::size_t(layout.centroid_slab(turn)) * bytes;
@@ -187,7 +216,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int turns = layout.turns(), steps = layout.padded() / float16_layout::step_columns * (layout.twice ? 3 : 1);
-  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs());
+  unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs(), in.kept_items);
   const float largest_norm =
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_norm)) * 1.0001);
   const float largest = sqrtf(largest_norm);
@@ -196,22 +225,31 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       static_cast<float>(__longlong_as_double(static_cast<long long>(in.centroids.bounds->largest_residual)) * 1.0001));
   if (in.in_turn && group == 1) let_go(0);
   ring_place at;
-  unsigned items_before = 0;
-  for (item_of_block item(in); item.there(); ++items_before) {
-    const int first_row = (item.row_tile() * groups + group) * unit_rows + warp * 16 + lane / 4;
+  kept_rows kept{layout.stored_slabs(), in.kept_items};
+  item_of_block item(in);
+  const auto row_of_item = [&] { return (item.row_tile() * groups + group) * unit_rows + warp * 16 + lane / 4; };
+  float4 known[2];  // of an item's rows, read while the item before is searched
+  const auto read_known = [&] {
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int row = min(row_of_item() + 8 * half, in.count - 1);
+      known[half] = __ldg(reinterpret_cast<const float4*>(in.operands.facts) + row);
+    }
+  };
+  if (item.there()) read_known();
+  for (; item.there(); kept.next()) {
     scored_row facts[2];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const float4 known =
-          __ldg(reinterpret_cast<const float4*>(in.operands.facts) + min(first_row + 8 * half, in.count - 1));
-      facts[half].norm = known.x;
-      facts[half].magnitude = known.x * largest + 0.5f * largest_norm;
-      facts[half].inverse = known.z * scale;
-      facts[half].error = error_of_norm({known.x, known.y}, residual, layout);
+      facts[half].norm = known[half].x;
+      facts[half].magnitude = known[half].x * largest + 0.5f * largest_norm;
+      facts[half].inverse = known[half].z * scale;
+      facts[half].error = error_of_norm({known[half].x, known[half].y}, residual, layout);
     }
-    Search taker(in, facts, largest_norm, {first_row, item.part(), q, steps});
+    Search taker(in, facts, largest_norm, {row_of_item(), item.part(), q, steps});
     const int first_tile = item.first_tile(), last_tile = item.last_tile();
     item.next();
+    if (item.there()) read_known();
     for (int tile = first_tile; tile <= last_tile; ++tile) {
       float scores[2 * segment_positions];
       const auto release = [&](int stage, int turn) {
@@ -219,18 +257,18 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
         arrive(bars.empty + stage);
         // Of rows the first numbers are taken twice.
         const bool again = layout.twice && turn >= layout.slabs && turn < 2 * layout.slabs;
-        if (stay && tile == last_tile && !again) arrive(bars.rows_empty + layout.row_slab(turn));
+        if (stay && tile == last_tile && !again) arrive(bars.rows_empty[group] + kept.slot(layout.row_slab(turn)));
       };
       const auto multiply_slab = [&](int turn, int keep) {
         const int slab = layout.row_slab(turn);
         constexpr unsigned stride = float16_layout::stride(Steps);
         unsigned char* const stage = stages + at.stage * cut::stage_bytes;
         unsigned char* const rows =
-            stay ? shared + (slab * groups + group) * cut::slab_bytes : stage + group * cut::slab_bytes;
+            stay ? shared + (kept.slot(slab) * groups + group) * cut::slab_bytes : stage + group * cut::slab_bytes;
         const unsigned long long row_operand = describe(shared_address(rows), stride);
         const unsigned long long centroid_operand =
             describe(shared_address(stage + cut::stage_rows * cut::slab_bytes), stride);
-        if (stay && tile == first_tile) wait(bars.rows_full + slab, items_before & 1);
+        if (stay && tile == first_tile) wait(bars.rows_full[group] + kept.slot(slab), kept.round);
         wait(bars.full + at.stage, at.round);
         begin_products();
 #pragma unroll
@@ -250,6 +288,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       }
       // The last turn of all is nobody's to wait for.
       if (in.in_turn && (group == 0 || tile < last_tile || item.there())) let_go(1 - group);
+      taker.expect_tile(tile);
       wait_for_products<0>();
       release(at.stage, turns - 1);
       at.next(in.stages);
@@ -268,9 +307,9 @@ __device__ void search_rows(const float16_arguments& in) {
       make_barrier(bars.full + s, 1);
       make_barrier(bars.empty + s, groups);
     }
-    for (int s = 0; s < most_resident_slabs; ++s) {
-      make_barrier(bars.rows_full + s, 1);
-      make_barrier(bars.rows_empty + s, groups);
+    for (int s = 0; s < groups * most_resident_slabs; ++s) {
+      make_barrier(bars.rows_full[0] + s, 1);
+      make_barrier(bars.rows_empty[0] + s, 1);
     }
     publish_barriers();
   }
@@ -279,7 +318,9 @@ __device__ void search_rows(const float16_arguments& in) {
   if (in.stopped != nullptr && *in.stopped) return;
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
-    if (threadIdx.x % 128 / 32 == 0) fetch_stages<Steps, Way>(in, shared, bars);
+    const int warp = threadIdx.x % 128 / 32;
+    if (warp == 0) fetch_stages<Steps, Way>(in, shared, bars);
+    if (Way == fetching::resident && warp > 0 && warp <= groups) fetch_rows<Steps>(in, shared, bars, warp - 1);
   } else {
     take_registers<232>();
     score_rows<Steps, Way, Search>(in, shared, bars);
@@ -296,9 +337,12 @@ void launch_as(float16_arguments in, std::size_t multiprocessors, cudaStream_t s
   using cut = cut<Steps, Way>;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int slabs = layout.stored_slabs();
-  in.stages = cut::stages(slabs);
+  // The next rows come while these are searched: into memory of their own where warpgroups then still multiply in turn.
+  const bool ahead = 2 * slabs <= most_resident_slabs && cut::stages(slabs, 2) > layout.turns();
+  in.kept_items = ahead ? 2 : 1;
+  in.stages = cut::stages(slabs, in.kept_items);
   in.in_turn = Way == fetching::resident && in.stages > layout.turns();
-  const std::size_t bytes = cut::rows_bytes(slabs) + in.stages * cut::stage_bytes;
+  const std::size_t bytes = cut::rows_bytes(slabs, in.kept_items) + in.stages * cut::stage_bytes;
   const auto blocks = static_cast<unsigned>(std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors)));
   cuda::launch_in_turn(search_kernel<Steps, Way, Search>, blocks, threads, bytes, stream, in);
 }

@@ -28,8 +28,9 @@ template <precision Precision>
 struct least_keys {
   unsigned first = beyond_all, second = beyond_all, third = beyond_all;
 
-  // Takes in the thread's scores of a tile: those at First + 4i + 2·half and the place after.
-  template <int First, int Count>
+  // Takes in the thread's scores of a tile: those at First + 4i + 2·half and the place after. Where few warps share a
+  // processor, more chains of minima keep it busy.
+  template <int First, int Chains = 1, int Count>
   __device__ void take(const float (&scores)[Count], int half, unsigned multiplier, unsigned start) {
     const auto key = [&](int p) { return key_of(scores[First + p / 2 * 4 + 2 * half + p % 2], multiplier, start + p); };
     if constexpr (Precision == precision::float32) {
@@ -46,8 +47,16 @@ struct least_keys {
       third = __vimin3_u32(third, next, max(second, loser));
       second = __vimin3_u32(second, loser, next);
     } else {
+      unsigned chains[Chains];
 #pragma unroll
-      for (int p = 0; p < positions; p += 2) first = __vimin3_u32(first, key(p), key(p + 1));
+      for (int p = 0; p < positions; p += 2) {
+        unsigned& chain = chains[p / 2 % Chains];
+        chain = p / 2 < Chains ? (p == 0 ? __vimin3_u32(first, key(p), key(p + 1)) : min(key(p), key(p + 1)))
+                               : __vimin3_u32(chain, key(p), key(p + 1));
+      }
+      first = chains[0];
+#pragma unroll
+      for (int chain = 1; chain < Chains; ++chain) first = min(first, chains[chain]);
     }
   }
 };

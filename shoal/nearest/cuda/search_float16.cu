@@ -40,51 +40,15 @@ class nearest_of_rows {
         largest_norm_(largest_norm),
         multiplier_(key_multiplier(largest_norm)) {}
 
+  // Asks for what the first scores of a tile need, before these are there.
+  __device__ void expect_tile(int tile) { read_starts(tile, 0); }
+
   __device__ void take_tile(float (&scores)[2 * segment_positions], int tile) {
-    const int q = place_.q;
-    const float16_centroid* const starts = in_.operands.starts + tile * float16_cluster_tile + 2 * q;
     const int here = in_.centroids.clusters - tile * float16_cluster_tile;
-    least_keys<Precision> keys[2];
-    const auto take = [&](auto number) {
-      constexpr int part = number.value;
-      if (part * cluster_tile >= here) return;
-#pragma unroll
-      for (int i = part * positions / 2; i < (part + 1) * positions / 2; ++i) {
-        const float4 two = __ldg(reinterpret_cast<const float4*>(starts + 8 * i));
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          float& a = scores[4 * i + 2 * half];
-          float& b = scores[4 * i + 2 * half + 1];
-          float start_a = two.x + scales_[half].offset, start_b = two.z + scales_[half].offset;
-          if constexpr (Precision == precision::float32) {
-            start_a = fmaf(-facts_[half].error, two.y, start_a);
-            start_b = fmaf(-facts_[half].error, two.w, start_b);
-          }
-          a = fmaf(a, facts_[half].inverse, start_a);
-          b = fmaf(b, facts_[half].inverse, start_b);
-        }
-      }
-      if ((part + 1) * cluster_tile > here) {
-#pragma unroll
-        for (int i = 2 * part * positions; i < 2 * (part + 1) * positions; ++i) {
-          if (i / 4 * 8 + 2 * q + i % 2 >= here) scores[i] = scales_[i / 2 % 2].beyond;
-        }
-      }
-      keys[0].template take<2 * part * positions>(scores, 0, multiplier_, part * positions);
-      keys[1].template take<2 * part * positions>(scores, 1, multiplier_, part * positions);
-    };
-    take(std::integral_constant<int, 0>());
-    take(std::integral_constant<int, 1>());
-    take(std::integral_constant<int, 2>());
-    take(std::integral_constant<int, 3>());
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const auto cluster = [&](unsigned key) {
-        const auto p = static_cast<int>(key % segment_positions);
-        return tile * float16_cluster_tile + p / 2 * 8 + 2 * q + p % 2;
-      };
-      const least_keys<Precision>& of = keys[half];
-      least_[half].take({of.first, of.second, of.third, cluster(of.first), cluster(of.second)});
+    if (here >= float16_cluster_tile) {
+      take_tile<true>(scores, tile, here);
+    } else {
+      take_tile<false>(scores, tile, here);
     }
   }
 
@@ -115,6 +79,75 @@ class nearest_of_rows {
   }
 
  private:
+  // Of two neighbouring centroids: ‖c′‖²/2, and with a proof ‖c′‖ too, as they lie in memory.
+  using start = std::conditional_t<Precision == precision::float32, float4, float2>;
+  static constexpr int pairs = positions / 2;  // of a thread in a part of a tile
+  static constexpr int parts = segment_positions / positions;
+
+  __device__ void read_starts(int tile, int part) {
+    const int first = tile * float16_cluster_tile + part * cluster_tile + 2 * place_.q;
+#pragma unroll
+    for (int i = 0; i < pairs; ++i) {
+      if constexpr (Precision == precision::float32) {
+        starts_[i] = __ldg(reinterpret_cast<const float4*>(in_.operands.starts + first + 8 * i));
+      } else {
+        starts_[i] = __ldg(reinterpret_cast<const float2*>(in_.centroids.half_norms + first + 8 * i));
+      }
+    }
+  }
+
+  // Whole: all places of the tile have a centroid.
+  template <bool Whole>
+  __device__ void take_tile(float (&scores)[2 * segment_positions], int tile, int here) {
+    const int q = place_.q;
+    least_keys<Precision> keys[2];
+    const auto take = [&](auto number) {
+      constexpr int part = number.value;
+      if (!Whole && part * cluster_tile >= here) return;
+      start starts[pairs];
+#pragma unroll
+      for (int i = 0; i < pairs; ++i) starts[i] = starts_[i];
+      if (part + 1 < parts) read_starts(tile, part + 1);
+#pragma unroll
+      for (int i = 0; i < pairs; ++i) {
+#pragma unroll
+        for (int half = 0; half < 2; ++half) {
+          float& a = scores[4 * (part * pairs + i) + 2 * half];
+          float& b = scores[4 * (part * pairs + i) + 2 * half + 1];
+          const float offset = scales_[half].offset;
+          if constexpr (Precision == precision::float32) {
+            a = fmaf(a, facts_[half].inverse, fmaf(-facts_[half].error, starts[i].y, starts[i].x + offset));
+            b = fmaf(b, facts_[half].inverse, fmaf(-facts_[half].error, starts[i].w, starts[i].z + offset));
+          } else {
+            a = fmaf(a, facts_[half].inverse, starts[i].x + offset);
+            b = fmaf(b, facts_[half].inverse, starts[i].y + offset);
+          }
+        }
+      }
+      if (!Whole && (part + 1) * cluster_tile > here) {
+#pragma unroll
+        for (int i = 2 * part * positions; i < 2 * (part + 1) * positions; ++i) {
+          if (i / 4 * 8 + 2 * q + i % 2 >= here) scores[i] = scales_[i / 2 % 2].beyond;
+        }
+      }
+      keys[0].template take<2 * part * positions, 2>(scores, 0, multiplier_, part * positions);
+      keys[1].template take<2 * part * positions, 2>(scores, 1, multiplier_, part * positions);
+    };
+    take(std::integral_constant<int, 0>());
+    take(std::integral_constant<int, 1>());
+    take(std::integral_constant<int, 2>());
+    take(std::integral_constant<int, 3>());
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const auto cluster = [&](unsigned key) {
+        const auto p = static_cast<int>(key % segment_positions);
+        return tile * float16_cluster_tile + p / 2 * 8 + 2 * q + p % 2;
+      };
+      const least_keys<Precision>& of = keys[half];
+      least_[half].take({of.first, of.second, of.third, cluster(of.first), cluster(of.second)});
+    }
+  }
+
   const float16_arguments& in_;
   scored_place place_;
   scored_row facts_[2];
@@ -122,6 +155,7 @@ class nearest_of_rows {
   float largest_norm_;
   unsigned multiplier_;
   least_scores least_[2];
+  start starts_[pairs];
 };
 
 }  // namespace

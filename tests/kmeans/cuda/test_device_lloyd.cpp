@@ -115,6 +115,15 @@ TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
   }
 }
 
+// So many rows that every block of a search has several tiles of them, one after another.
+TYPED_TEST(DeviceLloyd, ManyTilesOfRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {65, 130}) {
+    const auto made = clouds<TypeParam>(90001, columns, 5, 2.5);
+    expect_like_cpu(made, spread_rows(made.view(), 256), std::to_string(columns) + " columns");
+  }
+}
+
 // Rows whose first columns do not tell how large they are, rows of zeros, and rows far larger than all centroids.
 TYPED_TEST(DeviceLloyd, RowsOfManySizes) {
   SHOAL_NEEDS_DEVICES(1);

@@ -115,6 +115,12 @@ TEST(RoughProducts, LabelsAreNearestUpToTheRoundingOfFactors) {
   }
 }
 
+// As many rows as some precisions have another search for.
+TEST(RoughProducts, LabelsOfManyRowsAreNearestToo) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const rough& kind : kinds) check_labels(kind, 70001, 120, 970, 0);
+}
+
 // The same on so few rows that compute-sanitizer's racecheck can follow.
 TEST(RoughProducts, FewRowsOfEveryWidth) {
   SHOAL_NEEDS_DEVICES(1);
