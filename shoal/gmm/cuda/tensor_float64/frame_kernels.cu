@@ -5,6 +5,7 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
@@ -78,6 +79,21 @@ __global__ void __launch_bounds__(frame_threads)
   if (half) frame.units[column] = make_float2(static_cast<float>(unit), static_cast<float>(-origin * unit));
 }
 
+// What is known of a column of a component, read while those of the column before are divided.
+struct column_facts {
+  double centre, offset, factor, origin, unit;
+
+  __device__ column_facts(const kernel_layout& layout, const prepared_components<double>& parameters,
+                          const component_frame& frame, unsigned k, unsigned column) {
+    const std::size_t at = std::size_t{k} * layout.columns + column;
+    centre = __ldg(parameters.centres + at);
+    offset = __ldg(parameters.offsets + at);
+    factor = __ldg(parameters.factors + at);
+    origin = __ldg(frame.origin + column);
+    unit = frame.units != nullptr ? static_cast<double>(__ldg(frame.units + column).x) : 1;
+  }
+};
+
 // The operands and constants of component k, which may be one of those that fill the last tile. Block k.
 __global__ void __launch_bounds__(frame_threads)
     pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
@@ -89,15 +105,17 @@ __global__ void __launch_bounds__(frame_threads)
   double squared_distance = 0;
   const bool half = frame.units != nullptr;
   const unsigned past = half ? half_columns(layout.columns) : frame.steps * frame_step;
+  const unsigned last = layout.columns - 1, known = empty ? 0 : k;
+  column_facts next(layout, parameters, frame, known, min(block.rank, last));
   for (unsigned j = block.rank; j < past; j += block.size) {
+    const column_facts own = next;
+    next = column_facts(layout, parameters, frame, known, min(j + block.size, last));
     double line = 0, curve = 0;
     if (!empty && j < layout.columns) {
-      const std::size_t at = std::size_t{k} * layout.columns + j;
-      const double factor = parameters.factors[at];
-      const double distance = (mean_of(parameters, at) - frame.origin[j]) * factor;
+      const double distance = (own.centre - own.offset / own.factor - own.origin) * own.factor;
       squared_distance += distance * distance;
-      line = distance * factor;
-      curve = -0.5 * factor * factor;
+      line = distance * own.factor;
+      curve = -0.5 * own.factor * own.factor;
     }
     const std::size_t eight = (std::size_t{j} / frame_step * frame.eights + k / 8) * features;
     if (j < frame.steps * frame_step) {
@@ -106,15 +124,17 @@ __global__ void __launch_bounds__(frame_threads)
       if (features == 2) to[128] = curve;
     }
     if (half) {
-      const double unit = j < layout.columns ? static_cast<double>(frame.units[j].x) : 1;
+      const double inverse = 1 / own.unit;  // of a power of two
       std::uint32_t high, low;
-      tensor::split(static_cast<float>(line / unit), static_cast<float>(curve / (unit * unit)), high, low);
-      std::uint16_t* const to = frame.half_operands + eight * 256 + half_place(k, j % frame_step);
+      tensor::split(static_cast<float>(line * inverse), static_cast<float>(curve * inverse * inverse), high, low);
+      const std::size_t size = std::size_t{frame.eights} * 8 * frame_step;
+      std::uint16_t* const to = frame.half_operands + j / frame_step * half_terms(frame.products) * features * size +
+                                tensor::operand_place(static_cast<int>(k), tensor::step_place(j % frame_step));
       to[0] = static_cast<std::uint16_t>(high);
-      to[4] = static_cast<std::uint16_t>(low);
-      if (features == 2) {
-        to[256] = static_cast<std::uint16_t>(high >> 16);
-        to[256 + 4] = static_cast<std::uint16_t>(low >> 16);
+      if (features == 2) to[size] = static_cast<std::uint16_t>(high >> 16);
+      if (frame.products == 3) {
+        to[features * size] = static_cast<std::uint16_t>(low);
+        if (features == 2) to[3 * size] = static_cast<std::uint16_t>(low >> 16);
       }
     }
   }

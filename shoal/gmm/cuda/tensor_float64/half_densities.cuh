@@ -4,207 +4,366 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor_float64/copies.cuh>
-#include <shoal/gmm/cuda/tensor_float64/finish_rows.cuh>
-#include <shoal/gmm/cuda/tensor_float64/frame.hpp>
-#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/half_density_stage.cuh>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
+#include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
 /// So many stages are summed on tensor cores.
 inline constexpr unsigned half_sums = 2;
 
-template <int Features, class Tile>
-struct half_stage {
-  uint4 operands[half_steps][Tile::components / 8][Features][32];
-  float2 units[half_steps * frame_step];
-  float rows[half_steps][Tile::rows * frame_step];  // unpadded: two rows' four columns each hit all banks
+// What the warps of a group tell each other about its rows.
+template <class Shape>
+struct half_density_notes {
+  double scores[4][2];
+  float greatest[4];
+  int far[4];
+  float weights[4][Shape::components];
+  float norms[Shape::spherical ? 4 : 1][Shape::components];
 };
 
-template <int Features, class Tile>
-constexpr int half_stages() {
-  constexpr int room = (227 * 1024 / Tile::resident - 2048) / static_cast<int>(sizeof(half_stage<Features, Tile>));
-  return room > 5 ? 5 : room;
-}
-
-// Copies a step of the columns of a tile's rows; beyond the last column and row are zeros.
-template <int Width, class Tile, class Stage>
-__device__ void fetch_half_columns(const row_chunk<float>& chunk, unsigned columns, std::size_t first_row,
-                                   unsigned first_column, Stage& stage) {
-  constexpr unsigned per_row = half_steps * frame_step / Width;
-  const unsigned r = threadIdx.x / per_row, j = threadIdx.x % per_row * Width;
-  const bool inside = first_column + j < columns;
-  const float* const from = chunk.rows + (first_row + r) * columns + first_column + j;
+/// Sums over the rows of a warp of a number for each component and row. A thread has those of components 8 n + 2 t and
+/// + 1 for all n, and gets the sums for its own part of these: n = g · Eights / 8 and those that follow.
+template <int Eights>
+__device__ void sum_warp_rows(float (&pairs)[Eights][2]) {
+  const unsigned group = threadIdx.x % 32 / 4;
 #pragma unroll
-  for (unsigned e = 0; e < Tile::rows; e += threads / per_row) {
-    const bool there = inside && first_row + r + e < chunk.count;
-    copy_async<Width * sizeof(float)>(&stage.rows[j / frame_step][(r + e) * frame_step + j % frame_step],
-                                      there ? from + std::size_t{e} * columns : chunk.rows,
-                                      there ? Width * sizeof(float) : 0);
+  for (int mask = 4, width = Eights / 2; mask >= 1; mask /= 2, width /= 2) {
+    const bool upper = (group & static_cast<unsigned>(mask)) != 0;
+    if (width >= 1) {
+#pragma unroll
+      for (int n = 0; n < width; ++n) {
+#pragma unroll
+        for (int e = 0; e < 2; ++e) {
+          const float given = upper ? pairs[n][e] : pairs[n + width][e];
+          const float kept = upper ? pairs[n + width][e] : pairs[n][e];
+          pairs[n][e] = kept + __shfl_xor_sync(~0U, given, 4 * mask);
+        }
+      }
+    } else {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) pairs[0][e] += __shfl_xor_sync(~0U, pairs[0][e], 4 * mask);
+    }
   }
 }
 
-/// A block for each tile of rows, with all components. Rows that are beyond the grade make their score tile far: it is
-/// done again in float64.
-template <bool Spherical, class Tile>
-__global__ void __launch_bounds__(threads, Tile::resident)
-    half_densities(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
-                   const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped) {
-  constexpr int features = Spherical ? 1 : 2;
-  using stage_type = half_stage<features, Tile>;
-  constexpr int stages = half_stages<features, Tile>();
-  static_assert(stages >= 2);
-  if (*stopped != 0 || *frame.near == 0) return;
-  extern __shared__ __align__(128) unsigned char memory[];
-  auto* const stage_of = reinterpret_cast<stage_type*>(memory);
-  __shared__ unsigned long long full[stages];
-  __shared__ int far[Tile::rows / score_tile_rows], greatest[Tile::rows / score_tile_rows];
-  const unsigned d = layout.columns;
-  const unsigned lane = threadIdx.x % 32;
-  const std::size_t first_row = std::size_t{blockIdx.x} * Tile::rows;
-  const unsigned steps = half_columns(d) / (half_steps * frame_step);
-  if (threadIdx.x < Tile::rows / score_tile_rows) far[threadIdx.x] = greatest[threadIdx.x] = 0;
-  if (threadIdx.x == 0) {
-    make_barriers(full, stages);
-  }
-  __syncthreads();
-  const auto fetch = [&](unsigned index) {
-    if (index < steps) {
-      stage_type& stage = stage_of[index % stages];
-      if (threadIdx.x == 0) {
-        unsigned long long* const barrier = full + index % stages;
-        expect_operands(barrier, sizeof(stage.operands) + sizeof(stage.units));
-        fetch_operands(stage.operands,
-                       reinterpret_cast<const unsigned char*>(frame.half_operands) + index * sizeof(stage.operands),
-                       sizeof(stage.operands), barrier);
-        fetch_operands(stage.units, frame.units + index * (half_steps * frame_step), sizeof(stage.units), barrier);
-      }
-      if (d % 4 == 0) {
-        fetch_half_columns<4, Tile>(chunk, d, first_row, index * (half_steps * frame_step), stage);
-      } else {
-        fetch_half_columns<1, Tile>(chunk, d, first_row, index * (half_steps * frame_step), stage);
-      }
-    }
-    end_copies();
-  };
-  for (unsigned index = 0; index < stages - 1; ++index) fetch(index);
+/// What a thread of a group has: rows `row[0]` and `row[1]` = row[0] + 8 of the tile, and of components 8 n + 2 place
+/// and + 1 number 4 n + 2 part + e of `sums`.
+template <class Shape>
+struct half_density_rows {
+  static constexpr int eights = Shape::components / 8;
+  static constexpr int size = 4 * eights;
 
-  tile_densities<Tile> densities;
-  double norm[Tile::sixteens][2] = {};
-  float product[Tile::sixteens][Tile::eights][4] = {};
-  float squares[Tile::sixteens][2] = {};
-  for (unsigned index = 0; index < steps; ++index) {
-    wait_for_copies<stages - 2>();
-    wait_for_operands(full + index % stages, index / stages & 1);
-    __syncthreads();  // all have fetched this step, and read the one before
-    fetch(index + stages - 1);
-    const stage_type& stage = stage_of[index % stages];
+  int group = static_cast<int>(threadIdx.x) / group_threads;
+  int warp = static_cast<int>(threadIdx.x) % group_threads / 32;
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  int place = static_cast<int>(threadIdx.x) % 4;
+  int row = group * static_cast<int>(score_tile_rows) + warp * 16 + lane / 4;
+
+  float sums[size] = {};
+  double totals[size];
+  float squares[2];
+  double norm[2];
+
+  __device__ void begin() {
 #pragma unroll
-    for (int sub = 0; sub < half_steps; ++sub) {
-      std::uint32_t high[features][Tile::sixteens][4], low[features][Tile::sixteens][4];
-      const float4 units[2] = {*reinterpret_cast<const float4*>(stage.units + sub * frame_step + lane % 4 * 4),
-                               *reinterpret_cast<const float4*>(stage.units + sub * frame_step + lane % 4 * 4 + 2)};
+    for (int i = 0; i < size; ++i) totals[i] = 0;
+    squares[0] = squares[1] = 0;
+    norm[0] = norm[1] = 0;
+  }
+
+  /// Adds a stage's columns, to sums that are begun anew.
+  __device__ void multiply_stage(const half_density_stage<Shape>& stage, bool anew) {
 #pragma unroll
-      for (int m = 0; m < Tile::sixteens; ++m) {
-#pragma unroll
-        for (int part = 0; part < 2; ++part) {
-          const float4 x =
-              *reinterpret_cast<const float4*>(stage.rows[sub] + densities.row(m, part) * frame_step + lane % 4 * 4);
-          float z[4] = {fmaf(x.x, units[0].x, units[0].y), fmaf(x.y, units[0].z, units[0].w),
-                        fmaf(x.z, units[1].x, units[1].y), fmaf(x.w, units[1].z, units[1].w)};
-          tensor::split(z[0], z[1], high[0][m][part], low[0][m][part]);
-          tensor::split(z[2], z[3], high[0][m][2 + part], low[0][m][2 + part]);
-#pragma unroll
-          for (int i = 0; i < 4; ++i) z[i] *= z[i];
-          squares[m][part] += (z[0] + z[1]) + (z[2] + z[3]);
-          if constexpr (!Spherical) {
-            tensor::split(z[0], z[1], high[1][m][part], low[1][m][part]);
-            tensor::split(z[2], z[3], high[1][m][2 + part], low[1][m][2 + part]);
-          }
-        }
-      }
-#pragma unroll
-      for (int n = 0; n < Tile::eights; ++n) {
-#pragma unroll
-        for (int feature = 0; feature < features; ++feature) {
-          const uint4 b = stage.operands[sub][densities.across * Tile::eights + n][feature][lane];
-#pragma unroll
-          for (int m = 0; m < Tile::sixteens; ++m) {
-            tensor::multiply_add(product[m][n], high[feature][m], b.z, b.w);
-            tensor::multiply_add(product[m][n], low[feature][m], b.x, b.y);
-            tensor::multiply_add(product[m][n], high[feature][m], b.x, b.y);
-          }
-        }
-      }
-    }
-    if (index % half_sums != half_sums - 1 && index + 1 < steps) continue;
-#pragma unroll
-    for (int m = 0; m < Tile::sixteens; ++m) {
-#pragma unroll
-      for (int n = 0; n < Tile::eights; ++n) {
-#pragma unroll
-        for (int e = 0; e < 4; ++e) {
-          densities.values[m][n][e] += static_cast<double>(product[m][n][e]);
-          product[m][n][e] = 0;
-        }
-      }
+    for (int step = 0; step < half_steps; ++step) {
+      const float4* const units = reinterpret_cast<const float4*>(stage.units + step * frame_step + place * 4);
+      const float4 near = units[0], next = units[1];
+      float z[2][4];
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        norm[m][part] += static_cast<double>(squares[m][part]);
-        squares[m][part] = 0;
+        const float4 x = *reinterpret_cast<const float4*>(stage.rows[step] + (row + 8 * part) * frame_step + place * 4);
+        z[part][0] = fmaf(x.x, near.x, near.y);
+        z[part][1] = fmaf(x.y, near.z, near.w);
+        z[part][2] = fmaf(x.z, next.x, next.y);
+        z[part][3] = fmaf(x.w, next.z, next.w);
+        squares[part] = fmaf(z[part][0], z[part][0], squares[part]);
+        squares[part] = fmaf(z[part][1], z[part][1], squares[part]);
+        squares[part] = fmaf(z[part][2], z[part][2], squares[part]);
+        squares[part] = fmaf(z[part][3], z[part][3], squares[part]);
       }
-    }
-  }
-  wait_for_copies<0>();
-
-  const double unit = static_cast<double>(frame.units[0].x);
+      cuda::wait_for_products<0>();  // those before read what is now made again
+      split_rows<Shape::features, Shape::products> own;
+      own.make(z);
+      cuda::begin_products();
 #pragma unroll
-  for (int m = 0; m < Tile::sixteens; ++m) {
+      for (int feature = 0; feature < Shape::features; ++feature) {
+        const auto operand = [&](int term) {
+          return cuda::describe(cuda::shared_address(stage.operands[step][term][feature]), tensor::row_stride);
+        };
+        multiply_terms<Shape::products>(sums, own.high[feature], own.low[feature], operand(0),
+                                        operand(Shape::terms - 1), anew && step == 0 && feature == 0 ? 0 : 1);
+      }
+      cuda::end_products();
+    }
+    cuda::wait_for_products<0>();
+  }
+
+  /// From the tensor cores' sums on to float64.
+  __device__ void flush() {
+#pragma unroll
+    for (int i = 0; i < size; ++i) totals[i] += static_cast<double>(sums[i]);
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
-      double& own = norm[m][part];
-      own += __shfl_xor_sync(~0U, own, 1);
-      own += __shfl_xor_sync(~0U, own, 2);
-      const int row = densities.row(m, part);
-      if (densities.across == 0 && densities.place == 0 && first_row + row < chunk.count) {
-        // A comparison that a NaN fails. Every |z| is then in float16's range.
-        if (!(own <= most_half_norm(d))) far[row / score_tile_rows] = 1;
-        if constexpr (Spherical) frame.norms[first_row + row] = own / (unit * unit);
-      }
-      own /= unit * unit;
+      norm[part] += static_cast<double>(squares[part]);
+      squares[part] = 0;
     }
   }
-  for (unsigned row = threadIdx.x; row < Tile::rows && first_row + row < chunk.count; row += threads) {
-    const float weight = chunk.weights == nullptr ? 1.0F : chunk.weights[first_row + row];
-    atomicMax(&greatest[row / score_tile_rows], __float_as_int(weight));  // of integers: as of floats above zero
+
+  /// Log-densities to responsibilities times weights, split and scaled, and the tile's part of the score.
+  __device__ void finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
+                         const component_frame& frame, const row_terms& terms, double log_shift,
+                         half_density_notes<Shape>& notes);
+
+ private:
+  __device__ void write_operand(std::uint16_t* to, float scale0, float scale1) const;
+  __device__ void note_sums(float (&of_warp)[Shape::components], float factor0, float factor1) const;
+};
+
+// Σ over the warp's rows of `sums` times a factor of each of the thread's two rows.
+template <class Shape>
+__device__ void half_density_rows<Shape>::note_sums(float (&of_warp)[Shape::components], float factor0,
+                                                    float factor1) const {
+  float pairs[eights][2];
+#pragma unroll
+  for (int n = 0; n < eights; ++n) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) pairs[n][e] = fmaf(sums[4 * n + e], factor0, sums[4 * n + 2 + e] * factor1);
   }
-  densities.template add_constants<Spherical>(frame, 0, norm);
-  static_assert(finish_numbers<Tile>() * sizeof(double) <= stages * sizeof(stage_type));
-  __syncthreads();  // the stages have been read
-  finish_rows<float>(densities, chunk, first_row, terms, *log_shift, reinterpret_cast<double*>(memory));
-  densities.store(reinterpret_cast<float*>(terms.values), terms.stride, first_row, chunk.count, 0, layout.components);
-  if (threadIdx.x < Tile::rows / score_tile_rows) {
-    const std::size_t tile = first_row / score_tile_rows + threadIdx.x;
-    const float weight = __int_as_float(greatest[threadIdx.x]);
-    frame.far[tile] = far[threadIdx.x];
-    frame.exponents[tile] = weight > 0 ? ilogbf(weight) : 0;
+  sum_warp_rows(pairs);
+  constexpr int own = eights >= 8 ? eights / 8 : 1;
+  const int first = lane / 4 * eights / 8;
+#pragma unroll
+  for (int n = 0; n < own; ++n) {
+    *reinterpret_cast<float2*>(of_warp + 8 * (first + n) + 2 * place) = make_float2(pairs[n][0], pairs[n][1]);
   }
 }
 
-template <bool Spherical, class Tile>
+// A core matrix has eight components of eight rows each: pairs of components of a row become pairs of rows.
+template <class Shape>
+__device__ void half_density_rows<Shape>::write_operand(std::uint16_t* to, float scale0, float scale1) const {
+  constexpr int blocks = Shape::components > 64 ? 2 : 1, in_block = eights / blocks;
+  constexpr int operand = 128 * in_block;  // of a step and a term
+#pragma unroll
+  for (int n = 0; n < eights; ++n) {
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      const float scale = part == 0 ? scale0 : scale1;
+      std::uint32_t high, low = 0;
+      if constexpr (Shape::terms == 2) {
+        tensor::split(sums[4 * n + 2 * part] * scale, sums[4 * n + 2 * part + 1] * scale, high, low);
+      } else {
+        high = tensor::bits_of(__floats2half2_rn(sums[4 * n + 2 * part] * scale, sums[4 * n + 2 * part + 1] * scale));
+      }
+      std::uint16_t* const matrix =
+          to + (n / in_block * 4 + warp) * (Shape::terms * operand) + (2 * (n % in_block) + part) * 64 + 2 * lane;
+      *reinterpret_cast<std::uint32_t*>(matrix) = transposed(high);
+      if constexpr (Shape::terms == 2) *reinterpret_cast<std::uint32_t*>(matrix + operand) = transposed(low);
+    }
+  }
+}
+
+template <class Shape>
+__device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
+                                                 const component_frame& frame, const row_terms& terms, double log_shift,
+                                                 half_density_notes<Shape>& notes) {
+  bool far = false;
+  float weight[2];
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+    norm[part] += __shfl_xor_sync(~0U, norm[part], 1);
+    norm[part] += __shfl_xor_sync(~0U, norm[part], 2);
+    const std::size_t at = first_row + row + 8 * part;
+    const bool inside = at < chunk.count;
+    // A comparison that a NaN fails. Every |z| is then in float16's range.
+    far = far || (inside && !(norm[part] <= most_half_norm(columns)));
+    weight[part] = !inside ? 0.0F : (chunk.weights == nullptr ? 1.0F : chunk.weights[at]);
+  }
+#pragma unroll
+  for (int n = 0; n < eights; ++n) {
+    const double2 constant = *reinterpret_cast<const double2*>(frame.constants + 8 * n + 2 * place);
+    double2 curve = make_double2(0, 0);
+    if constexpr (Shape::spherical) {
+      const double unit = static_cast<double>(frame.units[0].x), squared = unit * unit;
+      curve = *reinterpret_cast<const double2*>(frame.curves + 8 * n + 2 * place);
+      curve.x /= squared;
+      curve.y /= squared;
+    }
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      double& total = totals[4 * n + i];
+      total += i % 2 == 0 ? constant.x : constant.y;
+      if constexpr (Shape::spherical) total = fma(i % 2 == 0 ? curve.x : curve.y, norm[i / 2], total);
+    }
+  }
+  double most[2] = {-INFINITY, -INFINITY};
+  float sum[2] = {};
+#pragma unroll
+  for (int part = 0; part < 2; ++part) {
+#pragma unroll
+    for (int i = 0; i < size / 2; ++i) {
+      const double total = totals[i / 2 * 4 + 2 * part + i % 2];
+      // A comparison, not a maximum: it leaves out a NaN.
+      if (total > most[part]) most[part] = total;
+    }
+    most[part] = fmax(most[part], __shfl_xor_sync(~0U, most[part], 1));
+    most[part] = fmax(most[part], __shfl_xor_sync(~0U, most[part], 2));
+#pragma unroll
+    for (int i = 0; i < size / 2; ++i) {
+      const int at = i / 2 * 4 + 2 * part + i % 2;
+      const auto ratio = static_cast<float>(totals[at] - most[part]);
+      sums[at] = ratio >= -static_cast<float>(negligible_log_ratio<float>) ? expf(ratio) : 0.0F;
+      sum[part] += sums[at];
+    }
+    sum[part] += __shfl_xor_sync(~0U, sum[part], 1);
+    sum[part] += __shfl_xor_sync(~0U, sum[part], 2);
+  }
+
+  // A row's part of the score is one thread's.
+  double log_likelihood = 0, weights = 0;
+  if (place < 2) {
+    const float own = place == 0 ? weight[0] : weight[1];
+    weights = static_cast<double>(own);
+    if (own > 0) {
+      log_likelihood = weights * ((place == 0 ? most[0] : most[1]) +
+                                  log(static_cast<double>(place == 0 ? sum[0] : sum[1])) + log_shift);
+    }
+  }
+  log_likelihood = cuda::warp_sum(log_likelihood);
+  weights = cuda::warp_sum(weights);
+  // Of integers: as of floats above zero.
+  const int greatest = __reduce_max_sync(~0U, max(__float_as_int(weight[0]), __float_as_int(weight[1])));
+  far = __any_sync(~0U, far);
+  if (lane == 0) {
+    notes.scores[warp][0] = log_likelihood;
+    notes.scores[warp][1] = weights;
+    notes.greatest[warp] = __int_as_float(greatest);
+    notes.far[warp] = far ? 1 : 0;
+  }
+  meet_group(group);
+  const std::size_t tile = first_row / score_tile_rows + group;
+  if (tile * score_tile_rows >= chunk.count) return;  // the whole group
+  const float greatest_of_all =
+      fmaxf(fmaxf(notes.greatest[0], notes.greatest[1]), fmaxf(notes.greatest[2], notes.greatest[3]));
+  const int exponent = greatest_of_all > 0 ? ilogbf(greatest_of_all) : 0;
+  const float scale = half_scale(exponent), back = 1 / scale;
+  if (warp == 0 && lane < 2) {
+    terms.sums[2 * tile + lane] =
+        (notes.scores[0][lane] + notes.scores[1][lane]) + (notes.scores[2][lane] + notes.scores[3][lane]);
+  }
+  if (warp == 0 && lane == 0) {
+    frame.far[tile] = notes.far[0] | notes.far[1] | notes.far[2] | notes.far[3];
+    frame.exponents[tile] = exponent;
+  }
+  // Scaled by a power of two before they are multiplied by a weight that may be the least there is.
+  const float factor[2] = {weight[0] * scale / sum[0], weight[1] * scale / sum[1]};
+  note_sums(notes.weights[warp], factor[0], factor[1]);
+  if constexpr (Shape::spherical) {
+    note_sums(notes.norms[warp], factor[0] * static_cast<float>(norm[0]), factor[1] * static_cast<float>(norm[1]));
+  }
+  write_operand(frame.half_responsibilities + tile * (score_tile_rows * Shape::components * Shape::terms), factor[0],
+                factor[1]);
+  meet_group(group);
+  const int own = static_cast<int>(threadIdx.x) % group_threads;
+  if (own < Shape::components) {
+    const std::size_t at = tile * Shape::components + own;
+    const auto sum_of = [&](const float(&of)[4][Shape::components]) {
+      return ((of[0][own] + of[1][own]) + (of[2][own] + of[3][own])) * back;
+    };
+    frame.half_weights[at] = sum_of(notes.weights);
+    if constexpr (Shape::spherical) frame.half_norms[at] = sum_of(notes.norms);
+  }
+}
+
+/// As many blocks as there are multiprocessors go through the tiles of rows. Rows that are beyond the grade make their
+/// score tile far: it is done again in float64.
+template <class Shape>
+__global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
+    half_densities(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
+                   const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped) {
+  if constexpr (cuda::has_warpgroup_products) {
+    using stage_type = half_density_stage<Shape>;
+    using block = half_block<Shape::groups>;
+    constexpr int stages = half_stages<stage_type>();
+    if (*stopped != 0 || *frame.near == 0) return;
+    extern __shared__ __align__(128) unsigned char memory[];
+    auto* const stage_of = reinterpret_cast<stage_type*>(memory);
+    __shared__ ring_barriers ring;
+    __shared__ half_density_notes<Shape> notes[Shape::groups];
+    make_ring<Shape::groups, stages>(ring);
+    const unsigned d = layout.columns;
+    const unsigned steps = half_columns(d) / (half_steps * frame_step);
+    const std::size_t tiles = (chunk.count + Shape::rows - 1) / Shape::rows;
+    ring_place<stages> at;
+    if (threadIdx.x >= Shape::groups * group_threads) {
+      cuda::give_registers<block::fetching_registers>();
+      for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        for (unsigned index = 0; index < steps; ++index, at.next()) {
+          stage_type& stage = stage_of[at.stage];
+          unsigned long long* const full = ring.full + at.stage;
+          cuda::wait(ring.empty + at.stage, at.round ^ 1);
+          if (threadIdx.x % group_threads == 0) {
+            cuda::expect(full, sizeof(stage.operands) + sizeof(stage.units));
+            cuda::fetch_expected(
+                stage.operands,
+                reinterpret_cast<const unsigned char*>(frame.half_operands) + index * sizeof(stage.operands),
+                sizeof(stage.operands), full);
+            cuda::fetch_expected(stage.units, frame.units + index * (half_steps * frame_step), sizeof(stage.units),
+                                 full);
+          }
+          const unsigned first_column = index * (half_steps * frame_step);
+          if (d % 4 == 0) {
+            fetch_half_columns<4, Shape>(chunk, d, tile * Shape::rows, first_column, stage);
+          } else {
+            fetch_half_columns<1, Shape>(chunk, d, tile * Shape::rows, first_column, stage);
+          }
+          arrive_after_copies(full);
+        }
+      }
+    } else {
+      cuda::take_registers<block::own_registers>();
+      half_density_rows<Shape> rows;
+      for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+        rows.begin();
+        for (unsigned index = 0; index < steps; ++index, at.next()) {
+          cuda::wait(ring.full + at.stage, at.round);
+          rows.multiply_stage(stage_of[at.stage], index % half_sums == 0);
+          leave_stage(ring.empty + at.stage);
+          if (index % half_sums == half_sums - 1 || index + 1 == steps) rows.flush();
+        }
+        rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, notes[rows.group]);
+      }
+    }
+  }
+}
+
+template <class Shape>
 void launch_half_densities(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
                            const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream) {
-  constexpr int features = Spherical ? 1 : 2;
-  constexpr int bytes = half_stages<features, Tile>() * static_cast<int>(sizeof(half_stage<features, Tile>));
-  const auto kernel = half_densities<Spherical, Tile>;
+  using stage_type = half_density_stage<Shape>;
+  constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
+  const auto kernel = half_densities<Shape>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");
-  kernel<<<static_cast<unsigned>((chunk.count + Tile::rows - 1) / Tile::rows), threads, bytes, stream>>>(
+  const auto tiles = static_cast<unsigned>((chunk.count + Shape::rows - 1) / Shape::rows);
+  kernel<<<std::min(tiles, frame.multiprocessors), half_block<Shape::groups>::threads, bytes, stream>>>(
       layout, chunk, frame, terms, parameters.in_double.log_shift, parameters.stopped);
   cuda::check_launch("half_densities");
 }
