@@ -43,17 +43,18 @@ struct component_frame {
   // For float32's grade by products of float16 terms, of float32 rows and at most most_half_components components; null
   // for others. z is in units of powers of two there. Operands lie as tensor::operand_place() says, [component][column]
   // with a step's columns as tensor::step_place() orders them, and [component][row].
-  int* near = nullptr;                     ///< zero: components are too far from each other for that grade
-  float2* units = nullptr;                 ///< [columns, padded] S and −mS; zero beyond the last column
+  int* near = nullptr;      ///< next to together; zero: components are too far from each other for that grade
+  float2* units = nullptr;  ///< [columns, padded] S and −mS; zero beyond the last column
   std::uint16_t* half_operands = nullptr;  ///< [step][term][feature][components, padded, · frame_step]
-  std::uint16_t* half_responsibilities = nullptr;  ///< [score tile of a chunk][block of components][step of 16 rows]
-                                                   ///< [term][components of the block · 16], scaled as half_scale() says
-  float* half_weights = nullptr;                   ///< [score tile][components, padded] Σ w r
-  float* half_norms = nullptr;                     ///< [score tile][components, padded] Σ w r ‖z‖², spherical, in the frame's unit
-  int* far = nullptr;                              ///< [score tiles of a chunk] not zero: some row is beyond that grade
-  int* exponents = nullptr;                        ///< [score tiles of a chunk] of the greatest weight
-  int products = 3;                                ///< of float16 terms for one of float32's grade; 1: of one term each
-  unsigned multiprocessors = 0;                    ///< of this GPU
+  /// [score tile of a chunk][block of components][step of 16 rows][term][components of the block · 16], times
+  /// half_scale()
+  std::uint16_t* half_responsibilities = nullptr;
+  float* half_weights = nullptr;  ///< [score tile][components, padded] Σ w r
+  float* half_norms = nullptr;    ///< [score tile][components, padded] Σ w r ‖z‖², spherical, in the frame's unit
+  int* far = nullptr;             ///< [score tiles of a chunk] not zero: some row is beyond that grade
+  int* exponents = nullptr;       ///< [score tiles of a chunk] of the greatest weight
+  int products = 3;               ///< of float16 terms for one of float32's grade; 1: of one term each
+  unsigned multiprocessors = 0;   ///< of this GPU
 
   unsigned steps = 0;
   unsigned eights = 0;  ///< of components, padded

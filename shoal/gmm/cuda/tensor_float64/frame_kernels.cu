@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
@@ -37,6 +38,7 @@ __device__ double least_of(const cuda::block_group& block, double value) {
 __global__ void __launch_bounds__(frame_threads)
     place_origin(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                  const component_frame frame, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   const unsigned column = blockIdx.x;
@@ -98,6 +100,7 @@ struct column_facts {
 __global__ void __launch_bounds__(frame_threads)
     pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   const unsigned k = blockIdx.x, features = features_of(layout.type);
@@ -154,6 +157,7 @@ __global__ void __launch_bounds__(frame_threads)
 __global__ void __launch_bounds__(frame_threads)
     move_to_centre(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, double* statistics, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
   const cuda::block_group block;
   const unsigned k = blockIdx.x, d = layout.columns;
@@ -186,21 +190,17 @@ __global__ void __launch_bounds__(frame_threads)
 
 void pack_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                 const component_frame& frame, const int* stopped, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(frame.together, 1, sizeof(int), stream), "set device memory");
-  if (frame.near != nullptr) {
-    cuda::check(cudaMemsetAsync(frame.near, 1, sizeof(int), stream), "set device memory");
-  }
+  cuda::check(cudaMemsetAsync(frame.together, 1, (frame.near != nullptr ? 2 : 1) * sizeof(int), stream),
+              "set device memory");
   const unsigned columns = frame.units != nullptr ? half_columns(layout.columns) : frame.steps * frame_step;
-  place_origin<<<columns, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
-  cuda::check_launch("place_origin");
-  pack_component<<<frame.eights * 8, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
-  cuda::check_launch("pack_component");
+  cuda::launch_in_turn(place_origin, columns, frame_threads, 0, stream, layout, parameters, frame, stopped);
+  cuda::launch_in_turn(pack_component, frame.eights * 8, frame_threads, 0, stream, layout, parameters, frame, stopped);
 }
 
 void leave_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                  const component_frame& frame, double* statistics, const int* stopped, cudaStream_t stream) {
-  move_to_centre<<<layout.components, frame_threads, 0, stream>>>(layout, parameters, frame, statistics, stopped);
-  cuda::check_launch("move_to_centre");
+  cuda::launch_in_turn(move_to_centre, layout.components, frame_threads, 0, stream, layout, parameters, frame,
+                       statistics, stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/half_density_stage.cuh>
@@ -302,6 +302,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     using stage_type = half_density_stage<Shape>;
     using block = half_block<Shape::groups>;
     constexpr int stages = half_stages<stage_type>();
+    cuda::wait_for_predecessor();
     if (*stopped != 0 || *frame.near == 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     auto* const stage_of = reinterpret_cast<stage_type*>(memory);
@@ -359,13 +360,10 @@ void launch_half_densities(const kernel_layout& layout, const row_chunk<float>& 
                            const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream) {
   using stage_type = half_density_stage<Shape>;
   constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
-  const auto kernel = half_densities<Shape>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const auto tiles = static_cast<unsigned>((chunk.count + Shape::rows - 1) / Shape::rows);
-  kernel<<<std::min(tiles, frame.multiprocessors), half_block<Shape::groups>::threads, bytes, stream>>>(
-      layout, chunk, frame, terms, parameters.in_double.log_shift, parameters.stopped);
-  cuda::check_launch("half_densities");
+  cuda::launch_in_turn(half_densities<Shape>, std::min(tiles, frame.multiprocessors),
+                       half_block<Shape::groups>::threads, bytes, stream, layout, chunk, frame, terms,
+                       parameters.in_double.log_shift, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

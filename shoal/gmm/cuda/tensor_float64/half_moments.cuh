@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/half_ring.cuh>
@@ -184,6 +184,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     using block = half_block<Shape::groups>;
     constexpr int stages = half_stages<stage_type>();
     constexpr int tile_steps = static_cast<int>(score_tile_rows) / Shape::step;
+    cuda::wait_for_predecessor();
     if (*stopped != 0 || *frame.near == 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     auto* const stage_of = reinterpret_cast<stage_type*>(memory);
@@ -273,14 +274,10 @@ void launch_half_moments(const kernel_layout& layout, const row_chunk<float>& ch
                          const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream) {
   using stage_type = half_moment_stage<Shape>;
   constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
-  const auto kernel = half_moments_kernel<Shape>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const unsigned across = half_column_blocks(layout.columns);
   const dim3 blocks(across, (layout.components + Shape::components - 1) / Shape::components, plan.lanes);
-  kernel<<<blocks, half_block<Shape::groups>::threads, bytes, stream>>>(
-      layout, chunk, frame, plan, half_block_columns(layout.columns), parameters.stopped);
-  cuda::check_launch("half_moments");
+  cuda::launch_in_turn(half_moments_kernel<Shape>, blocks, half_block<Shape::groups>::threads, bytes, stream, layout,
+                       chunk, frame, plan, half_block_columns(layout.columns), parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

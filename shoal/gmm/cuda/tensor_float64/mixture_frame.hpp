@@ -12,15 +12,14 @@ namespace shoal::gmm::tensor_float64 {
 /// terms stand for one of float32 rows on so many multiprocessors, where these can be; none for 0.
 class mixture_frame {
  public:
-  mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, int half_products,
-                std::size_t multiprocessors)
+  mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, int half_products, std::size_t multiprocessors)
       : layout_(layout), used_(has_frame(layout) && tensor::has_products()) {
     if (!used_) return;
     frame_ = frame_sizes(layout);
     take(frame_.origin, origin_, std::size_t{frame_.steps} * frame_step);
     take(frame_.operands, operands_, operands_size(layout, frame_));
     take(frame_.constants, constants_, std::size_t{frame_.eights} * 8);
-    take(frame_.together, together_, 1);
+    take(frame_.together, together_, 2);
     if (layout.type == covariance_type::spherical) {
       take(frame_.curves, curves_, std::size_t{frame_.eights} * 8);
       take(frame_.norms, norms_, chunk_rows);
@@ -28,7 +27,7 @@ class mixture_frame {
     if (half_products == 0 || layout.components > most_half_components) return;
     frame_.products = half_products;
     frame_.multiprocessors = static_cast<unsigned>(multiprocessors);
-    take(frame_.near, near_, 1);
+    frame_.near = frame_.together + 1;
     take(frame_.units, units_, half_columns(layout.columns));
     take(frame_.half_operands, half_operands_, half_operands_size(layout, frame_));
     const std::size_t tiles = score_tiles(chunk_rows), padded = std::size_t{frame_.eights} * 8;
@@ -67,7 +66,7 @@ class mixture_frame {
   bool used_;
   component_frame frame_;
   cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
-  cuda::device_buffer<int> together_, near_, far_, exponents_;
+  cuda::device_buffer<int> together_, far_, exponents_;
   cuda::device_buffer<float2> units_;
   cuda::device_buffer<float> half_weights_, half_norms_;
   cuda::device_buffer<std::uint16_t> half_operands_, half_responsibilities_;
