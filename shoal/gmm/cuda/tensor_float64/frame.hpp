@@ -43,8 +43,10 @@ struct component_frame {
   // For float32's grade by products of float16 terms, of float32 rows and at most most_half_components components; null
   // for others. z is in units of powers of two there. Operands lie as tensor::operand_place() says, [component][column]
   // with a step's columns as tensor::step_place() orders them, and [component][row].
-  int* near = nullptr;      ///< next to together; zero: components are too far from each other for that grade
-  float2* units = nullptr;  ///< [columns, padded] S and −mS; zero beyond the last column
+  int* near = nullptr;               ///< next to together; zero: components are too far from each other for that grade
+  float2* units = nullptr;           ///< [columns, padded] S and −mS; zero beyond the last column
+  float2* half_constants = nullptr;  ///< [components, padded] constants as two float32 terms
+  float2* half_curves = nullptr;     ///< [components, padded] curves in that unit, spherical
   std::uint16_t* half_operands = nullptr;  ///< [step][term][feature][components, padded, · frame_step]
   /// [score tile of a chunk][block of components][step of 16 rows][term][components of the block · 16], times
   /// half_scale()

@@ -145,11 +145,19 @@ __global__ void __launch_bounds__(frame_threads)
   if (block.rank != 0) return;
   if (!(squared_distance <= most_squared_distance(layout.columns))) *frame.together = 0;
   if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
-  frame.constants[k] = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
-  if (layout.type == covariance_type::spherical) {
-    const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];
-    frame.curves[k] = -0.5 * factor * factor;
-  }
+  const double constant = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
+  const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];
+  const double curve = -0.5 * factor * factor;
+  frame.constants[k] = constant;
+  if (layout.type == covariance_type::spherical) frame.curves[k] = curve;
+  if (!half) return;
+  const auto as_terms = [](double value) {
+    const auto high = static_cast<float>(value);
+    return make_float2(high, isfinite(high) ? static_cast<float>(value - static_cast<double>(high)) : 0.0F);
+  };
+  frame.half_constants[k] = as_terms(constant);
+  const double unit = static_cast<double>(frame.units[0].x);
+  if (layout.type == covariance_type::spherical) frame.half_curves[k] = as_terms(curve / (unit * unit));
 }
 
 // With z = x − m: x − c = z + (m − c). Of a spherical component only the variances' mean counts: they are made equal,

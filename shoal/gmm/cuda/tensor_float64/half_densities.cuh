@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
@@ -68,20 +69,27 @@ struct half_density_rows {
   int place = static_cast<int>(threadIdx.x) % 4;
   int row = group * static_cast<int>(score_tile_rows) + warp * 16 + lane / 4;
 
+  split_rows<Shape::products> split[2];
   float sums[size] = {};
-  double totals[size];
+  float totals[size];
+  float carries[Shape::products == 3 ? size : 1];  // what totals have too much
   float squares[2];
   double norm[2];
 
   __device__ void begin() {
 #pragma unroll
-    for (int i = 0; i < size; ++i) totals[i] = 0;
+    for (int i = 0; i < size; ++i) {
+      totals[i] = 0;
+      if constexpr (Shape::products == 3) carries[i] = 0;
+    }
     squares[0] = squares[1] = 0;
     norm[0] = norm[1] = 0;
   }
 
-  /// Adds a stage's columns, to sums that are begun anew.
-  __device__ void multiply_stage(const half_density_stage<Shape>& stage, bool anew) {
+  /// Adds a stage's columns, to sums that are begun anew. Terms are made beside the products of those before, which
+  /// may still run in the end; `leave` is called when those of the stage before have ended.
+  template <class Leave>
+  __device__ void multiply_stage(const half_density_stage<Shape>& stage, bool anew, const Leave& leave) {
 #pragma unroll
     for (int step = 0; step < half_steps; ++step) {
       const float4* const units = reinterpret_cast<const float4*>(stage.units + step * frame_step + place * 4);
@@ -94,32 +102,41 @@ struct half_density_rows {
         z[part][1] = fmaf(x.y, near.z, near.w);
         z[part][2] = fmaf(x.z, next.x, next.y);
         z[part][3] = fmaf(x.w, next.z, next.w);
-        squares[part] = fmaf(z[part][0], z[part][0], squares[part]);
-        squares[part] = fmaf(z[part][1], z[part][1], squares[part]);
-        squares[part] = fmaf(z[part][2], z[part][2], squares[part]);
-        squares[part] = fmaf(z[part][3], z[part][3], squares[part]);
       }
-      cuda::wait_for_products<0>();  // those before read what is now made again
-      split_rows<Shape::features, Shape::products> own;
-      own.make(z);
-      cuda::begin_products();
 #pragma unroll
       for (int feature = 0; feature < Shape::features; ++feature) {
+        split_rows<Shape::products>& own = split[Shape::features == 2 ? feature : step];
+        // Those before the last read what is now made again.
+        cuda::wait_for_products<1>();
+        if (step * Shape::features + feature == 1) leave();
+        own.make(z);
         const auto operand = [&](int term) {
           return cuda::describe(cuda::shared_address(stage.operands[step][term][feature]), tensor::row_stride);
         };
-        multiply_terms<Shape::products>(sums, own.high[feature], own.low[feature], operand(0),
-                                        operand(Shape::terms - 1), anew && step == 0 && feature == 0 ? 0 : 1);
+        multiply_terms<Shape::products>(sums, own, operand(0), operand(Shape::terms - 1),
+                                        anew && step == 0 && feature == 0 ? 0 : 1);
+        if (feature == 0) {
+          square(z);
+#pragma unroll
+          for (int part = 0; part < 2; ++part) squares[part] += (z[part][0] + z[part][1]) + (z[part][2] + z[part][3]);
+        }
       }
-      cuda::end_products();
     }
-    cuda::wait_for_products<0>();
   }
 
-  /// From the tensor cores' sums on to float64.
+  /// From the tensor cores' sums on: to pairs of float32 numbers, which take half as long as float64, or with one
+  /// product to one.
   __device__ void flush() {
 #pragma unroll
-    for (int i = 0; i < size; ++i) totals[i] += static_cast<double>(sums[i]);
+    for (int i = 0; i < size; ++i) {
+      if constexpr (Shape::products == 3) {
+        const float more = sums[i] - carries[i], total = totals[i] + more;
+        carries[i] = (total - totals[i]) - more;
+        totals[i] = total;
+      } else {
+        totals[i] += sums[i];
+      }
+    }
 #pragma unroll
     for (int part = 0; part < 2; ++part) {
       norm[part] += static_cast<double>(squares[part]);
@@ -196,39 +213,48 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     far = far || (inside && !(norm[part] <= most_half_norm(columns)));
     weight[part] = !inside ? 0.0F : (chunk.weights == nullptr ? 1.0F : chunk.weights[at]);
   }
+  // Log-densities as pairs: a total and what it has too little.
+  const auto add = [&](int i, float high, float low) {
+    const float total = totals[i] + high, taken = total - totals[i];
+    const float rest = (totals[i] - (total - taken)) + (high - taken) + low;
+    sums[i] = sums[i] + rest;
+    totals[i] = total;
+  };
+#pragma unroll
+  for (int i = 0; i < size; ++i) sums[i] = Shape::products == 3 ? -carries[Shape::products == 3 ? i : 0] : 0;
 #pragma unroll
   for (int n = 0; n < eights; ++n) {
-    const double2 constant = *reinterpret_cast<const double2*>(frame.constants + 8 * n + 2 * place);
-    double2 curve = make_double2(0, 0);
-    if constexpr (Shape::spherical) {
-      const double unit = static_cast<double>(frame.units[0].x), squared = unit * unit;
-      curve = *reinterpret_cast<const double2*>(frame.curves + 8 * n + 2 * place);
-      curve.x /= squared;
-      curve.y /= squared;
-    }
+    const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
 #pragma unroll
     for (int i = 0; i < 4; ++i) {
-      double& total = totals[4 * n + i];
-      total += i % 2 == 0 ? constant.x : constant.y;
-      if constexpr (Shape::spherical) total = fma(i % 2 == 0 ? curve.x : curve.y, norm[i / 2], total);
+      add(4 * n + i, i % 2 == 0 ? constant.x : constant.z, i % 2 == 0 ? constant.y : constant.w);
+    }
+    if constexpr (Shape::spherical) {
+      const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float high = i % 2 == 0 ? curve.x : curve.z, low = i % 2 == 0 ? curve.y : curve.w;
+        const auto near = static_cast<float>(norm[i / 2]);
+        const float product = high * near;
+        const float rest = fmaf(high, near, -product) + low * near +
+                           high * static_cast<float>(norm[i / 2] - static_cast<double>(near));
+        add(4 * n + i, product, rest);
+      }
     }
   }
-  double most[2] = {-INFINITY, -INFINITY};
+  float most[2] = {-INFINITY, -INFINITY};
   float sum[2] = {};
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
 #pragma unroll
-    for (int i = 0; i < size / 2; ++i) {
-      const double total = totals[i / 2 * 4 + 2 * part + i % 2];
-      // A comparison, not a maximum: it leaves out a NaN.
-      if (total > most[part]) most[part] = total;
-    }
-    most[part] = fmax(most[part], __shfl_xor_sync(~0U, most[part], 1));
-    most[part] = fmax(most[part], __shfl_xor_sync(~0U, most[part], 2));
+    for (int i = 0; i < size / 2; ++i) most[part] = fmaxf(most[part], totals[i / 2 * 4 + 2 * part + i % 2]);
+    most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 1));
+    most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 2));
 #pragma unroll
     for (int i = 0; i < size / 2; ++i) {
       const int at = i / 2 * 4 + 2 * part + i % 2;
-      const auto ratio = static_cast<float>(totals[at] - most[part]);
+      // An empty component's is not a number, and counts as nothing.
+      const float ratio = (totals[at] - most[part]) + sums[at];
       sums[at] = ratio >= -static_cast<float>(negligible_log_ratio<float>) ? expf(ratio) : 0.0F;
       sum[part] += sums[at];
     }
@@ -242,7 +268,7 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     const float own = place == 0 ? weight[0] : weight[1];
     weights = static_cast<double>(own);
     if (own > 0) {
-      log_likelihood = weights * ((place == 0 ? most[0] : most[1]) +
+      log_likelihood = weights * (static_cast<double>(place == 0 ? most[0] : most[1]) +
                                   log(static_cast<double>(place == 0 ? sum[0] : sum[1])) + log_shift);
     }
   }
@@ -343,12 +369,26 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       half_density_rows<Shape> rows;
       for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         rows.begin();
-        for (unsigned index = 0; index < steps; ++index, at.next()) {
-          cuda::wait(ring.full + at.stage, at.round);
-          rows.multiply_stage(stage_of[at.stage], index % half_sums == 0);
-          leave_stage(ring.empty + at.stage);
-          if (index % half_sums == half_sums - 1 || index + 1 == steps) rows.flush();
+        // A stage is left once its products have ended, beside the first ones of the next.
+        const auto multiply = [&](auto count) {
+          unsigned long long* before = nullptr;
+#pragma unroll
+          for (unsigned step = 0; step < count(); ++step, at.next()) {
+            cuda::wait(ring.full + at.stage, at.round);
+            rows.multiply_stage(stage_of[at.stage], step == 0, [&] {
+              if (step > 0) leave_stage(before);
+            });
+            before = ring.empty + at.stage;
+          }
+          cuda::wait_for_products<0>();
+          leave_stage(before);
+          rows.flush();
+        };
+        for (unsigned left = steps; left >= half_sums; left -= half_sums) {
+          multiply(std::integral_constant<unsigned, half_sums>());
         }
+        static_assert(half_sums == 2);
+        if (steps % 2 != 0) multiply(std::integral_constant<unsigned, 1>());
         rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, notes[rows.group]);
       }
     }

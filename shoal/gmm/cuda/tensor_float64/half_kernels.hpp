@@ -11,7 +11,7 @@ namespace shoal::gmm::tensor_float64 {
 
 /// A group of four warps sums the moments of so many columns, and a block has so many groups at most.
 inline constexpr unsigned half_group_columns = 64;
-inline constexpr unsigned half_moment_groups = 3;
+inline constexpr unsigned half_moment_groups = 2;
 /// Blocks that share the columns of a lane, and columns of each.
 constexpr unsigned half_column_blocks(unsigned columns) {
   constexpr unsigned most = half_moment_groups * half_group_columns;

@@ -55,6 +55,11 @@ __device__ void fetch_half_rows(const row_chunk<float>& chunk, unsigned columns,
   }
 }
 
+/// Adds to a number of global memory, and waits for nothing.
+__device__ inline void add_unasked(double* to, double value) {
+  asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
+}
+
 /// Sums of a thread: of its group's columns 16 warp + lane / 4 + 8 part, components 8 n + 2 place + e at
 /// 4 n + 2 part + e.
 template <class Shape>
@@ -67,6 +72,7 @@ struct half_moment_sums {
   int own_column = static_cast<int>(threadIdx.x) / group_threads * half_group_columns + warp * 16 + lane / 4;
 
   float2 units[2];
+  split_rows<Shape::products> split[2];
   float sums[Shape::features][size] = {};
   float totals[Shape::features][size];
 
@@ -78,8 +84,10 @@ struct half_moment_sums {
     }
   }
 
-  /// Adds a stage's rows, to sums that are begun anew.
-  __device__ void multiply_stage(const half_moment_stage<Shape>& stage, bool anew) {
+  /// Adds a stage's rows, to sums that are begun anew. Terms are made beside the products of those before, which may
+  /// still run in the end; `leave` is called when those of the stage before have ended.
+  template <class Leave>
+  __device__ void multiply_stage(const half_moment_stage<Shape>& stage, bool anew, const Leave& leave) {
 #pragma unroll
     for (int step = 0; step < Shape::step / 16; ++step) {
       float z[2][4];
@@ -90,21 +98,21 @@ struct half_moment_sums {
         z[0][i] = fmaf(row[0], units[0].x, units[0].y);
         z[1][i] = fmaf(row[8], units[1].x, units[1].y);
       }
-      cuda::wait_for_products<0>();  // those before read what is now made again
-      split_rows<Shape::features, Shape::products> own;
-      own.make(z);
-      cuda::begin_products();
-      const auto operand = [&](int term) {
-        return cuda::describe(cuda::shared_address(stage.responsibilities[step][term]), tensor::row_stride);
-      };
 #pragma unroll
       for (int feature = 0; feature < Shape::features; ++feature) {
-        multiply_terms<Shape::products>(sums[feature], own.high[feature], own.low[feature], operand(0),
-                                        operand(Shape::terms - 1), anew && step == 0 ? 0 : 1);
+        split_rows<Shape::products>& own = split[Shape::features == 2 ? feature : step];
+        // Those before the last read what is now made again.
+        cuda::wait_for_products<1>();
+        if (step * Shape::features + feature == 1) leave();
+        own.make(z);
+        const auto operand = [&](int term) {
+          return cuda::describe(cuda::shared_address(stage.responsibilities[step][term]), tensor::row_stride);
+        };
+        multiply_terms<Shape::products>(sums[feature], own, operand(0), operand(Shape::terms - 1),
+                                        anew && step == 0 ? 0 : 1);
+        if (feature == 0) square(z);
       }
-      cuda::end_products();
     }
-    cuda::wait_for_products<0>();
   }
 
   /// From the tensor cores' sums on; `back` takes their scale out.
@@ -116,8 +124,8 @@ struct half_moment_sums {
     }
   }
 
-  /// Adds a section's sums to its lane, S and Q of a component. All of a few are read before one is written. `first`
-  /// is the thread's first component.
+  /// Adds a section's sums to its lane, S and Q of a component. No other thread adds to the same numbers: the order is
+  /// kept. `first` is the thread's first component.
   __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first,
                               unsigned first_column) const {
 #pragma unroll
@@ -133,21 +141,16 @@ struct half_moment_sums {
                                 (feature == 1 ? layout.columns : 0) + column);
         unsigned left = layout.components > first ? layout.components - first : 0;
 #pragma unroll
-        for (int n = 0; n < Shape::components / 8; n += 4) {
-          asm volatile("" : "+r"(left));
-          double before[8];
+        for (int n = 0; n < Shape::components / 8; ++n) {
 #pragma unroll
-          for (int i = 0; i < 8; ++i) {
-            before[i] = 8 * (i / 2) + i % 2 < left ? to[(8 * (i / 2) + i % 2) * layout.component_size] : 0;
+          for (int e = 0; e < 2; ++e) {
+            if (e < static_cast<int>(left)) {
+              add_unasked(to + e * layout.component_size,
+                          unit * static_cast<double>(totals[feature][4 * n + 2 * part + e]));
+            }
           }
-#pragma unroll
-          for (int i = 0; i < 8; ++i) {
-            if (8 * (i / 2) + i % 2 >= left) continue;
-            const float total = totals[feature][4 * (n + i / 2) + 2 * part + i % 2];
-            to[(8 * (i / 2) + i % 2) * layout.component_size] = fma(unit, static_cast<double>(total), before[i]);
-          }
-          to = found_anew(to + 32 * layout.component_size);
-          left = left > 32 ? left - 32 : 0;
+          to = found_anew(to + 8 * layout.component_size);
+          left = left > 8 ? left - 8 : 0;
         }
       }
     }
@@ -243,11 +246,23 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
             next = notes_type(frame, begin / score_tile_rows + 1, sums_weights, component);
           }
           const bool counts = multiplies && notes.far == 0;
+          // A stage is left once its products have ended, beside the first ones of the next.
+          unsigned long long* before = nullptr;
+#pragma unroll
           for (int step = 0; step < tile_steps; ++step, at.next()) {
             cuda::wait(ring.full + at.stage, at.round);
-            if (counts) own.multiply_stage(stage_of[at.stage], step == 0);
-            leave_stage(ring.empty + at.stage);
+            const auto leave = [&] {
+              if (step > 0) leave_stage(before);
+            };
+            if (counts) {
+              own.multiply_stage(stage_of[at.stage], step == 0, leave);
+            } else {
+              leave();
+            }
+            before = ring.empty + at.stage;
           }
+          cuda::wait_for_products<0>();
+          leave_stage(before);
           if (counts) own.flush(1 / half_scale(notes.exponent));
           if (sums_weights && notes.far == 0) {
             weight += static_cast<double>(notes.weight);

@@ -90,48 +90,49 @@ __device__ inline std::uint32_t transposed(std::uint32_t pair) {
   return result;
 }
 
-/// Four numbers of one side of an operand and four of the other, z, as the first factor of products of z and, with two
-/// features, of z²: z[side][i].
-template <int Features, int Products>
+/// Four numbers of one side of an operand and four of the other, z[side][i], as the first factor of products.
+template <int Products>
 struct split_rows {
-  std::uint32_t high[Features][4];
-  std::uint32_t low[Features][4];
+  std::uint32_t high[4];
+  std::uint32_t low[4];
 
-  // Leaves squares in z where there are two features.
-  __device__ void make(float (&z)[2][4]) {
+  __device__ void make(const float (&z)[2][4]) {
 #pragma unroll
-    for (int feature = 0; feature < Features; ++feature) {
+    for (int side = 0; side < 2; ++side) {
 #pragma unroll
-      for (int side = 0; side < 2; ++side) {
-#pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const float a = z[side][2 * half], b = z[side][2 * half + 1];
-          if constexpr (Products == 3) {
-            tensor::split(a, b, high[feature][2 * half + side], low[feature][2 * half + side]);
-          } else {
-            high[feature][2 * half + side] = tensor::bits_of(__floats2half2_rn(a, b));
-          }
-          if (feature + 1 < Features) {
-            z[side][2 * half] = a * a;
-            z[side][2 * half + 1] = b * b;
-          }
+      for (int half = 0; half < 2; ++half) {
+        const float a = z[side][2 * half], b = z[side][2 * half + 1];
+        if constexpr (Products == 3) {
+          tensor::split(a, b, high[2 * half + side], low[2 * half + side]);
+        } else {
+          high[2 * half + side] = tensor::bits_of(__floats2half2_rn(a, b));
         }
       }
     }
   }
 };
 
+__device__ inline void square(float (&z)[2][4]) {
+#pragma unroll
+  for (int side = 0; side < 2; ++side) {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) z[side][i] *= z[side][i];
+  }
+}
+
 /// The products of both terms for one of float32's grade, the small ones first; or of the first terms alone.
 template <int Products, int Sums>
-__device__ void multiply_terms(float (&sums)[Sums], const std::uint32_t (&high)[4], const std::uint32_t (&low)[4],
-                               unsigned long long b_high, unsigned long long b_low, int keep) {
+__device__ void multiply_terms(float (&sums)[Sums], const split_rows<Products>& own, unsigned long long b_high,
+                               unsigned long long b_low, int keep) {
+  cuda::begin_products();
   if constexpr (Products == 3) {
-    cuda::multiply(sums, high, b_low, keep);
-    cuda::multiply(sums, low, b_high, 1);
-    cuda::multiply(sums, high, b_high, 1);
+    cuda::multiply(sums, own.high, b_low, keep);
+    cuda::multiply(sums, own.low, b_high, 1);
+    cuda::multiply(sums, own.high, b_high, 1);
   } else {
-    cuda::multiply(sums, high, b_high, keep);
+    cuda::multiply(sums, own.high, b_high, keep);
   }
+  cuda::end_products();
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -34,6 +34,8 @@ class mixture_frame {
     take(frame_.half_responsibilities, half_responsibilities_,
          tiles * score_tile_rows * padded * half_terms(half_products));
     take(frame_.half_weights, half_weights_, tiles * padded);
+    take(frame_.half_constants, half_constants_, padded);
+    if (layout.type == covariance_type::spherical) take(frame_.half_curves, half_curves_, padded);
     if (layout.type == covariance_type::spherical) take(frame_.half_norms, half_norms_, tiles * padded);
     take(frame_.far, far_, tiles);
     take(frame_.exponents, exponents_, tiles);
@@ -67,7 +69,7 @@ class mixture_frame {
   component_frame frame_;
   cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
   cuda::device_buffer<int> together_, far_, exponents_;
-  cuda::device_buffer<float2> units_;
+  cuda::device_buffer<float2> units_, half_constants_, half_curves_;
   cuda::device_buffer<float> half_weights_, half_norms_;
   cuda::device_buffer<std::uint16_t> half_operands_, half_responsibilities_;
 };

@@ -41,7 +41,7 @@ inline constexpr std::size_t least_section_rows = 256;
 inline constexpr std::size_t sections_of_lane = 4;
 
 /// Rows whose products take as long as to add a section's sums of float16 terms to their lane.
-inline constexpr std::size_t half_section_cost = 200;
+inline constexpr std::size_t half_section_cost = 100;
 
 /// Deviations that a component may be from the frame's origin in one column, and their sum of squares over all columns:
 /// sums in the frame lose digits with the squares of these.
