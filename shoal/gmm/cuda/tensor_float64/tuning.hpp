@@ -48,7 +48,8 @@ inline constexpr std::size_t half_section_cost = 100;
 inline constexpr double most_column_distance = 32;
 constexpr double most_squared_distance(std::size_t columns) { return 8192 + 16 * static_cast<double>(columns); }
 
-/// The same for float32 rows by products of float16 terms, whose sums go on in float64 after every 64 columns; how much
+/// The same for float32 rows by products of float16 terms, whose sums go on in pairs of float32 numbers after every 64
+/// columns; how much
 /// smaller than the frame's unit a deviation may be; and ‖z‖² in that unit beyond which a row's tile is done in
 /// float64.
 inline constexpr double most_half_column_distance = 6;
