@@ -22,7 +22,8 @@ struct half_moment_shape {
   static constexpr int products = Products;
   static constexpr int features = Spherical ? 1 : 2;
   static constexpr int terms = static_cast<int>(half_terms(Products));
-  static constexpr int groups = half_moment_groups;
+  static constexpr int groups =
+      static_cast<int>(half_moment_groups(Spherical ? covariance_type::spherical : covariance_type::diag, Products));
   static constexpr int columns = groups * static_cast<int>(half_group_columns);
   static constexpr int step = 32;                  // rows of a stage
   static constexpr int operand = Components * 16;  // numbers of one operand
@@ -289,10 +290,10 @@ void launch_half_moments(const kernel_layout& layout, const row_chunk<float>& ch
                          const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream) {
   using stage_type = half_moment_stage<Shape>;
   constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
-  const unsigned across = half_column_blocks(layout.columns);
+  const unsigned across = half_column_blocks(layout, frame.products);
   const dim3 blocks(across, (layout.components + Shape::components - 1) / Shape::components, plan.lanes);
   cuda::launch_in_turn(half_moments_kernel<Shape>, blocks, half_block<Shape::groups>::threads, bytes, stream, layout,
-                       chunk, frame, plan, half_block_columns(layout.columns), parameters.stopped);
+                       chunk, frame, plan, half_block_columns(layout, frame.products), parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

