@@ -85,13 +85,13 @@ struct problem {
                            ///< responsibility
   std::uint16_t* half_terms = nullptr;  ///< by half_term_place(), in the memory of terms, of which far rows' are
                                         ///< written once the moments have read these
-  float* tile_greatest = nullptr;   ///< [tiles][chunk_rows] what a row's half_terms are beside; with one product
-  float* shifts = nullptr;          ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
-  float* log_sums = nullptr;        ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
-                                    ///< then the greatest of them; null: the two are one shift
-  double* log_densities = nullptr;  ///< [chunk_rows] ln p(x); null where it is not asked for
-  float* norms = nullptr;           ///< [chunk_rows] ‖z‖², spherical
-  int* exponents = nullptr;         ///< [chunk_rows / tile_rows] of a tile's greatest weight
+  float* tile_greatest = nullptr;       ///< [tiles][chunk_rows] what a row's half_terms are beside; with one product
+  float* shifts = nullptr;              ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
+  float* log_sums = nullptr;            ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
+                                        ///< then the greatest of them; null: the two are one shift
+  double* log_densities = nullptr;      ///< [chunk_rows] ln p(x); null where it is not asked for
+  float* norms = nullptr;               ///< [chunk_rows] ‖z‖², spherical
+  int* exponents = nullptr;             ///< [chunk_rows / tile_rows] of a tile's greatest weight
   std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
   unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w
