@@ -5,7 +5,9 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
+#include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
@@ -231,6 +233,70 @@ __device__ void take_tile(const problem& mixture, int tile, const tile_constants
   }
 }
 
+// The same with one product: leaves half_terms. The four threads of a row go by the same greatest term.
+template <bool Spherical>
+__device__ void take_half_tile(const problem& mixture, int tile, const tile_constants<Spherical>& constants,
+                               float (&scores)[64], const float (&norm)[2], int row, row_state (&state)[2]) {
+  const int t = static_cast<int>(threadIdx.x) % 4;
+  const int first = tile * tile_components + 2 * t;
+  float most[2] = {-INFINITY, -INFINITY};
+#pragma unroll
+  for (int i = 0; i < 16; ++i) {
+#pragma unroll
+    for (int which = 0; which < 2; ++which) {
+      const float constant = which == 0 ? constants.constant[i].x : constants.constant[i].y;
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        float& score = scores[4 * i + 2 * half + which];
+        score += constant;
+        if constexpr (Spherical) {
+          score = fmaf(which == 0 ? constants.norm_factor[i].x : constants.norm_factor[i].y, norm[half], score);
+        }
+        most[half] = fmaxf(most[half], score);
+      }
+    }
+  }
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    row_state& row = state[half];
+    float of_row = fmaxf(most[half], __shfl_xor_sync(~0U, most[half], 1));
+    of_row = fmaxf(of_row, __shfl_xor_sync(~0U, of_row, 2));
+    if (of_row > row.greatest) {
+      row.sum *= power_of_two(row.greatest - of_row);
+      row.greatest = of_row;
+      row.best = INT_MAX;  // another thread's, which join() asks
+      if (most[half] == of_row) {
+#pragma unroll
+        for (int i = 31; i >= 0; --i) {
+          if (scores[i / 2 * 4 + 2 * half + i % 2] == of_row) row.best = first + i / 2 * 8 + i % 2;
+        }
+      }
+    }
+    const float base = row.greatest - half_term_exponent;
+    float sum = 0;
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      float& score = scores[i / 2 * 4 + 2 * half + i % 2];
+      score = power_of_two(score - base);
+      sum += score;
+    }
+    row.sum += sum;
+  }
+  if (t == 0) {
+    *reinterpret_cast<float2*>(mixture.tile_greatest + static_cast<std::size_t>(tile) * mixture.chunk_rows + row) =
+        make_float2(state[0].greatest, state[1].greatest);
+  }
+#pragma unroll
+  for (int which = 0; which < 2; ++which) {
+    std::uint16_t* const to = mixture.half_terms + half_term_place(mixture.tiles, first + which, row);
+#pragma unroll
+    for (int i = 0; i < 16; ++i) {
+      *reinterpret_cast<std::uint32_t*>(to + 8 * i * block_rows) =
+          tensor::bits_of(__floats2half2_rn(scores[4 * i + which], scores[4 * i + 2 + which]));
+    }
+  }
+}
+
 // The same in a wide frame: leaves the terms that may matter when all components have passed, and says which they are.
 template <bool Spherical>
 __device__ void take_wide_tile(const problem& mixture, int tile, const tile_constants<Spherical>& constants,
@@ -288,7 +354,7 @@ __device__ void finish_wide_rows(const problem& mixture, const chunk& rows, int 
 }
 
 // Writes what a tile's rows have found.
-template <bool Spherical>
+template <bool Spherical, int Products>
 __device__ void finish_rows(const problem& mixture, const chunk& rows, int first, row_state (&state)[2],
                             tile_state& tile) {
   const int t = static_cast<int>(threadIdx.x) % 4;
@@ -312,7 +378,7 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const int row = first + in_tile;
     const float weight = tile.weight[in_tile];
     const float common = tile.common[in_tile];
-    const float log_sum = log2f(own.sum);
+    const float log_sum = log2f(own.sum) - (Products == 3 ? 0 : half_term_exponent);
     const float density = (own.greatest + common) + log_sum;
     const float log_best = (own.greatest + common) / log2_of_e;
     const float norm = 2 * (mixture.own_constants[own.best] - log_best);
@@ -436,12 +502,14 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
     if (threadIdx.x % 32 == 0) arrive(state.empty + before);
     if (wide) {
       take_wide_tile<Spherical>(mixture, tile, constants, scores, common, norm, first + pair, greatest);
-    } else {
+    } else if constexpr (Products == 3) {
       take_tile<Spherical>(mixture, tile, constants, scores, norm, first + pair, found);
+    } else {
+      take_half_tile<Spherical>(mixture, tile, constants, scores, norm, first + pair, found);
     }
   }
   if (wide) return finish_wide_rows(mixture, rows, first, greatest, state);
-  finish_rows<Spherical>(mixture, rows, first, found, state);
+  finish_rows<Spherical, Products>(mixture, rows, first, found, state);
 }
 
 template <int Steps, bool Spherical, int Products>

@@ -81,14 +81,17 @@ struct problem {
   float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
   float* own_constants = nullptr;     ///< [tiles · 128] ln πₖ + Σ ln s
 
-  float* terms = nullptr;     ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
-                              ///< responsibility
-  float* shifts = nullptr;    ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
-  float* log_sums = nullptr;  ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
-                              ///< then the greatest of them; null: the two are one shift
-  double* log_densities = nullptr;           ///< [chunk_rows] ln p(x); null where it is not asked for
-  float* norms = nullptr;                    ///< [chunk_rows] ‖z‖², spherical
-  int* exponents = nullptr;                  ///< [chunk_rows / tile_rows] of a tile's greatest weight
+  float* terms = nullptr;  ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
+                           ///< responsibility
+  std::uint16_t* half_terms = nullptr;  ///< by half_term_place(), in the memory of terms, of which far rows' are
+                                        ///< written once the moments have read these
+  float* tile_greatest = nullptr;       ///< [tiles][chunk_rows] what a row's half_terms are beside; with one product
+  float* shifts = nullptr;              ///< [chunk_rows] what makes a term the logarithm of w r; ∞: far or weightless
+  float* log_sums = nullptr;            ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
+                                        ///< then the greatest of them; null: the two are one shift
+  double* log_densities = nullptr;      ///< [chunk_rows] ln p(x); null where it is not asked for
+  float* norms = nullptr;               ///< [chunk_rows] ‖z‖², spherical
+  int* exponents = nullptr;             ///< [chunk_rows / tile_rows] of a tile's greatest weight
   std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
   unsigned* far_masks = nullptr;             ///< [chunk_rows / 32]
   double2* tile_sums = nullptr;              ///< [chunk_rows / tile_rows] Σ w ln p, Σ w
@@ -120,6 +123,17 @@ constexpr std::size_t term_place(int tiles, int k, int row) {
   return block * (tile_components * block_rows) + k % tile_components * block_rows +
          (row % block_rows / 4 ^ k % 2 * 4) * 4 + row % 4;
 }
+
+/// With one product there is no use for float32's digits: then terms of a common frame are half_terms, powers of two of
+/// what they are beside the greatest of their row so far, times 2 to the half_term_exponent, as float16 numbers. The
+/// sixteens of a component's rows change places with its number, so that threads of the moments that read four
+/// components at once hit different banks.
+constexpr std::size_t half_term_place(int tiles, int k, int row) {
+  const std::size_t block = static_cast<std::size_t>(row / block_rows) * tiles + k / tile_components;
+  return block * (tile_components * block_rows) + k % tile_components * block_rows +
+         (row % block_rows / step_size ^ k % 4) * step_size + row % step_size;
+}
+inline constexpr int half_term_exponent = 15;
 
 /// In a wide frame a row has four words of candidates for each tile of components: which bit of which is component k.
 constexpr int candidate_word(int k) { return k / tile_components * 4 + k % 8 / 2; }

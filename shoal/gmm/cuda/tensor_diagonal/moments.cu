@@ -5,6 +5,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
@@ -77,12 +79,14 @@ struct stage_barriers {
   unsigned long long empty[most_stages];
 };
 
-// A stage: the terms of a tile of components and 64 rows, what makes them responsibilities, ‖z‖², and the rows.
-constexpr int terms_bytes = tile_components * block_rows * static_cast<int>(sizeof(float));
+// A stage: the terms of a tile of components and 64 rows, what makes them responsibilities (shifts, and what half_terms
+// are beside), ‖z‖², and the rows.
+constexpr int terms_bytes(int products) { return tile_components * block_rows * (products == 3 ? 4 : 2); }
 constexpr int row_bytes = block_rows * static_cast<int>(sizeof(float));
+constexpr int row_facts = 3;
 constexpr int operands_bytes(int width, int products) { return block_rows * width * 2 * split_terms(products); }
 constexpr int stage_bytes(int width, int products) {
-  return operands_bytes(width, products) + terms_bytes + 2 * row_bytes;
+  return operands_bytes(width, products) + terms_bytes(products) + row_facts * row_bytes;
 }
 constexpr int stages_of(int width, int products) {
   const int some = ((226 << 10) - static_cast<int>(sizeof(stage_barriers))) / stage_bytes(width, products);
@@ -119,20 +123,27 @@ struct component_sums {
   // What responsibilities are made of: the thread's four rows of a step, and components g and g + 8.
   struct step_terms {
     float4 shifts;
-    float4 terms[2];
+    float4 greatest;  // with half_terms
+    std::conditional_t<Products == 3, float4, uint2> terms[2];
     float4 norms;
   };
   // `stage` begins with the terms; `step` is of 16 rows.
   __device__ step_terms load(const unsigned char* stage, int step) const {
-    const auto* const terms = reinterpret_cast<const float*>(stage);
-    const float* const shifts = terms + tile_components * block_rows;
+    const float* const facts = reinterpret_cast<const float*>(stage + terms_bytes(Products));
     const int row = step_size * step + 4 * t;
     step_terms loaded;
-    loaded.shifts = *reinterpret_cast<const float4*>(shifts + row);
-    if constexpr (Spherical) loaded.norms = *reinterpret_cast<const float4*>(shifts + block_rows + row);
+    loaded.shifts = *reinterpret_cast<const float4*>(facts + row);
+    if constexpr (Products != 3) loaded.greatest = *reinterpret_cast<const float4*>(facts + block_rows + row);
+    if constexpr (Spherical) loaded.norms = *reinterpret_cast<const float4*>(facts + 2 * block_rows + row);
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      loaded.terms[i] = *reinterpret_cast<const float4*>(terms + term_place(1, component + 8 * i, row));
+      if constexpr (Products == 3) {
+        loaded.terms[i] = *reinterpret_cast<const float4*>(reinterpret_cast<const float*>(stage) +
+                                                           term_place(1, component + 8 * i, row));
+      } else {
+        loaded.terms[i] = *reinterpret_cast<const uint2*>(reinterpret_cast<const std::uint16_t*>(stage) +
+                                                          half_term_place(1, component + 8 * i, row));
+      }
     }
     return loaded;
   }
@@ -140,17 +151,28 @@ struct component_sums {
   // Responsibilities as an operand: components g, g + 8; of the thread's four rows the first two, then the others.
   __device__ void make(const step_terms& loaded, float exponent, unsigned (&high)[4], unsigned (&low)[4]) {
     const float4 four = loaded.shifts;
-    const float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
+    // What a term is less, or what a half_term is multiplied by.
+    float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
+    if constexpr (Products != 3) {
+      const float greatest[4] = {loaded.greatest.x, loaded.greatest.y, loaded.greatest.z, loaded.greatest.w};
+#pragma unroll
+      for (int j = 0; j < 4; ++j) shift[j] = power_of_two(greatest[j] - half_term_exponent - shift[j]);
+    }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
-      const float4 own = loaded.terms[i];
-      const float term[4] = {own.x, own.y, own.z, own.w};
       float r[4];
+      if constexpr (Products == 3) {
+        const float4 own = loaded.terms[i];
+        const float term[4] = {own.x, own.y, own.z, own.w};
 #pragma unroll
-      for (int j = 0; j < 4; ++j) {
-        r[j] = power_of_two(term[j] - shift[j]);
-        r[j] = r[j] >= least_responsibility ? r[j] : 0.0F;
+        for (int j = 0; j < 4; ++j) r[j] = power_of_two(term[j] - shift[j]);
+      } else {
+        const float2 near = __half22float2(*reinterpret_cast<const __half2*>(&loaded.terms[i].x));
+        const float2 next = __half22float2(*reinterpret_cast<const __half2*>(&loaded.terms[i].y));
+        r[0] = near.x * shift[0], r[1] = near.y * shift[1], r[2] = next.x * shift[2], r[3] = next.y * shift[3];
       }
+#pragma unroll
+      for (int j = 0; j < 4; ++j) r[j] = r[j] >= least_responsibility ? r[j] : 0.0F;
       weight[i] += (r[0] + r[1]) + (r[2] + r[3]);
       if constexpr (Spherical) {
         const float4 norms = loaded.norms;
@@ -250,13 +272,22 @@ __device__ void run(const problem& mixture, const chunk& rows) {
         if (round > 0) wait(barriers.empty + stage, (round - 1) & 1);
         unsigned char* const to = memory + stage * bytes;
         unsigned long long* const full = barriers.full + stage;
-        expect(full, Spherical ? bytes : bytes - row_bytes);
-        fetch_expected(to, mixture.terms + term_place(mixture.tiles, tile * tile_components, row), terms_bytes, full);
-        fetch_expected(to + terms_bytes, mixture.shifts + row, row_bytes, full);
-        if constexpr (Spherical) {
-          fetch_expected(to + terms_bytes + row_bytes, mixture.norms + row, row_bytes, full);
+        constexpr int facts = 1 + (Products == 3 ? 0 : 1) + (Spherical ? 1 : 0);
+        expect(full, bytes - (row_facts - facts) * row_bytes);
+        unsigned char* const to_facts = to + terms_bytes(Products);
+        if constexpr (Products == 3) {
+          fetch_expected(to, mixture.terms + term_place(mixture.tiles, tile * tile_components, row),
+                         terms_bytes(Products), full);
+        } else {
+          fetch_expected(to, mixture.half_terms + half_term_place(mixture.tiles, tile * tile_components, row),
+                         terms_bytes(Products), full);
+          fetch_expected(to_facts + row_bytes,
+                         mixture.tile_greatest + static_cast<std::size_t>(tile) * mixture.chunk_rows + row, row_bytes,
+                         full);
         }
-        fetch_expected(to + terms_bytes + 2 * row_bytes, all + static_cast<std::size_t>(row / block_rows) * rows_bytes,
+        fetch_expected(to_facts, mixture.shifts + row, row_bytes, full);
+        if constexpr (Spherical) fetch_expected(to_facts + 2 * row_bytes, mixture.norms + row, row_bytes, full);
+        fetch_expected(to_facts + row_facts * row_bytes, all + static_cast<std::size_t>(row / block_rows) * rows_bytes,
                        rows_bytes, full);
         if (++stage == stages) stage = 0, ++round;
       }
@@ -272,7 +303,8 @@ __device__ void run(const problem& mixture, const chunk& rows) {
   double* const kept = mixture.sums + (static_cast<std::size_t>(lane) * mixture.tiles * tile_components +
                                        static_cast<std::size_t>(tile * tile_components + component)) *
                                           sums_size(mixture.features, Width);
-  const unsigned long long described = describe(shared_address(memory) + terms_bytes + 2 * row_bytes, row_stride);
+  const unsigned long long described =
+      describe(shared_address(memory) + terms_bytes(Products) + row_facts * row_bytes, row_stride);
   for (int section = first_section * section_rows; section < count; section += step) {
     const int end = min(section + section_rows, count);
     unsigned high[block_steps][4];

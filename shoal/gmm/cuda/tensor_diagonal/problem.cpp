@@ -38,6 +38,10 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.own_constants = take(own_constants_, padded);
   mixture.norm_factors = take(norm_factors_, mixture.spherical ? padded : 1);
   mixture.terms = take(terms_, padded * mixture.chunk_rows);
+  if (mixture.products == 1) {
+    mixture.half_terms = reinterpret_cast<std::uint16_t*>(mixture.terms);
+    mixture.tile_greatest = take(tile_greatest_, static_cast<std::size_t>(mixture.tiles) * mixture.chunk_rows);
+  }
   mixture.shifts = take(shifts_, mixture.chunk_rows);
   mixture.norms = take(norms_, mixture.spherical ? mixture.chunk_rows : 1);
   mixture.exponents = take(exponents_, mixture.chunk_rows / tile_rows);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
@@ -11,6 +12,13 @@ namespace {
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
+// Of float16 terms for one of float32 rows.
+template <class Scalar>
+int half_products(const accumulator_shape& shape) {
+  if (sizeof(Scalar) == 8) return 0;
+  return shape.precision == precision::float32 ? 3 : 1;
+}
+
 template <class Scalar>
 class tensor_accumulator final : public accumulator<Scalar> {
  public:
@@ -19,7 +27,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
         plan_(plan_lanes<Scalar>(shape, layout_)),
         lanes_(plan_.lanes * plan_.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
-        frame_(layout_, workspace_.rows(), sizeof(Scalar) == 4) {
+        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors) {
     plan_.sums = lanes_.data();
   }
 
@@ -88,8 +96,35 @@ lane_plan plan_lanes(const accumulator_shape& shape, std::size_t blocks, std::si
   return plan;
 }
 
+namespace {
+
+// One block on each multiprocessor. A section costs a block as much as half_section_cost rows beside its own.
+lane_plan plan_half_lanes(const accumulator_shape& shape, std::size_t blocks) {
+  lane_plan plan;
+  plan.size = shape.layout.size();
+  const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
+  const std::size_t wanted =
+      std::min({std::max<std::size_t>(1, shape.multiprocessors / blocks), affordable, most_lanes});
+  std::size_t least_cost = 0;
+  for (std::size_t rows = most_section_rows; rows >= least_section_rows; rows /= 2) {
+    const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, rows));
+    const std::size_t lanes = std::min(wanted, sections);
+    const std::size_t cost = ceiling(sections, lanes) * (rows + half_section_cost);
+    if (least_cost != 0 && cost >= least_cost) continue;
+    least_cost = cost;
+    plan.section_rows = rows;
+    plan.lanes = static_cast<unsigned>(lanes);
+  }
+  return plan;
+}
+
+}  // namespace
+
 template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
+  if (sizeof(Scalar) == 4 && has_frame(layout) && layout.components <= most_half_components && tensor::has_products()) {
+    return plan_half_lanes(shape, half_moment_blocks(layout, half_products<Scalar>(shape)));
+  }
   return plan_lanes(shape, has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout),
                     turns_of_blocks);
 }

@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 
@@ -19,6 +19,7 @@ __global__ void __launch_bounds__(threads, 1)
                        const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                        const int* stopped) {
   constexpr int own_rows = spread_rows / 16, own_components = spread_components / 16;
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   __shared__ double x[step][padded(spread_rows)];
   __shared__ double centres[step][padded(spread_components)];
@@ -82,9 +83,8 @@ void launch_diagonal_densities(const kernel_layout& layout, const row_chunk<Scal
                                cudaStream_t stream) {
   const dim3 blocks(static_cast<unsigned>((chunk.count + spread_rows - 1) / spread_rows),
                     (layout.components + spread_components - 1) / spread_components);
-  diagonal_densities<Scalar>
-      <<<blocks, threads, 0, stream>>>(layout, chunk, parameters.in_double, terms, parameters.stopped);
-  cuda::check_launch("diagonal_densities");
+  cuda::launch_in_turn(diagonal_densities<Scalar>, blocks, threads, 0, stream, layout, chunk, parameters.in_double,
+                       terms, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
@@ -20,6 +20,7 @@ __global__ void __launch_bounds__(threads, 1)
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const lane_plan plan, const int* stopped) {
   constexpr int own = moment_side / 16;
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   __shared__ double x[step][padded(moment_side)];
   __shared__ double responsibilities[step][padded(moment_side)];
@@ -96,9 +97,8 @@ void launch_diagonal_moments(const kernel_layout& layout, const row_chunk<Scalar
                              const lane_plan& plan, cudaStream_t stream) {
   const dim3 blocks((layout.columns + moment_side - 1) / moment_side,
                     (layout.components + moment_side - 1) / moment_side, plan.lanes);
-  diagonal_moments<Scalar>
-      <<<blocks, threads, 0, stream>>>(layout, chunk, parameters.in_double, terms, plan, parameters.stopped);
-  cuda::check_launch("diagonal_moments");
+  cuda::launch_in_turn(diagonal_moments<Scalar>, blocks, threads, 0, stream, layout, chunk, parameters.in_double, terms,
+                       plan, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

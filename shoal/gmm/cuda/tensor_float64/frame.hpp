@@ -41,12 +41,22 @@ struct component_frame {
   int* together = nullptr;      ///< zero: components are too far from each other for a common origin
 
   // For float32's grade by products of float16 terms, of float32 rows and at most most_half_components components; null
-  // for others. z is in units of powers of two there.
-  int* near = nullptr;                     ///< zero: components are too far from each other for that grade
-  float2* units = nullptr;                 ///< [columns, padded] S and −mS; zero beyond the last column
-  std::uint16_t* half_operands = nullptr;  ///< [step][component / 8][feature][256], as half_place() says
-  int* far = nullptr;                      ///< [score tiles of a chunk] not zero: some row is beyond that grade
-  int* exponents = nullptr;                ///< [score tiles of a chunk] of the greatest weight
+  // for others. z is in units of powers of two there. Operands lie as tensor::operand_place() says, [component][column]
+  // with a step's columns as tensor::step_place() orders them, and [component][row].
+  int* near = nullptr;               ///< next to together; zero: components are too far from each other for that grade
+  float2* units = nullptr;           ///< [columns, padded] S and −mS; zero beyond the last column
+  float2* half_constants = nullptr;  ///< [components, padded] constants as two float32 terms
+  float2* half_curves = nullptr;     ///< [components, padded] curves in that unit, spherical
+  std::uint16_t* half_operands = nullptr;  ///< [step][term][feature][components, padded, · frame_step]
+  /// [score tile of a chunk][block of components][step of 16 rows][term][components of the block · 16], times
+  /// half_scale()
+  std::uint16_t* half_responsibilities = nullptr;
+  float* half_weights = nullptr;  ///< [score tile][components, padded] Σ w r
+  float* half_norms = nullptr;    ///< [score tile][components, padded] Σ w r ‖z‖², spherical, in the frame's unit
+  int* far = nullptr;             ///< [score tiles of a chunk] not zero: some row is beyond that grade
+  int* exponents = nullptr;       ///< [score tiles of a chunk] of the greatest weight
+  int products = 3;               ///< of float16 terms for one of float32's grade; 1: of one term each
+  unsigned multiprocessors = 0;   ///< of this GPU
 
   unsigned steps = 0;
   unsigned eights = 0;  ///< of components, padded
@@ -69,8 +79,12 @@ inline std::size_t operands_size(const kernel_layout& layout, const component_fr
   return std::size_t{frame.steps} * frame.eights * features_of(layout.type) * 128;
 }
 
+/// Terms that a float32 number is split into.
+constexpr unsigned half_terms(int products) { return products == 3 ? 2 : 1; }
+
 inline std::size_t half_operands_size(const kernel_layout& layout, const component_frame& frame) {
-  return std::size_t{half_columns(layout.columns) / frame_step} * frame.eights * features_of(layout.type) * 256;
+  return std::size_t{half_columns(layout.columns)} * frame.eights * 8 * features_of(layout.type) *
+         half_terms(frame.products);
 }
 
 /// Where in a step's block of eight components lies what lane 4 g + t of a warp multiplies by, component g and
@@ -78,9 +92,4 @@ inline std::size_t half_operands_size(const kernel_layout& layout, const compone
 constexpr unsigned operand_place(unsigned component, unsigned column) {
   return column / 8 * 64 + (component % 8 * 4 + column % 4) * 2 + column % 8 / 4;
 }
-/// The same of float16 terms, four of eight numbers; the low ones are four further on.
-constexpr unsigned half_place(unsigned component, unsigned column) {
-  return (component % 8 * 4 + column / 4) * 8 + column % 4;
-}
-
 }  // namespace shoal::gmm::tensor_float64

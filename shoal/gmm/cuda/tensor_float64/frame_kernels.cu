@@ -4,7 +4,9 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/operands.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
@@ -36,6 +38,7 @@ __device__ double least_of(const cuda::block_group& block, double value) {
 __global__ void __launch_bounds__(frame_threads)
     place_origin(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                  const component_frame frame, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   const unsigned column = blockIdx.x;
@@ -78,10 +81,26 @@ __global__ void __launch_bounds__(frame_threads)
   if (half) frame.units[column] = make_float2(static_cast<float>(unit), static_cast<float>(-origin * unit));
 }
 
+// What is known of a column of a component, read while those of the column before are divided.
+struct column_facts {
+  double centre, offset, factor, origin, unit;
+
+  __device__ column_facts(const kernel_layout& layout, const prepared_components<double>& parameters,
+                          const component_frame& frame, unsigned k, unsigned column) {
+    const std::size_t at = std::size_t{k} * layout.columns + column;
+    centre = __ldg(parameters.centres + at);
+    offset = __ldg(parameters.offsets + at);
+    factor = __ldg(parameters.factors + at);
+    origin = __ldg(frame.origin + column);
+    unit = frame.units != nullptr ? static_cast<double>(__ldg(frame.units + column).x) : 1;
+  }
+};
+
 // The operands and constants of component k, which may be one of those that fill the last tile. Block k.
 __global__ void __launch_bounds__(frame_threads)
     pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   const unsigned k = blockIdx.x, features = features_of(layout.type);
@@ -89,15 +108,17 @@ __global__ void __launch_bounds__(frame_threads)
   double squared_distance = 0;
   const bool half = frame.units != nullptr;
   const unsigned past = half ? half_columns(layout.columns) : frame.steps * frame_step;
+  const unsigned last = layout.columns - 1, known = empty ? 0 : k;
+  column_facts next(layout, parameters, frame, known, min(block.rank, last));
   for (unsigned j = block.rank; j < past; j += block.size) {
+    const column_facts own = next;
+    next = column_facts(layout, parameters, frame, known, min(j + block.size, last));
     double line = 0, curve = 0;
     if (!empty && j < layout.columns) {
-      const std::size_t at = std::size_t{k} * layout.columns + j;
-      const double factor = parameters.factors[at];
-      const double distance = (mean_of(parameters, at) - frame.origin[j]) * factor;
+      const double distance = (own.centre - own.offset / own.factor - own.origin) * own.factor;
       squared_distance += distance * distance;
-      line = distance * factor;
-      curve = -0.5 * factor * factor;
+      line = distance * own.factor;
+      curve = -0.5 * own.factor * own.factor;
     }
     const std::size_t eight = (std::size_t{j} / frame_step * frame.eights + k / 8) * features;
     if (j < frame.steps * frame_step) {
@@ -106,15 +127,17 @@ __global__ void __launch_bounds__(frame_threads)
       if (features == 2) to[128] = curve;
     }
     if (half) {
-      const double unit = j < layout.columns ? static_cast<double>(frame.units[j].x) : 1;
+      const double inverse = 1 / own.unit;  // of a power of two
       std::uint32_t high, low;
-      tensor::split(static_cast<float>(line / unit), static_cast<float>(curve / (unit * unit)), high, low);
-      std::uint16_t* const to = frame.half_operands + eight * 256 + half_place(k, j % frame_step);
+      tensor::split(static_cast<float>(line * inverse), static_cast<float>(curve * inverse * inverse), high, low);
+      const std::size_t size = std::size_t{frame.eights} * 8 * frame_step;
+      std::uint16_t* const to = frame.half_operands + j / frame_step * half_terms(frame.products) * features * size +
+                                tensor::operand_place(static_cast<int>(k), tensor::step_place(j % frame_step));
       to[0] = static_cast<std::uint16_t>(high);
-      to[4] = static_cast<std::uint16_t>(low);
-      if (features == 2) {
-        to[256] = static_cast<std::uint16_t>(high >> 16);
-        to[256 + 4] = static_cast<std::uint16_t>(low >> 16);
+      if (features == 2) to[size] = static_cast<std::uint16_t>(high >> 16);
+      if (frame.products == 3) {
+        to[features * size] = static_cast<std::uint16_t>(low);
+        if (features == 2) to[3 * size] = static_cast<std::uint16_t>(low >> 16);
       }
     }
   }
@@ -122,11 +145,19 @@ __global__ void __launch_bounds__(frame_threads)
   if (block.rank != 0) return;
   if (!(squared_distance <= most_squared_distance(layout.columns))) *frame.together = 0;
   if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
-  frame.constants[k] = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
-  if (layout.type == covariance_type::spherical) {
-    const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];
-    frame.curves[k] = -0.5 * factor * factor;
-  }
+  const double constant = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
+  const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];
+  const double curve = -0.5 * factor * factor;
+  frame.constants[k] = constant;
+  if (layout.type == covariance_type::spherical) frame.curves[k] = curve;
+  if (!half) return;
+  const auto as_terms = [](double value) {
+    const auto high = static_cast<float>(value);
+    return make_float2(high, isfinite(high) ? static_cast<float>(value - static_cast<double>(high)) : 0.0F);
+  };
+  frame.half_constants[k] = as_terms(constant);
+  const double unit = static_cast<double>(frame.units[0].x);
+  if (layout.type == covariance_type::spherical) frame.half_curves[k] = as_terms(curve / (unit * unit));
 }
 
 // With z = x − m: x − c = z + (m − c). Of a spherical component only the variances' mean counts: they are made equal,
@@ -134,6 +165,7 @@ __global__ void __launch_bounds__(frame_threads)
 __global__ void __launch_bounds__(frame_threads)
     move_to_centre(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, double* statistics, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
   const cuda::block_group block;
   const unsigned k = blockIdx.x, d = layout.columns;
@@ -166,21 +198,17 @@ __global__ void __launch_bounds__(frame_threads)
 
 void pack_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                 const component_frame& frame, const int* stopped, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(frame.together, 1, sizeof(int), stream), "set device memory");
-  if (frame.near != nullptr) {
-    cuda::check(cudaMemsetAsync(frame.near, 1, sizeof(int), stream), "set device memory");
-  }
+  cuda::check(cudaMemsetAsync(frame.together, 1, (frame.near != nullptr ? 2 : 1) * sizeof(int), stream),
+              "set device memory");
   const unsigned columns = frame.units != nullptr ? half_columns(layout.columns) : frame.steps * frame_step;
-  place_origin<<<columns, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
-  cuda::check_launch("place_origin");
-  pack_component<<<frame.eights * 8, frame_threads, 0, stream>>>(layout, parameters, frame, stopped);
-  cuda::check_launch("pack_component");
+  cuda::launch_in_turn(place_origin, columns, frame_threads, 0, stream, layout, parameters, frame, stopped);
+  cuda::launch_in_turn(pack_component, frame.eights * 8, frame_threads, 0, stream, layout, parameters, frame, stopped);
 }
 
 void leave_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                  const component_frame& frame, double* statistics, const int* stopped, cudaStream_t stream) {
-  move_to_centre<<<layout.components, frame_threads, 0, stream>>>(layout, parameters, frame, statistics, stopped);
-  cuda::check_launch("move_to_centre");
+  cuda::launch_in_turn(move_to_centre, layout.components, frame_threads, 0, stream, layout, parameters, frame,
+                       statistics, stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

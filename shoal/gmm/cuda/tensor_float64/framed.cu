@@ -4,8 +4,7 @@
 #include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/framed_densities.cuh>
 #include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
-#include <shoal/gmm/cuda/tensor_float64/half_densities.cuh>
-#include <shoal/gmm/cuda/tensor_float64/half_moments.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 namespace {
@@ -24,27 +23,12 @@ constexpr auto densities_of(const kernel_layout& layout) {
   }
 }
 
-template <bool Spherical>
-constexpr auto half_densities_of(const kernel_layout& layout) {
-  switch (tile_components(layout.components)) {
-    case 32:
-      return launch_half_densities<Spherical, density_tile<8, 1, 4, 2>>;
-    case 64:
-      return launch_half_densities<Spherical, density_tile<4, 1, 4, 2>>;
-    default:
-      return launch_half_densities<Spherical, density_tile<2, 2, 4, 1>>;
-  }
-}
-
 // Components and columns of each.
 using tile_32_32 = moment_tile<2, 1, 1, 2, 32>;
 using tile_32_64 = moment_tile<2, 1, 2, 2, 32>;
 using tile_32_128 = moment_tile<2, 1, 4, 2, 32>;
 using tile_64_32 = moment_tile<4, 1, 2, 3, 32>;
 using tile_64_64 = moment_tile<4, 1, 4, 2, 32>;
-
-using few_half_tile = moment_tile<2, 1, 4, 2, 32>;
-using some_half_tile = moment_tile<2, 2, 2, 2, 32>;
 
 constexpr bool is_spherical(const kernel_layout& layout) { return layout.type == covariance_type::spherical; }
 
@@ -74,10 +58,7 @@ void responsibilities_in_frame(const kernel_layout& layout, const row_chunk<Scal
                                const component_frame& frame, const prepared_parameters<Scalar>& parameters,
                                const row_terms& terms, cudaStream_t stream) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (frame.near != nullptr) {
-      const auto half = is_spherical(layout) ? half_densities_of<true>(layout) : half_densities_of<false>(layout);
-      half(layout, chunk, frame, parameters, terms, stream);
-    }
+    if (frame.near != nullptr) half_responsibilities(layout, chunk, frame, parameters, terms, stream);
   }
   const auto launch =
       is_spherical(layout) ? densities_of<Scalar, true, true>(layout) : densities_of<Scalar, false, true>(layout);
@@ -93,14 +74,7 @@ void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chun
                       const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                       cudaStream_t stream) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (frame.near != nullptr) {
-      const bool few = layout.components <= 32;
-      const auto half =
-          is_spherical(layout)
-              ? (few ? launch_half_moments<true, few_half_tile> : launch_half_moments<true, some_half_tile>)
-              : (few ? launch_half_moments<false, few_half_tile> : launch_half_moments<false, some_half_tile>);
-      half(layout, chunk, frame, parameters, terms, plan, stream);
-    }
+    if (frame.near != nullptr) half_moments(layout, chunk, frame, parameters, plan, stream);
   }
   with_moment_tile(layout, [&](auto tile) {
     using tile_type = decltype(tile);

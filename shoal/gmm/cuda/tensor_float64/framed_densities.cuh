@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/finish_rows.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
@@ -60,6 +60,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   using stage_type = density_stage<Scalar, features, Tile>;
   constexpr int stages = density_stages<Scalar, features, Tile>();
   static_assert(stages >= 2);
+  cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
   if constexpr (Finish && sizeof(Scalar) == 4) {
     const std::size_t begin = std::size_t{blockIdx.x} * Tile::rows;
@@ -178,13 +179,10 @@ void launch_framed_densities(const kernel_layout& layout, const row_chunk<Scalar
   using stage_type = density_stage<Scalar, features, Tile>;
   constexpr int bytes = density_stages<Scalar, features, Tile>() * static_cast<int>(sizeof(stage_type));
   const auto kernel = framed_densities<Scalar, Spherical, Tile, Finish>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const dim3 blocks(static_cast<unsigned>((chunk.count + Tile::rows - 1) / Tile::rows),
                     (layout.components + Tile::components - 1) / Tile::components);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, frame, terms, parameters.in_double.log_shift,
-                                             parameters.stopped);
-  cuda::check_launch("framed_densities");
+  cuda::launch_in_turn(kernel, blocks, threads, bytes, stream, layout, chunk, frame, terms,
+                       parameters.in_double.log_shift, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
@@ -119,6 +119,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   using stage_type = framed_stage<Scalar, Term, Tile>;
   constexpr int stages = framed_stages<Scalar, Term, Tile>();
   static_assert(stages >= 2);
+  cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stage_of = reinterpret_cast<stage_type*>(memory);
@@ -268,12 +269,9 @@ void launch_framed_moments(const kernel_layout& layout, const row_chunk<Scalar>&
   constexpr int bytes =
       framed_stages<Scalar, Term, Tile>() * static_cast<int>(sizeof(framed_stage<Scalar, Term, Tile>));
   const auto kernel = framed_moments<Scalar, Term, Spherical, Tile>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const dim3 blocks((layout.columns + Tile::columns - 1) / Tile::columns,
                     (layout.components + Tile::components - 1) / Tile::components, plan.lanes);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, frame, terms, plan, parameters.stopped);
-  cuda::check_launch("framed_moments");
+  cuda::launch_in_turn(kernel, blocks, threads, bytes, stream, layout, chunk, frame, terms, plan, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -1,186 +1,283 @@
-// Moments of float32 rows in the frame by products of float16 terms, three for one of float32's grade. 64 rows are
-// summed on tensor cores, sections in float32, and their sums in float64.
+// Moments of float32 rows in the frame by products of float16 terms, three for one of float32's grade. A score tile of
+// rows is summed on tensor cores, sections in float32, and their sums in float64.
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
 
-#include <shoal/execution/cuda/check.hpp>
-#include <shoal/gmm/cuda/tensor/products.cuh>
-#include <shoal/gmm/cuda/tensor_float64/copies.cuh>
-#include <shoal/gmm/cuda/tensor_float64/frame.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
-#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
-#include <shoal/gmm/cuda/tensor_float64/products.cuh>
+#include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/half_ring.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Responsibilities of a tile are multiplied by this power of two beside that of its greatest weight, so that float16
-/// holds those of 2⁻³⁸ and more of it. Weights below 2⁻¹¹³ count as if the greatest were that: float32 has no greater
-/// power of two, and beside the others, of which the greatest is near one, they are nothing.
-inline constexpr int most_half_exponent = 14;
-inline constexpr int most_float_exponent = 127;
+/// Each group of four warps has 64 columns and all components of the block.
+template <bool Spherical, int Components, int Products>
+struct half_moment_shape {
+  static constexpr bool spherical = Spherical;
+  static constexpr int components = Components;
+  static constexpr int products = Products;
+  static constexpr int features = Spherical ? 1 : 2;
+  static constexpr int terms = static_cast<int>(half_terms(Products));
+  static constexpr int groups =
+      static_cast<int>(half_moment_groups(Spherical ? covariance_type::spherical : covariance_type::diag, Products));
+  static constexpr int columns = groups * static_cast<int>(half_group_columns);
+  static constexpr int step = 32;                  // rows of a stage
+  static constexpr int operand = Components * 16;  // numbers of one operand
+  static constexpr int row_stride = columns + 4;   // four pairs of rows begin in banks of their own
+};
 
-/// A block for each tile of columns, tile of components and lane; rows of far tiles are left out.
-template <bool Spherical, class Tile>
-__global__ void __launch_bounds__(threads, Tile::resident)
-    half_moments(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
-                 const component_frame frame, const row_terms terms, const lane_plan plan, const int* stopped) {
-  constexpr int features = Spherical ? 1 : 2;
-  using stage_type = framed_stage<float, float, Tile>;
-  constexpr int stages = framed_stages<float, float, Tile>();
-  static_assert(stages >= 2 && score_tile_rows % Tile::step == 0 && Tile::step % 16 == 0);
-  if (*stopped != 0 || *frame.near == 0) return;
-  extern __shared__ __align__(128) unsigned char memory[];
-  auto* const stage_of = reinterpret_cast<stage_type*>(memory);
-  const unsigned d = layout.columns;
-  const unsigned group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
-  const int down = static_cast<int>(threadIdx.x) / 32 / Tile::warps_across;
-  const int across = static_cast<int>(threadIdx.x) / 32 % Tile::warps_across;
-  const unsigned first_column = blockIdx.x * Tile::columns, first = blockIdx.y * Tile::components;
-  double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
-  const bool sums_weights = blockIdx.x == 0 && across == 0;
+template <class Shape>
+struct half_moment_stage {
+  std::uint16_t responsibilities[Shape::step / 16][Shape::terms][Shape::operand];
+  float rows[Shape::step * Shape::row_stride];
+};
 
-  float2 units[Tile::eights];
+/// Copies a step of the rows' columns; beyond the last row that row again, whose responsibilities are zero. Columns
+/// that nobody asks for are left as they are.
+template <int Width, class Shape>
+__device__ void fetch_half_rows(const row_chunk<float>& chunk, unsigned columns, std::size_t first_row,
+                                unsigned first_column, unsigned own_columns, half_moment_stage<Shape>& stage) {
+  const unsigned warp = threadIdx.x % group_threads / 32, lane = threadIdx.x % 32;
+  constexpr unsigned warps = group_threads / 32;
+  constexpr int turns = (Shape::columns + 32 * Width - 1) / (32 * Width);
+#pragma unroll 4
+  for (unsigned r = warp; r < Shape::step; r += warps) {
+    const float* const from = chunk.rows + min(first_row + r, chunk.count - 1) * columns + first_column;
+    float* const to = stage.rows + r * Shape::row_stride;
 #pragma unroll
-  for (int n = 0; n < Tile::eights; ++n) {
-    const unsigned column = first_column + (across * Tile::eights + n) * 8 + group;
-    units[n] = column < d ? frame.units[column] : make_float2(0, 0);
+    for (int turn = 0; turn < turns; ++turn) {
+      const unsigned j = (turn * 32 + lane) * Width;
+      if (j < own_columns) copy_async<Width * sizeof(float)>(to + j, from + j, Width * sizeof(float));
+    }
   }
-  for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
-    const auto fetch = [&](std::size_t index) {
-      const std::size_t begin = section.begin + index * Tile::step;
-      if (begin < section.end) {
-        stage_type& stage = stage_of[index % stages];
-        // No rows of a far tile.
-        const std::size_t end = frame.far[begin / score_tile_rows] != 0 ? begin : section.end;
-        fetch_responsibilities<float, Tile>(terms, layout.components, first, begin, end, stage);
-        if (Spherical && threadIdx.x < Tile::step) {
-          const bool inside = begin + threadIdx.x < end;
-          copy_async<8>(&stage.norms[threadIdx.x], inside ? frame.norms + begin + threadIdx.x : frame.norms,
-                        inside ? 8 : 0);
-        }
-        if (d % 4 == 0) {
-          fetch_tile<float, Tile, 4>(chunk, d, first_column, begin, end, stage);
-        } else {
-          fetch_tile<float, Tile, 1>(chunk, d, first_column, begin, end, stage);
-        }
+}
+
+/// Adds to a number of global memory, and waits for nothing.
+__device__ inline void add_unasked(double* to, double value) {
+  asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
+}
+
+/// Sums of a thread: of its group's columns 16 warp + lane / 4 + 8 part, components 8 n + 2 place + e at
+/// 4 n + 2 part + e.
+template <class Shape>
+struct half_moment_sums {
+  static constexpr int size = Shape::components / 2;
+
+  int warp = static_cast<int>(threadIdx.x) % group_threads / 32;
+  int lane = static_cast<int>(threadIdx.x) % 32;
+  int place = static_cast<int>(threadIdx.x) % 4;
+  int own_column = static_cast<int>(threadIdx.x) / group_threads * half_group_columns + warp * 16 + lane / 4;
+
+  float2 units[2];
+  split_rows<Shape::products> split[2];
+  float sums[Shape::features][size] = {};
+  float totals[Shape::features][size];
+
+  __device__ void begin_section() {
+#pragma unroll
+    for (int feature = 0; feature < Shape::features; ++feature) {
+#pragma unroll
+      for (int i = 0; i < size; ++i) totals[feature][i] = 0;
+    }
+  }
+
+  /// Adds a stage's rows, to sums that are begun anew. Terms are made beside the products of those before, which may
+  /// still run in the end; `leave` is called when those of the stage before have ended.
+  template <class Leave>
+  __device__ void multiply_stage(const half_moment_stage<Shape>& stage, bool anew, const Leave& leave) {
+#pragma unroll
+    for (int step = 0; step < Shape::step / 16; ++step) {
+      float z[2][4];
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        const float* const row =
+            stage.rows + (16 * step + 2 * place + i % 2 + i / 2 * 8) * Shape::row_stride + own_column;
+        z[0][i] = fmaf(row[0], units[0].x, units[0].y);
+        z[1][i] = fmaf(row[8], units[1].x, units[1].y);
       }
-      end_copies();
-    };
-    float total[features][Tile::sixteens][Tile::eights][4] = {};
-    float product[features][Tile::sixteens][Tile::eights][4] = {};
-    double weight[Tile::sixteens][2] = {}, norm[Tile::sixteens][2] = {};
-    const std::size_t steps = (section.end - section.begin + Tile::step - 1) / Tile::step;
-    for (std::size_t index = 0; index < stages - 1; ++index) fetch(index);
-    for (std::size_t index = 0; index < steps; ++index) {
-      const std::size_t begin = section.begin + index * Tile::step;
-      const int exponent = min(most_half_exponent - frame.exponents[begin / score_tile_rows], most_float_exponent);
-      const float scale = scalbnf(1.0F, exponent), back = scalbnf(1.0F, -exponent);
-      wait_for_copies<stages - 2>();
-      __syncthreads();  // all have fetched this step, and read the one before
-      fetch(index + stages - 1);
-      const stage_type& stage = stage_of[index % stages];
 #pragma unroll
-      for (int sixteen = 0; sixteen < Tile::step; sixteen += 16) {
-        // Rows place, place + 4, + 8 and + 12 of the sixteen.
-        std::uint32_t high[Tile::sixteens][4], low[Tile::sixteens][4];
-#pragma unroll
-        for (int m = 0; m < Tile::sixteens; ++m) {
-#pragma unroll
-          for (int part = 0; part < 2; ++part) {
-            const float* const from =
-                stage.responsibilities +
-                ((down * Tile::sixteens + m) * 16 + 8 * part + group) * stage_type::responsibility_stride + sixteen +
-                place;
-            const float r[4] = {from[0], from[4], from[8], from[12]};
-            tensor::split(r[0] * scale, r[1] * scale, high[m][part], low[m][part]);
-            tensor::split(r[2] * scale, r[3] * scale, high[m][2 + part], low[m][2 + part]);
-            if (sums_weights) {
-              weight[m][part] += static_cast<double>((r[0] + r[1]) + (r[2] + r[3]));
-              if constexpr (Spherical) {
-#pragma unroll
-                for (int i = 0; i < 4; ++i) {
-                  norm[m][part] = fma(static_cast<double>(r[i]), stage.norms[sixteen + place + 4 * i], norm[m][part]);
-                }
-              }
-            }
-          }
-        }
-#pragma unroll
-        for (int n = 0; n < Tile::eights; ++n) {
-          const float* const from =
-              stage.rows + (sixteen + place) * stage_type::row_stride + (across * Tile::eights + n) * 8 + group;
-          float z[4];
-#pragma unroll
-          for (int i = 0; i < 4; ++i) {
-            // A row that is left out is zero, which may be out of range.
-            z[i] = tensor::within_range(fmaf(from[4 * i * stage_type::row_stride], units[n].x, units[n].y));
-          }
-#pragma unroll
-          for (int feature = 0; feature < features; ++feature) {
-            std::uint32_t b_high[2], b_low[2];
-            tensor::split(z[0], z[1], b_high[0], b_low[0]);
-            tensor::split(z[2], z[3], b_high[1], b_low[1]);
-#pragma unroll
-            for (int m = 0; m < Tile::sixteens; ++m) {
-              tensor::multiply_add(product[feature][m][n], low[m], b_high[0], b_high[1]);
-              tensor::multiply_add(product[feature][m][n], high[m], b_low[0], b_low[1]);
-              tensor::multiply_add(product[feature][m][n], high[m], b_high[0], b_high[1]);
-            }
-#pragma unroll
-            for (int i = 0; i < 4; ++i) z[i] *= z[i];
-          }
-        }
+      for (int feature = 0; feature < Shape::features; ++feature) {
+        split_rows<Shape::products>& own = split[Shape::features == 2 ? feature : step];
+        // Those before the last read what is now made again.
+        cuda::wait_for_products<1>();
+        if (step * Shape::features + feature == 1) leave();
+        own.make(z);
+        const auto operand = [&](int term) {
+          return cuda::describe(cuda::shared_address(stage.responsibilities[step][term]), tensor::row_stride);
+        };
+        multiply_terms<Shape::products>(sums[feature], own, operand(0), operand(Shape::terms - 1),
+                                        anew && step == 0 ? 0 : 1);
+        if (feature == 0) square(z);
       }
-      if ((begin + Tile::step) % score_tile_rows != 0 && index + 1 < steps) continue;
+    }
+  }
+
+  /// From the tensor cores' sums on; `back` takes their scale out.
+  __device__ void flush(float back) {
 #pragma unroll
-      for (int feature = 0; feature < features; ++feature) {
+    for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
-        for (int m = 0; m < Tile::sixteens; ++m) {
+      for (int i = 0; i < size; ++i) totals[feature][i] = fmaf(sums[feature][i], back, totals[feature][i]);
+    }
+  }
+
+  /// Adds a section's sums to its lane, S and Q of a component. No other thread adds to the same numbers: the order is
+  /// kept. `first` is the thread's first component.
+  __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first,
+                              unsigned first_column) const {
 #pragma unroll
-          for (int n = 0; n < Tile::eights; ++n) {
+    for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
-            for (int e = 0; e < 4; ++e) {
-              total[feature][m][n][e] = fmaf(product[feature][m][n][e], back, total[feature][m][n][e]);
-              product[feature][m][n][e] = 0;
+      for (int part = 0; part < 2; ++part) {
+        const unsigned column = first_column + static_cast<unsigned>(own_column + 8 * part);
+        if (column >= layout.columns) continue;
+        double unit = 1 / static_cast<double>(units[part].x);
+        if (feature == 1) unit *= unit;
+        // Component by component from there on, so that no places are known before they are needed.
+        double* to = found_anew(lane_sums + layout.header + first * layout.component_size + 1 +
+                                (feature == 1 ? layout.columns : 0) + column);
+        unsigned left = layout.components > first ? layout.components - first : 0;
+#pragma unroll
+        for (int n = 0; n < Shape::components / 8; ++n) {
+#pragma unroll
+          for (int e = 0; e < 2; ++e) {
+            if (e < static_cast<int>(left)) {
+              add_unasked(to + e * layout.component_size,
+                          unit * static_cast<double>(totals[feature][4 * n + 2 * part + e]));
             }
           }
+          to = found_anew(to + 8 * layout.component_size);
+          left = left > 8 ? left - 8 : 0;
         }
       }
     }
-    wait_for_copies<0>();
-    __syncthreads();  // the stages have been read
-#pragma unroll
-    for (int m = 0; m < Tile::sixteens; ++m) {
+  }
+};
+
+/// What a section's tiles say beside rows and responsibilities, read a tile ahead: whether a tile is far, its scale,
+/// and, by one thread for each component of a block, Σ w r.
+template <bool Spherical>
+struct tile_notes {
+  int far = 0;
+  int exponent = 0;
+  float weight = 0;
+  float norm = 0;
+
+  __device__ tile_notes(const component_frame& frame, std::size_t tile, bool sums_weights, unsigned component) {
+    far = __ldg(frame.far + tile);
+    exponent = __ldg(frame.exponents + tile);
+    if (sums_weights) {
+      weight = __ldg(frame.half_weights + tile * frame.eights * 8 + component);
+      if constexpr (Spherical) norm = __ldg(frame.half_norms + tile * frame.eights * 8 + component);
+    }
+  }
+};
+
+/// A block for each tile of columns, tile of components and lane; rows of far tiles are left out.
+template <class Shape>
+__global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
+    half_moments_kernel(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
+                        const component_frame frame, const lane_plan plan, const unsigned columns_of_block,
+                        const int* stopped) {
+  if constexpr (cuda::has_warpgroup_products) {
+    using stage_type = half_moment_stage<Shape>;
+    using block = half_block<Shape::groups>;
+    constexpr int stages = half_stages<stage_type>();
+    constexpr int tile_steps = static_cast<int>(score_tile_rows) / Shape::step;
+    cuda::wait_for_predecessor();
+    if (*stopped != 0 || *frame.near == 0) return;
+    extern __shared__ __align__(128) unsigned char memory[];
+    auto* const stage_of = reinterpret_cast<stage_type*>(memory);
+    __shared__ ring_barriers ring;
+    make_ring<Shape::groups, stages>(ring);
+    const unsigned d = layout.columns;
+    const unsigned first_column = blockIdx.x * columns_of_block;
+    const unsigned own_columns = min(columns_of_block, d - first_column);
+    const unsigned first_component = blockIdx.y * Shape::components;
+    ring_place<stages> at;
+    if (threadIdx.x >= Shape::groups * group_threads) {
+      cuda::give_registers<block::fetching_registers>();
+      const unsigned char* const all = reinterpret_cast<const unsigned char*>(frame.half_responsibilities);
+      for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
+        for (std::size_t begin = section.begin; begin < section.end; begin += score_tile_rows) {
+          const std::size_t operands =
+              (begin / score_tile_rows * gridDim.y + blockIdx.y) * (tile_steps * sizeof(stage_type::responsibilities));
+          for (int step = 0; step < tile_steps; ++step, at.next()) {
+            stage_type& stage = stage_of[at.stage];
+            unsigned long long* const full = ring.full + at.stage;
+            cuda::wait(ring.empty + at.stage, at.round ^ 1);
+            if (threadIdx.x % group_threads == 0) {
+              cuda::fetch(stage.responsibilities, all + operands + step * sizeof(stage.responsibilities),
+                          sizeof(stage.responsibilities), full);
+            }
+            const std::size_t first_row = begin + static_cast<std::size_t>(step * Shape::step);
+            if (d % 4 == 0) {
+              fetch_half_rows<4, Shape>(chunk, d, first_row, first_column, own_columns, stage);
+            } else {
+              fetch_half_rows<1, Shape>(chunk, d, first_row, first_column, own_columns, stage);
+            }
+            arrive_after_copies(full);
+          }
+        }
+      }
+    } else {
+      cuda::take_registers<block::own_registers>();
+      half_moment_sums<Shape> own;
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        const unsigned k = first + (down * Tile::sixteens + m) * 16 + 8 * part + group;
-        double weights = weight[m][part], norms = norm[m][part];
-        weights += __shfl_xor_sync(~0U, weights, 1);
-        weights += __shfl_xor_sync(~0U, weights, 2);
-        norms += __shfl_xor_sync(~0U, norms, 1);
-        norms += __shfl_xor_sync(~0U, norms, 2);
-        if (k >= layout.components) continue;
-        // W, S and Q of a component; Q of a spherical one has its sum in its first place.
-        double* const component = found_anew(lane) + layout.header + k * layout.component_size;
-        if (sums_weights && place == 0) {
-          component[layout.weight] += weights;
-          if constexpr (Spherical) component[1 + d] += norms;
-        }
+        const unsigned column = first_column + static_cast<unsigned>(own.own_column + 8 * part);
+        own.units[part] = column < d ? frame.units[column] : make_float2(0, 0);
+      }
+      const bool multiplies = threadIdx.x / group_threads * half_group_columns < own_columns;
+      const bool sums_weights = blockIdx.x == 0 && threadIdx.x < Shape::components;
+      const unsigned component = first_component + threadIdx.x;
+      double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
+      for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
+        using notes_type = tile_notes<Shape::spherical>;
+        double weight = 0, norm = 0;
+        own.begin_section();
+        notes_type next(frame, section.begin / score_tile_rows, sums_weights, component);
+        for (std::size_t begin = section.begin; begin < section.end; begin += score_tile_rows) {
+          const notes_type notes = next;
+          if (begin + score_tile_rows < section.end) {
+            next = notes_type(frame, begin / score_tile_rows + 1, sums_weights, component);
+          }
+          const bool counts = multiplies && notes.far == 0;
+          // A stage is left once its products have ended, beside the first ones of the next.
+          unsigned long long* before = nullptr;
 #pragma unroll
-        for (int n = 0; n < Tile::eights; ++n) {
-#pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            const unsigned column = first_column + (across * Tile::eights + n) * 8 + 2 * place + e;
-            if (column >= d) continue;
-            const double unit = 1 / static_cast<double>(frame.units[column].x);
-            component[1 + column] += unit * static_cast<double>(total[0][m][n][2 * part + e]);
-            if constexpr (!Spherical) {
-              component[1 + d + column] += unit * unit * static_cast<double>(total[features - 1][m][n][2 * part + e]);
+          for (int step = 0; step < tile_steps; ++step, at.next()) {
+            cuda::wait(ring.full + at.stage, at.round);
+            const auto leave = [&] {
+              if (step > 0) leave_stage(before);
+            };
+            if (counts) {
+              own.multiply_stage(stage_of[at.stage], step == 0, leave);
+            } else {
+              leave();
             }
+            before = ring.empty + at.stage;
+          }
+          cuda::wait_for_products<0>();
+          leave_stage(before);
+          if (counts) own.flush(1 / half_scale(notes.exponent));
+          if (sums_weights && notes.far == 0) {
+            weight += static_cast<double>(notes.weight);
+            if constexpr (Shape::spherical) norm += static_cast<double>(notes.norm);
+          }
+        }
+        if (multiplies) own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column);
+        if (sums_weights && component < layout.components) {
+          double* const to = lane + layout.header + component * layout.component_size;
+          to[layout.weight] += weight;
+          // Q of a spherical component has its sum in its first place.
+          if constexpr (Shape::spherical) {
+            const double unit = static_cast<double>(frame.units[0].x);
+            to[1 + d] += norm / (unit * unit);
           }
         }
       }
@@ -188,19 +285,15 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   }
 }
 
-template <bool Spherical, class Tile>
+template <class Shape>
 void launch_half_moments(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
-                         const prepared_parameters<float>& parameters, const row_terms& terms, const lane_plan& plan,
-                         cudaStream_t stream) {
-  constexpr int bytes =
-      framed_stages<float, float, Tile>() * static_cast<int>(sizeof(framed_stage<float, float, Tile>));
-  const auto kernel = half_moments<Spherical, Tile>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
-  const dim3 blocks((layout.columns + Tile::columns - 1) / Tile::columns,
-                    (layout.components + Tile::components - 1) / Tile::components, plan.lanes);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, frame, terms, plan, parameters.stopped);
-  cuda::check_launch("half_moments");
+                         const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream) {
+  using stage_type = half_moment_stage<Shape>;
+  constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
+  const unsigned across = half_column_blocks(layout, frame.products);
+  const dim3 blocks(across, (layout.components + Shape::components - 1) / Shape::components, plan.lanes);
+  cuda::launch_in_turn(half_moments_kernel<Shape>, blocks, half_block<Shape::groups>::threads, bytes, stream, layout,
+                       chunk, frame, plan, half_block_columns(layout, frame.products), parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

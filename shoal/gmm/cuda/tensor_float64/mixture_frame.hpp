@@ -8,28 +8,37 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Of diagonal and spherical mixtures on Hopper GPUs; empty for others. `half`: for products of float16 terms as well,
-/// where these can be.
+/// Of diagonal and spherical mixtures on Hopper GPUs; empty for others. `half_products`: how many products of float16
+/// terms stand for one of float32 rows on so many multiprocessors, where these can be; none for 0.
 class mixture_frame {
  public:
-  mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, bool half)
+  mixture_frame(const kernel_layout& layout, std::size_t chunk_rows, int half_products, std::size_t multiprocessors)
       : layout_(layout), used_(has_frame(layout) && tensor::has_products()) {
     if (!used_) return;
     frame_ = frame_sizes(layout);
     take(frame_.origin, origin_, std::size_t{frame_.steps} * frame_step);
     take(frame_.operands, operands_, operands_size(layout, frame_));
     take(frame_.constants, constants_, std::size_t{frame_.eights} * 8);
-    take(frame_.together, together_, 1);
+    take(frame_.together, together_, 2);
     if (layout.type == covariance_type::spherical) {
       take(frame_.curves, curves_, std::size_t{frame_.eights} * 8);
       take(frame_.norms, norms_, chunk_rows);
     }
-    if (!half || layout.components > most_half_components) return;
-    take(frame_.near, near_, 1);
+    if (half_products == 0 || layout.components > most_half_components) return;
+    frame_.products = half_products;
+    frame_.multiprocessors = static_cast<unsigned>(multiprocessors);
+    frame_.near = frame_.together + 1;
     take(frame_.units, units_, half_columns(layout.columns));
     take(frame_.half_operands, half_operands_, half_operands_size(layout, frame_));
-    take(frame_.far, far_, score_tiles(chunk_rows));
-    take(frame_.exponents, exponents_, score_tiles(chunk_rows));
+    const std::size_t tiles = score_tiles(chunk_rows), padded = std::size_t{frame_.eights} * 8;
+    take(frame_.half_responsibilities, half_responsibilities_,
+         tiles * score_tile_rows * padded * half_terms(half_products));
+    take(frame_.half_weights, half_weights_, tiles * padded);
+    take(frame_.half_constants, half_constants_, padded);
+    if (layout.type == covariance_type::spherical) take(frame_.half_curves, half_curves_, padded);
+    if (layout.type == covariance_type::spherical) take(frame_.half_norms, half_norms_, tiles * padded);
+    take(frame_.far, far_, tiles);
+    take(frame_.exponents, exponents_, tiles);
   }
 
   /// Run whenever the parameters change.
@@ -59,9 +68,10 @@ class mixture_frame {
   bool used_;
   component_frame frame_;
   cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
-  cuda::device_buffer<int> together_, near_, far_, exponents_;
-  cuda::device_buffer<float2> units_;
-  cuda::device_buffer<std::uint16_t> half_operands_;
+  cuda::device_buffer<int> together_, far_, exponents_;
+  cuda::device_buffer<float2> units_, half_constants_, half_curves_;
+  cuda::device_buffer<float> half_weights_, half_norms_;
+  cuda::device_buffer<std::uint16_t> half_operands_, half_responsibilities_;
 };
 
 }  // namespace shoal::gmm::tensor_float64

@@ -1,6 +1,7 @@
 // The moments of a chunk's rows: which kernel for which shape; and the lanes.
 #include <algorithm>
 
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/eights.hpp>
 #include <shoal/gmm/cuda/tensor_float64/matrix_moments.cuh>
@@ -26,6 +27,7 @@ bool has_own_triangles(const kernel_layout& layout) {
 }
 
 __global__ void clear(const lane_plan plan, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const std::size_t all = plan.lanes * plan.size;
   for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < all;
@@ -38,6 +40,7 @@ __global__ void clear(const lane_plan plan, const int* stopped) {
 constexpr unsigned merge_threads = 64;
 
 __global__ void merge(const lane_plan plan, double* statistics, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i >= plan.size) return;
@@ -104,14 +107,12 @@ template void launch_moments(const kernel_layout&, const row_chunk<double>&, con
                              const row_terms&, const lane_plan&, cudaStream_t);
 
 void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream) {
-  clear<<<std::min(blocks_of(plan.lanes * plan.size), 4096u), threads, 0, stream>>>(plan, stopped);
-  cuda::check_launch("clear");
+  cuda::launch_in_turn(clear, std::min(blocks_of(plan.lanes * plan.size), 4096u), threads, 0, stream, plan, stopped);
 }
 
 void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream) {
-  merge<<<static_cast<unsigned>((plan.size + merge_threads - 1) / merge_threads), merge_threads, 0, stream>>>(
-      plan, statistics, stopped);
-  cuda::check_launch("merge");
+  const auto blocks = static_cast<unsigned>((plan.size + merge_threads - 1) / merge_threads);
+  cuda::launch_in_turn(merge, blocks, merge_threads, 0, stream, plan, statistics, stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -1,7 +1,7 @@
 // Log-densities to responsibilities and predictions, a thread a row.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
@@ -54,6 +54,7 @@ template <class Scalar, bool Predict>
 __global__ void __launch_bounds__(score_tile_rows)
     posterior(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk, const double* log_shift,
               const row_terms terms, const prediction<Scalar> out, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   const std::size_t row = std::size_t{blockIdx.x} * score_tile_rows + threadIdx.x;
@@ -96,6 +97,7 @@ template <class Scalar>
 __global__ void __launch_bounds__(parts* score_tile_rows)
     shared_posterior(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                      const double* log_shift, const row_terms terms, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
   __shared__ double greatest_of[parts][score_tile_rows], sum_of[parts][score_tile_rows];
@@ -141,9 +143,8 @@ __global__ void __launch_bounds__(parts* score_tile_rows)
 template <class Scalar, bool Predict>
 void launch(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const prepared_parameters<Scalar>& parameters,
             const row_terms& terms, const prediction<Scalar>& out, cudaStream_t stream) {
-  posterior<Scalar, Predict><<<static_cast<unsigned>(score_tiles(chunk.count)), score_tile_rows, 0, stream>>>(
-      layout, chunk, parameters.in_double.log_shift, terms, out, parameters.stopped);
-  cuda::check_launch("posterior");
+  cuda::launch_in_turn(posterior<Scalar, Predict>, static_cast<unsigned>(score_tiles(chunk.count)), score_tile_rows, 0,
+                       stream, layout, chunk, parameters.in_double.log_shift, terms, out, parameters.stopped);
 }
 
 }  // namespace
@@ -153,9 +154,9 @@ void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                              cudaStream_t stream) {
   if (layout.components >= least_shared_components) {
-    shared_posterior<Scalar><<<static_cast<unsigned>(score_tiles(chunk.count)), parts * score_tile_rows, 0, stream>>>(
-        layout, chunk, parameters.in_double.log_shift, terms, parameters.stopped);
-    return cuda::check_launch("shared_posterior");
+    return cuda::launch_in_turn(shared_posterior<Scalar>, static_cast<unsigned>(score_tiles(chunk.count)),
+                                parts * score_tile_rows, 0, stream, layout, chunk, parameters.in_double.log_shift,
+                                terms, parameters.stopped);
   }
   launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream);
 }

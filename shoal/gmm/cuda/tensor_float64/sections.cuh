@@ -53,6 +53,8 @@ __device__ inline void add_score(const row_terms& terms, const lane_sections& se
   if (threadIdx.x != 0) return;
   double log_likelihood = 0, weight = 0;
   const std::size_t past = (section.end + score_tile_rows - 1) / score_tile_rows;
+  // One thread adds in order, and reads some tiles at once.
+#pragma unroll 8
   for (std::size_t tile = section.begin / score_tile_rows; tile < past; ++tile) {
     log_likelihood += terms.sums[2 * tile];
     weight += terms.sums[2 * tile + 1];

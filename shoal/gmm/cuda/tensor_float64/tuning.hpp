@@ -40,12 +40,16 @@ inline constexpr std::size_t most_section_rows = 4096;
 inline constexpr std::size_t least_section_rows = 256;
 inline constexpr std::size_t sections_of_lane = 4;
 
+/// Rows whose products take as long as to add a section's sums of float16 terms to their lane.
+inline constexpr std::size_t half_section_cost = 100;
+
 /// Deviations that a component may be from the frame's origin in one column, and their sum of squares over all columns:
 /// sums in the frame lose digits with the squares of these.
 inline constexpr double most_column_distance = 32;
 constexpr double most_squared_distance(std::size_t columns) { return 8192 + 16 * static_cast<double>(columns); }
 
-/// The same for float32 rows by products of float16 terms, whose sums go on in float64 after every 64 columns; how much
+/// The same for float32 rows by products of float16 terms, whose sums go on in pairs of float32 numbers after every 64
+/// columns; how much
 /// smaller than the frame's unit a deviation may be; and ‖z‖² in that unit beyond which a row's tile is done in
 /// float64.
 inline constexpr double most_half_column_distance = 6;

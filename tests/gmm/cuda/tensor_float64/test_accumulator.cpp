@@ -102,6 +102,31 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
     check_shapes<float>({s}, turn % 2 == 1, 0.4, checks::kernel_tolerance<float>, types);
     ++turn;
   }
+  // Several sections, blocks of columns, turns of a block, and blocks of components.
+  check_shapes<float>({{9000, 200, 3}, {2300, 260, 70}}, true, 0.4, checks::kernel_tolerance<float>, types);
+}
+
+// One product of rounded factors for three. The bound is that of docs/tolerances.md.
+TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr double coarse_tolerance = 1e-2;
+  const auto coarse = [](shoal::gmm::accumulator_shape shape) {
+    shape.precision = shoal::precision::tf32;
+    return tensor_float64::make_accumulator<float>(shape);
+  };
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70}}) {
+      SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
+      const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
+      const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
+                              device_checks::some_weights<float>(s.rows));
+      on_devices<float> devices(of);
+      const auto got = devices.sums(model, coarse);
+      const auto fine = devices.sums(model, tensor_float64::make_accumulator<float>);
+      EXPECT_NE(got.log_likelihood(), fine.log_likelihood());
+      checks::expect_close(checks::comparable(got), checks::comparable(fine), coarse_tolerance, "tf32");
+    }
+  }
 }
 
 // An offset takes digits from the rows, and none from what is done with them.

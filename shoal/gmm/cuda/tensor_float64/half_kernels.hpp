@@ -1,0 +1,45 @@
+// The kernels for float32 rows in the frame by products of float16 terms. They do nothing when components are not near
+// each other, and leave out score tiles of far rows, which those for float64 products do.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <shoal/gmm/cuda/tensor_float64/frame.hpp>
+#include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+
+namespace shoal::gmm::tensor_float64 {
+
+/// A group of four warps sums the moments of so many columns.
+inline constexpr unsigned half_group_columns = 64;
+/// Groups of a block at most. With two a thread has 232 registers, with three 160, which hold the sums of one product:
+/// diag (200,000, 768, 64) takes 0.71 and 0.81 ms an iteration with two and three, 0.57 and 0.52 in tf32; spherical
+/// 0.61 and 0.63, 0.51 and 0.55.
+constexpr unsigned half_moment_groups(covariance_type type, int products) {
+  return type == covariance_type::diag && products == 1 ? 3 : 2;
+}
+/// Blocks that share the columns of a lane, and columns of each.
+constexpr unsigned half_column_blocks(const kernel_layout& layout, int products) {
+  const unsigned most = half_moment_groups(layout.type, products) * half_group_columns;
+  return (layout.columns + most - 1) / most;
+}
+constexpr unsigned half_block_columns(const kernel_layout& layout, int products) {
+  const unsigned groups = (layout.columns + half_group_columns - 1) / half_group_columns;
+  const unsigned blocks = half_column_blocks(layout, products);
+  return (groups + blocks - 1) / blocks * half_group_columns;
+}
+/// Components of a block of the moments.
+constexpr unsigned half_block_components(unsigned components) { return components <= 32 ? 32 : 64; }
+
+/// Blocks of half_moments() to a lane.
+constexpr unsigned half_moment_blocks(const kernel_layout& layout, int products) {
+  const unsigned own = half_block_components(layout.components);
+  return half_column_blocks(layout, products) * ((layout.components + own - 1) / own);
+}
+
+/// As responsibilities_in_frame() and moments_in_frame(); responsibilities lie in the frame.
+void half_responsibilities(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
+                           const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream);
+void half_moments(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
+                  const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream);
+
+}  // namespace shoal::gmm::tensor_float64
