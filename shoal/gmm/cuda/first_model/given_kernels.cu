@@ -6,10 +6,13 @@
 namespace shoal::gmm {
 namespace {
 
-constexpr unsigned threads = 256;
-constexpr unsigned batch = 16;         // rows that wait in shared memory
-constexpr unsigned column_tile = 64;   // columns of theirs at a time: pairs are taken tile by tile
-constexpr unsigned drawn_rows = 2048;  // rows whose random responsibilities are drawn together
+constexpr unsigned side = 16;  // threads of a block by each side of a tile of pairs
+constexpr unsigned threads = side * side;
+constexpr unsigned batch = 16;                // rows that are summed together
+constexpr unsigned staged = 4 * batch;        // rows that wait in shared memory
+constexpr unsigned column_tile = 32;          // columns of theirs at a time: pairs are taken tile by tile
+constexpr unsigned drawn_rows = 2048;         // rows whose random responsibilities are drawn together
+constexpr unsigned own = column_tile / side;  // columns of a tile that a thread has pairs of, by each side
 static_assert(cuda::piece_unit % drawn_rows == 0);
 
 // Where pair (i, j), i <= j, lies.
@@ -17,23 +20,16 @@ __device__ std::size_t pair_place(std::size_t i, std::size_t j, std::size_t colu
   return i * columns - i * (i + 1) / 2 + j;
 }
 
-struct row_tiles {
-  double left[batch][column_tile];
-  double right[batch][column_tile];
-};
-
-// The differences of some rows in columns [from, from + column_tile), as float64.
-template <class Scalar, class RowOf>
-__device__ void load(const Scalar* rows, const RowOf& row_of, unsigned count, std::size_t columns, std::size_t from,
-                     const double* centre, double (&tile)[batch][column_tile]) {
-  for (unsigned i = threadIdx.x; i < batch * column_tile; i += threads) {
-    const unsigned r = i / column_tile, j = i % column_tile;
-    const bool inside = r < count && from + j < columns;
-    tile[r][j] = inside ? static_cast<double>(rows[row_of(r) * columns + from + j]) - centre[from + j] : 0.0;
-  }
+__host__ __device__ constexpr unsigned tiles_of(std::size_t columns) {
+  return static_cast<unsigned>((columns + column_tile - 1) / column_tile);
 }
 
-// One component's sums in one lane, which a block adds rows to.
+struct row_tiles {
+  double weighted[staged][column_tile];  // times the rows' weights
+  double plain[staged][column_tile];
+};
+
+// One component's sums in one lane, which the blocks of its tiles add rows to.
 struct component_sums {
   double* sums;
   const double* centre;
@@ -46,41 +42,118 @@ struct component_sums {
         columns(shape.columns),
         pairs(shape.pairs) {}
 
-  // Adds at most `batch` rows; weights beyond them are zero. Ends without a barrier.
-  template <class Scalar, class RowOf>
-  __device__ void add(const Scalar* rows, const RowOf& row_of, unsigned some, const double (&weight)[batch],
+  // Adds `count` rows, batch after batch, to the sums of the block's tile: row_of(n) is the place of one, and
+  // weight_of(n) its weight. Ends without a barrier.
+  template <class Scalar, class RowOf, class WeightOf>
+  __device__ void add(const Scalar* rows, unsigned count, const RowOf& row_of, const WeightOf& weight_of,
                       row_tiles& tiles) const {
+    if (count == 0) return;
+    const unsigned wide = tiles_of(columns);
+    unsigned left = 0, right = blockIdx.z;  // of the tiles with left <= right, in order; of those on the diagonal alone
+    if (!pairs) left = right;
+    for (; pairs && right >= wide; ++left) right -= wide - left - 1;
+    add_tile(rows, count, row_of, weight_of, tiles, std::size_t{left} * column_tile, std::size_t{right} * column_tile);
+  }
+
+ private:
+  // Of the pairs of columns from i0 and from j0, and where these are the same of the columns by themselves. A thread
+  // has the same pairs of every batch, so their sums stay in registers.
+  template <class Scalar, class RowOf, class WeightOf>
+  __device__ void add_tile(const Scalar* rows, unsigned count, const RowOf& row_of, const WeightOf& weight_of,
+                           row_tiles& tiles, std::size_t i0, std::size_t j0) const {
     double* const first = sums + 1;
     double* const second = first + columns;
-    if (threadIdx.x == 0) {
-      for (unsigned r = 0; r < some; ++r) sums[0] += weight[r];
+    const unsigned left = threadIdx.x / side, right = threadIdx.x % side;
+    const bool same = i0 == j0;
+    const auto visit_own = [&](const auto& visit) {  // visit(a, b, place of the pair)
+#pragma unroll
+      for (unsigned a = 0; a < own; ++a) {
+#pragma unroll
+        for (unsigned b = 0; b < own; ++b) {
+          const std::size_t i = i0 + left + a * side, j = j0 + right + b * side;
+          if (pairs && j < columns && i <= j) visit(a, b, pair_place(i, j, columns));
+        }
+      }
+    };
+    double pair_sums[own][own] = {};
+    visit_own([&](unsigned a, unsigned b, std::size_t place) { pair_sums[a][b] = second[place]; });
+    const std::size_t column = i0 + threadIdx.x;  // of the sums by themselves
+    const bool has_column = same && threadIdx.x < column_tile && column < columns;
+    double total = same && i0 == 0 && threadIdx.x == threads - 1 ? sums[0] : 0;
+    double first_sum = has_column ? first[column] : 0, square_sum = has_column && !pairs ? second[column] : 0;
+
+    for (unsigned at = 0; at < count; at += staged) {
+      const unsigned some = min(staged, count - at);
+      __syncthreads();
+      load(
+          rows, some, [&](unsigned r) { return row_of(at + r); }, [&](unsigned r) { return weight_of(at + r); }, tiles,
+          i0, j0);
+      __syncthreads();
+      if (same && i0 == 0 && threadIdx.x == threads - 1) {
+        for (unsigned r = 0; r < some; ++r) total += weight_of(at + r);
+      }
+      for (unsigned from = 0; from < some; from += batch) {
+        if (has_column) {
+          double sum = 0, square = 0;
+#pragma unroll
+          for (unsigned r = from; r < from + batch; ++r) {
+            const double weight = r < some ? weight_of(at + r) : 0.0;
+            sum += weight * tiles.plain[r][threadIdx.x];
+            square += tiles.weighted[r][threadIdx.x] * tiles.plain[r][threadIdx.x];
+          }
+          first_sum += sum;
+          square_sum += square;
+        }
+        if (pairs) add_batch(tiles, from, i0, j0, left, right, pair_sums);
+      }
     }
-    for (std::size_t i0 = 0; i0 < columns; i0 += column_tile) {
-      __syncthreads();
-      load(rows, row_of, some, columns, i0, centre, tiles.left);
-      __syncthreads();
-      for (unsigned i = threadIdx.x; i < column_tile && i0 + i < columns; i += threads) {
-        double sum = 0, square = 0;
-        for (unsigned r = 0; r < batch; ++r) {
-          sum += weight[r] * tiles.left[r][i];
-          square += weight[r] * tiles.left[r][i] * tiles.left[r][i];
+
+    visit_own([&](unsigned a, unsigned b, std::size_t place) { second[place] = pair_sums[a][b]; });
+    if (has_column) first[column] = first_sum;
+    if (has_column && !pairs) second[column] = square_sum;
+    if (same && i0 == 0 && threadIdx.x == threads - 1) sums[0] = total;
+  }
+
+  // The differences of at most `staged` rows in the tiles' columns, as float64; those beyond count as zero.
+  template <class Scalar, class RowOf, class WeightOf>
+  __device__ void load(const Scalar* rows, unsigned some, const RowOf& row_of, const WeightOf& weight_of,
+                       row_tiles& tiles, std::size_t i0, std::size_t j0) const {
+    for (unsigned i = threadIdx.x; i < staged * column_tile; i += threads) {
+      const unsigned r = i / column_tile, j = i % column_tile;
+      const auto value_at = [&](std::size_t from) {
+        return r < some && from + j < columns
+                   ? static_cast<double>(rows[row_of(r) * columns + from + j]) - centre[from + j]
+                   : 0.0;
+      };
+      const double value = value_at(i0);
+      tiles.weighted[r][j] = r < some ? weight_of(r) * value : 0.0;
+      tiles.plain[r][j] = i0 == j0 ? value : value_at(j0);
+    }
+  }
+
+  __device__ void add_batch(const row_tiles& tiles, unsigned from, std::size_t i0, std::size_t j0, unsigned left,
+                            unsigned right, double (&pair_sums)[own][own]) const {
+    const std::size_t lefts = (columns - i0 + side - 1) / side, rights = (columns - j0 + side - 1) / side;
+    double sum[own][own] = {};
+#pragma unroll
+    for (unsigned r = from; r < from + batch; ++r) {
+      double values[own];
+#pragma unroll
+      for (unsigned b = 0; b < own; ++b) values[b] = b < rights ? tiles.plain[r][right + b * side] : 0.0;
+#pragma unroll
+      for (unsigned a = 0; a < own; ++a) {
+        if (a >= lefts) break;
+        const double weighted = tiles.weighted[r][left + a * side];
+#pragma unroll
+        for (unsigned b = 0; b < own; ++b) {
+          if (b < rights) sum[a][b] += weighted * values[b];
         }
-        first[i0 + i] += sum;
-        if (!pairs) second[i0 + i] += square;
       }
-      if (!pairs) continue;
-      for (std::size_t j0 = i0; j0 < columns; j0 += column_tile) {
-        __syncthreads();
-        load(rows, row_of, some, columns, j0, centre, tiles.right);
-        __syncthreads();
-        for (unsigned pair = threadIdx.x; pair < column_tile * column_tile; pair += threads) {
-          const unsigned i = pair / column_tile, j = pair % column_tile;
-          if (i0 + i >= columns || j0 + j >= columns || i0 + i > j0 + j) continue;
-          double sum = 0;
-          for (unsigned r = 0; r < batch; ++r) sum += weight[r] * tiles.left[r][i] * tiles.right[r][j];
-          second[pair_place(i0 + i, j0 + j, columns)] += sum;
-        }
-      }
+    }
+#pragma unroll
+    for (unsigned a = 0; a < own; ++a) {
+#pragma unroll
+      for (unsigned b = 0; b < own; ++b) pair_sums[a][b] += sum[a][b];
     }
   }
 };
@@ -95,11 +168,11 @@ __device__ double weight_of(const Scalar* weights, std::size_t i) {
   return weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
 }
 
-// One block sums one component's rows of one lane.
+// A block sums one component's rows of one lane.
 template <class Scalar>
-__global__ void labelled_kernel(const Scalar* rows, const Scalar* weights, const std::int32_t* labels,
-                                std::size_t share_first, std::size_t count, const double* centres, given_shape shape,
-                                double* lanes) {
+__global__ void __launch_bounds__(threads, 4)
+    labelled_kernel(const Scalar* rows, const Scalar* weights, const std::int32_t* labels, std::size_t share_first,
+                    std::size_t count, const double* centres, given_shape shape, double* lanes) {
   __shared__ row_tiles tiles;
   __shared__ unsigned list[cuda::piece_unit];
   __shared__ unsigned listed[threads / 32 + 1];
@@ -127,13 +200,9 @@ __global__ void labelled_kernel(const Scalar* rows, const Scalar* weights, const
       if (mine) list[place + __popc(mask & ((1u << threadIdx.x % 32) - 1))] = static_cast<unsigned>(begin + i);
     }
     __syncthreads();
-    for (unsigned at = 0; at < found; at += batch) {
-      const unsigned some = min(batch, found - at);
-      double weight[batch];
-      for (unsigned r = 0; r < batch; ++r) weight[r] = r < some ? weight_of(weights, list[at + r]) : 0.0;
-      sums.add(
-          rows, [&](unsigned r) { return std::size_t{list[at + r]}; }, some, weight, tiles);
-    }
+    sums.add(
+        rows, found, [&](unsigned n) { return std::size_t{list[n]}; },
+        [&](unsigned n) { return weight_of(weights, list[n]); }, tiles);
     __syncthreads();
   }
 }
@@ -162,7 +231,7 @@ __global__ void uniform_sums_kernel(random_responsibilities draw, std::size_t fi
   sums[i] = static_cast<Scalar>(sum);
 }
 
-// One block sums one component's shares of the rows of one lane; share_of(i) is its responsibility for row i.
+// A block sums one component's shares of the rows of one lane; share_of(i) is its responsibility for row i.
 template <class Scalar, class ShareOf>
 __device__ void add_shares(const Scalar* rows, const Scalar* weights, std::size_t share_first, std::size_t count,
                            const double* centres, const given_shape& shape, double* lanes, const ShareOf& share_of) {
@@ -178,23 +247,18 @@ __device__ void add_shares(const Scalar* rows, const Scalar* weights, std::size_
       __syncthreads();
       for (unsigned i = threadIdx.x; i < size; i += threads) shares[i] = share_of(begin + i);
       __syncthreads();
-      for (unsigned at = 0; at < size; at += batch) {
-        const unsigned some = min(batch, size - at);
-        double weight[batch];
-        for (unsigned r = 0; r < batch; ++r) {
-          weight[r] = r < some ? weight_of(weights, begin + at + r) * static_cast<double>(shares[at + r]) : 0.0;
-        }
-        sums.add(
-            rows, [&](unsigned r) { return begin + at + r; }, some, weight, tiles);
-      }
+      sums.add(
+          rows, size, [&](unsigned n) { return begin + n; },
+          [&](unsigned n) { return weight_of(weights, begin + n) * static_cast<double>(shares[n]); }, tiles);
     }
   }
 }
 
 template <class Scalar>
-__global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t share_first,
-                              std::size_t count, random_responsibilities draw, const Scalar* uniform_sums,
-                              const double* centres, given_shape shape, double* lanes) {
+__global__ void __launch_bounds__(threads, 4)
+    random_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t share_first,
+                  std::size_t count, random_responsibilities draw, const Scalar* uniform_sums, const double* centres,
+                  given_shape shape, double* lanes) {
   const unsigned words = words_of(shape.components);
   add_shares(rows, weights, share_first, count, centres, shape, lanes, [&](std::size_t i) {
     return static_cast<Scalar>(uniform_of(draw, first + i, words, blockIdx.x)) / uniform_sums[i];
@@ -202,14 +266,18 @@ __global__ void random_kernel(const Scalar* rows, const Scalar* weights, std::si
 }
 
 template <class Scalar>
-__global__ void known_kernel(const Scalar* rows, const Scalar* weights, std::size_t share_first, std::size_t count,
-                             const Scalar* responsibilities, const double* centres, given_shape shape, double* lanes) {
+__global__ void __launch_bounds__(threads, 4)
+    known_kernel(const Scalar* rows, const Scalar* weights, std::size_t share_first, std::size_t count,
+                 const Scalar* responsibilities, const double* centres, given_shape shape, double* lanes) {
   add_shares(rows, weights, share_first, count, centres, shape, lanes,
              [&](std::size_t i) { return responsibilities[i * shape.components + blockIdx.x]; });
 }
 
+// A block has a component, a lane and a tile of the pairs of columns.
 dim3 grid_of(const given_shape& shape) {
-  return dim3(static_cast<unsigned>(shape.components), static_cast<unsigned>(shape.lanes));
+  const unsigned wide = tiles_of(shape.columns);
+  return dim3(static_cast<unsigned>(shape.components), static_cast<unsigned>(shape.lanes),
+              shape.pairs ? wide * (wide + 1) / 2 : wide);
 }
 
 }  // namespace
