@@ -32,7 +32,8 @@ def one_team_block(cell):
     sums, products = few_columns_sums(cell)
     words, vector, most_flushed = sums * size // 4, 16 // size, 48 if size == 4 else 12
     most_threads, most_blocks, rows = (
-        (256, 3, 2) if words <= 10 else (256, 2, 2) if words <= 45 else (384, 1, 2) if words <= 78 else (256, 1, 1)
+        (256, 3, 2) if words <= 10 else (256, 2, 2) if words <= 45 else (384, 1, 2) if words <= 78
+        else (128, 2, 4) if words <= 90 else (256, 1, 1)
     )
     registers = 65536 // (most_threads * most_blocks) // 8 * 8
     flushes = -(-sums // most_flushed)

@@ -53,7 +53,7 @@ struct team_use {
   std::size_t sums;        ///< of a component
   std::size_t components;  ///< whose sums a thread has
 };
-/// Nothing for a shape that does not suit.
+/// Nothing for a shape that does not suit, or that several blocks of a multiprocessor take.
 std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 
 /// In each block one team of warps computes responsibilities while another sums the moments of the rows before.

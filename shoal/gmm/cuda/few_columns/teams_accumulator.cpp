@@ -131,7 +131,8 @@ bool suits_teams(const accumulator_shape& shape) { return make_plan(shape).has_v
 
 std::optional<team_use> use_of_teams(const accumulator_shape& shape) {
   const std::optional<team_plan> plan = make_plan(shape);
-  if (!plan) return std::nullopt;
+  // Several blocks of a multiprocessor are not timed yet beside the other rooms.
+  if (!plan || plan->kernel.blocks > 1) return std::nullopt;
   return team_use{.expectation_threads = plan->kernel.threads - plan->kernel.moment_threads,
                   .stage_rows = plan->kernel.stage_rows,
                   .slice_rows = plan->slice_rows,
