@@ -55,7 +55,8 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   clustering.memory_limit = context.memory_limit;
   const auto cluster_here = [&] {
     const auto backend = kmeans::make_backend<Scalar>({}, {context, data.rows, data.weights});
-    return kmeans::fit(*backend, clustering, while_seeding(context, summary, clustering.clusters)).model.centroids;
+    return kmeans::fit(*backend, clustering, while_seeding(context, summary, clustering.clusters), true)
+        .model.centroids;
   };
   const std::vector<double> centroids = on.cluster ? on.cluster(clustering) : cluster_here();
   const statistics_layout layout(options.covariance_type, options.components, data.rows->columns());

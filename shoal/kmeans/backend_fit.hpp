@@ -9,10 +9,11 @@
 namespace shoal::kmeans {
 
 /// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
-/// checked. `seconds` of the result are those since the call.
+/// checked. `seconds` of the result are those since the call. Rows whose squared differences vanish are refused, unless
+/// `may_vanish`: a mixture can begin with all of them in one cluster.
 template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control);
-extern template fit_result fit(backend<float>&, const options&, const control&);
-extern template fit_result fit(backend<double>&, const options&, const control&);
+fit_result fit(backend<Scalar>& on, const options& options, const control& control, bool may_vanish = false);
+extern template fit_result fit(backend<float>&, const options&, const control&, bool);
+extern template fit_result fit(backend<double>&, const options&, const control&, bool);
 
 }  // namespace shoal::kmeans
