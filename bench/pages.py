@@ -189,7 +189,7 @@ FIGURES = {
 # What is no measurement of ours: definitions, limits, options, goals and what others published, word for word.
 STATED = json.loads((ROOT / "bench" / "stated_figures.json").read_text())
 
-BLOCK = re.compile(r"<!-- written by ([^:>]*): begin -->\n(.*?)\n<!-- written by \1: end -->", re.DOTALL)
+BLOCK = re.compile(r"<!-- written by ([^:>]*): begin -->\n(?:(.*?)\n)??<!-- written by \1: end -->", re.DOTALL)  # may be empty
 FIGURE = re.compile(r"<!-- =([^>]*?) -->(.*?)<!-- / -->", re.DOTALL)
 CODE = re.compile(r"^```.*?^```|`[^`\n]*`|^    .*?$|\]\([^)]*\)", re.DOTALL | re.MULTILINE)
 MEASURED = re.compile(
