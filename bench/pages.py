@@ -207,14 +207,17 @@ def written(path):
     name = path.relative_to(ROOT).as_posix()
     blocks = BLOCKS.get(name, {})
 
+    filled = set()
+
     def block(match):
+        filled.add(match[1])
         mark = f"<!-- written by {match[1]}: "
         return f"{mark}begin -->\n{blocks[match[1]]()}\n{mark}end -->"
 
     text = BLOCK.sub(block, text)
-    missing = [writer for writer in blocks if f"<!-- written by {writer}: begin -->" not in text]
+    missing = [writer for writer in blocks if writer not in filled]
     if missing:
-        raise ValueError(f"{name} has no marks of {', '.join(missing)}")
+        raise ValueError(f"{name} has no block of {', '.join(missing)}")
     return FIGURE.sub(lambda match: f"<!-- ={match[1]} -->{FIGURES[match[1]]()}<!-- / -->", text)
 
 

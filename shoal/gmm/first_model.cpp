@@ -10,7 +10,6 @@
 #include <shoal/gmm/jump.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
-#include <shoal/kmeans/fit.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
@@ -55,7 +54,8 @@ model from_kmeans(const fold_context& context, const weighted_rows<Scalar>& data
   clustering.memory_limit = context.memory_limit;
   const auto cluster_here = [&] {
     const auto backend = kmeans::make_backend<Scalar>({}, {context, data.rows, data.weights});
-    return kmeans::fit(*backend, clustering, while_seeding(context, summary, clustering.clusters), true)
+    return kmeans::fit(*backend, clustering, while_seeding(context, summary, clustering.clusters),
+                       kmeans::vanishing_rows::accepted)
         .model.centroids;
   };
   const std::vector<double> centroids = on.cluster ? on.cluster(clustering) : cluster_here();
@@ -129,7 +129,9 @@ std::vector<double> centroids_of_tenth(const fold_context& context, const weight
   clustering.threads = context.workers->threads();
   const view_source<double> rows({sample.data(), drawn, summary.columns});
   const control stoppable{{}, context.stop};
-  return kmeans::fit(rows, clustering, nullptr, stoppable).model.centroids;
+  const fold_context alone = context_of(*context.workers, 0, stoppable);  // every rank has the whole sample
+  const auto backend = kmeans::make_backend<double>({}, {alone, &rows, nullptr});
+  return kmeans::fit(*backend, clustering, stoppable, kmeans::vanishing_rows::accepted).model.centroids;
 }
 
 }  // namespace

@@ -63,7 +63,8 @@ bool stops(std::span<const step_record> steps, const options& options, double me
 }  // namespace
 
 template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control, bool may_vanish) {
+fit_result fit(backend<Scalar>& on, const options& options, const control& control,
+               vanishing_rows vanishing) {
   const auto start = std::chrono::steady_clock::now();
   const data_summary& summary = on.summary();
   if (summary.rows < options.clusters) {
@@ -75,7 +76,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   // Distances are summed in float64, whatever the rows are.
   const auto first = given ? std::span<const double>(options.centroids) : std::span<const double>();
   check_span<double>(summary, first);
-  if (!may_vanish) check_spread(summary, first);
+  if (vanishing == vanishing_rows::refused) check_spread(summary, first);
 
   const double variance = mean_variance(summary);
   const std::unique_ptr<clustering_stepper> steps = on.fit(options);
@@ -113,7 +114,7 @@ fit_result fit(backend<Scalar>& on, const options& options, const control& contr
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return result;
 }
-template fit_result fit(backend<float>&, const options&, const control&, bool);
-template fit_result fit(backend<double>&, const options&, const control&, bool);
+template fit_result fit(backend<float>&, const options&, const control&, vanishing_rows);
+template fit_result fit(backend<double>&, const options&, const control&, vanishing_rows);
 
 }  // namespace shoal::kmeans

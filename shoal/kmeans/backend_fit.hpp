@@ -8,12 +8,15 @@
 
 namespace shoal::kmeans {
 
+/// Rows whose squared differences vanish, which all go to one cluster: a mixture can begin there, a clustering says nothing.
+enum class vanishing_rows { refused, accepted };
+
 /// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been
-/// checked. `seconds` of the result are those since the call. Rows whose squared differences vanish are refused, unless
-/// `may_vanish`: a mixture can begin with all of them in one cluster.
+/// checked. `seconds` of the result are those since the call.
 template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control, bool may_vanish = false);
-extern template fit_result fit(backend<float>&, const options&, const control&, bool);
-extern template fit_result fit(backend<double>&, const options&, const control&, bool);
+fit_result fit(backend<Scalar>& on, const options& options, const control& control,
+               vanishing_rows vanishing = vanishing_rows::refused);
+extern template fit_result fit(backend<float>&, const options&, const control&, vanishing_rows);
+extern template fit_result fit(backend<double>&, const options&, const control&, vanishing_rows);
 
 }  // namespace shoal::kmeans

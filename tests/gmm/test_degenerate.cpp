@@ -217,7 +217,13 @@ TEST(DegenerateValues, ValuesNearFloat32sLargestFitInFloat64) {
 TYPED_TEST(DegenerateData, Denormals) {
   auto values = clusters(200, 2, 2, 8);
   for (double& value : values) value *= sizeof(TypeParam) == 4 ? 1e-40 : 1e-310;
-  for_types<TypeParam>([&](covariance_type type) { expect_finite(fit<TypeParam>(values, 2, options_for(2, type))); });
+  for_types<TypeParam>([&](covariance_type type) {
+    auto options = options_for(2, type);
+    for (const auto init : {initialization::kmeans, initialization::kmeans_of_tenth}) {
+      options.init = init;
+      expect_finite(fit<TypeParam>(values, 2, options));
+    }
+  });
   const std::string message = message_of([&] { fit<TypeParam>(values, 2, options_for(1, covariance_type::diag, 0)); });
   EXPECT_NE(message.find("component 0"), std::string::npos) << message;
 }
