@@ -308,6 +308,16 @@ HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matri
   const std::size_t columns = index.columns();
   const std::size_t count = std::min(panel_vectors * hn::Lanes(d), scratch.doubtful.size());
   const std::size_t* const list = scratch.doubtful.data() + scratch.doubtful.size() - count;
+  // So few rows take less time by the definition at once than a panel does that is mostly empty.
+  constexpr std::size_t few_rows = 6;
+  if (count <= few_rows) {
+    for (std::size_t i = 0; i < count; ++i) {
+      labels[list[i]] = decide_exactly(index, rows.row(list[i]), scratch.exact.data(),
+                                       others == nullptr ? nullptr : others + list[i]);
+    }
+    scratch.doubtful.resize(scratch.doubtful.size() - count);
+    return;
+  }
   const matrix_view<const float> listed(scratch.doubtful_rows.data(), count, columns);
   for (std::size_t i = 0; i < count; ++i) {
     std::copy_n(rows.row(list[i]), columns, scratch.doubtful_rows.data() + i * columns);
