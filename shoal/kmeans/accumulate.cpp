@@ -443,7 +443,7 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
                        Scalar* others, const row_memory<Scalar>& remembered,
                        typename accumulate_body<Scalar>::member_scratch& memory) {
   const std::size_t columns = rows.columns();
-  const auto share = !memory.nearest.by_bytes               ? worthwhile_share
+  const auto share = !memory.nearest.by_bytes       ? worthwhile_share
                      : kept_bytes.packed == nullptr ? worthwhile_share_by_bytes
                                                     : worthwhile_share_by_kept_bytes;
   const double worthwhile = share(centroids.clusters(), columns);

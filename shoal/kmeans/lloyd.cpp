@@ -51,7 +51,8 @@ const statistics& lloyd<Scalar>::fold_rows() {
     const bool remembers = rows_.rows > 0 && !prepared_.index().cells().any();
     if (remembers) measure_drifts();
     rows_about_.clear();
-    statistics_ = folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr, keeps_bytes ? &bytes_ : nullptr});
+    statistics_ =
+        folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr, keeps_bytes ? &bytes_ : nullptr});
     folded_ = centroids_;
     if (remembers) rows_about_ = centroids_;
   }

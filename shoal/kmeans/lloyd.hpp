@@ -59,7 +59,7 @@ class lloyd final : public clustering_stepper {
   row_memory<Scalar> rows_;
   std::size_t most_byte_rows_ = 0;  // that may be kept
   byte_rows bytes_;
-  std::vector<Scalar> origin_;  // that bytes_ are about; empty: each step's own
+  std::vector<Scalar> origin_;      // that bytes_ are about; empty: each step's own
   std::vector<double> rows_about_;  // the centroids that rows_ was left by; empty: nothing is known
   std::uint64_t fingerprint_ = 0;   // of the labels of the step before
   bool labelled_ = false;           // there was a step before

@@ -41,8 +41,8 @@ constexpr double worthwhile_share_by_kept_bytes(std::size_t clusters, std::size_
   return (12 + 1.9 * d) / (static_cast<double>(clusters) * d / 66 + 0.9 * d);
 }
 
-/// A fit keeps rows as bytes, which take a quarter of what they take in float32, in so many times the memory in which it
-/// remembers labels and bounds.
+/// A fit keeps rows as bytes, which take a quarter of what they take in float32, in so many times the memory in which
+/// it remembers labels and bounds.
 inline constexpr std::size_t kept_bytes_factor = 4;
 
 /// A fit whose share would have to be larger remembers nothing; a slab whose share would have to be does not look.

@@ -473,8 +473,7 @@ void find_nearest(const centroid_index<float>& index, matrix_view<const float> r
 }
 template <>
 void find_nearest(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                  nearest_scratch<double>& scratch, double* others, std::span<const double> ahead,
-                  const kept_panels&) {
+                  nearest_scratch<double>& scratch, double* others, std::span<const double> ahead, const kept_panels&) {
   HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others, ahead);
 }
 bool has_byte_search() { return HWY_DYNAMIC_DISPATCH(has_byte_search_here)(); }

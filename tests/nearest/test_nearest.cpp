@@ -98,8 +98,8 @@ TYPED_TEST(Nearest, IsExactWhereCoarseRoundingIsHopelessAndAfterwards) {
   });
 }
 
-// Rows that are kept as bytes have the labels and bounds of rows that are made bytes anew, about another origin too. One
-// call's panels are not another call's.
+// Rows that are kept as bytes have the labels and bounds of rows that are made bytes anew, about another origin too.
+// One call's panels are not another call's.
 TEST(NearestOfKeptRows, IsThatOfTheSameRows) {
   on_every_target([](const std::string& target) {
     for (const std::size_t columns : {32, 33, 35, 300}) {
