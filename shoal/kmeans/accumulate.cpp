@@ -401,10 +401,10 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 
 template <class Scalar>
 void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                     std::size_t rows, executor* workers) {
+                                     std::size_t rows, executor* workers, std::span<const Scalar> origin) {
   values_.assign(centroids.begin(), centroids.end());
   rounded_.resize(values_.size());
-  index_.set(centroids, clusters, columns, rows, workers);
+  index_.set(centroids, clusters, columns, rows, workers, origin);
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -439,13 +439,18 @@ namespace {
 // become; the others are compared with all centroids. `following` are the rows of the next call.
 template <class Scalar>
 void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows,
-                       matrix_view<const Scalar> following, std::int32_t* labels, Scalar* others,
-                       const row_memory<Scalar>& remembered, typename accumulate_body<Scalar>::member_scratch& memory) {
-  if (!remembered.known || memory.hopeless > 0) {
-    memory.hopeless -= memory.hopeless > 0;
-    return find_nearest(centroids.index(), rows, labels, memory.nearest, others);
-  }
+                       matrix_view<const Scalar> following, const kept_panels& kept_bytes, std::int32_t* labels,
+                       Scalar* others, const row_memory<Scalar>& remembered,
+                       typename accumulate_body<Scalar>::member_scratch& memory) {
   const std::size_t columns = rows.columns();
+  const auto share = !memory.nearest.by_bytes       ? worthwhile_share
+                     : kept_bytes.packed == nullptr ? worthwhile_share_by_bytes
+                                                    : worthwhile_share_by_kept_bytes;
+  const double worthwhile = share(centroids.clusters(), columns);
+  if (!remembered.known || memory.hopeless > 0 || worthwhile > most_worthwhile_share) {
+    memory.hopeless -= memory.hopeless > 0;
+    return find_nearest(centroids.index(), rows, labels, memory.nearest, others, {}, kept_bytes);
+  }
   memory.distances.grow(rows.rows());
   distances_to_labels<Scalar>(rows, {centroids.rounded(), centroids.clusters(), columns}, labels,
                               memory.distances.data());
@@ -464,8 +469,6 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
       list_doubtful(remembered, margins, labels, memory.distances.data(), rows.rows(), others, memory.doubtful.data());
   const std::int32_t* const doubtful = memory.doubtful.data();
   const double kept = static_cast<double>(rows.rows() - count) / static_cast<double>(rows.rows());
-  const double worthwhile = memory.nearest.by_bytes ? worthwhile_share_by_bytes(centroids.clusters(), columns)
-                                                    : worthwhile_share(centroids.clusters(), columns);
   if (kept < worthwhile) memory.hopeless = hopeless_slabs;
   if (count == 0) return;
   memory.packed.grow(count * columns);
@@ -505,15 +508,18 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     const auto share = piece.rows.middle_rows(start + begin, end - begin);
     member_scratch& mine = memory.members[member.rank()];
     const bool known = remembered != nullptr && piece.first + start + rows <= remembered->rows;
+    // Panels are of whole slabs, of which members of a team have parts.
+    const kept_panels kept =
+        bytes != nullptr && member.size() == 1 ? bytes->of(piece.first + start, rows) : kept_panels{};
     std::int32_t* slab_labels = known ? remembered->labels.data() + piece.first + start : memory.labels.data();
     if (known) {
       const std::size_t next = start + rows;
       const auto following =
           piece.rows.middle_rows(next, member.size() == 1 ? std::min(slab, piece.rows.rows() - next) : 0);
-      assign_remembered(*centroids, share, following, slab_labels + begin,
+      assign_remembered(*centroids, share, following, kept, slab_labels + begin,
                         remembered->others.data() + piece.first + start + begin, *remembered, mine);
     } else {
-      find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest);
+      find_nearest(centroids->index(), share, slab_labels + begin, mine.nearest, {}, {}, kept);
     }
     member.wait();
     for (std::size_t first = 0; first < rows; first += block_rows) {

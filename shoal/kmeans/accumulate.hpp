@@ -10,6 +10,7 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/prepared_centroids.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/nearest/byte_rows.hpp>
 #include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
@@ -49,6 +50,7 @@ struct accumulate_body {
   const prepared_centroids<Scalar>* centroids = nullptr;
   std::int32_t* labels = nullptr;            ///< [all rows] written when not null
   row_memory<Scalar>* remembered = nullptr;  ///< used and brought up to date when not null
+  byte_rows* bytes = nullptr;                ///< the same, about the origin of the centroids
 
   void operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory, statistics& into) const;
 };

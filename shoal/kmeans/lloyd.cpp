@@ -8,6 +8,7 @@
 #include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/maximise.hpp>
+#include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
 
@@ -21,6 +22,11 @@ lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& d
       seed_(std::move(seed)),
       folder_(data, statistics_monoid{clusters, columns_}),
       statistics_(statistics_monoid{clusters, columns_}.identity()) {
+  const bool may_keep = data.rows->resident() || context.memory_limit == 0;
+  if (sizeof(Scalar) == 4 && may_keep && has_byte_search()) {
+    const std::size_t room = kept_bytes_factor * memory / byte_rows::bytes_of_row(columns_);
+    most_byte_rows_ = std::min(data.rows->rows(), room / block_rows * block_rows);
+  }
   if (worthwhile_share(clusters, columns_) > most_worthwhile_share) return;
   rows_.rows = std::min(data.rows->rows(), memory / (sizeof(std::int32_t) + sizeof(Scalar)));
 }
@@ -37,16 +43,46 @@ template <class Scalar>
 const statistics& lloyd<Scalar>::fold_rows() {
   if (folded_ != centroids_) {
     folded_.clear();  // nothing is known if the fold is interrupted
-    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows(), context_.workers);
+    choose_origin();
+    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows(), context_.workers, origin_);
+    const bool keeps_bytes = most_byte_rows_ > 0 && prepared_.index().has_bytes();
+    if (keeps_bytes) bytes_.grow(most_byte_rows_, columns_);
     // A search among cells takes less time than looking up what is remembered.
     const bool remembers = rows_.rows > 0 && !prepared_.index().cells().any();
     if (remembers) measure_drifts();
     rows_about_.clear();
-    statistics_ = folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr});
+    statistics_ =
+        folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr, keeps_bytes ? &bytes_ : nullptr});
     folded_ = centroids_;
     if (remembers) rows_about_ = centroids_;
   }
   return statistics_;
+}
+
+// Rows that are kept as bytes have an origin that stays as long as the centroids lie about it.
+template <class Scalar>
+void lloyd<Scalar>::choose_origin() {
+  if (most_byte_rows_ == 0) return;
+  std::vector<double> mean(columns_, 0.0);
+  for (std::size_t i = 0; i < centroids_.size(); ++i) {
+    mean[i % columns_] += centroids_[i] / static_cast<double>(clusters_);
+  }
+  double apart = 0, spread = 0;
+  for (std::size_t i = 0; i < centroids_.size(); ++i) {
+    const double difference = centroids_[i] - mean[i % columns_];
+    spread += difference * difference / static_cast<double>(clusters_);
+  }
+  for (std::size_t j = 0; j < origin_.size(); ++j) {
+    const double difference = mean[j] - static_cast<double>(origin_[j]);
+    apart += difference * difference;
+  }
+  if (!origin_.empty() && apart <= spread / 16) return;
+  origin_.resize(columns_);
+  for (std::size_t j = 0; j < columns_; ++j) {
+    const auto rounded = static_cast<Scalar>(mean[j]);
+    origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
+  }
+  bytes_.forget();
 }
 
 // How far each centroid's rivals may have come nearer since the rows were last folded.

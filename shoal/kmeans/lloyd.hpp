@@ -26,7 +26,7 @@ class lloyd final : public clustering_stepper {
   using seed_function = std::function<std::vector<double>(std::size_t restart)>;
 
   /// `seed` gives the first centroids [clusters][columns] of a restart. `memory` bytes may be spent on remembering rows
-  /// (see row_memory); no result depends on it.
+  /// (see row_memory), and four times as many on rows as bytes; no result depends on it.
   lloyd(const fold_context& context, const weighted_rows<Scalar>& data, std::size_t clusters, seed_function seed,
         std::size_t memory = remembered_bytes);
 
@@ -44,6 +44,7 @@ class lloyd final : public clustering_stepper {
  private:
   const statistics& fold_rows();
   void measure_drifts();
+  void choose_origin();
 
   fold_context context_;
   weighted_rows<Scalar> data_;
@@ -56,6 +57,9 @@ class lloyd final : public clustering_stepper {
   statistics statistics_;  // of the centroids in folded_
   std::vector<double> folded_;
   row_memory<Scalar> rows_;
+  std::size_t most_byte_rows_ = 0;  // that may be kept
+  byte_rows bytes_;
+  std::vector<Scalar> origin_;      // that bytes_ are about; empty: each step's own
   std::vector<double> rows_about_;  // the centroids that rows_ was left by; empty: nothing is known
   std::uint64_t fingerprint_ = 0;   // of the labels of the step before
   bool labelled_ = false;           // there was a step before

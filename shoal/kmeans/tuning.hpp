@@ -34,7 +34,18 @@ constexpr double worthwhile_share_by_bytes(std::size_t clusters, std::size_t col
   return (12 + 1.1 * d) / (static_cast<double>(clusters) * d / 66 + 0.9 * d);
 }
 
-/// A fit whose share would have to be larger remembers nothing.
+/// The same where the rows' bytes are kept: a comparison with all centroids then takes K·d/66 + 0.1·d, but rows that a
+/// look leaves are made bytes anew.
+constexpr double worthwhile_share_by_kept_bytes(std::size_t clusters, std::size_t columns) {
+  const auto d = static_cast<double>(columns);
+  return (12 + 1.9 * d) / (static_cast<double>(clusters) * d / 66 + 0.9 * d);
+}
+
+/// A fit keeps rows as bytes, which take a quarter of what they take in float32, in so many times the memory in which
+/// it remembers labels and bounds.
+inline constexpr std::size_t kept_bytes_factor = 4;
+
+/// A fit whose share would have to be larger remembers nothing; a slab whose share would have to be does not look.
 inline constexpr double most_worthwhile_share = 0.8;
 
 /// After a slab where the share was not reached so many slabs are not tried.

@@ -24,6 +24,7 @@
 #include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
+#include <shoal/nearest/byte_rows.hpp>
 #include <shoal/nearest/centroid_index.hpp>
 #include <shoal/nearest/coarse_search-inl.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
@@ -40,6 +41,8 @@ inline constexpr bool has_byte_products = HWY_TARGET <= HWY_AVX3_DL;
 
 // Scores of so many centroids are kept before those near the least are looked up.
 inline constexpr std::size_t byte_group = 1024;
+// Float32 numbers of a cache line.
+inline constexpr std::size_t line_numbers = 64 / sizeof(float);
 // A row that more centroids than these are left for is decided elsewhere.
 inline constexpr std::size_t most_candidates = 32;
 template <class V>
@@ -55,12 +58,14 @@ struct byte_scales {
 };
 
 // Lower bounds of the scores of three vectors of rows against the four centroids of one panel go to `bounds`,
-// [4][3 vectors]; `most` is the least upper bound of each row. `rows` is [four columns][3 vectors].
+// [4][3 vectors]; `most` is the least upper bound of each row. `rows` is [four columns][3 vectors]. So many `lines` of
+// memory from `next` on are asked for, one every four columns: all at once they would keep what is read here waiting.
 template <class D, class DI, class V = hn::Vec<D>, class VI = hn::Vec<DI>>
 HWY_INLINE void byte_scores(D d, DI di, const std::int32_t* HWY_RESTRICT rows,
                             const std::int32_t* HWY_RESTRICT centroids, std::size_t quads,
                             const std::int32_t* HWY_RESTRICT starts, const byte_scales& scales,
-                            float* HWY_RESTRICT bounds, V& most0, V& most1, V& most2) {
+                            float* HWY_RESTRICT bounds, V& most0, V& most1, V& most2, const float* next,
+                            std::size_t lines) {
   const std::size_t lanes = hn::Lanes(di);
   VI a00 = hn::Set(di, starts[0]), a01 = a00, a02 = a00;
   VI a10 = hn::Set(di, starts[1]), a11 = a10, a12 = a10;
@@ -68,6 +73,7 @@ HWY_INLINE void byte_scores(D d, DI di, const std::int32_t* HWY_RESTRICT rows,
   VI a30 = hn::Set(di, starts[3]), a31 = a30, a32 = a30;
 #pragma GCC unroll 4
   for (std::size_t q = 0; q < quads; ++q) {
+    hwy::Prefetch(next + line_numbers * std::min(q, lines));
     const VI x0 = hn::Load(di, rows);
     const VI x1 = hn::Load(di, rows + lanes);
     const VI x2 = hn::Load(di, rows + 2 * lanes);
@@ -169,14 +175,14 @@ inline bool bytes_pay(const centroid_index<float>& index, std::size_t rows, std:
 
 // The rows of one panel: their squared norms, and what each loses by rounding, squared.
 template <class V>
-struct byte_rows {
+struct measured_rows {
   V norm[panel_vectors];
   V lost[panel_vectors];
   float farthest;  // largest |x′_j|
 };
 
 template <class D, class V = hn::Vec<D>>
-HWY_INLINE void measure_rows(D d, const float* HWY_RESTRICT panel, std::size_t columns, byte_rows<V>& rows) {
+HWY_INLINE void measure_rows(D d, const float* HWY_RESTRICT panel, std::size_t columns, measured_rows<V>& rows) {
   const std::size_t lanes = hn::Lanes(d);
   V norm0 = hn::Zero(d), norm1 = norm0, norm2 = norm0, farthest = norm0;
   for (std::size_t j = 0; j < columns; ++j) {
@@ -189,10 +195,13 @@ HWY_INLINE void measure_rows(D d, const float* HWY_RESTRICT panel, std::size_t c
   rows.farthest = hn::GetLane(hn::MaxOfLanes(d, farthest));
 }
 
+// The step that the bytes of a panel of rows are of.
+inline float byte_step(float farthest) { return std::max(farthest, 1e-12F) / 127; }
+
 // Rows as four bytes of four columns, [four columns][3 vectors], 128 added to each so that they have no sign.
 template <class D, class V = hn::Vec<D>>
 HWY_INLINE void pack_rows(D d, const float* HWY_RESTRICT panel, std::size_t columns, float step,
-                          std::int32_t* HWY_RESTRICT packed, byte_rows<V>& rows) {
+                          std::int32_t* HWY_RESTRICT packed, measured_rows<V>& rows) {
   const hn::RebindToSigned<D> di;
   using VI = hn::Vec<decltype(di)>;
   const std::size_t lanes = hn::Lanes(d);
@@ -265,35 +274,50 @@ HWY_INLINE void list_candidates(D d, const float* HWY_RESTRICT bounds, std::size
   }
 }
 
-// One turned panel of rows, which are `stride` apart at `rows` too. Labels and bounds (as find_nearest's) of all
-// `count` real ones are written; the bits of those in doubt, whose are wrong, are returned.
+// The largest of the lanes of some vectors.
+template <class D, class V = hn::Vec<D>>
+HWY_INLINE float largest_of(D d, const V (&v)[panel_vectors]) {
+  return hn::GetLane(hn::MaxOfLanes(d, hn::Max(v[0], hn::Max(v[1], v[2]))));
+}
+
+// Makes one turned panel of rows bytes. Returns false where they are too long for that, or not numbers.
 template <class D>
-HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& index, const float* HWY_RESTRICT panel,
-                                              const float* rows, std::size_t stride, std::size_t count,
-                                              const float* next, const float* next_end, std::int32_t* labels,
-                                              float* others, nearest_scratch<float>& scratch) {
+HWY_INLINE bool make_bytes(D d, const float* HWY_RESTRICT panel, std::size_t columns, std::int32_t* HWY_RESTRICT packed,
+                           byte_panel& facts) {
+  using V = hn::Vec<D>;
+  measured_rows<V> measured;
+  measure_rows(d, panel, columns, measured);
+  // False for a NaN too.
+  const V sum = hn::Add(measured.norm[0], hn::Add(measured.norm[1], measured.norm[2]));
+  if (!(hn::GetLane(hn::SumOfLanes(d, sum)) < coarse_largest_norm)) return false;
+  pack_rows(d, panel, columns, byte_step(measured.farthest), packed, measured);
+  for (std::size_t v = 0; v < panel_vectors; ++v) hn::StoreU(measured.norm[v], d, facts.norms + v * hn::Lanes(d));
+  facts.farthest = measured.farthest;
+  facts.lost = largest_of(d, measured.lost);
+  return true;
+}
+
+// One panel of rows as bytes, which are `stride` apart at `rows` in float32. Labels and bounds (as find_nearest's) of
+// all `count` real ones are written; the bits of those in doubt, whose are wrong, are returned.
+template <class D>
+HWY_INLINE std::uint64_t label_bytes(D d, const centroid_index<float>& index, const std::int32_t* HWY_RESTRICT packed,
+                                     const byte_panel& facts, const float* rows, std::size_t stride, std::size_t count,
+                                     const float* next, const float* next_end, std::int32_t* labels, float* others,
+                                     nearest_scratch<float>& scratch) {
   using V = hn::Vec<D>;
   const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
   constexpr std::size_t vectors = panel_vectors, width = centroid_index<float>::panel;
-  static_assert(vectors == 3 && byte_candidates<D>::most_rows <= 64);
+  static_assert(vectors == 3 && byte_candidates<D>::most_rows == byte_panel_rows);
   const std::size_t columns = index.columns(), padded = index.panels() * width;
   const std::uint64_t everyone = ~std::uint64_t{0} >> (64 - count);
-
-  byte_rows<V> measured;
-  measure_rows(d, panel, columns, measured);
-  // False for a NaN too.
-  const V sum = hn::Add(measured.norm[0], hn::Add(measured.norm[1], measured.norm[2]));
-  if (!(hn::GetLane(hn::SumOfLanes(d, sum)) < coarse_largest_norm)) return everyone;
-  const float step = std::max(measured.farthest, 1e-12F) / 127;
-  std::int32_t* HWY_RESTRICT const packed = scratch.coarse_rows.data();
-  pack_rows(d, panel, columns, step, packed, measured);
+  const float* HWY_RESTRICT const norms = facts.norms;
+  const V norm_of[vectors] = {hn::LoadU(d, norms), hn::LoadU(d, norms + lanes), hn::LoadU(d, norms + 2 * lanes)};
 
   // How far scores may be off, for the worst row.
-  const auto largest = [&](const V(&v)[vectors])
-                           HWY_ATTR { return hn::GetLane(hn::MaxOfLanes(d, hn::Max(v[0], hn::Max(v[1], v[2])))); };
-  const float norm = largest(measured.norm), length = std::sqrt(norm) * 1.001F;
-  const float lost = std::sqrt(largest(measured.lost)) * 1.001F;
+  const float step = byte_step(facts.farthest);
+  const float norm = largest_of(d, norm_of), length = std::sqrt(norm) * 1.001F;
+  const float lost = std::sqrt(facts.lost) * 1.001F;
   const float rounding = index.error_factor() * (norm + index.largest_norm());
   const float units = 1 + 0.005F * static_cast<float>(columns);
   float* const values = scratch.byte_scales.data();
@@ -310,8 +334,7 @@ HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& 
   const V unreachable = hn::Set(d, std::numeric_limits<float>::max());
   V most[vectors] = {unreachable, unreachable, unreachable}, out[vectors] = {unreachable, unreachable, unreachable};
   byte_candidates<D> candidates;
-  constexpr std::size_t line = 64 / sizeof(float);
-  const std::size_t lines_each = static_cast<std::size_t>(next_end - next) / (line * index.panels()) + 1;
+  const std::size_t lines_each = static_cast<std::size_t>(next_end - next) / (line_numbers * index.panels()) + 1;
   float* HWY_RESTRICT const bounds = scratch.byte_bounds.data();
   for (std::size_t first = 0; first < padded; first += byte_group) {
     const std::size_t end = std::min(padded, first + byte_group);
@@ -319,16 +342,14 @@ HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& 
     for (std::size_t k = first; k < end; k += width) {
       byte_scores(d, di, packed, index.bytes() + k * ((columns + 3) / 4), (columns + 3) / 4, index.byte_starts() + k,
                   {scales.unit + k, scales.least + k, scales.twice_off + k}, bounds + (k - first) * vectors * lanes,
-                  most0, most1, most2);
-      for (std::size_t i = 0; i < lines_each && next < next_end; ++i, next += line) hwy::Prefetch(next);
+                  most0, most1, most2, next, next < next_end ? lines_each : 0);
+      next = std::min(next + lines_each * line_numbers, next_end);
     }
     most[0] = most0, most[1] = most1, most[2] = most2;
     list_candidates(d, bounds, first, std::min(index.clusters() - first, byte_group), everyone, most, out, candidates);
   }
 
-  HWY_ALIGN float norms[byte_candidates<D>::most_rows];
   HWY_ALIGN float seconds[byte_candidates<D>::most_rows];
-  for (std::size_t v = 0; v < vectors; ++v) hn::Store(measured.norm[v], d, norms + v * lanes);
   float* HWY_RESTRICT const row = scratch.byte_row.data();
   // A lane of compare_candidates adds a column of every `lanes`; then four additions join the lanes. Of many columns
   // that rounds far less often than the chain over all of them that error_factor is for.
@@ -365,7 +386,7 @@ HWY_INLINE std::uint64_t label_panel_by_bytes(D d, const centroid_index<float>& 
   HWY_ALIGN float nearest_others[byte_candidates<D>::most_rows];
   for (std::size_t v = 0; v < vectors; ++v) {
     const V least = hn::Min(out[v], hn::Load(d, seconds + v * lanes));
-    const V room = hn::Sub(hn::MulAdd(measured.norm[v], hn::Set(d, 0.5F), least), hn::Set(d, rounding));
+    const V room = hn::Sub(hn::MulAdd(norm_of[v], hn::Set(d, 0.5F), least), hn::Set(d, rounding));
     const V squared = hn::Mul(hn::Max(room, hn::Zero(d)), hn::Set(d, 2.0F));
     hn::Store(hn::Mul(hn::Sqrt(squared), hn::Set(d, 1 - 1e-6F)), d, nearest_others + v * lanes);
   }

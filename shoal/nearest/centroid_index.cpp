@@ -37,7 +37,7 @@ void centroid_index<Scalar>::for_panels(executor* workers, const Work& work) {
 
 template <class Scalar>
 void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                 std::size_t rows, executor* workers) {
+                                 std::size_t rows, executor* workers, std::span<const Scalar> origin) {
   clusters_ = clusters;
   columns_ = columns;
   panels_ = (clusters + panel - 1) / panel;
@@ -53,7 +53,7 @@ void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t 
   }
   origin_.grow(columns);
   for (std::size_t j = 0; j < columns; ++j) {
-    const auto rounded = static_cast<Scalar>(mean[j]);
+    const auto rounded = origin.empty() ? static_cast<Scalar>(mean[j]) : origin[j];
     origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
   }
 

@@ -308,6 +308,16 @@ HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matri
   const std::size_t columns = index.columns();
   const std::size_t count = std::min(panel_vectors * hn::Lanes(d), scratch.doubtful.size());
   const std::size_t* const list = scratch.doubtful.data() + scratch.doubtful.size() - count;
+  // So few rows take less time by the definition at once than a panel does that is mostly empty.
+  constexpr std::size_t few_rows = 6;
+  if (count <= few_rows) {
+    for (std::size_t i = 0; i < count; ++i) {
+      labels[list[i]] = decide_exactly(index, rows.row(list[i]), scratch.exact.data(),
+                                       others == nullptr ? nullptr : others + list[i]);
+    }
+    scratch.doubtful.resize(scratch.doubtful.size() - count);
+    return;
+  }
   const matrix_view<const float> listed(scratch.doubtful_rows.data(), count, columns);
   for (std::size_t i = 0; i < count; ++i) {
     std::copy_n(rows.row(list[i]), columns, scratch.doubtful_rows.data() + i * columns);
@@ -328,7 +338,7 @@ HWY_NOINLINE void decide_doubtful(D d, const centroid_index<float>& index, matri
 template <class D>
 HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, matrix_view<const float> rows,
                                       std::int32_t* labels, nearest_scratch<float>& scratch, float* others,
-                                      std::span<const float> ahead) {
+                                      std::span<const float> ahead, [[maybe_unused]] const kept_panels& kept) {
   if (!index.has_coarse()) return false;
   if (scratch.without_coarse > 0) {
     --scratch.without_coarse;
@@ -347,7 +357,9 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
     // it.
     const std::size_t first = rows.rows() < width ? start : std::min(start, rows.rows() - width);
     const std::size_t count = std::min(width, rows.rows() - first);
-    turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
+    const auto turn = [&] {
+      turn_panel(d, rows, first, index.origin(), scratch.panel.data(), scratch.padded_rows.data());
+    };
     // What is read next, for between two panels memory would idle: this panel's part of what the caller will read, or
     // the rows of the next panel, when they lie there without gaps.
     const std::size_t done = first + count;
@@ -363,11 +375,24 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
     std::uint64_t doubtful = 0;
     if constexpr (has_byte_products) {
       if (by_bytes) {
-        doubtful = label_panel_by_bytes(d, index, scratch.panel.data(), rows.row(first), rows.row_stride(), count, next,
-                                        next_end, labels + first, bounds, scratch);
+        const std::size_t panel = start / width, quads = (index.columns() + 3) / 4;
+        std::int32_t* const packed =
+            kept.packed == nullptr ? scratch.coarse_rows.data() : kept.packed + panel * quads * width;
+        byte_panel& facts = kept.packed == nullptr ? scratch.byte_facts : kept.panels[panel];
+        const auto call_rows = static_cast<std::uint32_t>(rows.rows());
+        bool there = kept.packed != nullptr && facts.call_rows == call_rows;
+        if (!there) {
+          turn();
+          there = make_bytes(d, scratch.panel.data(), index.columns(), packed, facts);
+          facts.call_rows = there ? call_rows : 0;
+        }
+        doubtful = there ? label_bytes(d, index, packed, facts, rows.row(first), rows.row_stride(), count, next,
+                                       next_end, labels + first, bounds, scratch)
+                         : ~std::uint64_t{0} >> (64 - count);
       }
     }
     if (!by_bytes) {
+      turn();
       doubtful =
           label_panel_coarsely(d, index, scratch.panel.data(), count, next, next_end, labels + first, bounds, scratch);
     }
@@ -388,7 +413,8 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
 
 template <class T>
 void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows, std::int32_t* labels,
-                       nearest_scratch<T>& scratch, T* others, [[maybe_unused]] std::span<const T> ahead) {
+                       nearest_scratch<T>& scratch, T* others, [[maybe_unused]] std::span<const T> ahead,
+                       [[maybe_unused]] const kept_panels& kept) {
   if (index.cells().any() && others == nullptr) return find_nearest_in_cells(index.cells(), rows, labels);
   const hn::ScalableTag<T> d;
   const std::size_t width = panel_vectors * hn::Lanes(d);
@@ -398,7 +424,7 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
                      centroid_index<T>::exact_panel);
 #if HWY_TARGET != HWY_SCALAR
   if constexpr (sizeof(T) == 4) {
-    if (find_nearest_coarsely(d, index, rows, labels, scratch, others, ahead)) return;
+    if (find_nearest_coarsely(d, index, rows, labels, scratch, others, ahead, kept)) return;
   }
 #endif
   for (std::size_t first = 0; first < rows.rows(); first += width) {
@@ -412,12 +438,20 @@ void find_nearest_with(const centroid_index<T>& index, matrix_view<const T> rows
 }  // namespace
 
 void find_nearest_float(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                        nearest_scratch<float>& scratch, float* others, std::span<const float> ahead) {
-  find_nearest_with(index, rows, labels, scratch, others, ahead);
+                        nearest_scratch<float>& scratch, float* others, std::span<const float> ahead,
+                        const kept_panels& kept) {
+  find_nearest_with(index, rows, labels, scratch, others, ahead, kept);
 }
 void find_nearest_double(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
                          nearest_scratch<double>& scratch, double* others, std::span<const double> ahead) {
-  find_nearest_with(index, rows, labels, scratch, others, ahead);
+  find_nearest_with(index, rows, labels, scratch, others, ahead, {});
+}
+bool has_byte_search_here() {
+#if HWY_TARGET == HWY_SCALAR
+  return false;
+#else
+  return has_byte_products;
+#endif
 }
 
 }  // namespace HWY_NAMESPACE
@@ -429,16 +463,19 @@ namespace shoal {
 
 HWY_EXPORT(find_nearest_float);
 HWY_EXPORT(find_nearest_double);
+HWY_EXPORT(has_byte_search_here);
 
 template <>
 void find_nearest(const centroid_index<float>& index, matrix_view<const float> rows, std::int32_t* labels,
-                  nearest_scratch<float>& scratch, float* others, std::span<const float> ahead) {
-  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch, others, ahead);
+                  nearest_scratch<float>& scratch, float* others, std::span<const float> ahead,
+                  const kept_panels& kept) {
+  HWY_DYNAMIC_DISPATCH(find_nearest_float)(index, rows, labels, scratch, others, ahead, kept);
 }
 template <>
 void find_nearest(const centroid_index<double>& index, matrix_view<const double> rows, std::int32_t* labels,
-                  nearest_scratch<double>& scratch, double* others, std::span<const double> ahead) {
+                  nearest_scratch<double>& scratch, double* others, std::span<const double> ahead, const kept_panels&) {
   HWY_DYNAMIC_DISPATCH(find_nearest_double)(index, rows, labels, scratch, others, ahead);
 }
+bool has_byte_search() { return HWY_DYNAMIC_DISPATCH(has_byte_search_here)(); }
 }  // namespace shoal
 #endif

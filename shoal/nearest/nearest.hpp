@@ -7,6 +7,7 @@
 #include <string>
 
 #include <shoal/core/matrix_view.hpp>
+#include <shoal/nearest/byte_rows.hpp>
 #include <shoal/nearest/centroid_index.hpp>
 #include <shoal/nearest/scratch.hpp>
 
@@ -15,10 +16,15 @@ namespace shoal {
 /// labels[i] = the centroid of least Σ_j (x_j − c_j)², that sum taken in float64 from the first column to the last;
 /// the lowest index on ties. The same for every instruction set. When `others` is not null, others[i] is a lower bound
 /// of the distance (not squared) from row i to every other centroid, as high as rounding allows; 0 or more. `ahead` is
-/// what the caller will read next; it may be brought into the cache meanwhile.
+/// what the caller will read next; it may be brought into the cache meanwhile. `kept` are panels of these rows about
+/// the index's origin, which a search by bytes uses and makes; the same rows must come with them each time.
 template <class Scalar>
 void find_nearest(const centroid_index<Scalar>& index, matrix_view<const Scalar> rows, std::int32_t* labels,
-                  nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {});
+                  nearest_scratch<Scalar>& scratch, Scalar* others = nullptr, std::span<const Scalar> ahead = {},
+                  const kept_panels& kept = {});
+
+/// Whether this processor has what the search by bytes needs.
+bool has_byte_search();
 
 /// out[t * out_stride + i] = ‖x_i − p_t‖² for the `points` [count][columns], in Scalar, as a sum of squared
 /// differences. A row's result does not depend on the rows around it.

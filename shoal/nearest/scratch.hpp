@@ -6,6 +6,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/nearest/byte_rows.hpp>
 
 namespace shoal {
 
@@ -22,6 +23,7 @@ struct nearest_scratch {
   aligned_buffer<Scalar> doubtful_rows;  ///< one panel of them
   std::size_t without_coarse = 0;        ///< calls to go before the coarse search is tried again
 
+  byte_panel byte_facts;
   aligned_buffer<float> byte_scales;
   aligned_buffer<float> byte_bounds;
   aligned_buffer<float> byte_row;

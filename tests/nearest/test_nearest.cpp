@@ -98,6 +98,45 @@ TYPED_TEST(Nearest, IsExactWhereCoarseRoundingIsHopelessAndAfterwards) {
   });
 }
 
+// Rows that are kept as bytes have the labels and bounds of rows that are made bytes anew, about another origin too.
+// One call's panels are not another call's.
+TEST(NearestOfKeptRows, IsThatOfTheSameRows) {
+  on_every_target([](const std::string& target) {
+    for (const std::size_t columns : {32, 33, 35, 300}) {
+      const std::size_t clusters = 16384 / columns + 3;
+      for (const std::size_t rows : {1, 47, 48, 49, 95, 512, 1100}) {
+        const auto data = clouds<float>(rows, columns, 5, 1.5, 3, rows + columns);
+        auto centroids = clouds<double>(clusters, columns, 5, 1.5, 3, 77).values;
+        const std::vector<float> origin(columns, 4.5F);
+        shoal::byte_rows bytes;
+        bytes.grow(512 + rows, columns);
+        for (int turn = 0; turn < 3; ++turn) {
+          shoal::centroid_index<float> index;
+          index.set(centroids, clusters, columns, rows, nullptr, origin);
+          const std::string what = target + " " + std::to_string(rows) + "x" + std::to_string(columns);
+          // Half of the rows, and then all of them, at the same place.
+          for (const std::size_t count : {rows / 2, rows}) {
+            if (count == 0) continue;
+            const shoal::matrix_view<const float> view(data.values.data(), count, columns);
+            std::vector<std::int32_t> labels(count, -1), again(count, -1);
+            std::vector<float> others(count), bounds(count);
+            shoal::nearest_scratch<float> first;
+            shoal::find_nearest<float>(index, view, labels.data(), first, others.data());
+            for (int call = 0; call < 2; ++call) {
+              shoal::nearest_scratch<float> scratch;  // one that has seen no call that did not pay
+              shoal::find_nearest<float>(index, view, again.data(), scratch, bounds.data(), {}, bytes.of(512, count));
+              EXPECT_EQ(again, labels) << what;
+              EXPECT_EQ(bounds, others) << what;
+            }
+            EXPECT_EQ(labels, kmeans_reference::nearest(view, centroids)) << what;
+          }
+          for (double& value : centroids) value = 0.9 * value + 0.3;
+        }
+      }
+    }
+  });
+}
+
 TYPED_TEST(Nearest, BoundsTheDistanceToEveryOtherCentroid) {
   on_every_target([](const std::string& target) {
     for (const double offset : {0.0, 1e5}) {
