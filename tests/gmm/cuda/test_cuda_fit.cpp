@@ -73,6 +73,19 @@ TEST_F(CudaFit, EndsWhereTheHostEnds) {
   }
 }
 
+// So many rows that k-means on a tenth of them goes to the GPU too.
+TEST_F(CudaFit, BeginsWithATenthAsTheHostDoes) {
+  const auto data = clouds<float>(60'011, 8, 24, 6.0);
+  const shoal::view_source<float> rows(data.view());
+  gmm::options options = options_for(covariance_type::diag, initialization::kmeans_of_tenth);
+  options.components = 24;
+  options.max_iterations = 3;
+  const gmm::fit_result host = gmm::fit(rows, options), device = gmm::fit(rows, on_device(options));
+  ASSERT_FALSE(device.history.empty());
+  EXPECT_NEAR(device.history.front(), host.history.front(), 1e-5 * std::abs(host.history.front()));
+  EXPECT_NEAR(device.mean_log_likelihood, host.mean_log_likelihood, 1e-5 * std::abs(host.mean_log_likelihood));
+}
+
 // Matrices that many blocks factorise, and components of fewer rows than columns, whose covariances have no more than
 // the regularization in most directions: sums of float32's grade would not be positive definite.
 TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
