@@ -145,26 +145,27 @@ class device_passes final : public seeding_passes {
 
   // The GPUs find rows that arrive early enough; their times, which decide, are the host's to the last bit.
   std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
-    const race_monoid order(std::min(count, summary_->positive_rows));
-    const auto wanted = static_cast<double>(std::min(count, summary_->positive_rows));
+    const std::size_t winners = std::min(count, summary_->positive_rows);
+    const auto wanted = static_cast<double>(winners);
     // Until t about t · Σw rows arrive, when no weight stands out: enough, with a margin.
     double latest = (wanted + 8 * std::sqrt(wanted) + 32) * rows_->data().weight_scale / summary_->total_weight;
     while (true) {
-      race_monoid::value_type runners = order.identity();
+      const std::vector<weighted_row> early =
+          keep(true, [&](share& mine, const cuda::device_piece<Scalar>& piece, std::size_t capacity, cudaStream_t on) {
+            mine.kept_weights.grow(capacity);
+            keep_arrivals(piece, latest, seed, stream, mine.kept.data(), mine.kept_weights.data(), capacity,
+                          mine.counter.data(), on);
+          });
+      std::vector<runner> runners(early.size());
+      in_parts(early.size(), [&](std::size_t i) {
+        runners[i] = {-std::log(random::uniform_at(seed, stream, early[i].row)) / early[i].weight, early[i].row};
+      });
       // A time so near to the last is another for another logarithm.
-      const double safe = latest * (1 - 1e-9);
-      for (const weighted_row& one :
-           keep(true, [&](share&mine, const cuda::device_piece<Scalar>&piece, std::size_t capacity, cudaStream_t on) {
-             mine.kept_weights.grow(capacity);
-             keep_arrivals(piece, latest, seed, stream, mine.kept.data(), mine.kept_weights.data(), capacity,
-                           mine.counter.data(), on);
-           })) {
-        const double time = -std::log(random::uniform_at(seed, stream, one.row)) / one.weight;
-        if (time <= safe) order.insert(runners, {time, one.row});
-      }
-      if (static_cast<double>(runners.size()) >= wanted) {
+      std::erase_if(runners, [safe = latest * (1 - 1e-9)](const runner& one) { return one.time > safe; });
+      if (runners.size() >= winners) {
+        sort_runners(runners, latest);
         std::vector<std::size_t> rows;
-        for (const runner& one : order.sorted(std::move(runners))) rows.push_back(one.row);
+        for (std::size_t i = 0; i < winners; ++i) rows.push_back(runners[i].row);
         return rows;
       }
       latest *= 16;
@@ -275,6 +276,31 @@ class device_passes final : public seeding_passes {
     std::size_t row;
     double weight;  // when the kernel keeps weights
   };
+
+  static constexpr std::size_t part_size = 4096;
+
+  // Calls visit(i) for every i < count, on the context's workers where there are many.
+  template <class Visit>
+  void in_parts(std::size_t count, const Visit& visit) {
+    context_.workers->run((count + part_size - 1) / part_size, 1, [&](std::size_t part, const team_member&) {
+      for (std::size_t i = part * part_size; i < std::min(count, (part + 1) * part_size); ++i) visit(i);
+    });
+  }
+
+  // By their times, all below `latest` and about evenly spread: by intervals of time first, and then each of these.
+  void sort_runners(std::vector<runner>& runners, double latest) {
+    const std::size_t intervals = runners.size() / part_size + 1;
+    std::vector<std::vector<runner>> apart(intervals);
+    for (const runner& one : runners) {
+      const auto interval = static_cast<std::size_t>(one.time / latest * static_cast<double>(intervals));
+      apart[std::min(interval, intervals - 1)].push_back(one);
+    }
+    context_.workers->run(intervals, 1, [&](std::size_t interval, const team_member&) {
+      std::sort(apart[interval].begin(), apart[interval].end(), arrives_before{});
+    });
+    runners.clear();
+    for (const std::vector<runner>& some : apart) runners.insert(runners.end(), some.begin(), some.end());
+  }
 
   // What a kernel that keeps some rows of each piece keeps, in any order: `visit` is called again with more room where
   // there was too little.

@@ -198,7 +198,7 @@ TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
     for (const std::size_t memory : {0ul, 2 * 4096 * 3 * sizeof(TypeParam)}) {
       auto device = this->on_device(source, weights, memory);
       const shoal::weighted_rows<TypeParam>& held = device.rows().data();
-      for (const std::size_t clusters : {1ul, 5ul, 3000ul}) {
+      for (const std::size_t clusters : {1ul, 5ul, 3000ul, 9000ul}) {
         const shoal::seeding_request request{clusters, 5, clusters};
         EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
                   shoal::seed_random_rows(this->context_, held, device.summary(), request))

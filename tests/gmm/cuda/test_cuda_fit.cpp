@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <shoal/gmm/cuda/first_model/given_moments.hpp>
 #include <shoal/gmm/fit.hpp>
 #include <shoal/gmm/parameters.hpp>
 #include <shoal/gmm/predict.hpp>
@@ -55,8 +54,9 @@ TEST_F(CudaFit, EndsWhereTheHostEnds) {
   const auto weights = uneven_weights(data.rows);
   const shoal::view_source<float> rows(data.view()), weight_rows({weights.data(), data.rows, 1});
   for (const covariance_type type : types) {
-    for (const initialization init : {initialization::kmeans, initialization::plus_plus, initialization::parallel,
-                                      initialization::random_rows, initialization::random_responsibilities}) {
+    for (const initialization init :
+         {initialization::kmeans, initialization::plus_plus, initialization::parallel, initialization::random_rows,
+          initialization::random_responsibilities, initialization::kmeans_of_tenth}) {
       for (const auto* const weighted : {static_cast<decltype(&weight_rows)>(nullptr), &weight_rows}) {
         SCOPED_TRACE(testing::Message() << "type " << static_cast<int>(type) << ", init " << static_cast<int>(init)
                                         << (weighted == nullptr ? "" : ", weighted"));
@@ -71,6 +71,19 @@ TEST_F(CudaFit, EndsWhereTheHostEnds) {
       }
     }
   }
+}
+
+// So many rows that k-means on a tenth of them goes to the GPU too.
+TEST_F(CudaFit, BeginsWithATenthAsTheHostDoes) {
+  const auto data = clouds<float>(60'011, 8, 24, 6.0);
+  const shoal::view_source<float> rows(data.view());
+  gmm::options options = options_for(covariance_type::diag, initialization::kmeans_of_tenth);
+  options.components = 24;
+  options.max_iterations = 3;
+  const gmm::fit_result host = gmm::fit(rows, options), device = gmm::fit(rows, on_device(options));
+  ASSERT_FALSE(device.history.empty());
+  EXPECT_NEAR(device.history.front(), host.history.front(), 1e-5 * std::abs(host.history.front()));
+  EXPECT_NEAR(device.mean_log_likelihood, host.mean_log_likelihood, 1e-5 * std::abs(host.mean_log_likelihood));
 }
 
 // Matrices that many blocks factorise, and components of fewer rows than columns, whose covariances have no more than
@@ -208,51 +221,6 @@ TEST_F(CudaFit, PredictsWhatTheHostPredicts) {
   EXPECT_NEAR(a, b, 1e-6 * std::abs(a));
   for (std::size_t i = 0; i < data.rows; ++i) ASSERT_NEAR(host_density[i], device_density[i], 1e-4) << i;
   EXPECT_EQ(host, device);
-}
-
-TEST_F(CudaFit, LabelledStatisticsAreSumsOfTheRows) {
-  for (const std::size_t columns : {1ul, 3ul, 65ul}) {
-    const auto data = clouds<float>(9001, columns, 3, 4.0);
-    const auto weights = uneven_weights(data.rows);
-    const shoal::view_source<float> rows(data.view()), weight_rows({weights.data(), data.rows, 1});
-    std::vector<std::int32_t> labels(data.rows);
-    for (std::size_t i = 0; i < data.rows; ++i) labels[i] = static_cast<std::int32_t>(i * 7 % 11 % 3);
-    std::vector<double> centres(3 * columns);
-    for (std::size_t i = 0; i < centres.size(); ++i) centres[i] = static_cast<float>(0.5 * static_cast<double>(i % 5));
-    const auto workers = shoal::make_threads(2);
-    shoal::cuda::device_group group(cuda_devices::first(1));
-    for (const covariance_type type : types) {
-      const gmm::statistics_layout layout(type, 3, columns);
-      gmm::statistics expected(layout);
-      for (std::size_t i = 0; i < data.rows; ++i) {
-        const auto k = static_cast<std::size_t>(labels[i]);
-        const double w = weights[i];
-        std::vector<double> z(columns);
-        for (std::size_t j = 0; j < columns; ++j) z[j] = data.values[i * columns + j] - centres[k * columns + j];
-        expected.values()[layout.total_weight()] += w;
-        expected.values()[layout.weight(k)] += w;
-        for (std::size_t j = 0; j < columns; ++j) {
-          expected.values()[layout.first(k, j)] += w * z[j];
-          for (std::size_t l = j; l < (layout.has_matrices() ? columns : j + 1); ++l) {
-            expected.values()[layout.second(k, j, l)] += w * z[j] * z[l];
-          }
-        }
-      }
-      for (const std::size_t memory : {0ul, 2 * 4096 * (columns + 1) * sizeof(float)}) {
-        shoal::cuda::device_rows<float> on(group, {workers.get(), 0, {}}, {&rows, &weight_rows, 1}, memory);
-        gmm::given_moments<float> moments(on, layout, centres);
-        shoal::cuda::device_buffer<std::int32_t> labels_there;
-        on.for_each_piece([&](std::size_t, const shoal::cuda::device_piece<float>& piece) {
-          labels_there.upload({labels.data() + piece.first, piece.count}, group[0].compute);
-          moments.add(piece, labels_there.data());
-        });
-        const gmm::statistics got = moments.total();
-        for (std::size_t i = 0; i < layout.size(); ++i) {
-          ASSERT_NEAR(got.values()[i], expected.values()[i], 1e-10 * (1e4 + std::abs(expected.values()[i]))) << i;
-        }
-      }
-    }
-  }
 }
 
 }  // namespace

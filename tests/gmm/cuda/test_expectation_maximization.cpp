@@ -125,7 +125,7 @@ TEST(DeviceFit, FollowsTheCpu) {
 TEST(DeviceFit, TakesEveryInitialization) {
   SHOAL_NEEDS_DEVICES(1);
   for (const initialization init : {initialization::kmeans, initialization::parallel, initialization::random_rows,
-                                    initialization::random_responsibilities}) {
+                                    initialization::random_responsibilities, initialization::kmeans_of_tenth}) {
     problem<float> of(fit_data::as<float>(fit_data::clusters(3000, 3, 4, 6.0)), 3);
     of.options.components = 4;
     of.options.init = init;
