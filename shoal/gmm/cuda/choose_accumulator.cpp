@@ -1,5 +1,6 @@
 #include <cstddef>
 #include <memory>
+#include <utility>
 
 #include <shoal/gmm/cuda/cost.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
@@ -43,7 +44,9 @@ std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[C
 
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
-  return make_cheapest(float_rooms, shape);
+  std::unique_ptr<accumulator<float>> cheapest = make_cheapest(float_rooms, shape);
+  if (!few_columns::suits_products(shape)) return cheapest;
+  return few_columns::make_product_accumulator(shape, std::move(cheapest));
 }
 template <>
 std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {

@@ -61,6 +61,16 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
+/// Whether make_product_accumulator takes a shape and is faster than others: diagonal and spherical covariances of at
+/// most most_columns columns, full ones of at most 8, 256 components at most, many rows, and no weights.
+bool suits_products(const accumulator_shape& shape);
+
+/// Densities and moments as products on tensor cores while the components lie so near to each other that sums about a
+/// common centre keep their digits; else `other` takes the rows. Of the Q of spherical covariances only the sum over
+/// the columns is right. Throws bad_argument for a shape that does not suit.
+std::unique_ptr<accumulator<float>> make_product_accumulator(const accumulator_shape& shape,
+                                                             std::unique_ptr<accumulator<float>> other);
+
 /// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);

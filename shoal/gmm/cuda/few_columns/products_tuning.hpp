@@ -1,0 +1,41 @@
+// Sizes of the kernels that multiply few columns on tensor cores, with what was measured for each on an NVIDIA H200.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/gmm/covariance_type.hpp>
+
+namespace shoal::gmm::few_columns {
+
+/// Components are multiplied on tensor cores where each is so near to the frame's centre in its deviations, squared and
+/// summed over the columns, and where none of its deviations is so much smaller than the frame's unit: log-densities
+/// lose digits with these, and so do sums about the frame's centre. Of rows without clusters, 33 components of 8
+/// columns come as far as 80 in 60 iterations and 100 components as far as 150 in 40.
+inline constexpr double most_product_squared_distance = 256;
+inline constexpr double most_product_ratio = 32;
+/// The same for full covariances: what the terms of a row's squared distance may sum to that lies a deviation beyond a
+/// component's mean, were none of them negative; among correlated columns they are many times their sum.
+inline constexpr double most_product_terms = 1024;
+
+/// What ending a group costs, in rows.
+inline constexpr double product_group_cost_rows = 64;
+
+/// Where they are faster than the other rooms' kernels, and these take so long that to find out whose turn it is, some
+/// 15 µs, does not show where components lie apart. 10⁶ rows of (columns, components) take with the others and with
+/// products (bench/results/few-column-products-nvidia-h200-2026-11-23.json): diag (8, 10) 0.051 and 0.064 ms, (8, 16)
+/// 0.107 and 0.064, (8, 33) 0.183 and 0.103, (8, 64) 0.380 and 0.122, (8, 100) 0.592 and 0.231, (8, 256) 1.30 and 0.53,
+/// (16, 10) 0.108 and 0.087, (16, 33) 0.315 and 0.163, (16, 256) 1.32 and 0.79, (5, 10) 0.041 and 0.064, (5, 33) 0.138
+/// and 0.099, (3, 33) 0.102 and 0.099, (3, 100) 0.268 and 0.216, (1, 100) 0.200 and 0.212; spherical (16, 33) 0.319 and
+/// 0.134; 300,000 rows of (8, 16) 0.042 and 0.035, 100,000 of (8, 33) 0.034 and 0.033. Full covariances (8, 10) 0.076
+/// and 0.115, (8, 33) 0.301 and 0.229, (8, 100) 1.20 and 0.57, (5, 33) 0.181 and 0.183, (3, 100) 0.326 and 0.229; with
+/// 12 to 16 columns 0.83 to 1.16 times as fast, and not made.
+constexpr bool are_products_faster(covariance_type type, std::size_t rows, std::size_t columns,
+                                   std::size_t components) {
+  if (type == covariance_type::full) {
+    return columns * components >= 200 && rows * columns * components >= 240'000'000;
+  }
+  const bool many = components > 128 || (components >= 16 && columns * columns * components >= 256);
+  return (many || (columns >= 13 && components >= 10)) && rows * columns * components >= 120'000'000;
+}
+
+}  // namespace shoal::gmm::few_columns

@@ -1,0 +1,287 @@
+// Mixtures of few columns by products on tensor cores, against float64: awkward sizes, rows that are far, components
+// that are too far from each other, and the same bits however rows are cut.
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/fit.hpp>
+
+#include "../../../cuda_devices.hpp"
+#include "../../kernel_checks.hpp"
+#include "checks.hpp"
+
+namespace {
+
+using checks::covariance_type;
+using checks::rounded_model;
+using shoal::gmm::accumulator;
+using shoal::gmm::accumulator_shape;
+using shoal::gmm::statistics;
+using shoal::gmm::statistics_layout;
+
+constexpr covariance_type types[] = {covariance_type::full, covariance_type::diag, covariance_type::spherical};
+
+class ProductAccumulator : public ::testing::Test {
+ protected:
+  void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
+};
+
+// Full covariances of many columns would fill the registers of a warp.
+std::size_t most_components(covariance_type type, std::size_t columns) {
+  if (type != covariance_type::full || columns <= 6) return 256;
+  return columns <= 8 ? 192 : 0;
+}
+
+// Leaves everything to the products.
+class nobody final : public accumulator<float> {
+ public:
+  void clear(const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
+  void add(const shoal::cuda::device_piece<float>&, const shoal::gmm::prepared_parameters<float>&,
+           cudaStream_t) override {}
+  void merge(double*, const shoal::gmm::prepared_parameters<float>&, cudaStream_t) override {}
+};
+
+using maker = checks::make_accumulator<float>;
+
+std::unique_ptr<accumulator<float>> by_products_alone(const accumulator_shape& shape) {
+  return shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<nobody>());
+}
+std::unique_ptr<accumulator<float>> by_either(const accumulator_shape& shape) {
+  return shoal::gmm::few_columns::make_product_accumulator(shape,
+                                                           shoal::gmm::few_columns::make_accumulator<float>(shape));
+}
+// As if the GPU had one multiprocessor, so that blocks have several groups.
+std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
+  accumulator_shape small = shape;
+  small.multiprocessors = 1;
+  return by_products_alone(small);
+}
+
+struct on_device : checks::on_device<float> {
+  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
+      : checks::on_device<float>(model, rows, {}, make) {}
+};
+
+void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
+                 double tolerance, const std::string& what) {
+  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
+                       tolerance, what);
+}
+
+void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, double spread,
+           maker make) {
+  if (components > most_components(type, columns)) return;
+  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
+  const auto model = rounded_model(type, components, columns, spread, seed);
+  const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
+  const std::string what =
+      fmt::format("{}, {} rows, {} columns, {} components", checks::name(type), rows, columns, components);
+  on_device device(model, data, make);
+  const statistics got = device.sums();
+  expect_sums(got, model, data, checks::kernel_tolerance<float>, what);
+  EXPECT_EQ(got.far_rows(), 0) << what;
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+}
+
+TEST_F(ProductAccumulator, EveryNumberOfColumns) {
+  for (const covariance_type type : types) {
+    for (std::size_t columns = 1; columns <= 16; ++columns) check(type, 5003, columns, 20, 0.8, by_products_alone);
+  }
+}
+
+TEST_F(ProductAccumulator, AwkwardNumbersOfRows) {
+  for (const covariance_type type : types) {
+    for (const std::size_t rows : {1, 15, 17, 63, 65, 129, 4095, 4097, 46800, 300007}) {
+      check(type, rows, 8, 8, 0.8, by_products_alone);
+    }
+    for (const std::size_t rows : {1, 33, 4097, 9001}) {
+      check(type, rows, 16, 100, 0.8, by_products_alone);
+      check(type, rows, 16, 50, 0.8, by_products_alone);
+      check(type, rows, 7, 190, 0.8, for_one);
+      check(type, rows, 13, 33, 0.8, for_one);
+    }
+  }
+}
+
+TEST_F(ProductAccumulator, AnyNumberOfComponents) {
+  for (const covariance_type type : types) {
+    for (const std::size_t components : {1, 2, 16, 17, 33, 48, 49, 64, 65, 96, 97, 128, 129, 192, 193, 255, 256}) {
+      check(type, 4097, 8, components, 0.8, by_products_alone);
+      check(type, 2031, 16, components, 0.8, by_products_alone);
+    }
+  }
+}
+
+TEST_F(ProductAccumulator, LeavesComponentsThatLieApartToOthers) {
+  for (const covariance_type type : types) {
+    check(type, 5003, 8, 10, 20, by_either);
+    check(type, 5003, 3, 40, 200, by_either);
+    check(type, 5003, 8, 10, 0.8, by_either);
+  }
+}
+
+void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
+  if (components > most_components(type, columns)) return;
+  const auto model = rounded_model(type, components, columns, 0.8, 7);
+  auto data = reference::random_rows<float>(model, rows, columns, 8);
+  std::size_t planted = 0;
+  for (std::size_t r = 0; r < rows; r += every) {
+    const double distance = r / every % 3 == 0 ? 1e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
+    data[r * columns + r % columns] = static_cast<float>(distance);
+    ++planted;
+  }
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, every {}th far", checks::name(type),
+                                       rows, columns, components, every);
+  on_device device(model, data, by_products_alone);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
+  expect_sums(got, model, data, every == 1 ? checks::kernel_tolerance<double> : checks::kernel_tolerance<float>, what);
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+}
+
+TEST_F(ProductAccumulator, FarRowsAreDoneInDouble) {
+  for (const covariance_type type : types) {
+    check_far(type, 5000, 8, 10, 97);
+    check_far(type, 700, 3, 200, 31);
+    check_far(type, 300, 16, 60, 1);
+  }
+}
+
+// Small enough for compute-sanitizer's racecheck.
+TEST_F(ProductAccumulator, FewRowsByEveryKernel) {
+  for (const covariance_type type : types) {
+    for (const std::size_t columns : {3, 16}) {
+      for (const std::size_t components : {10, 20, 40, 60, 100, 200})
+        check(type, 300, columns, components, 0.8, for_one);
+    }
+    check_far(type, 300, 8, 5, 31);
+  }
+}
+
+TEST_F(ProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
+  for (const covariance_type type : types) {
+    const auto model = rounded_model(type, 4, 5, 0.8, 3);
+    auto data = reference::random_rows<float>(model, 1000, 5, 4);
+    for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
+    data[777 * 5 + 2] = -2e19F;
+    on_device device(model, data, by_products_alone);
+    const statistics got = device.sums();
+    EXPECT_EQ(got.far_rows(), 2);
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value)) << checks::name(type);
+  }
+}
+
+TEST_F(ProductAccumulator, AnEmptyComponentGetsNothing) {
+  for (const covariance_type type : types) {
+    auto model = rounded_model(type, 5, 6, 0.8, 11);
+    model.weights[2] = 0;
+    const auto data = reference::random_rows<float>(model, 2000, 6, 12);
+    on_device device(model, data, by_products_alone);
+    const statistics got = device.sums();
+    EXPECT_EQ(got.weight(2), 0);
+    for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
+    expect_sums(got, model, data, checks::kernel_tolerance<float>, checks::name(type));
+  }
+}
+
+TEST_F(ProductAccumulator, KeepsItsDigitsFarFromTheOrigin) {
+  for (const covariance_type type : types) {
+    auto model = rounded_model(type, 20, 8, 1, 21);
+    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
+    const auto data = reference::random_rows<float>(model, 10000, 8, 22);
+    on_device device(model, data, by_products_alone);
+    expect_sums(device.sums(), model, data, 1e-6, std::string("offset 1e4, ") + checks::name(type));
+  }
+}
+
+TEST_F(ProductAccumulator, StoppedKernelsChangeNothing) {
+  const auto model = rounded_model(covariance_type::diag, 3, 4, 0.8, 31);
+  const auto data = reference::random_rows<float>(model, 500, 4, 32);
+  on_device device(model, data, by_either);
+  device.mixture.set_stopped(1, device.stream);
+  shoal::cuda::device_buffer<double> sums(device.layout.size());
+  sums.upload(std::vector<double>(device.layout.size(), 42.0), device.stream);
+  device.accumulator->clear(device.mixture.view(), device.stream);
+  device.accumulator->add({device.device_rows.data(), nullptr, 0, 0, 500}, device.mixture.view(), device.stream);
+  device.accumulator->merge(sums.data(), device.mixture.view(), device.stream);
+  for (const double value : sums.download(device.layout.size(), device.stream)) EXPECT_EQ(value, 42.0);
+}
+
+// Through the door, with rows far from the origin: components that overlap and components three deviations apart.
+TEST_F(ProductAccumulator, FitsEndWhereFloat64Ends) {
+  for (const covariance_type type : types) {
+    for (const std::size_t columns : {8, 13}) {
+      if (most_components(type, columns) == 0) continue;
+      for (const double apart : {0.7, 3.0}) {
+        SCOPED_TRACE(fmt::format("{}, {} columns, {} apart", checks::name(type), columns, apart));
+        constexpr std::size_t count = 1'000'011, components = 33;
+        ASSERT_TRUE(shoal::gmm::few_columns::suits_products(
+            checks::shape_of(statistics_layout(type, components, columns), count, false)));
+        auto rows =
+            reference::random_rows<float>(rounded_model(type, components, columns, apart, 5), count, columns, 6);
+        for (float& value : rows) value += 1e4F;
+        const std::vector<double> doubles(rows.begin(), rows.end());
+        const shoal::view_source<float> in_float({rows.data(), count, columns});
+        const shoal::view_source<double> in_double({doubles.data(), count, columns});
+        shoal::gmm::options options;
+        options.components = components;
+        options.covariance_type = type;
+        options.init = shoal::gmm::initialization::random_rows;
+        options.max_iterations = 12;
+        options.tolerance = 0;
+        options.seed = 5;
+        options.device = {cuda_devices::first(1)};
+        const auto wide = shoal::gmm::fit(in_double, options);
+        const auto narrow = shoal::gmm::fit(in_float, options);
+        ASSERT_EQ(narrow.history.size(), wide.history.size());
+        for (std::size_t i = 0; i < wide.history.size(); ++i) {
+          EXPECT_NEAR(narrow.history[i], wide.history[i], 1e-5 * std::abs(wide.history[i])) << "iteration " << i;
+        }
+      }
+    }
+  }
+}
+
+TEST(ProductAccumulatorShape, HasManyRowsWithoutWeights) {
+  accumulator_shape shape;
+  shape.multiprocessors = 132;
+  shape.shared_bytes = 227 << 10;
+  shape.share_rows = 10'000'000;
+  for (const covariance_type type : types) {
+    for (const std::size_t columns : {5, 6, 7, 8}) {
+      for (const std::size_t components : {48UL, 64UL, most_components(type, columns)}) {
+        shape.layout = statistics_layout(type, components, columns);
+        EXPECT_TRUE(shoal::gmm::few_columns::suits_products(shape)) << columns << " columns, " << components;
+      }
+      shape.layout = statistics_layout(type, most_components(type, columns) + 1, columns);
+      EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape)) << columns << " columns";
+    }
+    shape.layout = statistics_layout(type, 10, 8);
+    EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape));
+    shape.layout = statistics_layout(type, 64, 16);
+    EXPECT_EQ(shoal::gmm::few_columns::suits_products(shape), type != covariance_type::full);
+    shape.layout = statistics_layout(type, 33, 17);
+    EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape));
+    shape.layout = statistics_layout(type, 33, 8);
+    EXPECT_TRUE(shoal::gmm::few_columns::suits_products(shape));
+    shape.weighted = true;
+    EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape));
+    EXPECT_THROW(shoal::gmm::few_columns::make_product_accumulator(shape, std::make_unique<nobody>()),
+                 shoal::bad_argument);
+    shape.weighted = false;
+  }
+  shape.layout = statistics_layout(covariance_type::tied, 33, 8);
+  EXPECT_FALSE(shoal::gmm::few_columns::suits_products(shape));
+}
+
+}  // namespace
