@@ -106,7 +106,7 @@ def model_of(cells, left_out=None):
     """(room, types, scalar) → coefficients and the shapes that they are known for, of the cells but for one."""
     groups, columns, fastest = {}, {}, set()
     for cell in cells:
-        times = cell["milliseconds"]
+        times = {room: value for room, value in cell["milliseconds"].items() if TERMS[room](cell) is not None}
         if cell is left_out:
             continue
         fastest.add(group_of(min(times, key=times.get), cell))
@@ -141,6 +141,8 @@ def estimate(model, room, cell):
     for name in ("columns", "components"):
         if not known[name][0] <= cell[name] <= known[name][1]:
             return None
+    if TERMS[room](cell) is None:
+        return None
     return math.fsum(known["milliseconds"].get(name, 0) * value for name, value in TERMS[room](cell).items())
 
 

@@ -137,6 +137,8 @@ def tensor_float64_terms(cell):
             "densities": n * K * padded(d, 16) * (padded(d, 8) + 8) / 2 / 1e3,
             "moments": n * K * tiles * (tiles + 1) / 2 * tile * tile / 1e3, "model": K * d * d / 1e6,
         }  # fmt: skip
+    if cell["scalar"] == "float32" and 17 <= d <= 128 and K <= 64:
+        return None  # rows are read once, by kernels of their own: thresholds choose them
     features = 1 if cell["type"] == "spherical" else 2
     tiles = 32 if K <= 32 else 64 if K <= 64 else 128 if K <= 128 else padded(K, 256)
     half = K <= 128

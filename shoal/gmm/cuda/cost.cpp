@@ -7,6 +7,7 @@
 
 #include <shoal/gmm/cuda/cost_table.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm {
@@ -187,6 +188,7 @@ std::optional<cost_terms> terms_of(room_name room, const accumulator_shape& shap
     case room_name::tensor_diagonal:
       return tensor_diagonal_terms(numbers);
     case room_name::tensor_float64:
+      if (sizeof(Scalar) == 4 && tensor_float64::reads_rows_once(shape)) break;
       return tensor_float64_terms(numbers);
     case room_name::plain:
       return plain_terms(numbers);

@@ -2,6 +2,7 @@
 
 #include <type_traits>
 
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 
@@ -28,6 +29,9 @@ bool is_within_limit(const accumulator_shape& shape) {
 
 template <class Scalar>
 bool is_usual(room_name room, const accumulator_shape& shape) {
+  if (std::is_same_v<Scalar, float> && tensor_float64::reads_rows_once(shape)) {
+    return room == room_name::tensor_float64 || room == room_name::plain;
+  }
   if (room != room_name::few_columns && room != room_name::few_columns_teams) return true;
   if (std::is_same_v<Scalar, float> && tensor_cores_come_first(shape)) return false;
   if (room == room_name::few_columns) return is_within_limit<Scalar>(shape);

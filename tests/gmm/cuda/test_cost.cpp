@@ -234,16 +234,21 @@ TEST(RoomChoice, GivesFewComponentsOfFewColumnsToTeams) {
   EXPECT_EQ(room_for(shape_of(covariance_type::full, 10'000, 10, 2)), room_name::few_columns);
 }
 
-TEST(RoomChoice, LeavesFewComponentsOfManyColumnsToOtherTilesThan128) {
-  for (const std::size_t columns : {96, 112, 128}) {
-    for (const std::size_t components : {3, 10, 16, 24}) {
-      const accumulator_shape shape = shape_of(covariance_type::diag, 300'000, columns, components);
-      EXPECT_EQ(room_for(shape), room_name::tensor_float64) << text(shape);
+TEST(RoomChoice, LeavesComponentsOfManyColumnsToTheKernelThatReadsRowsOnce) {
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const shoal::precision precision : {precision::float32, precision::tf32, precision::bf16}) {
+      for (const std::size_t rows : {1'000, 30'000, 10'000'000}) {
+        for (const std::size_t columns : {17, 33, 64, 65, 96, 128}) {
+          for (const std::size_t components : {1, 10, 16, 17, 40, 64}) {
+            const accumulator_shape shape = shape_of(type, rows, columns, components, precision);
+            EXPECT_EQ(room_for(shape), room_name::tensor_float64) << text(shape);
+          }
+        }
+      }
     }
   }
-  EXPECT_EQ(room_for(shape_of(covariance_type::diag, 300'000, 33, 2)), room_name::plain);
-  EXPECT_EQ(room_for(shape_of(covariance_type::diag, 300'000, 54, 64, precision::tf32)), room_name::tensor_diagonal);
-  EXPECT_EQ(room_for(shape_of(covariance_type::spherical, 100'000, 64, 48)), room_name::tensor_diagonal);
+  EXPECT_EQ(room_for(shape_of(covariance_type::diag, 300'000, 54, 65, precision::tf32)), room_name::tensor_diagonal);
+  EXPECT_NE(room_for(shape_of(covariance_type::spherical, 1'000'000, 16, 64)), room_name::tensor_float64);
 }
 
 TEST(RoomChoice, LeavesManyComponentsOfFewColumnsToTensorCores) {

@@ -25,8 +25,12 @@ class tensor_accumulator final : public accumulator<Scalar> {
   explicit tensor_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         plan_(plan_lanes<Scalar>(shape, layout_)),
+        most_blocks_(static_cast<unsigned>(shape.multiprocessors) * resident_densities),
         lanes_(plan_.lanes * plan_.size),
-        workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
+        workspace_(layout_.components, shape.share_rows, cuda::piece_unit,
+                   half_products<Scalar>(shape) != 0 && has_frame(layout_) && is_one_pass(layout_)
+                       ? one_pass_workspace_bytes
+                       : workspace_bytes),
         frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors) {
     plan_.sums = lanes_.data();
   }
@@ -44,13 +48,14 @@ class tensor_accumulator final : public accumulator<Scalar> {
       const prepared_parameters<Scalar> apart = frame_.apart(parameters);
       const bool finishes = frame_.used() && layout_.components <= most_block_components;
       if (finishes) {
-        responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
+        responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       } else if (frame_.used()) {
         densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       }
       if (!at_once(chunk, parameters, terms, stream)) {
-        launch_densities(layout_, chunk, apart, terms, stream);
-        launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream);
+        launch_densities(layout_, chunk, apart, terms, stream, frame_.used() ? most_blocks_ : any_blocks);
+        launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream,
+                                finishes ? most_blocks_ : any_blocks);
       }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       launch_moments(layout_, chunk, apart, terms, plan_, stream);
@@ -73,6 +78,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
 
   kernel_layout layout_;
   lane_plan plan_;
+  unsigned most_blocks_;  // of kernels that the frame mostly leaves nothing to do
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;
   mixture_frame frame_;
@@ -98,13 +104,12 @@ lane_plan plan_lanes(const accumulator_shape& shape, std::size_t blocks, std::si
 
 namespace {
 
-// One block on each multiprocessor. A section costs a block as much as half_section_cost rows beside its own.
-lane_plan plan_half_lanes(const accumulator_shape& shape, std::size_t blocks) {
+// So many places for blocks to a lane. A section costs a block as much as half_section_cost rows beside its own.
+lane_plan plan_half_lanes(const accumulator_shape& shape, std::size_t places, std::size_t blocks) {
   lane_plan plan;
   plan.size = shape.layout.size();
   const std::size_t affordable = std::max<std::size_t>(1, most_lane_bytes / (plan.size * sizeof(double)));
-  const std::size_t wanted =
-      std::min({std::max<std::size_t>(1, shape.multiprocessors / blocks), affordable, most_lanes});
+  const std::size_t wanted = std::min({std::max<std::size_t>(1, places / blocks), affordable, most_lanes});
   std::size_t least_cost = 0;
   for (std::size_t rows = most_section_rows; rows >= least_section_rows; rows /= 2) {
     const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, rows));
@@ -123,13 +128,25 @@ lane_plan plan_half_lanes(const accumulator_shape& shape, std::size_t blocks) {
 template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
   if (sizeof(Scalar) == 4 && has_frame(layout) && layout.components <= most_half_components && tensor::has_products()) {
-    return plan_half_lanes(shape, half_moment_blocks(layout, half_products<Scalar>(shape)));
+    if (!is_one_pass(layout)) {
+      return plan_half_lanes(shape, shape.multiprocessors, half_moment_blocks(layout, half_products<Scalar>(shape)));
+    }
+    const unsigned groups = one_pass_groups(layout.type == covariance_type::spherical,
+                                            one_pass_components(layout.components), one_pass_width(layout.columns));
+    lane_plan plan = plan_half_lanes(shape, shape.multiprocessors * groups, 1);
+    plan.many = true;
+    return plan;
   }
   return plan_lanes(shape, has_frame(layout) ? frame_moment_blocks(layout) : moment_blocks<Scalar>(layout),
                     turns_of_blocks);
 }
 
 bool suits(const accumulator_shape& shape) { return shape.layout.components() <= most_components; }
+
+bool reads_rows_once(const accumulator_shape& shape) {
+  return !shape.layout.has_matrices() && shape.layout.columns() >= least_one_pass_columns &&
+         is_one_pass(kernel_layout(shape.layout));
+}
 
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {

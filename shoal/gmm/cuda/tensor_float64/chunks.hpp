@@ -12,12 +12,15 @@ namespace shoal::gmm::tensor_float64 {
 
 /// The terms of all components for as many rows as take at most so many bytes, and of `unit` rows at least.
 inline constexpr std::size_t workspace_bytes = std::size_t{128} << 20;
+/// The same where rows are read once, and terms are for those of far tiles alone: fewer launches that mostly find none.
+inline constexpr std::size_t one_pass_workspace_bytes = std::size_t{512} << 20;
 
 class chunk_workspace {
  public:
   /// Chunks are of whole units but for the last of a piece.
-  chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit) {
-    const std::size_t wanted = workspace_bytes / (components * sizeof(double)) / unit * unit;
+  chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit,
+                  std::size_t bytes = workspace_bytes) {
+    const std::size_t wanted = bytes / (components * sizeof(double)) / unit * unit;
     rows_ = std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
     values_.grow(components * rows_);
     sums_.grow(2 * score_tiles(rows_));

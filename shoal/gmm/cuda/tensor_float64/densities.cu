@@ -42,9 +42,13 @@ bool launch_row_responsibilities(const kernel_layout& layout, const row_chunk<do
 
 template <class Scalar>
 void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
-                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
+                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream,
+                      unsigned most_blocks) {
+  if (!has_matrices(layout)) {
+    return launch_diagonal_densities<Scalar>(layout, chunk, parameters, terms, stream, most_blocks);
+  }
   if constexpr (sizeof(Scalar) == 8) {
-    if (has_matrices(layout) && layout.columns <= row_columns) {
+    if (layout.columns <= row_columns) {
       bool launched = false;
       with_eights(layout.columns, [&]<int Eights>(std::integral_constant<int, Eights>) {
         launched = has_room(finish_bytes<Eights>(0));
@@ -54,7 +58,6 @@ void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chun
     }
   }
   const auto launch = [&] {
-    if (!has_matrices(layout)) return launch_diagonal_densities<Scalar>;
     if constexpr (sizeof(Scalar) == 4) {
       if (layout.columns <= 32) return launch_matrix_densities<Scalar, 32>;
       if (layout.columns <= 64) return launch_matrix_densities<Scalar, 64>;
@@ -64,9 +67,9 @@ void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chun
   launch(layout, chunk, parameters, terms, stream);
 }
 template void launch_densities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
-                               const row_terms&, cudaStream_t);
+                               const row_terms&, cudaStream_t, unsigned);
 template void launch_densities(const kernel_layout&, const row_chunk<double>&, const prepared_parameters<double>&,
-                               const row_terms&, cudaStream_t);
+                               const row_terms&, cudaStream_t, unsigned);
 
 void launch_wanted_densities(const kernel_layout& layout, const row_chunk<float>& chunk,
                              const prepared_parameters<float>& parameters, const row_terms& terms, const int* wanted,

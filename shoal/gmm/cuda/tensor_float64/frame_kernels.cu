@@ -71,7 +71,7 @@ __global__ void __launch_bounds__(frame_threads)
     const std::size_t at = std::size_t{k} * layout.columns + column;
     // A comparison that a NaN fails.
     const double distance = fabs(mean_of(parameters, at) - origin) * parameters.factors[at];
-    together = together && distance <= most_column_distance;
+    together = together && distance <= (half ? most_float_column_distance : most_column_distance);
     near = near && distance <= most_half_column_distance && parameters.factors[at] / unit <= most_half_ratio;
   }
   if (!together) *frame.together = 0;
@@ -143,7 +143,9 @@ __global__ void __launch_bounds__(frame_threads)
   }
   squared_distance = block.sum(squared_distance);
   if (block.rank != 0) return;
-  if (!(squared_distance <= most_squared_distance(layout.columns))) *frame.together = 0;
+  if (!(squared_distance <= (half ? most_float_squared_distance : most_squared_distance(layout.columns)))) {
+    *frame.together = 0;
+  }
   if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
   const double constant = empty ? -INFINITY : parameters.log_constants[k] - 0.5 * squared_distance;
   const double factor = empty ? 0 : parameters.factors[std::size_t{k} * layout.columns];

@@ -13,14 +13,14 @@ void pack_frame(const kernel_layout& layout, const prepared_components<double>& 
                 const component_frame& frame, const int* stopped, cudaStream_t stream);
 
 /// As launch_densities(), and, of at most most_block_components components, as both it and launch_responsibilities();
-/// responsibilities then lie at terms.values as Scalars, with the same stride.
+/// responsibilities then lie at terms.values as Scalars, with the same stride. Rows that are read once are summed too.
 template <class Scalar>
 void densities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
                         const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream);
 template <class Scalar>
 void responsibilities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                                const component_frame& frame, const prepared_parameters<Scalar>& parameters,
-                               const row_terms& terms, cudaStream_t stream);
+                               const row_terms& terms, const lane_plan& plan, cudaStream_t stream);
 
 /// As launch_moments(), but of z, after one of those; of most_block_components at most, after the second.
 template <class Scalar>

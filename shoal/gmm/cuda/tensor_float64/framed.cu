@@ -56,25 +56,32 @@ template void densities_in_frame(const kernel_layout&, const row_chunk<double>&,
 template <class Scalar>
 void responsibilities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                                const component_frame& frame, const prepared_parameters<Scalar>& parameters,
-                               const row_terms& terms, cudaStream_t stream) {
+                               const row_terms& terms, const lane_plan& plan, cudaStream_t stream) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (frame.near != nullptr) half_responsibilities(layout, chunk, frame, parameters, terms, stream);
+    if (frame.near != nullptr && is_one_pass(layout)) {
+      const auto launch = is_spherical(layout) ? one_pass_spherical : one_pass_diag;
+      launch(layout, chunk, frame, parameters, terms, plan, stream);
+    } else if (frame.near != nullptr) {
+      half_responsibilities(layout, chunk, frame, parameters, terms, stream);
+    }
   }
   const auto launch =
       is_spherical(layout) ? densities_of<Scalar, true, true>(layout) : densities_of<Scalar, false, true>(layout);
   launch(layout, chunk, frame, parameters, terms, stream);
 }
 template void responsibilities_in_frame(const kernel_layout&, const row_chunk<float>&, const component_frame&,
-                                        const prepared_parameters<float>&, const row_terms&, cudaStream_t);
+                                        const prepared_parameters<float>&, const row_terms&, const lane_plan&,
+                                        cudaStream_t);
 template void responsibilities_in_frame(const kernel_layout&, const row_chunk<double>&, const component_frame&,
-                                        const prepared_parameters<double>&, const row_terms&, cudaStream_t);
+                                        const prepared_parameters<double>&, const row_terms&, const lane_plan&,
+                                        cudaStream_t);
 
 template <class Scalar>
 void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
                       const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                       cudaStream_t stream) {
   if constexpr (sizeof(Scalar) == 4) {
-    if (frame.near != nullptr) half_moments(layout, chunk, frame, parameters, plan, stream);
+    if (frame.near != nullptr && !is_one_pass(layout)) half_moments(layout, chunk, frame, parameters, plan, stream);
   }
   with_moment_tile(layout, [&](auto tile) {
     using tile_type = decltype(tile);

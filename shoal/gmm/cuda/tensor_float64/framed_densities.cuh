@@ -4,6 +4,8 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/finish_rows.cuh>
@@ -50,40 +52,28 @@ __device__ void fetch_columns(const row_chunk<Scalar>& chunk, unsigned columns, 
   }
 }
 
-/// A block for each tile of rows and tile of components. `Finish`: the block has all components, and leaves
-/// responsibilities times weights and the rows' part of the score.
+/// A block's tile of rows and tile of components, through stages whose barriers have passed `passed` steps. `Finish`:
+/// the block has all components, and leaves responsibilities times weights and the rows' part of the score.
 template <class Scalar, bool Spherical, class Tile, bool Finish>
-__global__ void __launch_bounds__(threads, Tile::resident)
-    framed_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
-                     const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped) {
+__device__ __forceinline__ void take_framed_tile(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
+                                                 const component_frame& frame, const row_terms& terms,
+                                                 const double* log_shift, std::size_t first_row, unsigned passed,
+                                                 unsigned char* memory, unsigned long long* full) {
   constexpr int features = Spherical ? 1 : 2;
   using stage_type = density_stage<Scalar, features, Tile>;
   constexpr int stages = density_stages<Scalar, features, Tile>();
   static_assert(stages >= 2);
-  cuda::wait_for_predecessor();
-  if (*stopped != 0 || *frame.together == 0) return;
-  if constexpr (Finish && sizeof(Scalar) == 4) {
-    const std::size_t begin = std::size_t{blockIdx.x} * Tile::rows;
-    if (!any_far(frame, begin, min(begin + Tile::rows, chunk.count))) return;
-  }
-  extern __shared__ __align__(128) unsigned char memory[];
   auto* const stage_of = reinterpret_cast<stage_type*>(memory);
-  __shared__ unsigned long long full[stages];
   const unsigned d = layout.columns;
   const unsigned place = threadIdx.x % 4;
-  const std::size_t first_row = std::size_t{blockIdx.x} * Tile::rows;
   const unsigned first = blockIdx.y * Tile::components;
   const bool aligned = d % (16 / sizeof(Scalar)) == 0;
 
-  if (threadIdx.x == 0) {
-    make_barriers(full, stages);
-  }
-  __syncthreads();
   const auto fetch = [&](unsigned index) {
     if (index < frame.steps) {
-      stage_type& stage = stage_of[index % stages];
+      stage_type& stage = stage_of[(passed + index) % stages];
       if (threadIdx.x == 0) {
-        unsigned long long* const barrier = full + index % stages;
+        unsigned long long* const barrier = full + (passed + index) % stages;
         expect_operands(barrier, stage_type::operand_bytes + stage_type::origin_bytes);
         fetch_operands(stage.operands,
                        frame.operands + (std::size_t{index} * frame.eights + first / 8) * (features * 128),
@@ -104,10 +94,10 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   double norm[Tile::sixteens][2] = {};
   for (unsigned index = 0; index < frame.steps; ++index) {
     wait_for_copies<stages - 2>();
-    wait_for_operands(full + index % stages, index / stages & 1);
+    wait_for_operands(full + (passed + index) % stages, (passed + index) / stages & 1);
     __syncthreads();  // all have fetched this step, and read the one before
     fetch(index + stages - 1);
-    const stage_type& stage = stage_of[index % stages];
+    const stage_type& stage = stage_of[(passed + index) % stages];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const double near = stage.origin[8 * half + place], far = stage.origin[8 * half + place + 4];
@@ -171,6 +161,38 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   }
 }
 
+/// A block for each tile of rows and tile of components; of float32 rows that are far, of which there are mostly none,
+/// as many blocks as a GPU holds.
+template <class Scalar, bool Spherical, class Tile, bool Finish>
+__global__ void __launch_bounds__(threads, Tile::resident)
+    framed_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
+                     const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped) {
+  constexpr int stages = density_stages < Scalar, Spherical ? 1 : 2, Tile > ();
+  cuda::wait_for_predecessor();
+  if (*stopped != 0 || *frame.together == 0) return;
+  extern __shared__ __align__(128) unsigned char memory[];
+  __shared__ unsigned long long full[stages];
+  if (threadIdx.x == 0) {
+    make_barriers(full, stages);
+  }
+  __syncthreads();
+  const auto take = [&](std::size_t first_row, unsigned passed) {
+    take_framed_tile<Scalar, Spherical, Tile, Finish>(layout, chunk, frame, terms, log_shift, first_row, passed, memory,
+                                                      full);
+  };
+  if constexpr (Finish && sizeof(Scalar) == 4) {
+    unsigned passed = 0;
+    for (std::size_t first_row = std::size_t{blockIdx.x} * Tile::rows; first_row < chunk.count;
+         first_row += std::size_t{gridDim.x} * Tile::rows) {
+      if (!any_far(frame, first_row, min(first_row + Tile::rows, chunk.count))) continue;
+      take(first_row, passed);
+      passed += frame.steps;
+    }
+  } else {
+    take(std::size_t{blockIdx.x} * Tile::rows, 0);
+  }
+}
+
 template <class Scalar, bool Spherical, class Tile, bool Finish>
 void launch_framed_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
@@ -179,8 +201,9 @@ void launch_framed_densities(const kernel_layout& layout, const row_chunk<Scalar
   using stage_type = density_stage<Scalar, features, Tile>;
   constexpr int bytes = density_stages<Scalar, features, Tile>() * static_cast<int>(sizeof(stage_type));
   const auto kernel = framed_densities<Scalar, Spherical, Tile, Finish>;
-  const dim3 blocks(static_cast<unsigned>((chunk.count + Tile::rows - 1) / Tile::rows),
-                    (layout.components + Tile::components - 1) / Tile::components);
+  dim3 blocks(static_cast<unsigned>((chunk.count + Tile::rows - 1) / Tile::rows),
+              (layout.components + Tile::components - 1) / Tile::components);
+  if (Finish && frame.near != nullptr) blocks.x = std::min(blocks.x, frame.multiprocessors * Tile::resident);
   cuda::launch_in_turn(kernel, blocks, threads, bytes, stream, layout, chunk, frame, terms,
                        parameters.in_double.log_shift, parameters.stopped);
 }

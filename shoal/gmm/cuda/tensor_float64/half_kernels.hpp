@@ -36,6 +36,28 @@ constexpr unsigned half_moment_blocks(const kernel_layout& layout, int products)
   return half_column_blocks(layout, products) * ((layout.components + own - 1) / own);
 }
 
+/// Rows of at most so many columns and components are read once, by one kernel for log-densities and moments.
+inline constexpr unsigned least_one_pass_columns = 17, most_one_pass_columns = 128, most_one_pass_components = 64;
+inline bool is_one_pass(const kernel_layout& layout) {
+  return layout.columns <= most_one_pass_columns && layout.components <= most_one_pass_components;
+}
+constexpr unsigned one_pass_components(unsigned components) {
+  return components <= 16 ? 16 : components <= 40 ? 40 : 64;
+}
+constexpr unsigned one_pass_width(unsigned columns) { return columns <= 32 ? 32 : columns <= 64 ? 64 : 128; }
+/// Groups of a block, of which a multiprocessor has one: as many as have room for their rows, and registers for sums.
+constexpr unsigned one_pass_groups(bool spherical, unsigned components, unsigned width) {
+  if (width == 128) return components == 16 ? 3 : 2;
+  const unsigned groups = components == 16 ? 4 : components == 40 ? 3 : 2;
+  return spherical || width == 32 ? groups + 1 : groups;
+}
+void one_pass_diag(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
+                   const prepared_parameters<float>& parameters, const row_terms& terms, const lane_plan& plan,
+                   cudaStream_t stream);
+void one_pass_spherical(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
+                        const prepared_parameters<float>& parameters, const row_terms& terms, const lane_plan& plan,
+                        cudaStream_t stream);
+
 /// As responsibilities_in_frame() and moments_in_frame(); responsibilities lie in the frame.
 void half_responsibilities(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
                            const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream);

@@ -32,12 +32,18 @@ struct lane_plan {
   std::size_t size = 0;          ///< of the statistics
   std::size_t section_rows = 0;  ///< divides cuda::piece_unit; a multiple of score_tile_rows
   unsigned lanes = 0;
+  bool many = false;  ///< several threads add the lanes of a sum
 };
 
-/// ln πₖ N(x; μₖ, Σₖ) − log_shift of a chunk's rows under all components.
+/// Where a frame mostly leaves kernels nothing to do, more blocks than a GPU holds would take time to find that out.
+inline constexpr unsigned any_blocks = ~0U;
+
+/// ln πₖ N(x; μₖ, Σₖ) − log_shift of a chunk's rows under all components; of rows in at most so many blocks, where
+/// there are no matrices.
 template <class Scalar>
 void launch_densities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
-                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream);
+                      const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream,
+                      unsigned most_blocks = any_blocks);
 
 /// The same under full and tied covariances, of those tiles of density_rows rows alone for which `wanted` is not zero;
 /// of none if `any` is zero.
@@ -49,8 +55,8 @@ void launch_wanted_densities(const kernel_layout& layout, const row_chunk<float>
 /// Densities to responsibilities times weights, and the rows' part of the score.
 template <class Scalar>
 void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
-                             const prepared_parameters<Scalar>& parameters, const row_terms& terms,
-                             cudaStream_t stream);
+                             const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream,
+                             unsigned most_blocks = any_blocks);
 
 /// Both by one kernel, with the same bits, of full and tied covariances and as many rows and as few columns and
 /// components as that takes; false, and nothing is launched, for others.

@@ -59,6 +59,28 @@ __global__ void merge(const lane_plan plan, double* statistics, const int* stopp
   statistics[i] = sum;
 }
 
+// The same by several threads for each sum, of which each has neighbouring lanes.
+constexpr unsigned merge_parts = 8, shared_sums = 32;
+
+__global__ void __launch_bounds__(merge_parts* shared_sums)
+    merge_many(const lane_plan plan, double* statistics, const int* stopped) {
+  cuda::wait_for_predecessor();
+  if (*stopped != 0) return;
+  __shared__ double sums[merge_parts][shared_sums];
+  const unsigned own = threadIdx.x % shared_sums, part = threadIdx.x / shared_sums;
+  const std::size_t i = blockIdx.x * std::size_t{shared_sums} + own;
+  const unsigned share = (plan.lanes + merge_parts - 1) / merge_parts;
+  const unsigned past = min((part + 1) * share, plan.lanes);
+  double sum = 0;
+#pragma unroll 8
+  for (unsigned lane = part * share; lane < past; ++lane) sum += i < plan.size ? plan.sums[lane * plan.size + i] : 0;
+  sums[part][own] = sum;
+  __syncthreads();
+  if (part != 0 || i >= plan.size) return;
+  for (unsigned other = 1; other < merge_parts; ++other) sum += sums[other][own];
+  statistics[i] = sum;
+}
+
 unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((elements + threads - 1) / threads); }
 
 }  // namespace
@@ -111,6 +133,10 @@ void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream)
 }
 
 void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream) {
+  if (plan.many) {
+    const auto blocks = static_cast<unsigned>((plan.size + shared_sums - 1) / shared_sums);
+    return cuda::launch_in_turn(merge_many, blocks, merge_parts * shared_sums, 0, stream, plan, statistics, stopped);
+  }
   const auto blocks = static_cast<unsigned>((plan.size + merge_threads - 1) / merge_threads);
   cuda::launch_in_turn(merge, blocks, merge_threads, 0, stream, plan, statistics, stopped);
 }

@@ -1,6 +1,8 @@
 // Log-densities to responsibilities and predictions, a thread a row.
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
@@ -57,36 +59,38 @@ __global__ void __launch_bounds__(score_tile_rows)
   cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const cuda::block_group block;
-  const std::size_t row = std::size_t{blockIdx.x} * score_tile_rows + threadIdx.x;
-  double weight = 0, log_likelihood = 0;
-  if (row < chunk.count) {
-    double* const mine = terms.values + row;
-    constexpr double cut = Predict ? prediction_cut<Scalar> : negligible_log_ratio<Scalar>;
-    const row_sum found = exponentials(layout, mine, terms.stride, cut, *log_shift);
-    weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
-    log_likelihood = weight * found.log_density;
-    if constexpr (Predict) {
-      unsigned best = 0;
-      for (unsigned k = 0; k < layout.components; ++k) {
-        const double term = mine[k * terms.stride];
-        if (term > mine[best * terms.stride]) best = k;
-        if (out.probabilities != nullptr) {
-          out.probabilities[row * layout.components + k] = static_cast<Scalar>(term / found.sum);
+  for (std::size_t tile = blockIdx.x; tile < score_tiles(chunk.count); tile += gridDim.x) {
+    const std::size_t row = tile * score_tile_rows + threadIdx.x;
+    double weight = 0, log_likelihood = 0;
+    if (row < chunk.count) {
+      double* const mine = terms.values + row;
+      constexpr double cut = Predict ? prediction_cut<Scalar> : negligible_log_ratio<Scalar>;
+      const row_sum found = exponentials(layout, mine, terms.stride, cut, *log_shift);
+      weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
+      log_likelihood = weight * found.log_density;
+      if constexpr (Predict) {
+        unsigned best = 0;
+        for (unsigned k = 0; k < layout.components; ++k) {
+          const double term = mine[k * terms.stride];
+          if (term > mine[best * terms.stride]) best = k;
+          if (out.probabilities != nullptr) {
+            out.probabilities[row * layout.components + k] = static_cast<Scalar>(term / found.sum);
+          }
         }
+        if (out.labels != nullptr) out.labels[row] = static_cast<std::int32_t>(best);
+        if (out.log_density != nullptr) out.log_density[row] = static_cast<Scalar>(found.log_density);
+      } else {
+        const double scale = weight / found.sum;
+        for_each_term(mine, terms.stride, layout.components,
+                      [&](unsigned k, double term) { mine[k * terms.stride] = term * scale; });
       }
-      if (out.labels != nullptr) out.labels[row] = static_cast<std::int32_t>(best);
-      if (out.log_density != nullptr) out.log_density[row] = static_cast<Scalar>(found.log_density);
-    } else {
-      const double scale = weight / found.sum;
-      for_each_term(mine, terms.stride, layout.components,
-                    [&](unsigned k, double term) { mine[k * terms.stride] = term * scale; });
     }
-  }
-  log_likelihood = block.sum(log_likelihood);
-  weight = block.sum(weight);
-  if (threadIdx.x == 0) {
-    terms.sums[2 * blockIdx.x] = log_likelihood;
-    terms.sums[2 * blockIdx.x + 1] = weight;
+    log_likelihood = block.sum(log_likelihood);
+    weight = block.sum(weight);
+    if (threadIdx.x == 0) {
+      terms.sums[2 * tile] = log_likelihood;
+      terms.sums[2 * tile + 1] = weight;
+    }
   }
 }
 
@@ -142,34 +146,35 @@ __global__ void __launch_bounds__(parts* score_tile_rows)
 
 template <class Scalar, bool Predict>
 void launch(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const prepared_parameters<Scalar>& parameters,
-            const row_terms& terms, const prediction<Scalar>& out, cudaStream_t stream) {
-  cuda::launch_in_turn(posterior<Scalar, Predict>, static_cast<unsigned>(score_tiles(chunk.count)), score_tile_rows, 0,
-                       stream, layout, chunk, parameters.in_double.log_shift, terms, out, parameters.stopped);
+            const row_terms& terms, const prediction<Scalar>& out, cudaStream_t stream, unsigned most_blocks) {
+  const auto tiles = static_cast<unsigned>(score_tiles(chunk.count));
+  cuda::launch_in_turn(posterior<Scalar, Predict>, std::min(tiles, most_blocks), score_tile_rows, 0, stream, layout,
+                       chunk, parameters.in_double.log_shift, terms, out, parameters.stopped);
 }
 
 }  // namespace
 
 template <class Scalar>
 void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
-                             const prepared_parameters<Scalar>& parameters, const row_terms& terms,
-                             cudaStream_t stream) {
+                             const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream,
+                             unsigned most_blocks) {
   if (layout.components >= least_shared_components) {
     return cuda::launch_in_turn(shared_posterior<Scalar>, static_cast<unsigned>(score_tiles(chunk.count)),
                                 parts * score_tile_rows, 0, stream, layout, chunk, parameters.in_double.log_shift,
                                 terms, parameters.stopped);
   }
-  launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream);
+  launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream, most_blocks);
 }
 template void launch_responsibilities(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
-                                      const row_terms&, cudaStream_t);
+                                      const row_terms&, cudaStream_t, unsigned);
 template void launch_responsibilities(const kernel_layout&, const row_chunk<double>&,
-                                      const prepared_parameters<double>&, const row_terms&, cudaStream_t);
+                                      const prepared_parameters<double>&, const row_terms&, cudaStream_t, unsigned);
 
 template <class Scalar>
 void launch_predictions(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
                         const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                         const prediction<Scalar>& out, cudaStream_t stream) {
-  launch<Scalar, true>(layout, chunk, parameters, terms, out, stream);
+  launch<Scalar, true>(layout, chunk, parameters, terms, out, stream, any_blocks);
 }
 template void launch_predictions(const kernel_layout&, const row_chunk<float>&, const prepared_parameters<float>&,
                                  const row_terms&, const prediction<float>&, cudaStream_t);

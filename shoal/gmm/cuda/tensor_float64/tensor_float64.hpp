@@ -10,6 +10,8 @@ namespace shoal::gmm::tensor_float64 {
 
 /// Any number of columns; of few, tiles are padding for the most part.
 bool suits(const accumulator_shape& shape);
+/// Whether float32 rows of the shape are read once, in a frame that all components share.
+bool reads_rows_once(const accumulator_shape& shape);
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape);
 extern template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);

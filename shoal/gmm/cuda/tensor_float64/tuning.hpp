@@ -22,6 +22,9 @@ inline constexpr std::size_t narrow_columns = 64;
 /// Blocks that log-densities of such rows are cut into at least: two for each multiprocessor of an NVIDIA H200.
 inline constexpr unsigned least_density_blocks = 264;
 
+/// Blocks of a multiprocessor that find log-densities of components that are apart, and their responsibilities.
+inline constexpr unsigned resident_densities = 16;
+
 /// From so many components on several threads share a row's responsibilities: its terms are read three times, and
 /// chunks of many components have few rows.
 inline constexpr unsigned least_shared_components = 257;
@@ -48,11 +51,15 @@ inline constexpr std::size_t half_section_cost = 100;
 inline constexpr double most_column_distance = 32;
 constexpr double most_squared_distance(std::size_t columns) { return 8192 + 16 * static_cast<double>(columns); }
 
+/// The same for float32 rows: float64 has digits to lose that they do not.
+inline constexpr double most_float_column_distance = 2048;
+inline constexpr double most_float_squared_distance = 1 << 22;
+
 /// The same for float32 rows by products of float16 terms, whose sums go on in pairs of float32 numbers after every 64
-/// columns; how much
-/// smaller than the frame's unit a deviation may be; and ‖z‖² in that unit beyond which a row's tile is done in
-/// float64.
-inline constexpr double most_half_column_distance = 6;
+/// columns; how much smaller than the frame's unit a deviation may be; and ‖z‖² in that unit beyond which a row's tile
+/// is done in float64. Components of uniform rows hug a side of them, as far as 9 deviations away: with 6 in one column
+/// such mixtures left the frame after some 15 iterations.
+inline constexpr double most_half_column_distance = 12;
 constexpr double most_half_squared_distance(std::size_t columns) {
   return columns <= 128 ? 256 : 2 * static_cast<double>(columns);
 }

@@ -106,6 +106,53 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
   check_shapes<float>({{9000, 200, 3}, {2300, 260, 70}}, true, 0.4, checks::kernel_tolerance<float>, types);
 }
 
+// float32 rows that are read once: both sides of every width, number of components and tile, lanes of several sections,
+// and tiles with far rows between others.
+TEST(TensorFloat64, AgreesWhereRowsAreReadOnce) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::vector<covariance_type> types{covariance_type::diag, covariance_type::spherical};
+  std::size_t turn = 0;
+  for (const std::size_t columns : {1, 15, 16, 17, 31, 32, 33, 48, 63, 64, 65, 66, 96, 127, 128}) {
+    for (const std::size_t components : {1, 2, 16, 17, 33, 40, 41, 64}) {
+      constexpr std::size_t rows[] = {1, 63, 64, 65, 300};
+      const double spread = turn % 3 == 0 ? 1.2 : 0.4;
+      check_shapes<float>({{rows[turn % 5], columns, components}}, turn % 2 == 1, spread,
+                          checks::kernel_tolerance<float>, types);
+      ++turn;
+    }
+  }
+  check_shapes<float>({{40001, 19, 5}, {9000, 100, 40}, {70000, 33, 3}}, true, 0.4, checks::kernel_tolerance<float>,
+                      types);
+}
+
+// Components of different deviations, some near the limit of the frame in a column, as among rows without clusters.
+TEST(TensorFloat64, KeepsDigitsOfThinComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t rows = 20000, columns = 20, components = 12;
+  for (const double deviation : {0.2, 0.11, 0.09, 0.05}) {
+    SCOPED_TRACE(deviation);
+    auto model = reference::random_model(covariance_type::diag, components, columns, 0.3, 3);
+    for (std::size_t k = 0; k < components; ++k) {
+      for (std::size_t j = 0; j < columns; ++j) model.covariances[k * columns + j] = 0.3;
+      model.means[k * columns + k] = k % 2 == 0 ? 1 : -1;
+      model.covariances[k * columns + k] = deviation * deviation;
+    }
+    const problem<float> of(reference::random_rows<float>(model, rows, columns, 4), columns);
+    on_devices<float> devices(of);
+    const auto got = devices.sums(model, tensor_float64::make_accumulator<float>);
+    const auto centres = shoal::gmm::prepare<float>(model).centres;
+    const auto expected = reference::accumulate<float>(model, centres, of.rows());
+    checks::expect_close(got, expected, checks::kernel_tolerance<float>, "");
+    for (std::size_t k = 0; k < components; ++k) {
+      const auto variance = [&](const shoal::gmm::statistics& sums) {
+        const double mean = sums.first(k, k) / sums.weight(k);
+        return sums.second(k, k, k) / sums.weight(k) - mean * mean;
+      };
+      EXPECT_NEAR(variance(got), variance(expected), 1e-4 * variance(expected)) << "component " << k;
+    }
+  }
+}
+
 // One product of rounded factors for three. The bound is that of docs/tolerances.md.
 TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   SHOAL_NEEDS_DEVICES(1);
@@ -115,7 +162,8 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
     return tensor_float64::make_accumulator<float>(shape);
   };
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
-    for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70}}) {
+    for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70},
+                           shape{700, 33, 8}, shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16}}) {
       SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
       const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
       const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
