@@ -97,7 +97,10 @@ TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
   for (const auto& [type, rows, columns, components, apart] :
        {shape{covariance_type::full, 900, 129, 3, 0.4}, shape{covariance_type::full, 1500, 200, 3, 0.4},
         shape{covariance_type::full, 400, 200, 5, 6.0}, shape{covariance_type::full, 300, 260, 2, 0.4},
-        shape{covariance_type::tied, 900, 129, 4, 0.4}, shape{covariance_type::tied, 700, 200, 4, 6.0}}) {
+        shape{covariance_type::tied, 900, 129, 4, 0.4}, shape{covariance_type::tied, 700, 200, 4, 6.0},
+        // So many that moments are products of float16 terms; of the last, components have about as many as columns.
+        shape{covariance_type::full, 17'000, 129, 3, 0.4}, shape{covariance_type::full, 20'000, 140, 3, 6.0},
+        shape{covariance_type::tied, 17'000, 130, 3, 0.4}, shape{covariance_type::full, 16'500, 131, 60, 0.4}}) {
     SCOPED_TRACE(testing::Message() << "type " << static_cast<int>(type) << ", " << rows << " x " << columns);
     const auto data = clouds<float>(rows, columns, components, apart);
     const std::vector<double> doubles(data.values.begin(), data.values.end());
@@ -122,6 +125,34 @@ TEST_F(CudaFit, EndsWhereFloat64EndsInManyColumns) {
     for (std::size_t i = 0; i < expected.size(); ++i) {
       ASSERT_NEAR(device.model.covariances[i], expected[i], 1e-4 * largest) << "element " << i;
     }
+  }
+}
+
+// Rows of fewer dimensions than columns: nothing but the regularization makes covariances positive definite, and sums
+// of float32's grade would not leave it.
+TEST_F(CudaFit, FitsRowsOfFewDimensions) {
+  constexpr std::size_t rows = 20'000, columns = 150, dimensions = 40;
+  const auto hidden = clouds<float>(rows, dimensions, 3, 1.0), mixing = clouds<float>(dimensions, columns, 1, 1.0);
+  std::vector<float> values(rows * columns);
+  for (std::size_t r = 0; r < rows; ++r) {
+    for (std::size_t i = 0; i < dimensions; ++i) {
+      for (std::size_t j = 0; j < columns; ++j) {
+        values[r * columns + j] += hidden.values[r * dimensions + i] * mixing.values[i * columns + j];
+      }
+    }
+  }
+  const std::vector<double> doubles(values.begin(), values.end());
+  const shoal::view_source<float> in_float({values.data(), rows, columns});
+  const shoal::view_source<double> in_double({doubles.data(), rows, columns});
+  for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
+    gmm::options options = options_for(type, initialization::random_rows);
+    options.components = 3;
+    options.regularization = 1e-5;
+    const gmm::fit_result device = gmm::fit(in_float, on_device(options));
+    EXPECT_NO_THROW(gmm::prepare<double>(device.model));
+    const gmm::fit_result host = gmm::fit(in_double, options);
+    EXPECT_NEAR(device.mean_log_likelihood, host.mean_log_likelihood,
+                1e-3 * (static_cast<double>(columns) + std::abs(host.mean_log_likelihood)));
   }
 }
 

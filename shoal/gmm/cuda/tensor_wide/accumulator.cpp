@@ -1,4 +1,5 @@
-// Chunk by chunk: densities of all components by products of float16 terms; responsibilities and moments in float64.
+// Chunk by chunk: densities of all components by products of float16 terms, responsibilities in float64, moments by
+// either.
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
@@ -13,17 +14,19 @@ class wide_accumulator final : public accumulator<float> {
  public:
   explicit wide_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
-        plan_(plan_lanes(shape, layout_)),
-        lanes_(plan_.lanes * plan_.size),
+        plan_(plan_moments(shape, layout_)),
+        lanes_(plan_.all().lanes * plan_.lanes.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
         buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 2, workspace_.terms().stride,
-                 shape.multiprocessors) {
-    plan_.sums = lanes_.data();
+                 shape.multiprocessors),
+        sections_(buffers_.sizes(), shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {
+    plan_.lanes.sums = lanes_.data();
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    tensor_float64::clear_lanes(plan_, parameters.stopped, stream);
+    tensor_float64::clear_lanes(plan_.all(), parameters.stopped, stream);
     pack_mixture(buffers_.with(parameters), stream);
+    sections_.clear(stream);
   }
 
   void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
@@ -34,20 +37,26 @@ class wide_accumulator final : public accumulator<float> {
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk& chunk, std::size_t) {
       densities(mixture, chunk, terms, stream);
       tensor_float64::launch_responsibilities(layout_, chunk, parameters, terms, stream);
-      moments(layout_, chunk, parameters, terms, plan_, stream);
+      const held_sections& held = sections_.get();
+      if (held.facts != nullptr) {
+        list_rows(mixture, chunk, terms, held, stream);
+        half_moments(mixture, chunk, held, plan_, stream);
+      }
+      moments(layout_, chunk, parameters, terms, held, plan_, stream);
     });
   }
 
   void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    tensor_float64::merge_lanes(plan_, statistics, parameters.stopped, stream);
+    tensor_float64::merge_lanes(plan_.all(), statistics, parameters.stopped, stream);
   }
 
  private:
   kernel_layout layout_;
-  tensor_float64::lane_plan plan_;
+  moment_plan plan_;
   cuda::device_buffer<double> lanes_;
   tensor_float64::chunk_workspace workspace_;
   density_buffers buffers_;
+  section_buffers sections_;
 };
 
 }  // namespace

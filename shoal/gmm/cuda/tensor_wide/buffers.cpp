@@ -27,6 +27,8 @@ density_buffers::density_buffers(const statistics_layout& layout, int products, 
   const std::size_t factors = problem_.tied() ? 1 : layout.components();
   problem_.factor_size = stages_before(d, tiles_of(d)) * 2 * stage_depth * width_of(d);
   problem_.exponents = take(exponents_, factors * d);
+  problem_.norms = take(norms_, factors * d);
+  problem_.coupled = take(coupled_, factors);
   problem_.scales = take(scales_, layout.components() * stages_of(d) * stage_depth);
   problem_.factors = take(factors_, factors * problem_.factor_size);
   problem_.far_tiles = take(far_tiles_, (chunk_rows + tile - 1) / tile);

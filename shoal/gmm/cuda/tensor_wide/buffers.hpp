@@ -16,6 +16,7 @@ class density_buffers {
  public:
   density_buffers(const statistics_layout& layout, int products, std::size_t chunk_rows, std::size_t processors);
 
+  const problem& sizes() const { return problem_; }
   problem with(const prepared_parameters<float>& parameters) const {
     problem mixture = problem_;
     mixture.parameters = parameters;
@@ -24,7 +25,8 @@ class density_buffers {
 
  private:
   problem problem_;
-  cuda::device_buffer<int> exponents_, far_tiles_, any_far_;
+  cuda::device_buffer<int> exponents_, coupled_, far_tiles_, any_far_;
+  cuda::device_buffer<float> norms_;
   cuda::device_buffer<float2> scales_;
   cuda::device_buffer<std::uint16_t> factors_;
 };

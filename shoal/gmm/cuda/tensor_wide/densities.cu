@@ -12,6 +12,7 @@ namespace shoal::gmm::tensor_wide {
 namespace {
 
 constexpr int parts = tile * 8 / splitting_threads;  // of a stage's rows, of a thread
+constexpr int operand_stages = 3;
 
 // Stage after stage of the tiles of rows and components that a block takes. What divides is done once for each of them.
 template <int Width>
@@ -118,7 +119,7 @@ struct loaded_rows {
 
 template <int Products, int Width>
 __device__ void split_rows(const problem& mixture, const row_chunk& chunk, unsigned char* memory,
-                           stage_barriers& barriers) {
+                           stage_barriers<operand_stages>& barriers) {
   using shape = stage_shape;
   constexpr int step_size = shape::terms * Width * 16;
   const int mine = static_cast<int>(threadIdx.x) - multiplying_threads;
@@ -128,7 +129,7 @@ __device__ void split_rows(const problem& mixture, const row_chunk& chunk, unsig
   if (!work.valid()) return;
   loaded_rows<Width> loaded;
   loaded.load(mixture, chunk, work, row, q);
-  for (stage_turn turn; work.valid(); turn.next()) {
+  for (stage_turn<operand_stages> turn; work.valid(); turn.next()) {
     wait_for_room(barriers, turn);
     unsigned char* const to = memory + turn.stage * shape::bytes;
     if (mine == 0) {
@@ -139,7 +140,7 @@ __device__ void split_rows(const problem& mixture, const row_chunk& chunk, unsig
     }
     if (loaded.has(work, q)) loaded.template keep<Products>(to, row, q);
     publish_to_products();
-    arrive(barriers.full + turn.stage);
+    arrive_together(barriers.full + turn.stage);
     work.next();
     // All at once: loads between the parts that are split would each be waited for.
     if (work.valid() && loaded.has(work, q)) loaded.load(mixture, chunk, work, row, q);
@@ -148,7 +149,7 @@ __device__ void split_rows(const problem& mixture, const row_chunk& chunk, unsig
 
 template <int Products, int Width>
 __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, const row_terms& terms,
-                              unsigned char* memory, stage_barriers& barriers) {
+                              unsigned char* memory, stage_barriers<operand_stages>& barriers) {
   using shape = stage_shape;
   const int part = static_cast<int>(threadIdx.x) / 128;
   const int thread = static_cast<int>(threadIdx.x) % 32;
@@ -159,7 +160,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
   constexpr int size = Width / 2;
   float sum[size];
   float total[Products == 3 ? size : 1];
-  stage_turn turn;
+  stage_turn<operand_stages> turn;
   for (density_work<Width> work(mixture, chunk); work.valid(); work.next_item()) {
     const unsigned k = work.k;
     const float* const offsets = mixture.parameters.packed.offsets + std::size_t{k} * d;
@@ -183,7 +184,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
         multiply_steps<Products, factor_operand<Width>>(sum, advance(operands, own_bytes),
                                                         advance(operands, shape::side_bytes), work.steps(),
                                                         Products < 3 && work.s > 0 ? 1 : 0);
-        arrive(barriers.empty + turn.stage);
+        arrive_together(barriers.empty + turn.stage);
         if constexpr (Products == 3) {
 #pragma unroll
           for (int i = 0; i < size; ++i) total[i] += sum[i];
@@ -227,9 +228,9 @@ __global__ void __launch_bounds__(threads, 1)
     if (*mixture.parameters.stopped != 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     using shape = stage_shape;
-    auto& barriers = *reinterpret_cast<stage_barriers*>(memory + shape::stages * shape::bytes);
+    auto& barriers = *reinterpret_cast<stage_barriers<operand_stages>*>(memory + operand_stages * shape::bytes);
     // Those who split, and the one of them that fetches the factor.
-    make_barriers(barriers, splitting_threads + 1);
+    make_barriers(barriers, splitting_threads / 32 + 1);
     if (threadIdx.x >= multiplying_threads) {
       give_registers<88>();
       split_rows<Products, Width>(mixture, chunk, memory, barriers);
@@ -270,7 +271,7 @@ __global__ void __launch_bounds__(tile)
 template <int Products, int Width>
 void launch(const problem& mixture, const row_chunk& chunk, const row_terms& terms, cudaStream_t stream) {
   using shape = stage_shape;
-  constexpr int bytes = shape::stages * shape::bytes + static_cast<int>(sizeof(stage_barriers));
+  constexpr int bytes = operand_stages * shape::bytes + static_cast<int>(sizeof(stage_barriers<operand_stages>));
   const auto kernel = densities_kernel<Products, Width>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");

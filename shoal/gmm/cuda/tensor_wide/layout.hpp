@@ -72,6 +72,8 @@ struct problem {
   prepared_parameters<float> parameters;
 
   int* exponents = nullptr;          ///< [K, 1 for tied][columns]
+  float* norms = nullptr;            ///< [K, 1 for tied][columns] one over a column's deviation given the others
+  int* coupled = nullptr;            ///< [K, 1 for tied] not zero: the factor is not diagonal
   float2* scales = nullptr;          ///< [K][stage][part][element] s, −c s
   std::uint16_t* factors = nullptr;  ///< [K, 1 for tied][tile][stage][step][term][width × 16]
   std::size_t factor_size = 0;       ///< of one component

@@ -2,26 +2,24 @@
 // that it holds in part alone, which are few of all where components lie apart.
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
 #include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 
 namespace shoal::gmm::tensor_wide {
 namespace {
 
-using tensor_float64::lane_plan;
 using tensor_float64::lane_sections;
 using tensor_float64::padded;
-using tensor_float64::row_chunk;
-using tensor_float64::row_terms;
 using tensor_float64::step;
 
 constexpr int threads = tensor_float64::threads;
 constexpr int warps = threads / 32;
-/// Blocks for each multiprocessor: components hold rows in unequal parts.
-constexpr std::size_t turns_of_blocks = 8;
 constexpr unsigned rows_of_warp = tensor_float64::most_section_rows / warps;
 
 /// A block's rows of a section, and two steps of them.
@@ -86,9 +84,10 @@ struct moment_loads {
 /// columns.
 template <int Tile>
 __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile))
-    listed_moments(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
+    listed_moments(const kernel_layout layout, const __grid_constant__ row_chunk chunk,
                    const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
-                   const lane_plan plan, const int* stopped, unsigned width) {
+                   const held_sections held, const __grid_constant__ moment_plan plan, const int* stopped,
+                   unsigned width) {
   using parts = tensor_float64::warp_tiles<Tile, Tile, 2>;
   using loads_type = moment_loads<Tile>;
   if (*stopped != 0) return;
@@ -106,14 +105,20 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
   const int rows_there = static_cast<int>(min(width, d - first_row));
   const int columns_there = static_cast<int>(min(width, d - first_column));
   const unsigned warp = threadIdx.x / 32, thread = threadIdx.x % 32;
-  double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
+  const block_share share(layout, plan);
+  double* const lane = share.lane;
   // Full: the triangle of (x − c, 1), whose last column holds the first moments. Tied: that of x − c, which all share.
   const unsigned order = tied ? d : d + 1;
 
-  for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
+  for (lane_sections section(plan.lanes, chunk, blockIdx.z); section.valid(); section.next()) {
+    if (blockIdx.x == 0 && blockIdx.y == 0) tensor_float64::add_score(terms, section, lane);
+    if (held.facts != nullptr &&
+        held.of(share.first, static_cast<unsigned>(section.begin / plan.lanes.section_rows)).halves != 0) {
+      continue;
+    }
     double product[parts::down][parts::across][4] = {};
     bool any = false;
-    for (unsigned k = tied ? 0 : blockIdx.y; k < (tied ? layout.components : blockIdx.y + 1); ++k) {
+    for (unsigned k = share.first; k < share.past; ++k) {
       const double* const responsibilities = terms.values + k * terms.stride;
       const unsigned count = list_rows(responsibilities, section.begin, section.end, memory);
       if (count == 0) continue;
@@ -214,7 +219,6 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
         __syncthreads();  // what was kept has been read
       }
     }
-    if (blockIdx.x == 0 && blockIdx.y == 0) tensor_float64::add_score(terms, section, lane);
     if (!any) continue;
     double* const triangle =
         lane + (tied ? layout.shared : layout.header + std::size_t{blockIdx.y} * layout.component_size);
@@ -248,35 +252,74 @@ unsigned tile_width(unsigned columns) {
   return ((columns + tiles - 1) / tiles + 7) / 8 * 8;
 }
 
-std::size_t blocks_of(const kernel_layout& layout) {
-  return tensor_float64::triangle_tiles(layout.columns, tile_width(layout.columns)) *
-         (layout.type == covariance_type::tied ? 1 : layout.components);
+constexpr std::size_t ceiling_of(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
+
+// Of listed rows: lanes and sections by what they cost where all components hold all rows. Blocks that are more than
+// multiprocessors, since components hold rows in unequal parts.
+tensor_float64::lane_plan plan_listed(const accumulator_shape& shape, std::size_t blocks) {
+  tensor_float64::lane_plan plan;
+  plan.size = shape.layout.size();
+  const std::size_t processors = shape.multiprocessors;
+  const std::size_t affordable =
+      std::max<std::size_t>(1, tensor_float64::most_lane_bytes / (plan.size * sizeof(double)));
+  const std::size_t least = ceiling_of(turns_of_listed_blocks * processors, blocks);
+  std::size_t least_cost = 0;
+  for (std::size_t rows = tensor_float64::most_section_rows; rows >= tensor_float64::least_section_rows; rows /= 2) {
+    const std::size_t sections = ceiling_of(shape.share_rows, rows);
+    const std::size_t most = std::min({2 * least, sections, affordable, tensor_float64::most_lanes});
+    for (std::size_t lanes = std::min(least, most); lanes <= most; ++lanes) {
+      const std::size_t cost =
+          ceiling_of(blocks * lanes, processors) * ceiling_of(sections, lanes) * (rows + section_cost);
+      if (least_cost != 0 && cost >= least_cost) continue;
+      least_cost = cost;
+      plan.section_rows = rows;
+      plan.lanes = static_cast<unsigned>(lanes);
+    }
+  }
+  return plan;
 }
 
 template <int Tile>
-void launch(const kernel_layout& layout, const row_chunk<float>& chunk, const prepared_parameters<float>& parameters,
-            const row_terms& terms, const lane_plan& plan, cudaStream_t stream) {
+void launch(const kernel_layout& layout, const row_chunk& chunk, const prepared_parameters<float>& parameters,
+            const row_terms& terms, const held_sections& held, const moment_plan& plan, cudaStream_t stream) {
   constexpr int bytes = sizeof(moment_memory<Tile>);
   cuda::check(cudaFuncSetAttribute(listed_moments<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "give a kernel shared memory");
   const unsigned width = tile_width(layout.columns);
-  const dim3 blocks(static_cast<unsigned>(tensor_float64::triangle_tiles(layout.columns, width)),
-                    layout.type == covariance_type::tied ? 1 : layout.components, plan.lanes);
-  listed_moments<Tile>
-      <<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, plan, parameters.stopped, width);
+  listed_moments<Tile><<<moment_blocks(layout, plan, width), threads, bytes, stream>>>(
+      layout, chunk, parameters.in_double, terms, held, plan, parameters.stopped, width);
   cuda::check_launch("listed_moments");
 }
 
 }  // namespace
 
-tensor_float64::lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
-  return tensor_float64::plan_lanes(shape, blocks_of(layout), turns_of_blocks);
+moment_plan plan_moments(const accumulator_shape& shape, const kernel_layout& layout) {
+  const bool tied = layout.type == covariance_type::tied;
+  const std::size_t tiles = tensor_float64::triangle_tiles(layout.columns, tile_width(layout.columns));
+  const std::size_t blocks = tiles * (tied ? 1 : layout.components);
+  moment_plan plan;
+  plan.lanes = shape.share_rows < least_share_rows ? tensor_float64::plan_lanes(shape, blocks, turns_of_blocks)
+                                                   : plan_listed(shape, blocks);
+  if (tied) {
+    const std::size_t affordable = tensor_float64::most_lane_bytes / (plan.lanes.size * sizeof(double));
+    const std::size_t wanted = turns_of_groups * shape.multiprocessors / (tiles * plan.lanes.lanes);
+    plan.groups = static_cast<unsigned>(
+        std::max<std::size_t>(1, std::min({std::size_t{layout.components}, wanted, affordable / plan.lanes.lanes})));
+    // As many as have components.
+    plan.groups = ceiling(layout.components, plan.group_components(layout.components));
+  }
+  return plan;
 }
 
-void moments(const kernel_layout& layout, const row_chunk<float>& chunk, const prepared_parameters<float>& parameters,
-             const row_terms& terms, const lane_plan& plan, cudaStream_t stream) {
+dim3 moment_blocks(const kernel_layout& layout, const moment_plan& plan, unsigned width) {
+  return {static_cast<unsigned>(tensor_float64::triangle_tiles(layout.columns, width)),
+          layout.type == covariance_type::tied ? plan.groups : layout.components, plan.lanes.lanes};
+}
+
+void moments(const kernel_layout& layout, const row_chunk& chunk, const prepared_parameters<float>& parameters,
+             const row_terms& terms, const held_sections& held, const moment_plan& plan, cudaStream_t stream) {
   const auto kernel = tile_width(layout.columns) <= 96 ? launch<96> : launch<128>;
-  kernel(layout, chunk, parameters, terms, plan, stream);
+  kernel(layout, chunk, parameters, terms, held, plan, stream);
 }
 
 }  // namespace shoal::gmm::tensor_wide

@@ -34,6 +34,9 @@ __global__ void __launch_bounds__(pack_threads) measure(const __grid_constant__ 
   square = cuda::warp_sum(square);
   if (threadIdx.x % 32 != 0) return;
   const bool is_one = square > 0 && square < 1e300;
+  mixture.norms[k * d + i] = static_cast<float>(sqrt(square));
+  const auto own = static_cast<double>(row[i]);
+  if (square > own * own) mixture.coupled[k] = 1;
   mixture.exponents[k * d + i] = is_one ? min(max(headroom - ilogb(sqrt(square)), -120), 120) : 0;
 }
 
@@ -96,6 +99,7 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   const unsigned d = mixture.layout.columns;
   const unsigned factors = mixture.tied() ? 1 : mixture.layout.components;
   const auto blocks = [](unsigned count) { return (count + pack_threads - 1) / pack_threads; };
+  cuda::check(cudaMemsetAsync(mixture.coupled, 0, factors * sizeof(int), stream), "clear flags");
   measure<<<dim3(blocks(d * 32), factors), pack_threads, 0, stream>>>(mixture);
   cuda::check_launch("measure factors");
   find_scales<<<dim3(blocks(stages_of(d) * stage_depth), mixture.layout.components), pack_threads, 0, stream>>>(

@@ -1,5 +1,6 @@
 // Full and tied covariances of float32 rows of any number of columns: log-densities by Hopper's products of float16
-// terms, tiles of columns at a time, and moments in float64 over the rows that a component holds.
+// terms, tiles of columns at a time, and moments over the rows that a component holds, by such products where they are
+// enough and in float64 elsewhere.
 #pragma once
 
 #include <memory>

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 #include "../checks.hpp"
@@ -29,6 +30,9 @@ auto coarse(shoal::gmm::accumulator_shape shape) {
   shape.precision = shoal::precision::tf32;
   return tensor_wide::make_accumulator(shape);
 }
+
+// From so many rows on moments may be products of float16 terms.
+constexpr std::size_t least_listed_rows = tensor_wide::least_share_rows;
 
 struct shape {
   std::size_t rows, columns, components;
@@ -95,6 +99,29 @@ TEST(TensorWide, AgreesWithFloat64OnManyRows) {
   }
 }
 
+// So many rows that their moments are products of float16 terms, but for the first sections of components of few rows.
+TEST(TensorWide, AgreesWithFloat64OnSoManyRowsThatTheyAreListed) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t columns[] = {129, 145, 200, 257};
+  std::size_t turn = 0;
+  for (const std::size_t d : columns) {
+    for (const covariance_type type : matrix_types) {
+      check(type, {least_listed_rows + 37 * turn, d, 1 + turn % 2}, turn % 3 == 1, turn % 4 < 2 ? 0.03 : 0.7);
+      if (HasFatalFailure()) return;
+      ++turn;
+    }
+  }
+}
+
+// Few rows go on as they did, and as many as are listed are.
+TEST(TensorWide, AgreesWithFloat64OnBothSidesOfTheListedRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    check(type, {least_listed_rows - 1, 132, 2}, false, 0.05);
+    check(type, {least_listed_rows, 132, 2}, false, 0.05);
+  }
+}
+
 // More matrices than are factorised at once.
 TEST(TensorWide, TakesMatricesInTurns) {
   SHOAL_NEEDS_DEVICES(1);
@@ -105,11 +132,32 @@ TEST(TensorWide, TakesMatricesInTurns) {
 TEST(TensorWide, TakesAnOffset) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : matrix_types) {
-    auto model = reference::random_model(type, 3, 200, 0.7, 5);
-    for (double& mean : model.means) mean += 1e4;
-    problem<float> of(reference::random_rows<float>(model, 300, 200, 6), 200);
+    for (const std::size_t rows : {std::size_t{300}, least_listed_rows}) {
+      const std::size_t columns = rows == 300 ? 200 : 136;
+      auto model = reference::random_model(type, 3, columns, 0.7, 5);
+      for (double& mean : model.means) mean += 1e4;
+      problem<float> of(reference::random_rows<float>(model, rows, columns, 6), columns);
+      on_devices<float> devices(of);
+      const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+      checks::expect_close(devices.sums(model, tensor_wide::make_accumulator), expected, tolerance, checks::name(type));
+    }
+  }
+}
+
+// Weights of very different sizes, and components of very few rows beside those of many.
+TEST(TensorWide, ListsRowsOfAnyWeight) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : matrix_types) {
+    const std::size_t rows = least_listed_rows + 4096, columns = 136;
+    auto model = reference::random_model(type, 4, columns, 0.7, 9);
+    model.weights = {0.9, 0.0999, 1e-4, 1e-12};
+    std::vector<float> weights(rows);
+    for (std::size_t r = 0; r < rows; ++r) weights[r] = r % 7 == 0 ? 0.0F : std::ldexp(1.3F, -static_cast<int>(r % 40));
+    problem<float> of(reference::random_rows<float>(model, rows, columns, 4), columns, weights);
     on_devices<float> devices(of);
-    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+    const auto scaled = of.scaled_weights();
+    const auto expected =
+        reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows(), scaled.data());
     checks::expect_close(devices.sums(model, tensor_wide::make_accumulator), expected, tolerance, checks::name(type));
   }
 }
@@ -146,11 +194,12 @@ TEST(TensorWide, GivesNothingToAComponentOfWeightZero) {
   }
 }
 
-// Neither the cut into pieces nor a second run changes a bit.
+// Neither the cut into pieces nor a second run changes a bit, be rows listed or not.
 TEST(TensorWide, GivesTheSameBitsStreamedAndAgain) {
   SHOAL_NEEDS_DEVICES(1);
-  for (const covariance_type type : matrix_types) {
-    const std::size_t rows = 3 * 4096 + 1234, columns = 129;
+  std::size_t turn = 0;
+  for (const covariance_type type : {covariance_type::full, covariance_type::full, covariance_type::tied}) {
+    const std::size_t rows = (turn++ % 2 == 0 ? 5 : 3) * 4096 + 1234, columns = 129;
     const auto model = reference::random_model(type, 5, columns, 0.1, 21);
     auto values = reference::random_rows<float>(model, rows, columns, 22);
     for (std::size_t r = 5; r < rows; r += 1500) values[r * columns] += 500;  // far

@@ -1,0 +1,33 @@
+// When the moments of wide rows are products of float16 terms, and when of float64.
+#pragma once
+
+#include <cstddef>
+
+namespace shoal::gmm::tensor_wide {
+
+/// Fewer rows are not listed: lists cost two launches, and float64 takes few rows as fast.
+inline constexpr std::size_t least_share_rows = 8192;
+
+/// A component of so many rows for each column, as their weights count, has a least variance far above the errors of
+/// float16 products. Those of its sections before it has as many are summed in float64.
+inline constexpr double least_rows_a_column = 2;
+
+/// Mean of a column's variance over that given all others: a log-determinant loses its digits by as much. Sums of 32
+/// rows on tensor cores, which truncate, are right to 1.5e-7 on the diagonal, so a log-density is to 1.2e-6 a column.
+inline constexpr double most_spread = 16;
+
+/// Rows of a section and component that say how far columns are correlated.
+inline constexpr int sampled_rows = 16;
+
+/// Blocks of moments for each multiprocessor, at least: components hold rows in unequal parts.
+inline constexpr std::size_t turns_of_blocks = 8;
+inline constexpr std::size_t turns_of_listed_blocks = 4;
+
+/// The same of groups of tied components. A block that goes through all of them waits for each one's rows: 33 µs of
+/// 256 rows of 256 columns, and 1.1 ms of 33 such components.
+inline constexpr std::size_t turns_of_groups = 4;
+
+/// Listed rows whose products take as long as to add a section's sums to their lane.
+inline constexpr std::size_t section_cost = 256;
+
+}  // namespace shoal::gmm::tensor_wide
