@@ -5,6 +5,7 @@
 #include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tied_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
@@ -27,13 +28,15 @@ class tensor_accumulator final : public accumulator<Scalar> {
         plan_(plan_lanes<Scalar>(shape, layout_)),
         lanes_(plan_.lanes * plan_.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
-        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors) {
+        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors),
+        tied_(shape) {
     plan_.sums = lanes_.data();
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     clear_lanes(plan_, parameters.stopped, stream);
     frame_.pack(parameters, stream);
+    tied_.pack(parameters, stream);
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
@@ -41,18 +44,20 @@ class tensor_accumulator final : public accumulator<Scalar> {
     const row_terms terms = workspace_.terms();
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t) {
       // Which of them work depends on the mixture.
-      const prepared_parameters<Scalar> apart = frame_.apart(parameters);
-      const bool finishes = frame_.used() && layout_.components <= most_block_components;
-      if (finishes) {
+      const prepared_parameters<Scalar> apart = tied_.apart(frame_.apart(parameters));
+      const bool finishes = tied_.finishes(chunk) || (frame_.used() && layout_.components <= most_block_components);
+      tied_.densities(chunk, parameters, terms, stream);
+      if (frame_.used() && finishes) {
         responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       } else if (frame_.used()) {
         densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       }
-      if (!at_once(chunk, parameters, terms, stream)) {
+      if (!at_once(chunk, apart, terms, stream)) {
         launch_densities(layout_, chunk, apart, terms, stream);
         launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream);
       }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
+      tied_.moments(chunk, parameters, terms, plan_, stream);
       launch_moments(layout_, chunk, apart, terms, plan_, stream);
     });
   }
@@ -62,6 +67,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
     if (frame_.used()) {
       leave_frame(layout_, parameters.in_double, frame_.get(), statistics, parameters.stopped, stream);
     }
+    tied_.leave(statistics, parameters, stream);
   }
 
  private:
@@ -76,6 +82,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;
   mixture_frame frame_;
+  tied_mixture_frame<Scalar> tied_;
 };
 
 }  // namespace
