@@ -127,8 +127,26 @@ def tensor_diagonal_terms(cell):
     }  # fmt: skip
 
 
+def framed_sums(d, K):
+    """Components and columns as their first moments are padded."""
+    return padded(K, 32 if K <= 32 else 64) * (padded(d, 32) if d <= 32 else padded(d, 64) if d <= 64 or K > 32 else padded(d, 128))
+
+
+def tied_float64_terms(cell):
+    """Rows are whitened once for all components, and second moments are those of all rows."""
+    d, K, n = cell["columns"], cell["components"], cell["rows"] / 1e6
+    triangle = padded(d, 16) * (padded(d, 8) + 8) / 2
+    return {
+        "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * K, "moved": n * K if K > 64 else 0,
+        "densities": n * (triangle + padded(K, 8) * padded(d, 8)) / 1e3, "moments": n * (framed_sums(d, K) + triangle) / 1e3,
+        "model": K * d * d / 1e6,
+    }  # fmt: skip
+
+
 def tensor_float64_terms(cell):
     d, K, n = cell["columns"], cell["components"], cell["rows"] / 1e6
+    if cell["type"] == "tied":
+        return tied_float64_terms(cell)
     if cell["type"] in MATRICES:
         tile = 32 if d <= 32 else 64 if d <= 64 else 128
         tiles = -(-d // tile)
@@ -142,11 +160,10 @@ def tensor_float64_terms(cell):
     features = 1 if cell["type"] == "spherical" else 2
     tiles = 32 if K <= 32 else 64 if K <= 64 else 128 if K <= 128 else padded(K, 256)
     half = K <= 128
-    columns = padded(d, 32) if d <= 32 else padded(d, 64) if d <= 64 or K > 32 else padded(d, 128)
     return {
         "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * tiles,
         "half_densities" if half else "densities": n * tiles * padded(d, 32 if half else 16) * features / 1e3,
-        "half_moments" if half else "moments": n * padded(K, 32 if K <= 32 else 64) * columns * features / 1e3,
+        "half_moments" if half else "moments": n * framed_sums(d, K) * features / 1e3,
         "model": K * d / 1e3,
     }  # fmt: skip
 

@@ -40,6 +40,8 @@ struct shape_numbers {
 constexpr double thousand = 1e3;
 // Of a thread, beyond which its sums lie in memory.
 constexpr double registers_for_sums = 190;
+// Of tied mixtures, for which a block of tensor_float64 goes on to responsibilities.
+constexpr std::size_t most_tied_block_components = 64;
 
 std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 std::size_t padded(std::size_t count, std::size_t to) { return ceiling(count, to) * to; }
@@ -129,7 +131,32 @@ cost_terms tensor_diagonal_terms(const shape_numbers& shape) {
   return terms;
 }
 
+// Components and columns as their first moments are padded.
+double framed_sums(const shape_numbers& shape) {
+  const bool few = shape.components <= 32;
+  const std::size_t tile = shape.columns <= 32 ? 32 : (shape.columns <= 64 || !few ? 64 : 128);
+  return static_cast<double>(padded(shape.components, few ? 32 : 64) * padded(shape.columns, tile));
+}
+
+// Rows are whitened once for all components, and second moments are those of all rows.
+cost_terms tied_float64_terms(const shape_numbers& shape) {
+  const auto width = static_cast<double>(padded(shape.columns, 8));
+  const double triangle = static_cast<double>(padded(shape.columns, 16)) * (width + 8) / 2;
+  cost_terms terms;
+  terms.launch = 1;
+  terms.rows = shape.rows;
+  terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
+  terms.terms = shape.rows * shape.K();
+  // Beyond so many they go through memory as log-densities too.
+  if (shape.components > most_tied_block_components) terms.moved = shape.rows * shape.K();
+  terms.densities = shape.rows * (triangle + static_cast<double>(padded(shape.components, 8)) * width) / thousand;
+  terms.moments = shape.rows * (framed_sums(shape) + triangle) / thousand;
+  terms.model = shape.K() * shape.d() * shape.d() / (thousand * thousand);
+  return terms;
+}
+
 cost_terms tensor_float64_terms(const shape_numbers& shape) {
+  if (shape.type == covariance_type::tied) return tied_float64_terms(shape);
   cost_terms terms;
   terms.launch = 1;
   terms.rows = shape.rows;
@@ -146,18 +173,14 @@ cost_terms tensor_float64_terms(const shape_numbers& shape) {
     terms.model = shape.K() * shape.d() * shape.d() / (thousand * thousand);
     return terms;
   }
-  const bool few = shape.components <= 32;
   const bool half = shape.components <= 128;
   const auto tiles =
       static_cast<double>(half ? fitting(shape.components, {32, 64, 128}) : padded(shape.components, 256));
-  const auto summed = static_cast<double>(padded(shape.components, few ? 32 : 64));
-  const std::size_t tile = shape.columns <= 32 ? 32 : (shape.columns <= 64 || !few ? 64 : 128);
   terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
   terms.terms = shape.rows * tiles;
   (half ? terms.half_densities : terms.densities) =
       shape.rows * tiles * static_cast<double>(padded(shape.columns, half ? 32 : 16)) * shape.features() / thousand;
-  (half ? terms.half_moments : terms.moments) =
-      shape.rows * summed * static_cast<double>(padded(shape.columns, tile)) * shape.features() / thousand;
+  (half ? terms.half_moments : terms.moments) = shape.rows * framed_sums(shape) * shape.features() / thousand;
   terms.model = shape.K() * shape.d() / thousand;
   return terms;
 }

@@ -5,6 +5,7 @@
 #include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tied_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 
 namespace shoal::gmm::tensor_float64 {
@@ -31,13 +32,15 @@ class tensor_accumulator final : public accumulator<Scalar> {
                    half_products<Scalar>(shape) != 0 && has_frame(layout_) && is_one_pass(layout_)
                        ? one_pass_workspace_bytes
                        : workspace_bytes),
-        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors) {
+        frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors),
+        tied_(shape) {
     plan_.sums = lanes_.data();
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
     clear_lanes(plan_, parameters.stopped, stream);
     frame_.pack(parameters, stream);
+    tied_.pack(parameters, stream);
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
@@ -45,19 +48,22 @@ class tensor_accumulator final : public accumulator<Scalar> {
     const row_terms terms = workspace_.terms();
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t) {
       // Which of them work depends on the mixture.
-      const prepared_parameters<Scalar> apart = frame_.apart(parameters);
-      const bool finishes = frame_.used() && layout_.components <= most_block_components;
-      if (finishes) {
+      const prepared_parameters<Scalar> apart = tied_.apart(frame_.apart(parameters));
+      const bool finishes = tied_.finishes(chunk) || (frame_.used() && layout_.components <= most_block_components);
+      const unsigned blocks = frame_.used() ? most_blocks_ : any_blocks;
+      tied_.densities(chunk, parameters, terms, stream);
+      if (frame_.used() && finishes) {
         responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       } else if (frame_.used()) {
         densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       }
-      if (!at_once(chunk, parameters, terms, stream)) {
-        launch_densities(layout_, chunk, apart, terms, stream, frame_.used() ? most_blocks_ : any_blocks);
+      if (!at_once(chunk, apart, terms, stream)) {
+        launch_densities(layout_, chunk, apart, terms, stream, blocks);
         launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream,
-                                finishes ? most_blocks_ : any_blocks);
+                                finishes ? blocks : any_blocks);
       }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
+      tied_.moments(chunk, parameters, terms, plan_, stream);
       launch_moments(layout_, chunk, apart, terms, plan_, stream);
     });
   }
@@ -67,6 +73,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
     if (frame_.used()) {
       leave_frame(layout_, parameters.in_double, frame_.get(), statistics, parameters.stopped, stream);
     }
+    tied_.leave(statistics, parameters, stream);
   }
 
  private:
@@ -82,6 +89,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;
   mixture_frame frame_;
+  tied_mixture_frame<Scalar> tied_;
 };
 
 }  // namespace

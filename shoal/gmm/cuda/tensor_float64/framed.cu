@@ -5,6 +5,7 @@
 #include <shoal/gmm/cuda/tensor_float64/framed_densities.cuh>
 #include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/moment_tiles.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 namespace {
@@ -23,21 +24,7 @@ constexpr auto densities_of(const kernel_layout& layout) {
   }
 }
 
-// Components and columns of each.
-using tile_32_32 = moment_tile<2, 1, 1, 2, 32>;
-using tile_32_64 = moment_tile<2, 1, 2, 2, 32>;
-using tile_32_128 = moment_tile<2, 1, 4, 2, 32>;
-using tile_64_32 = moment_tile<4, 1, 2, 3, 32>;
-using tile_64_64 = moment_tile<4, 1, 4, 2, 32>;
-
 constexpr bool is_spherical(const kernel_layout& layout) { return layout.type == covariance_type::spherical; }
-
-template <class Use>
-auto with_moment_tile(const kernel_layout& layout, const Use& use) {
-  if (layout.components > 32) return layout.columns <= 32 ? use(tile_64_32()) : use(tile_64_64());
-  if (layout.columns <= 32) return use(tile_32_32());
-  return layout.columns <= 64 ? use(tile_32_64()) : use(tile_32_128());
-}
 
 }  // namespace
 
@@ -86,8 +73,9 @@ void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chun
   with_moment_tile(layout, [&](auto tile) {
     using tile_type = decltype(tile);
     const auto launch_for = [&]<class Term>(Term) {
-      const auto launch = is_spherical(layout) ? launch_framed_moments<Scalar, Term, true, tile_type>
-                                               : launch_framed_moments<Scalar, Term, false, tile_type>;
+      const auto launch = is_spherical(layout)
+                              ? launch_framed_moments<Scalar, Term, covariance_type::spherical, tile_type>
+                              : launch_framed_moments<Scalar, Term, covariance_type::diag, tile_type>;
       launch(layout, chunk, frame, parameters, terms, plan, stream);
     };
     if constexpr (tile_type::components == 64) {

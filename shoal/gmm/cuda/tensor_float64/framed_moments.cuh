@@ -1,5 +1,5 @@
 // Moments in the frame: Σ w r, Σ w r z and Σ w r z², products of responsibilities with rows; of spherical covariances
-// Σ w r ‖z‖² instead of the last.
+// Σ w r ‖z‖² instead of the last, and of tied ones the first two alone.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -111,11 +111,13 @@ struct eight_rows {
 };
 
 /// A block for each tile of columns, tile of components and lane. Responsibilities are Terms.
-template <class Scalar, class Term, bool Spherical, class Tile>
+template <class Scalar, class Term, covariance_type Type, class Tile>
 __global__ void __launch_bounds__(threads, Tile::resident)
     framed_moments(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                    const component_frame frame, const row_terms terms, const lane_plan plan, const int* stopped) {
-  constexpr int features = Spherical ? 1 : 2;
+  constexpr bool spherical = Type == covariance_type::spherical;
+  constexpr int features = Type == covariance_type::diag ? 2 : 1;
+  constexpr unsigned first_sum = Type == covariance_type::tied ? 0 : 1;  // of a component
   using stage_type = framed_stage<Scalar, Term, Tile>;
   constexpr int stages = framed_stages<Scalar, Term, Tile>();
   static_assert(stages >= 2);
@@ -158,7 +160,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
           if (!is_far(frame, begin)) end = begin;  // no rows of this tile
         }
         fetch_responsibilities<Term, Tile>(terms, layout.components, first, begin, end, stage);
-        if (Spherical && threadIdx.x < Tile::step) {
+        if (spherical && threadIdx.x < Tile::step) {
           const bool inside = begin + threadIdx.x < end;
           copy_async<8>(&stage.norms[threadIdx.x], inside ? frame.norms + begin + threadIdx.x : frame.norms,
                         inside ? 8 : 0);
@@ -194,14 +196,14 @@ __global__ void __launch_bounds__(threads, Tile::resident)
           for (int e = 0; e < 4; ++e) r[m][e] = static_cast<double>(own.responsibilities[m][e]);
         }
         if (sums_weights) {
-          const double near = Spherical ? stage.norms[eight + place] : 0;
-          const double far = Spherical ? stage.norms[eight + place + 4] : 0;
+          const double near = spherical ? stage.norms[eight + place] : 0;
+          const double far = spherical ? stage.norms[eight + place + 4] : 0;
 #pragma unroll
           for (int m = 0; m < Tile::sixteens; ++m) {
 #pragma unroll
             for (int part = 0; part < 2; ++part) {
               weight[m][part] += r[m][part] + r[m][2 + part];
-              if constexpr (Spherical) {
+              if constexpr (spherical) {
                 norm[m][part] = fma(r[m][part], near, fma(r[m][2 + part], far, norm[m][part]));
               }
             }
@@ -213,7 +215,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             z[0][n][e] = static_cast<double>(own.rows[n][e]) - origin[n];
-            if constexpr (!Spherical) z[features - 1][n][e] = z[0][n][e] * z[0][n][e];
+            if constexpr (features == 2) z[1][n][e] = z[0][n][e] * z[0][n][e];
           }
         }
 #pragma unroll
@@ -243,7 +245,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
         double* const component = found_anew(lane) + layout.header + k * layout.component_size;
         if (sums_weights && place == 0) {
           component[layout.weight] += weights;
-          if constexpr (Spherical) component[1 + d] += norms;
+          if constexpr (spherical) component[1 + d] += norms;
         }
 #pragma unroll
         for (int n = 0; n < Tile::eights; ++n) {
@@ -253,7 +255,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
             if (column >= d) continue;
 #pragma unroll
             for (int feature = 0; feature < features; ++feature) {
-              component[1 + feature * d + column] += product[feature][m][n][2 * part + e];
+              component[first_sum + feature * d + column] += product[feature][m][n][2 * part + e];
             }
           }
         }
@@ -262,13 +264,13 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   }
 }
 
-template <class Scalar, class Term, bool Spherical, class Tile>
+template <class Scalar, class Term, covariance_type Type, class Tile>
 void launch_framed_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
                            const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                            cudaStream_t stream) {
   constexpr int bytes =
       framed_stages<Scalar, Term, Tile>() * static_cast<int>(sizeof(framed_stage<Scalar, Term, Tile>));
-  const auto kernel = framed_moments<Scalar, Term, Spherical, Tile>;
+  const auto kernel = framed_moments<Scalar, Term, Type, Tile>;
   const dim3 blocks((layout.columns + Tile::columns - 1) / Tile::columns,
                     (layout.components + Tile::components - 1) / Tile::components, plan.lanes);
   cuda::launch_in_turn(kernel, blocks, threads, bytes, stream, layout, chunk, frame, terms, plan, parameters.stopped);

@@ -70,7 +70,7 @@ __device__ __forceinline__ void tile_densities(const kernel_layout& layout, cons
                                                const prepared_components<double>& parameters, const row_terms& terms,
                                                std::size_t first_row) {
   using tiles = warp_tiles<density_rows, Tile, Tile == 128 ? 2 : (Tile == 64 ? 4 : 8)>;
-  extern __shared__ __align__(16) unsigned char memory[];
+  extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<density_stage<Tile>*>(memory);
   __shared__ double norms[tiles::warps_across][density_rows];
 

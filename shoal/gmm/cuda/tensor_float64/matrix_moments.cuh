@@ -73,7 +73,7 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
   using tiles = warp_tiles<Tile, Tile, 2>;
   constexpr int classes = threads / Tile;  // threads that have the same column
   if (*stopped != 0) return;
-  extern __shared__ __align__(16) unsigned char memory[];
+  extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<moment_stage<Tile>*>(memory);
   __shared__ column_sums kept[threads];
 

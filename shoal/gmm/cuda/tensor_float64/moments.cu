@@ -1,5 +1,6 @@
 // The moments of a chunk's rows: which kernel for which shape; and the lanes.
 #include <algorithm>
+#include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
@@ -44,18 +45,21 @@ __global__ void merge(const lane_plan plan, double* statistics, const int* stopp
   if (*stopped != 0) return;
   const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i >= plan.size) return;
-  // Many are asked for before the first is added: each addition waits for the one before.
-  constexpr unsigned at_once = 16;
   double sum = 0;
   unsigned lane = 0;
-  for (; lane + at_once <= plan.lanes; lane += at_once) {
-    double some[at_once];
+  // Many are asked for before the first is added: each addition waits for the one before.
+  const auto add = [&]<unsigned Count>(std::integral_constant<unsigned, Count>) {
+    for (; lane + Count <= plan.lanes; lane += Count) {
+      double some[Count];
 #pragma unroll
-    for (unsigned l = 0; l < at_once; ++l) some[l] = plan.sums[(lane + l) * plan.size + i];
+      for (unsigned l = 0; l < Count; ++l) some[l] = plan.sums[(lane + l) * plan.size + i];
 #pragma unroll
-    for (const double value : some) sum += value;
-  }
-  for (; lane < plan.lanes; ++lane) sum += plan.sums[lane * plan.size + i];
+      for (const double value : some) sum += value;
+    }
+  };
+  add(std::integral_constant<unsigned, 32>());
+  add(std::integral_constant<unsigned, 8>());
+  add(std::integral_constant<unsigned, 1>());
   statistics[i] = sum;
 }
 
@@ -88,8 +92,9 @@ unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((element
 template <class Scalar>
 std::size_t moment_blocks(const kernel_layout& layout) {
   if (has_own_triangles<Scalar>(layout)) {
+    const int eights = static_cast<int>((layout.columns + 7) / 8);
     const std::size_t own =
-        layout.columns > narrow_columns ? 1 : block_components(static_cast<int>((layout.columns + 7) / 8));
+        layout.columns > narrow_columns ? 1 : block_components(eights) / row_groups(eights, layout.components);
     return (layout.components + own - 1) / own;
   }
   if (has_matrices(layout)) {
@@ -112,7 +117,7 @@ void launch_moments(const kernel_layout& layout, const row_chunk<Scalar>& chunk,
         if constexpr (Eights <= 8) {
           launch_narrow_moments<Eights>(layout, chunk, parameters, terms, plan, stream);
         } else {
-          launch_triangle_moments<Eights>(layout, chunk, parameters, terms, plan, stream);
+          launch_triangle_moments<Scalar, Eights / 2>(layout, chunk, parameters, terms, plan, stream);
         }
       });
     }

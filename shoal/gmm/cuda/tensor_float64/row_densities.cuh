@@ -122,8 +122,8 @@ __device__ __forceinline__ void multiply_pass(const component_stage<Eights>& sta
 
 /// The terms of a block's rows, [component][row] in shared memory, to responsibilities times weights; the same bits as
 /// launch_responsibilities(). `rest` is [3][rows] of memory that no thread uses any more.
-template <int Eights>
-__device__ void finish_terms(unsigned components, double* own_terms, const row_chunk<double>& chunk,
+template <int Eights, class Scalar>
+__device__ void finish_terms(unsigned components, double* own_terms, const row_chunk<Scalar>& chunk,
                              std::size_t first_row, const row_terms& terms, double log_shift, double* rest) {
   constexpr int row_block = row_shape<Eights>::rows;
   const int row = static_cast<int>(threadIdx.x) % row_block;
@@ -143,7 +143,7 @@ __device__ void finish_terms(unsigned components, double* own_terms, const row_c
   for (unsigned other = 0; other < parts; ++other) greatest = fmax(greatest, rest[other * row_block + row]);
   for_own([&](double& term, unsigned) {
     const double ratio = term - greatest;
-    term = ratio >= -negligible_log_ratio<double> ? exp(ratio) : 0;
+    term = ratio >= -negligible_log_ratio<Scalar> ? exp(ratio) : 0;
   });
   __syncthreads();
   double log_likelihood = 0, weight = 0;
@@ -151,7 +151,7 @@ __device__ void finish_terms(unsigned components, double* own_terms, const row_c
     double sum = 0;
     for (unsigned k = 0; k < components; ++k) sum += own_terms[k * row_block + row];
     if (first_row + row < chunk.count) {
-      weight = chunk.weights == nullptr ? 1.0 : chunk.weights[first_row + row];
+      weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[first_row + row]);
       log_likelihood = weight * (greatest + log(sum) + log_shift);
     }
     rest[2 * row_block + row] = weight / sum;
@@ -187,7 +187,7 @@ __global__ void __launch_bounds__(row_shape<Eights>::threads, row_shape<Eights>:
   using stage_type = component_stage<Eights>;
   constexpr int row_block = row_shape<Eights>::rows;
   if (*stopped != 0) return;
-  extern __shared__ __align__(16) unsigned char memory[];
+  extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<stage_type*>(memory);
   double* const own_terms = reinterpret_cast<double*>(memory + 2 * sizeof(stage_type));  // [component][row], Finish
 

@@ -153,6 +153,60 @@ TEST(TensorFloat64, KeepsDigitsOfThinComponents) {
   }
 }
 
+// Tied components too, to 128 columns: one matrix for all rows less what the centres account for, or one row and
+// component after the other.
+TEST(TensorFloat64, AgreesInATiedFrameAndApart) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr double spreads[] = {0.7, 3.0, 100.0};
+  std::size_t turn = 0;
+  for (const shape& s : std::vector<shape>{{300, 1, 40},
+                                           {129, 8, 33},
+                                           {1000, 13, 33},
+                                           {4097, 16, 31},
+                                           {513, 17, 65},
+                                           {300, 24, 64},
+                                           {260, 32, 32},
+                                           {700, 33, 10},
+                                           {65, 40, 100},
+                                           {129, 48, 129},
+                                           {200, 57, 5},
+                                           {999, 64, 2},
+                                           {128, 65, 33},
+                                           {400, 81, 3},
+                                           {127, 100, 40},
+                                           {300, 127, 1},
+                                           {129, 128, 64},
+                                           {300, 129, 3}}) {
+    for (const double spread : spreads) {
+      const bool weighted = turn++ % 2 == 0;
+      check_shapes<float>({s}, weighted, spread, checks::kernel_tolerance<float>, {covariance_type::tied});
+      check_shapes<double>({s}, weighted, spread, checks::kernel_tolerance<double>, {covariance_type::tied});
+    }
+  }
+}
+
+// So many rows that blocks go on to responsibilities, and so many that two components are in a frame. Beside plain
+// kernels, which are given the same numbers and do not take as long as plain loops.
+TEST(TensorFloat64, AgreesInATiedFrameOfManyRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const shape& s : std::vector<shape>{{33793, 16, 33},
+                                           {33800, 40, 64},
+                                           {33793, 20, 65},
+                                           {33800, 100, 5},
+                                           {524287, 3, 2},
+                                           {524288, 3, 2},
+                                           {262144, 2, 3}}) {
+    SCOPED_TRACE(fmt::format("{}x{} K={}", s.rows, s.columns, s.components));
+    const auto model = reference::random_model(covariance_type::tied, s.components, s.columns, 0.7, 3);
+    const problem<double> of(reference::random_rows<double>(model, s.rows, s.columns, 4), s.columns,
+                             device_checks::some_weights<double>(s.rows));
+    on_devices<double> devices(of);
+    const auto got = devices.sums(model, tensor_float64::make_accumulator<double>);
+    const auto expected = devices.sums(model, shoal::gmm::plain::make_accumulator<double>);
+    checks::expect_close(checks::comparable(got), checks::comparable(expected), checks::kernel_tolerance<double>, "");
+  }
+}
+
 // One product of rounded factors for three. The bound is that of docs/tolerances.md.
 TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   SHOAL_NEEDS_DEVICES(1);
@@ -180,7 +234,7 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
 // An offset takes digits from the rows, and none from what is done with them.
 template <class Scalar>
 void check_offset(double offset) {
-  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+  for (const covariance_type type : {covariance_type::tied, covariance_type::diag, covariance_type::spherical}) {
     auto model = reference::random_model(type, 40, 70, sizeof(Scalar) == 8 ? 3.0 : 0.5, 9);
     for (double& mean : model.means) mean = std::round(mean * 1024) / 1024 + offset;
     const problem<Scalar> of(reference::random_rows<Scalar>(model, 700, 70, 10), 70);
@@ -200,7 +254,7 @@ TEST(TensorFloat64, KeepsDigitsFarFromZero) {
 
 TEST(TensorFloat64, AgreesOnFewRows) {
   SHOAL_NEEDS_DEVICES(1);
-  const std::vector<shape> few{{130, 33, 2}, {20, 129, 2}, {65, 17, 3}};
+  const std::vector<shape> few{{130, 33, 2}, {20, 129, 2}, {65, 17, 4}, {70, 80, 4}};
   check_shapes<float>(few, true, 1.0, checks::kernel_tolerance<float>);
   check_shapes<double>(few, true, 1.0, checks::kernel_tolerance<double>);
 }
