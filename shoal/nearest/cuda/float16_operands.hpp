@@ -138,6 +138,7 @@ struct listed_centroids {
   unsigned char* counts = nullptr;  ///< [rows][parts][near_lists]; beyond near_capacity: any centroid may be nearest
   float* limits = nullptr;          ///< [rows][parts]
   int parts = 1;                    ///< of the centroids, which different blocks take for the same rows
+  bool two = false;                 ///< those that may be one of the two nearest
 };
 /// Parts that keep all multiprocessors busy; at most `most`.
 int float16_parts(std::size_t count, const searched_centroids& centroids, std::size_t multiprocessors, int most);

@@ -10,7 +10,9 @@ namespace shoal {
 namespace {
 
 // Of the scores that are not beyond the least one by more than both may be off by: their centroids, in a list of the
-// thread's own for each row. What a score may be at most gives the limit, known better with each tile.
+// thread's own for each row. What a score may be at most gives the limit, known better with each tile: the least of it,
+// and for the two nearest centroids the next one.
+template <bool Two>
 class near_of_rows {
   static constexpr int scores_of_tile = 2 * segment_positions;
   static constexpr int positions_of_row = scores_of_tile / 2;  // scores of one row that the thread sees in a tile
@@ -60,6 +62,9 @@ class near_of_rows {
   __device__ __forceinline__ void set_limits(const float (&scores)[scores_of_tile], int tile) {
     const float16_centroid* const starts = in_.operands.starts + tile * tile_centroids + 2 * place_.q;
     float most[2] = {INFINITY, INFINITY};
+    [[maybe_unused]] float next[2] = {INFINITY, INFINITY};
+    // A centroid that is there again would be two.
+    const int here = in_.centroids.clusters - tile * tile_centroids - 2 * place_.q;
 #pragma unroll
     for (int i = 0; i < scores_of_tile / 4; ++i) {
       const float4 two = __ldg(reinterpret_cast<const float4*>(starts + 8 * i));
@@ -68,15 +73,35 @@ class near_of_rows {
         const float error = facts_[half].error, inverse = facts_[half].inverse;
         const float a = fmaf(error, two.y, fmaf(scores[4 * i + 2 * half], inverse, two.x));
         const float b = fmaf(error, two.w, fmaf(scores[4 * i + 2 * half + 1], inverse, two.z));
-        most[half] = fminf(most[half], fminf(a, b));
+        if constexpr (Two) {
+          take_two(most[half], next[half], 8 * i < here ? a : INFINITY, 8 * i + 1 < here ? b : INFINITY);
+        } else {
+          most[half] = fminf(most[half], fminf(a, b));
+        }
       }
     }
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 1));
-      most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 2));
-      limits_[half] = fminf(limits_[half], most[half] + slack_[half]);
+      if constexpr (Two) {
+#pragma unroll
+        for (int step = 1; step <= 2; step *= 2) {
+          const float other = __shfl_xor_sync(~0u, most[half], step);
+          take_two(most[half], next[half], other, __shfl_xor_sync(~0u, next[half], step));
+        }
+        take_two(least_[half], second_[half], most[half], next[half]);
+        limits_[half] = second_[half] + slack_[half];
+      } else {
+        most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 1));
+        most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 2));
+        limits_[half] = fminf(limits_[half], most[half] + slack_[half]);
+      }
     }
+  }
+  // The least two of four numbers.
+  __device__ static void take_two(float& least, float& second, float a, float b) {
+    const float low = fminf(a, b);
+    second = fminf(fminf(second, fmaxf(a, b)), fmaxf(least, low));
+    least = fminf(least, low);
   }
   // For each of the segments in turn. Places beyond the last centroid hold that again.
   template <int Number>
@@ -143,6 +168,8 @@ class near_of_rows {
   scored_place place_;
   scored_row facts_[2];
   float limits_[2] = {INFINITY, INFINITY};
+  [[maybe_unused]] float least_[2] = {INFINITY, INFINITY},
+                         second_[2] = {INFINITY, INFINITY};  // what scores are at most
   float slack_[2];
   near_centroid* lists_[2];
   int counts_[2] = {0, 0};
@@ -170,7 +197,8 @@ void list_near_float16(const float16_operands& operands, std::size_t count, cons
   set(in, operands, count, centroids);
   in.listed = to;
   in.parts = to.parts;
-  launch<near_of_rows>(in, multiprocessors, stream);
+  if (to.two) return launch<near_of_rows<true>>(in, multiprocessors, stream);
+  launch<near_of_rows<false>>(in, multiprocessors, stream);
 }
 
 }  // namespace shoal

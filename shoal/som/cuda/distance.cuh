@@ -55,20 +55,21 @@ __device__ inline double definition_error(double row_norm, double unit_norm, int
   return 0.5 * (columns + 8) * u * (row_norm + unit_norm) * (row_norm + unit_norm);
 }
 
-/// The greatest score in float, of the kind that the tensor cores compute, that a unit may have which is as near as the
-/// one of score `least`: rounding x′, c′ and ‖c′‖²/2 and summing d columns moves scores by at most (d + 4)
+/// The greatest score in Scalar, of the kind that the tensor cores compute, that a unit may have which is as near as
+/// the one of score `least`: rounding x′, c′ and ‖c′‖²/2 and summing d columns moves scores by at most (d + 4)
 /// roundings u of ‖x′‖·‖c′‖ + ‖c′‖². Where a sum is one of sums of few columns each, `terms` is how many roundings one
 /// column's part goes through, else d.
-template <metric Metric>
-__device__ inline float score_bound(float least, double row_norm, double unit_norm, int columns, int terms) {
-  constexpr double u = 1.05 * static_cast<double>(std::numeric_limits<float>::epsilon()) / 2;
-  constexpr double smallest = static_cast<double>(std::numeric_limits<float>::min());
+template <metric Metric, class Scalar>
+__device__ inline Scalar score_bound(Scalar least, double row_norm, double unit_norm, int columns, int terms) {
+  constexpr double u = 1.05 * static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;
+  constexpr double smallest = static_cast<double>(std::numeric_limits<Scalar>::min());
   const double magnitude = row_norm * unit_norm + (Metric == metric::cosine ? 0.0 : unit_norm * unit_norm);
-  if (!(magnitude < 0x1p120)) return INFINITY;  // sums may have left float's range on their way
+  // Sums may have left the range of numbers on their way.
+  if (!(magnitude < (sizeof(Scalar) == 4 ? 0x1p120 : 0x1p1000))) return static_cast<Scalar>(INFINITY);
   const double error = (terms + 6) * u * magnitude + definition_error<Metric>(row_norm, unit_norm, columns) +
                        4.0 * (columns + 8) * smallest;
   const double bound = static_cast<double>(least) + 2 * error;
-  return static_cast<float>(bound + 4 * u * fabs(bound));
+  return static_cast<Scalar>(bound + 4 * u * fabs(bound));
 }
 
 /// The greatest distance in Scalar that a unit may have which is as near as the one of distance `least`. Rounding x′

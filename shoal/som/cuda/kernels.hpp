@@ -9,6 +9,7 @@
 #include <shoal/core/host_device.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/precision.hpp>
+#include <shoal/nearest/cuda/doubtful_rows.hpp>
 #include <shoal/nearest/cuda/float16_operands.hpp>
 #include <shoal/som/cuda/operand_layout.hpp>
 #include <shoal/som/lattice.hpp>
@@ -22,7 +23,8 @@ namespace shoal::som {
 /// Upper bounds over all units that the search's proof needs, as the bits of float64 numbers, so that a maximum may be
 /// atomic: norms are not negative, and order like their bits.
 struct unit_bounds {
-  unsigned long long norm = 0;      ///< of c′ in the metric: ‖c′‖, Σ|c′|, max|c′|
+  unsigned long long norm = 0;  ///< of c′ in the metric: ‖c′‖, Σ|c′|, max|c′|; of units that a row may be near
+  unsigned long long nearness = 0;  ///< with row_norm the complement of the least norm's bits; 0: not known
   unsigned long long second = 0;    ///< of the length of c′'s second bf16 parts
   unsigned long long residual = 0;  ///< of the length of what two bf16 parts leave of c′
   search_bounds float16;            ///< of the search by float16 products
@@ -42,12 +44,16 @@ struct device_units {
   Scalar* centre = nullptr;       ///< [columns]
   const int* at_place = nullptr;  ///< [units] the unit at each place of operand_layout.hpp
   Scalar* turned = nullptr;       ///< [columns][padded] c′ by place; zero beyond the last unit
-  Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; with operands
+  Scalar* starts = nullptr;  ///< [padded] by place, what scores begin with, ‖c′‖²/2 or for the cosine 0; may be null
   unsigned char* operands = nullptr;  ///< −c′ for the tensor cores (operand_layout.hpp); null where they are not used
   Scalar* centred = nullptr;   ///< [units][columns] c′, for the search by float16 products; null where it is not used
   searched_centroids float16;  ///< the same units for it
   float* half_norms = nullptr;  ///< [float16.padded] float16.half_norms
   unit_bounds* bounds = nullptr;
+  /// The greatest norm of a row about the centre; negative: units that no row can be near are not looked for. Where
+  /// they are, searches treat them as if they were not there (far_units.cuh).
+  double row_norm = -1;
+  double* searched = nullptr;  ///< with row_norm [units][columns] what float16.values is, else null
   /// Whether a near tie is settled by what the products leave of it alone.
   SHOAL_HD bool rough() const { return precision != shoal::precision::float32; }
 };
@@ -67,11 +73,13 @@ struct searched_rows {
   const Scalar* rows = nullptr;
   const Scalar* weights = nullptr;  ///< null: all one
   int count = 0;
-  Scalar* minima = nullptr;             ///< [count][padded / unit_tile] least score among the units of each tile
-  near_columns* near = nullptr;         ///< [count][parts], by search_tensor
-  int parts = 0;                        ///< tensor_parts()
-  listed_centroids listed;              ///< by list_near_float16
-  const std::int32_t* found = nullptr;  ///< [count] by search_float16, in the rougher precisions
+  Scalar* minima = nullptr;        ///< [count][padded / unit_tile] least score among the units of each tile
+  near_columns* near = nullptr;    ///< [count][parts], by search_tensor
+  int parts = 0;                   ///< tensor_parts()
+  std::int32_t* labels = nullptr;  ///< [count] where the search decides rows itself; null: it does not
+  doubtful_rows doubtful;          ///< with `labels` rows that it could not decide, for settle()
+  listed_centroids listed;         ///< by list_near_float16
+  std::int32_t* found = nullptr;   ///< [count] by search_float16, in the rougher precisions
 };
 
 /// Whole numbers that statistics are summed in: a sum does not depend on the order of its terms, nor do pieces, GPUs,
@@ -108,6 +116,7 @@ enum class score_kind {
   plain,     ///< of search_plain: distances (squared; negated products for the cosine)
   lists,     ///< none: list_near_float16 left the units that may be nearest
   found,     ///< none: search_float16 left the units
+  proved,    ///< none: search_float16 left the units, but for doubtful rows
   none,      ///< there was no search: settle_short_rows does it
 };
 
@@ -115,9 +124,16 @@ enum class score_kind {
 struct settled_rows {
   std::int32_t* labels = nullptr;  ///< [count]
   const fixed_sums* sums = nullptr;
+  bool distances_alone = false;          ///< Σ w·distance alone: sum_by_label() adds the others
   bool rows = false;                     ///< Σ w(x − m) too, not only weights, distances and what is torn
   const lattice_shape* shape = nullptr;  ///< of the map when the second-best units are looked for, for `torn`
 };
+
+/// Squared distances are sums of those of so many columns each: 32, 64, 96 or 128, in parts of nearly one size.
+SHOAL_HD constexpr int distance_columns(int columns) {
+  const int parts = (columns + 127) / 128;
+  return (columns + 32 * parts - 1) / (32 * parts) * 32;
+}
 
 /// Numbers that read_sums() writes: [units][columns + 1], then Σ w·distance and what is torn.
 constexpr std::size_t statistics_size(std::size_t units, std::size_t columns) { return units * (columns + 1) + 2; }
@@ -128,6 +144,14 @@ constexpr std::size_t statistics_size(std::size_t units, std::size_t columns) { 
 template <class Scalar>
 void settle(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, score_kind scores,
             const settled_rows& to, std::size_t multiprocessors, cudaStream_t stream);
+
+/// Into bounds->nearness, which prepare_units() and prepare_float16_units() then need; with row_norm alone.
+template <class Scalar>
+void find_nearness(const device_units<Scalar>& units, cudaStream_t stream);
+/// The greatest norm of some rows about the centre into *norm, the bits of a float64 number, as an atomic maximum.
+template <class Scalar>
+void raise_row_norm(const Scalar* rows, std::size_t count, const device_units<Scalar>& units, unsigned long long* norm,
+                    cudaStream_t stream);
 
 /// Derives everything from `codebook` and `centre`; bounds must be zero before.
 template <class Scalar>

@@ -1,9 +1,11 @@
 #include <shoal/som/cuda/map.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 
 #include <shoal/som/cuda/settle_short_rows.hpp>
+#include <shoal/som/cuda/sum_by_label.hpp>
 
 namespace shoal::som {
 namespace {
@@ -15,6 +17,17 @@ constexpr std::size_t minima_bytes = std::size_t{64} << 20;
 // the units are cut into parts: 208 MB on an H200, if there are so many rows.
 constexpr std::size_t listed_rounds = 2, most_listed_rounds = 3;
 constexpr int most_unit_parts = 4;
+
+// Rows whose units are kept until they are added by label.
+constexpr std::size_t most_labelled_rows = std::size_t{1} << 24;
+
+// Maps of at most so many units are searched for the unit itself, others for the tiles that may have it.
+constexpr std::size_t most_decided_units = 256;
+
+// Searches by one float16 number leave a row several units where there are many, or many columns, in whose error more
+// is lost: of 100,000 float32 rows × 384 columns on 33 units an epoch takes 0.32 ms on an H200 instead of 0.43 with
+// lists of near units, of 2048 columns on 64 units 14.2 instead of 1.6; × 768 on 33 made no difference.
+constexpr std::size_t most_decided_numbers = 16384;
 
 // Units across a patch of the map that is a column of a tile.
 constexpr std::size_t patch = 4;
@@ -107,12 +120,17 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   const cuda::device_group& group = rows.group();
   on_tensor_cores_ = sizeof(Scalar) == 4 && columns_ <= std::size_t{most_tensor_columns} &&
                      (metric == metric::euclidean || metric == metric::cosine);
-  in_float16_ = !on_tensor_cores_ && columns_ >= std::size_t{least_float16_columns<Scalar>} &&
+  short_rows_ = metric == metric::euclidean && are_short<Scalar>(shape.units(), columns_);
+  in_float16_ = !on_tensor_cores_ && !short_rows_ && columns_ >= std::size_t{least_float16_columns<Scalar>} &&
                 (metric == metric::euclidean || metric == metric::cosine);
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(group[g].device);
     in_float16_ = in_float16_ && has_tensor_search(group[g].device);
   }
+  const bool rough = sizeof(Scalar) == 4 && rows.group().precision() != precision::float32;
+  const bool proves = in_float16_ && !rough && shape.units() * columns_ <= most_decided_numbers;
+  few_units_ = ((on_tensor_cores_ && !short_rows_) || proves) && metric == metric::euclidean &&
+               shape.units() <= most_decided_units;
   // Rows are about their means; directions are from the origin.
   std::vector<double> centre(columns_, 0.0);
   for (std::size_t j = 0; j < columns_ && metric != metric::cosine; ++j) {
@@ -133,7 +151,13 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     places_[g].minima.grow(rows_at_once_ * row_bytes / sizeof(Scalar));
-    places_[g].labels.grow(std::max(rows_at_once_, float16_rows_));
+    const std::size_t most_labels =
+        std::max({rows_at_once_, float16_rows_, std::min(rows.most_piece_rows(), most_labelled_rows)});
+    places_[g].labels.grow(most_labels);
+    if (few_units_) {
+      places_[g].doubtful_counts.grow(3);
+      places_[g].doubtful_list.grow(most_labels);
+    }
     if (on_tensor_cores_) places_[g].near.grow(most_near_columns(rows_at_once_, group[g].multiprocessors));
   }
 }
@@ -165,12 +189,15 @@ void device_map<Scalar>::set_units(place& here, const cuda::gpu& gpu, const std:
     here.exact.grow(units * columns_);
     here.units.exact = here.exact.data();
   }
+  if (short_rows_ || on_tensor_cores_) {
+    here.starts.grow(padded);
+    here.units.starts = here.starts.data();
+  }
   if (!on_tensor_cores_) return;
-  here.units.precision = rows_->group().precision();
+  // Where there are few units exact ones cost no more.
+  here.units.precision = few_units_ ? precision::float32 : rows_->group().precision();
   here.operands.grow(padded / unit_tile * tile_bytes(operands_for(static_cast<int>(columns_)), here.units.precision));
   here.units.operands = here.operands.data();
-  here.starts.grow(padded);
-  here.units.starts = here.starts.data();
 }
 
 template <class Scalar>
@@ -187,9 +214,9 @@ void device_map<Scalar>::set_float16(place& here, const cuda::gpu& gpu, const st
   // Units of a map lie so close together that one float16 number for each leaves many of them in doubt. Two cost three
   // products. Where two of each of a block's rows stay in shared memory, an epoch of 20,000 float32 rows × 200 columns
   // on 100 × 100 units takes 1.04 ms on an H200 instead of 1.25; beyond, one of 100,000 × 768 on 50 × 50 gained nothing
-  // (3.66 and 3.65). Float64 rows were not measured.
-  const bool twice =
-      sizeof(Scalar) == 4 && !rough && float16_layout(static_cast<int>(columns_), float16_digits::two).resident();
+  // (3.66 and 3.65). Float64 rows were not measured; beside few units the search decides most rows by one.
+  const bool twice = sizeof(Scalar) == 4 && !rough && !few_units_ &&
+                     float16_layout(static_cast<int>(columns_), float16_digits::two).resident();
   const float16_digits digits = twice ? float16_digits::two : float16_digits::one;
   keeps_operands_ = rows_->resident() && float16_memory::has_room_for(piece_rows, columns_, digits);
   float16_rows_ = std::min(all_rows, rough && keeps_operands_ ? all_rows : listed_rounds * round);
@@ -231,6 +258,7 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   const std::size_t values = shape_.units() * (columns_ + 1);
   const double total = 1.001 * summary.total_weight / rows_->data().weight_scale;
   const std::vector<double> reach = reach_of(summary, centre);
+  reach_ = largest_distance(metric::euclidean, reach);
   std::vector<double> scale;
   for (const double one : reach) scale.push_back(fixed_scale(total * one));
   scale.push_back(fixed_scale(total));
@@ -249,8 +277,45 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   here.sums.rest_scale = std::exp2(sum_bits - std::ilogb(static_cast<double>(std::max<std::size_t>(1, summary.rows))));
 }
 
+// Streamed rows are not read for it.
+template <class Scalar>
+void device_map<Scalar>::measure_rows() {
+  expects_far_ = false;
+  const bool rough = rows_->group().precision() != precision::float32 && sizeof(Scalar) == 4;
+  if (places_[0].units.metric != metric::euclidean || rough || !std::isfinite(reach_)) return;
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    place& here = places_[g];
+    const cuda::gpu& gpu = rows_->group()[g];
+    const cuda::device_scope scope(gpu.device);
+    if (in_float16_) {
+      here.searched.grow(shape_.units() * columns_);
+      here.units.searched = here.searched.data();
+      here.units.float16.values = here.searched.data();
+    }
+    here.units.row_norm = reach_;
+  }
+  if (!rows_->resident()) return;
+  std::vector<cuda::device_buffer<unsigned long long>> most(places_.size());
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::device_scope scope(rows_->group()[g].device);
+    most[g].grow(1);
+    most[g].fill_with_zeros(rows_->group()[g].compute);
+  }
+  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
+    raise_row_norm(piece.rows, piece.count, places_[g].units, most[g].data(), rows_->group()[g].compute);
+  });
+  double norm = 0;
+  for (std::size_t g = 0; g < places_.size(); ++g) {
+    const cuda::device_scope scope(rows_->group()[g].device);
+    norm = std::max(norm, std::bit_cast<double>(most[g].download(1, rows_->group()[g].compute)[0]));
+  }
+  // All GPUs leave out the same units: the scale that distances are summed in follows from the others.
+  for (place& here : places_) here.units.row_norm = std::min(reach_, 1.001 * norm);
+}
+
 template <class Scalar>
 void device_map<Scalar>::upload(const std::vector<double>& codebook) {
+  if (expects_far_) measure_rows();
   if (keeps_operands_ && !converted_) convert_all_rows();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
@@ -269,11 +334,14 @@ std::vector<double> device_map<Scalar>::download() const {
 template <class Scalar>
 score_kind device_map<Scalar>::search(searched_rows<Scalar>& some, pass what, std::size_t first, place& here,
                                       const cuda::gpu& gpu) {
-  if (by_float16(what)) return search_float16_units(some, first, here, gpu);
+  if (by_float16(what)) return search_float16_units(some, what, first, here, gpu);
+  if (by_short_rows(what)) return score_kind::none;
   if constexpr (sizeof(Scalar) == 4) {
-    if (on_tensor_cores_ && what != pass::topology && here.units.metric == metric::euclidean &&
-        columns_ <= std::size_t{most_short_columns}) {
-      return score_kind::none;
+    if (on_tensor_cores_ && some.labels != nullptr) {
+      some.parts = 1;
+      search_tensor(some, here.units, gpu.multiprocessors, gpu.shared_bytes, gpu.compute);
+      some.parts = 0;
+      return score_kind::products;
     }
     if (on_tensor_cores_) {
       some.parts = tensor_parts(some.count, here.units, gpu.multiprocessors);
@@ -286,8 +354,8 @@ score_kind device_map<Scalar>::search(searched_rows<Scalar>& some, pass what, st
 }
 
 template <class Scalar>
-score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some, std::size_t first, place& here,
-                                                    const cuda::gpu& gpu) {
+score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some, pass what, std::size_t first,
+                                                    place& here, const cuda::gpu& gpu) {
   const auto count = static_cast<std::size_t>(some.count);
   const searched_centroids& units = here.units.float16;
   float16_operands operands = here.float16.operands();
@@ -298,9 +366,12 @@ score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some,
   } else {
     convert_rows(some.rows, count, units.columns, here.row_origin.data(), operands, nullptr, gpu.compute);
   }
+  if (some.labels != nullptr) {
+    search_float16(operands, 0, count, units, some.labels, some.doubtful, gpu.multiprocessors, nullptr, gpu.compute);
+    return score_kind::proved;
+  }
   if (units.products != precision::float32) {
-    search_float16(operands, 0, count, units, here.labels.data(), {}, gpu.multiprocessors, nullptr, gpu.compute);
-    some.found = here.labels.data();
+    search_float16(operands, 0, count, units, some.found, {}, gpu.multiprocessors, nullptr, gpu.compute);
     return score_kind::found;
   }
   const auto most = std::min<std::size_t>(most_unit_parts, most_row_parts_ / count);
@@ -308,8 +379,54 @@ score_kind device_map<Scalar>::search_float16_units(searched_rows<Scalar>& some,
   some.listed.lists = here.lists.data();
   some.listed.counts = here.counts.data();
   some.listed.limits = here.limits.data();
+  some.listed.two = what == pass::topology;
   list_near_float16(operands, count, units, some.listed, gpu.multiprocessors, gpu.compute);
   return score_kind::lists;
+}
+
+template <class Scalar>
+void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass what, std::size_t g, std::size_t first,
+                                      std::size_t piece_first, const labels_visitor& visit) {
+  place& here = places_[g];
+  const cuda::gpu& gpu = rows_->group()[g];
+  const auto all = static_cast<std::size_t>(rows.count);
+  const int tile_rows = what == pass::topology ? 0 : summed_tile_rows(all, here.units.units, gpu.multiprocessors);
+  const bool by_label = tile_rows > 0 && !(by_short_rows(what) && adds_up_itself(all, here.units));
+  const bool decides = by_label && few_units_;
+  settled_rows to;
+  to.sums = &here.sums;
+  to.rows = what == pass::sums;
+  to.shape = what == pass::topology ? &shape_ : nullptr;
+  settled_rows settled = to;
+  settled.distances_alone = by_label;
+  if (by_label && measures_by_label(here.units.metric, here.units.columns)) settled.sums = nullptr;
+  std::size_t at_once = rows_at_once_;
+  if (by_float16(what)) at_once = decides && keeps_operands_ ? all : float16_rows_;
+  for (std::size_t begin = 0; begin < all; begin += at_once) {
+    const std::size_t count = std::min(at_once, all - begin);
+    std::int32_t* const labels = here.labels.data() + (by_label ? begin : 0);
+    searched_rows<Scalar> some = rows;
+    some.rows += begin * columns_;
+    if (some.weights != nullptr) some.weights += begin;
+    some.count = static_cast<int>(count);
+    some.minima = here.minima.data();
+    some.near = here.near.data();
+    some.found = labels;
+    if (decides) {
+      some.labels = labels;
+      some.doubtful = {here.doubtful_counts.data(), here.doubtful_list.data(),
+                       static_cast<unsigned>(here.doubtful_list.size())};
+      here.doubtful_counts.fill_with_zeros(gpu.compute);
+    }
+    settled.labels = visit || by_label ? labels : nullptr;
+    const score_kind scores = search(some, what, first + begin, here, gpu);
+    // Units that were found have nothing left to settle where they are measured by label.
+    if (scores != score_kind::found || settled.sums != nullptr) {
+      settle(some, here.units, scores, settled, gpu.multiprocessors, gpu.compute);
+    }
+    if (visit) visit(piece_first + first + begin, count, labels, gpu.compute);
+  }
+  if (by_label) sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.compute);
 }
 
 template <class Scalar>
@@ -317,31 +434,23 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
   cuda::device_group& group = rows_->group();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
+    // Of two best units the second may be farther than any unit of those that are looked for is.
+    device_units<Scalar> units = places_[g].units;
+    if (what == pass::topology) units.row_norm = -1;
+    find_nearness(units, group[g].compute);
     if (by_float16(what)) {
-      prepare_float16_units(places_[g].units, places_[g].float16.operands(), group[g].compute);
+      prepare_float16_units(units, places_[g].float16.operands(), group[g].compute);
     } else {
-      prepare_units(places_[g].units, group[g].compute);
+      prepare_units(units, group[g].compute);
     }
   }
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    place& here = places_[g];
-    const std::size_t at_once = by_float16(what) ? float16_rows_ : rows_at_once_;
-    for (std::size_t begin = 0; begin < piece.count; begin += at_once) {
-      const std::size_t count = std::min(at_once, piece.count - begin);
+    for (std::size_t begin = 0; begin < piece.count; begin += most_labelled_rows) {
       searched_rows<Scalar> some;
       some.rows = piece.rows + begin * columns_;
       some.weights = piece.weights == nullptr ? nullptr : piece.weights + begin;
-      some.count = static_cast<int>(count);
-      some.minima = here.minima.data();
-      some.near = here.near.data();
-      settled_rows to;
-      to.labels = visit ? here.labels.data() : nullptr;
-      to.sums = &here.sums;
-      to.rows = what == pass::sums;
-      to.shape = what == pass::topology ? &shape_ : nullptr;
-      const score_kind scores = search(some, what, begin, here, group[g]);
-      settle(some, here.units, scores, to, group[g].multiprocessors, group[g].compute);
-      if (visit) visit(piece.first + begin, count, here.labels.data(), group[g].compute);
+      some.count = static_cast<int>(std::min(piece.count - begin, most_labelled_rows));
+      enqueue_rows(some, what, g, begin, piece.first, visit);
     }
   });
   place& first = places_[0];

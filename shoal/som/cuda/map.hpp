@@ -34,6 +34,8 @@ class device_map {
   /// `summary` is of the rows. Throws out_of_memory.
   device_map(cuda::device_rows<Scalar>& rows, const data_summary& summary, const lattice_shape& shape, metric metric);
 
+  /// From the next upload on units that no row can be near are looked for: those that a mexican hat drives away.
+  void expect_far_units() { expects_far_ = true; }
   /// Gives every GPU a codebook [units][columns].
   void upload(const std::vector<double>& codebook);
   std::vector<double> download() const;
@@ -60,13 +62,15 @@ class device_map {
   struct place {
     device_units<Scalar> units;
     fixed_sums sums;
-    cuda::device_buffer<double> codebook, exact, wide_centre, scale, statistics;
+    cuda::device_buffer<double> codebook, exact, searched, wide_centre, scale, statistics;
     cuda::device_buffer<Scalar> centre, turned, starts, minima;
     cuda::device_buffer<unsigned char> operands;
     cuda::device_buffer<near_columns> near;
     cuda::device_buffer<unit_bounds> bounds;
     cuda::device_buffer<long long> fixed;  // all of `sums`, one array after another
     cuda::device_buffer<int> at_place;
+    cuda::device_buffer<unsigned> doubtful_counts;
+    cuda::device_buffer<int2> doubtful_list;
     cuda::device_buffer<std::int32_t> labels;
     // Of the search by float16 products.
     float16_memory float16;
@@ -82,15 +86,25 @@ class device_map {
   void set_sums(place& here, const cuda::gpu& gpu, const data_summary& summary, const std::vector<double>& centre);
   // Of the scores that settle() gets.
   score_kind search(searched_rows<Scalar>& some, pass what, std::size_t first, place& here, const cuda::gpu& gpu);
-  score_kind search_float16_units(searched_rows<Scalar>& some, std::size_t first, place& here, const cuda::gpu& gpu);
+  score_kind search_float16_units(searched_rows<Scalar>& some, pass what, std::size_t first, place& here,
+                                  const cuda::gpu& gpu);
+  // Of rows of a piece, `first` the number of the first of them in it.
+  void enqueue_rows(const searched_rows<Scalar>& rows, pass what, std::size_t g, std::size_t first,
+                    std::size_t piece_first, const labels_visitor& visit);
   void convert_all_rows();
-  // Second-best units are looked for on the arithmetic units.
-  bool by_float16(pass what) const { return in_float16_ && what != pass::topology; }
+  void measure_rows();
+  // Rough products do not find second-best units.
+  bool by_float16(pass what) const {
+    return in_float16_ && (what != pass::topology || places_[0].units.float16.products == precision::float32);
+  }
+  bool by_short_rows(pass what) const { return short_rows_ && what != pass::topology; }
 
   cuda::device_rows<Scalar>* rows_;
   lattice_shape shape_;
   std::size_t columns_;
   std::size_t rows_at_once_ = 0;
+  bool short_rows_ = false;         // settle_short_rows() searches too
+  bool few_units_ = false;          // searches decide rows that are added by label
   bool on_tensor_cores_ = false;    // rows are searched by search_tensor
   bool in_float16_ = false;         // by float16 products
   std::size_t float16_rows_ = 0;    // of them at one time
@@ -98,6 +112,8 @@ class device_map {
   // Operands of rows that stay on the GPU stay there too, where they have room.
   bool keeps_operands_ = false;
   bool converted_ = false;
+  bool expects_far_ = false;
+  double reach_ = 0;  // no row is farther from the centre
   std::vector<place> places_;
 };
 extern template class device_map<float>;

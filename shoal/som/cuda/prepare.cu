@@ -4,6 +4,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/round_to_tf32.cuh>
+#include <shoal/som/cuda/far_units.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 
 namespace shoal::som {
@@ -72,12 +73,23 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
     }
     length = __dsqrt_rn(length);
   }
+  // Units that no row can be near are as if they were not there, where scores can say so.
+  bool there = real;
+  if (units.row_norm >= 0 && units.starts != nullptr) {
+    double own = 0;
+    for (int j = mine; j < columns; j += unit_threads) {
+      const double apart = from[j] - static_cast<double>(units.centre[j]);
+      own += apart * apart;
+    }
+    own = sqrt(sum_of_unit(own));
+    there = real && !(own > far_norm(units));
+  }
   double squares = 0, second_squares = 0, residual_squares = 0, sum = 0, greatest = 0;
   for (int j = mine; j < columns; j += unit_threads) {
     double value = real ? from[j] : 0.0;
     if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
     if (cosine && real) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
-    const auto shifted = real ? static_cast<Scalar>(value - static_cast<double>(units.centre[j])) : Scalar{0};
+    const auto shifted = there ? static_cast<Scalar>(value - static_cast<double>(units.centre[j])) : Scalar{0};
     units.turned[static_cast<std::size_t>(j) * units.padded + place] = shifted;
     const double wide = static_cast<double>(shifted);
     squares += wide * wide;
@@ -97,15 +109,17 @@ __global__ void __launch_bounds__(threads) prepare_kernel(device_units<Scalar> u
   raise(&units.bounds->norm, units.metric == metric::taxicab     ? sum_of_unit(sum)
                              : units.metric == metric::chebyshev ? greatest
                                                                  : sqrt(squares));
+  // They score beyond all others.
+  constexpr double beyond = sizeof(Scalar) == 4 ? 0x1p126 : 0x1p1000;
+  const auto start = static_cast<Scalar>(!there ? beyond : cosine ? 0.0 : squares / 2);
+  if (units.starts != nullptr && mine == 0) units.starts[place] = start;
   if constexpr (sizeof(Scalar) == 4) {
     if (words == 0) return;
     if (!units.rough()) {
       raise(&units.bounds->second, sqrt(sum_of_unit(second_squares)));
       raise(&units.bounds->residual, sqrt(sum_of_unit(residual_squares)));
     }
-    // Three parts of half the squared norm, and a one. Units that are not there score beyond all others.
-    const float start = !real ? 0x1p126f : cosine ? 0.0f : static_cast<float>(squares / 2);
-    if (mine == 0) units.starts[place] = start;
+    // Three parts of half the squared norm, and a one.
     const two_parts half_norm(start, precision);
     write(shape.tail(columns) + mine, mine == 0   ? half_norm.first
                                       : mine == 1 ? half_norm.second

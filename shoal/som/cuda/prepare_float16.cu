@@ -3,6 +3,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/som/cuda/far_units.cuh>
 #include <shoal/som/cuda/kernels.hpp>
 
 namespace shoal::som {
@@ -40,14 +41,28 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
     }
     length = __dsqrt_rn(length);
   }
+  // Units that no row can be near score beyond all others: nothing lists them.
+  constexpr float beyond = 0x1p100f;
+  double far_squares = 0;
+  for (int j = lane; j < columns && units.row_norm >= 0; j += 32) {
+    const double apart = from[j] - static_cast<double>(units.centre[j]);
+    far_squares += apart * apart;
+  }
+  far_squares = cuda::warp_sum(far_squares);
+  const bool far = units.row_norm >= 0 && sqrt(far_squares) > far_norm(units);
   double squares = 0, rounded_squares = 0;
 #pragma unroll 4
   for (int j = lane; j < columns; j += 32) {
     double value = from[j];
     if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
     if (cosine) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
-    const auto centred = static_cast<Scalar>(value - static_cast<double>(units.centre[j]));
+    auto centred = static_cast<Scalar>(value - static_cast<double>(units.centre[j]));
+    // Float32 rows have scores of listed units too, float64 rows distances.
+    if (far && sizeof(Scalar) == 4) centred = 0;
     units.centred[static_cast<std::size_t>(k) * columns + j] = centred;
+    const double searched = far ? static_cast<double>(units.float16.origin[j]) : value;
+    if (units.searched != nullptr) units.searched[static_cast<std::size_t>(k) * columns + j] = searched;
+    if (far) continue;
     squares += static_cast<double>(centred) * static_cast<double>(centred);
     const double rounded = static_cast<float>(value - static_cast<double>(units.float16.origin[j]));
     rounded_squares += rounded * rounded;
@@ -57,7 +72,7 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
   if (lane == 0) {
     norms[warp] = sqrt(squares);
     largest_norms[warp] = rounded_squares;
-    units.half_norms[k] = cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+    units.half_norms[k] = far ? beyond : cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
   }
   __syncthreads();
   if (threadIdx.x == 0) raise(&units.bounds->norm, norms);

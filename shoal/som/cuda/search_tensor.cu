@@ -46,6 +46,11 @@ struct tensor_arguments {
   int parts;      // of the tiles, which different blocks take for the same rows
   int row_tiles;  // of the rows of a block
   int stages;     // in shared memory
+  // Where rows are decided here:
+  const int* at_place;
+  int units;
+  std::int32_t* labels;
+  doubtful_rows doubtful;
 };
 
 __device__ unsigned pack(float low, float high) {
@@ -66,6 +71,8 @@ struct row_operands {
   static constexpr int firsts = first_products(shape, Precision), seconds = second_products(shape, Precision);
   unsigned first[firsts][4];
   unsigned second[seconds > 0 ? seconds : 1][4];
+  // Squared lengths of two rows, of their second parts, and of what two parts leave of them.
+  float squares[2], second_squares[2], residual_squares[2];
 
   __device__ void set(const tensor_arguments& in, const int (&rows)[2], int q, const float* centre) {
     const auto unit_norm = static_cast<float>(__longlong_as_double(static_cast<long long>(in.bounds->norm)));
@@ -75,6 +82,7 @@ struct row_operands {
       const float* const from = in.rows + static_cast<std::size_t>(rows[half]) * in.columns;
       float x[Chunks][4];
       float norm = 0;
+      second_squares[half] = residual_squares[half] = 0;
 #pragma unroll
       for (int c = 0; c < Chunks; ++c) {
         const int column = 16 * c + 4 * q;
@@ -94,6 +102,7 @@ struct row_operands {
       }
       norm += __shfl_xor_sync(~0u, norm, 1);
       norm += __shfl_xor_sync(~0u, norm, 2);
+      squares[half] = norm;
       // Somewhat more than it takes for no score to be negative; the least scores stay small against the norms.
       const float most_product = sqrtf(norm) * unit_norm;
       const float offset = 1.02f * (in.cosine ? most_product : fminf(0.5f * norm, most_product));
@@ -112,7 +121,15 @@ struct row_operands {
             first[2 * c + pair][2 + half] = as_operand(Apart ? high : place(column + 1, high));
           } else {
             const unsigned both = pack(low, high);
-            if constexpr (seconds > 0) second[c][2 * pair + half] = pack(low - low_of(both), high - high_of(both));
+            if constexpr (seconds > 0) {
+              const float low_left = low - low_of(both), high_left = high - high_of(both);
+              const unsigned left = pack(low_left, high_left);
+              second[c][2 * pair + half] = left;
+              add_square(second_squares[half], low_left);
+              add_square(second_squares[half], high_left);
+              add_square(residual_squares[half], low_left - low_of(left));
+              add_square(residual_squares[half], high_left - high_of(left));
+            }
             first[c][2 * pair + half] = Apart ? both : pack(place(column, low), place(column + 1, high));
           }
         }
@@ -131,6 +148,8 @@ struct row_operands {
 #pragma unroll
     for (int i = 0; i < 4 * seconds; ++i) asm volatile("" : "+r"(second[i / 4][i % 4]));
   }
+
+  __device__ static void add_square(float& sum, float value) { sum = fmaf(value, value, sum); }
 
   // The small products first, so that what a sum cuts off is small against them.
   __device__ void multiply_all(float (&scores)[32], unsigned long long units) const {
@@ -193,7 +212,62 @@ struct least_columns {
   }
 };
 
-template <int Chunks, bool Apart, precision Precision>
+// The least score of a thread's units of a row as a key, which holds the unit's number in its column in place of the
+// last bits, the tile that it is in, and the next key.
+constexpr int number_bits = 4;
+constexpr int column_units = 1 << number_bits;
+struct least_units {
+  int first = 0x7fffffff, second = 0x7fffffff;
+  int place = 0;
+
+  // Those of a tile, of which the thread's column begins at `begin`.
+  __device__ void take(const float (&scores)[32], int half, int begin) {
+    int least = 0x7fffffff;
+#pragma unroll
+    for (int p = 0; p < column_units; ++p) {
+      const int key = (__float_as_int(scores[p / 2 * 4 + 2 * half + p % 2]) & ~(column_units - 1)) | p;
+      second = min(second, max(least, key));
+      least = min(least, key);
+    }
+    second = min(second, max(first, least));
+    if (least < first) place = begin + least % column_units;
+    first = min(first, least);
+  }
+  __device__ void take_of_lane(int step) {
+    const int other = __shfl_xor_sync(~0u, first, step), next = __shfl_xor_sync(~0u, second, step);
+    const int other_place = __shfl_xor_sync(~0u, place, step);
+    second = __vimin3_s32(second, next, max(first, other));
+    if (other < first || (other == first && other_place < place)) place = other_place;
+    first = min(first, other);
+  }
+};
+
+// Whether the unit of the least key is the nearest one: row_task::error_of_products() (settle_row.cuh) in float32 and
+// rounded up, twice, and what keys leave out of scores. Squares that are lost below the range of float32 leave less
+// than 2⁻⁵⁹ of a length.
+__device__ bool is_proved(const least_units& least, float squares, float second_squares, float residual_squares,
+                          const unit_bounds& bounds, operand_shape shape, int columns) {
+  const auto above = [](unsigned long long bits) {
+    return static_cast<float>(__longlong_as_double(static_cast<long long>(bits)) * 1.0001) + 0x1p-120f;
+  };
+  const auto root = [](float value) { return sqrtf(value) * 1.0001f + 0x1p-59f; };
+  const float norm = root(squares), second = root(second_squares), residual = root(residual_squares);
+  const float unit = above(bounds.norm), unit_second = above(bounds.second), unit_residual = above(bounds.residual);
+  constexpr float cut = 18 * 0x1p-23f;
+  const float product = norm * unit, half = 0.5f * unit * unit;
+  const float greatest = 1.05f * fmaxf(product, half), magnitude = 2.1f * product + 1.05f * half;
+  const float error = second * unit_second + residual * unit + norm * 1.01f * unit_residual + 8 * 0x1p-24f * magnitude +
+                      cut * static_cast<float>(shape.chunks) * 2.1f * (second * unit + norm * unit_second) +
+                      cut * static_cast<float>(first_products(shape, precision::float32)) * greatest +
+                      0x1p-23f * magnitude +
+                      0.6f * static_cast<float>(columns + 8) * 0x1p-53f * (norm + unit) * (norm + unit) +
+                      4.0f * static_cast<float>(columns + 16) * 0x1p-126f * (1 + norm + unit);
+  const float first = __int_as_float(least.first), next = __int_as_float(least.second);
+  const float keys = 0x1p-19f * (first + next);
+  return next - first > 1.001f * (2 * error + keys);  // not where anything left float32's range
+}
+
+template <int Chunks, bool Apart, precision Precision, bool Decides>
 __device__ void search_rows(const tensor_arguments& in) {
   wait_for_predecessor();
   constexpr int groups = groups_for(Chunks), block_rows_here = groups * group_rows;
@@ -247,6 +321,7 @@ __device__ void search_rows(const tensor_arguments& in) {
     row_operands<Chunks, Apart, Precision> operands;
     operands.set(in, rows, q, centre);
     least_columns near[2];
+    least_units units[2];
     const int part = item % in.parts, end = first_tile(part + 1);
     for (int start = first_tile(part); start < end; start += tile_group) {
       // The products of a tile are on their way while the scores of the one before are looked at.
@@ -283,11 +358,14 @@ __device__ void search_rows(const tensor_arguments& in) {
           if (++seen_stage == in.stages) seen_stage = 0;
         }
 #pragma unroll
-        for (int half = 0; half < 2; ++half) least[half][t] = least_of_half(scores[t % 2], half);
+        for (int half = 0; half < 2; ++half) {
+          least[half][t] = least_of_half(scores[t % 2], half);
+          if constexpr (Decides) units[half].take(scores[t % 2], half, (start + t) * unit_tile + column_units * q);
+        }
       }
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
-        near[half].take(least[half], start + q);
+        if constexpr (!Decides) near[half].take(least[half], start + q);
         const float mine = least_of_quad(least[half], q);
         if (first_row + 8 * half < in.count) {
           in.minima[static_cast<std::size_t>(first_row + 8 * half) * in.tiles + start + q] = mine;
@@ -295,7 +373,27 @@ __device__ void search_rows(const tensor_arguments& in) {
       }
     }
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+    for (int half = 0; half < 2 && Decides; ++half) {
+      units[half].take_of_lane(1);
+      units[half].take_of_lane(2);
+      const auto whole = [](float value) {
+        value += __shfl_xor_sync(~0u, value, 1);
+        return value + __shfl_xor_sync(~0u, value, 2);
+      };
+      const float second_squares = whole(operands.second_squares[half]);
+      const float residual_squares = whole(operands.residual_squares[half]);
+      const int row = first_row + 8 * half;
+      if (q != half || row >= in.count) continue;
+      if (is_proved(units[half], operands.squares[half], second_squares, residual_squares, *in.bounds, shape,
+                    in.columns) &&
+          units[half].place < in.units) {
+        in.labels[row] = in.at_place[units[half].place];
+      } else {
+        in.doubtful.list[in.doubtful.capacity - 1 - atomicAdd(in.doubtful.counts + 1, 1u)] = make_int2(row, -1);
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2 && !Decides; ++half) {
       near[half].take(near[half].of_lane(1));
       near[half].take(near[half].of_lane(2));
       const int row = first_row + 8 * half;
@@ -307,12 +405,12 @@ __device__ void search_rows(const tensor_arguments& in) {
   }
 }
 
-template <int Chunks, bool Apart, precision Precision>
+template <int Chunks, bool Apart, precision Precision, bool Decides>
 __global__ void __launch_bounds__(128 * groups_for(Chunks), 1) search_kernel(tensor_arguments in) {
-  if constexpr (has_warpgroup_products) search_rows<Chunks, Apart, Precision>(in);
+  if constexpr (has_warpgroup_products) search_rows<Chunks, Apart, Precision, Decides>(in);
 }
 
-template <int Chunks, bool Apart, precision Precision>
+template <int Chunks, bool Apart, precision Precision, bool Decides = false>
 void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared_bytes, cudaStream_t stream) {
   constexpr int block_rows_here = groups_for(Chunks) * group_rows;
   constexpr std::size_t stage_bytes =
@@ -322,13 +420,16 @@ void launch(tensor_arguments in, std::size_t multiprocessors, std::size_t shared
   in.row_tiles = (in.count + block_rows_here - 1) / block_rows_here;
   in.stages = static_cast<int>(std::min((shared_bytes - reserved) / stage_bytes, most_stages));
   const int blocks = std::min(in.row_tiles * in.parts, static_cast<int>(multiprocessors));
-  launch_in_turn(search_kernel<Chunks, Apart, Precision>, static_cast<unsigned>(blocks), 128 * groups_for(Chunks),
-                 in.stages * stage_bytes, stream, in);
+  launch_in_turn(search_kernel<Chunks, Apart, Precision, Decides>, static_cast<unsigned>(blocks),
+                 128 * groups_for(Chunks), in.stages * stage_bytes, stream, in);
 }
 
 template <int Chunks, bool Apart>
 void launch_precision(const tensor_arguments& in, precision precision, std::size_t multiprocessors,
                       std::size_t shared_bytes, cudaStream_t stream) {
+  if (in.labels != nullptr) {
+    return launch<Chunks, Apart, precision::float32, true>(in, multiprocessors, shared_bytes, stream);
+  }
   switch (precision) {
     case precision::float32:
       return launch<Chunks, Apart, precision::float32>(in, multiprocessors, shared_bytes, stream);
@@ -398,6 +499,10 @@ void search_tensor(const searched_rows<float>& rows, const device_units<float>& 
   in.near = rows.near;
   in.parts = rows.parts;
   in.tiles = units.padded / unit_tile;
+  in.at_place = units.at_place;
+  in.units = units.units;
+  in.labels = rows.labels;
+  in.doubtful = rows.doubtful;
   launch_chunks(in, shape, units.precision, multiprocessors, shared_bytes, stream);
 }
 

@@ -17,12 +17,18 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   __shared__ Scalar all_staged[warps][staged_columns];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
   row_terms<Scalar, Metric> terms(in, lane);
-  for (int i = static_cast<int>(blockIdx.x) * warps + warp; i < in.rows.count;
-       i += static_cast<int>(gridDim.x) * warps) {
+  // All rows, or those that a search could not decide.
+  const doubtful_rows& doubtful = in.rows.doubtful;
+  const int count = doubtful.list == nullptr ? in.rows.count : static_cast<int>(doubtful.counts[1]);
+  for (int turn = static_cast<int>(blockIdx.x) * warps + warp; turn < count;
+       turn += static_cast<int>(gridDim.x) * warps) {
+    const int i = doubtful.list == nullptr ? turn : doubtful.list[doubtful.capacity - 1 - turn].x;
     const Scalar* const row = in.rows.rows + static_cast<std::size_t>(i) * columns;
     Scalar* const staged = columns <= staged_columns ? all_staged[warp] : nullptr;
     bool zero = true;
-    const double norm = norm_of_row<Metric>(in, row, staged, lane, zero);
+    // Of units that were found, the distances of the cosine alone need it.
+    constexpr bool without_norm = Scores == score_kind::found && Metric == metric::euclidean;
+    const double norm = without_norm ? 0.0 : norm_of_row<Metric>(in, row, staged, lane, zero);
     const bool alike = Metric == metric::cosine && zero;  // every unit is at distance 1
     best_two best;
     if constexpr (Scores == score_kind::found) {
@@ -31,13 +37,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       best = row_task<Scalar, Metric, Scores>{in, row, staged, lane}.template find<Two>(i, norm, alike);
     }
     terms.add(i, best.first_unit, norm);
-    if constexpr (Two) {
-      if (in.to.sums == nullptr || lane != 0 || in.units.units <= 1) continue;
-      const auto a = static_cast<std::size_t>(best.first_unit), b = static_cast<std::size_t>(best.second_unit);
-      if (are_neighbors(in.shape, a, b)) continue;
-      const double weight = in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[i]);
-      add_fixed(in.sums.torn, in.sums.torn + 1, weight, in.sums.scale[columns], in.sums.rest_scale);
-    }
+    if constexpr (Two) terms.add_torn(i, best);
   }
   terms.finish();
 }
@@ -58,9 +58,10 @@ template <class Scalar, metric Metric>
 void launch_scores(const settle_arguments<Scalar>& in, score_kind scores, std::size_t multiprocessors,
                    cudaStream_t stream) {
   if constexpr (Metric == metric::euclidean || Metric == metric::cosine) {
+    if (scores == score_kind::proved) return settle_doubtful(in.rows, in.units, in.to, multiprocessors, stream);
     if (scores == score_kind::lists) return settle_lists(in.rows, in.units, in.to, multiprocessors, stream);
+    if (scores == score_kind::none) return settle_short_rows(in.rows, in.units, in.to, multiprocessors, stream);
     if constexpr (sizeof(Scalar) == 4) {
-      if (scores == score_kind::none) return settle_short_rows(in.rows, in.units, in.to, multiprocessors, stream);
       if (scores == score_kind::products) {
         return launch<Scalar, Metric, score_kind::products>(in, multiprocessors, stream);
       }

@@ -1,7 +1,7 @@
-// The best-matching unit among those that a search by float16 products listed for a row. A warp takes a row and
-// measures its units in Scalar; what float32 leaves open float64 sums over the warp's lanes decide, and what these
-// leave the definition. Rows whose lists were too short are left for the end of a block, which measures all units for
-// them.
+// The best-matching unit, or the best two, among those that a search by float16 products listed for a row. A warp takes
+// a row and measures its units in Scalar; what float32 leaves open float64 sums over the warp's lanes decide, and what
+// these leave the definition. Rows whose lists were too short are left for the end of a block, which measures all units
+// for them.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -22,7 +22,7 @@ constexpr std::size_t most_staged_bytes = 4096;  // of a row that a warp keeps i
 template <class Scalar, metric Metric>
 struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
   using base = row_task<Scalar, Metric, score_kind::lists>;
-  using base::in, base::row, base::lane, base::centred, base::exactly, base::bound_of_candidates;
+  using base::in, base::row, base::lane, base::centred, base::exactly, base::bound_of_candidates, base::decide_two;
   // In float32 scores ‖c′‖²/2 − x′·c′ tell units apart that lie together far from the row, whose distances do not.
   static constexpr bool scores = sizeof(Scalar) == 4;
   static constexpr metric form = scores ? metric::cosine : Metric;
@@ -120,6 +120,36 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     return sum;
   }
 
+  // The nearer one of two units.
+  __device__ int nearer(int a, int b, double norm) const {
+    least_two<double> wide;
+    wide.take(in_float64(a), a);
+    wide.take(in_float64(b), b);
+    const double unit = bound_of(in.units.bounds->norm);
+    if (wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns)) return wide.nearest;
+    best_two best;
+    if (lane < 2) best.take(exactly(lane == 0 ? a : b), lane == 0 ? a : b);
+    best.join(1);
+    return __shfl_sync(all_lanes, best.first_unit, 0);
+  }
+
+  // The best two units of row i, the first one -1 where any may be one of them.
+  __device__ best_two find_two(int i, double norm, int* memory) const {
+    best_two best;
+    const int count = read_lists(i, memory);
+    if (count < 0) {
+      best.first_unit = -1;
+      return best;
+    }
+    least_two<Scalar> near;
+    measure_units(
+        count, [&](int n) { return memory[n]; }, [&](int unit, Scalar distance) { near.take(distance, unit); });
+    decide_two(near, norm, best, [&] {
+      for (int n = lane; n < count; n += 32) best.take(exactly(memory[n]), memory[n]);
+    });
+    return best;
+  }
+
   // The unit of row i, and -1 where any may be the one.
   __device__ int find(int i, double norm, int* memory) const {
     const int count = read_lists(i, memory);
@@ -158,21 +188,28 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
 template <class Scalar>
 struct shared_search {
   Scalar nearest[warps];
-  double distances[warps];
-  int units[warps];
+  double distances[warps], second_distances[warps];
+  int units[warps], second_units[warps];
 };
 
-// The unit of a row among all, by a whole block.
-template <class Scalar, metric Metric>
-__device__ int find_among_all(const listed_task<Scalar, Metric>& task, double norm, shared_search<Scalar>& shared) {
+// The unit of a row among all, or the best two, by a whole block.
+template <bool Two, class Scalar, metric Metric>
+__device__ best_two find_among_all(const listed_task<Scalar, Metric>& task, double norm,
+                                   shared_search<Scalar>& shared) {
   const int warp = threadIdx.x / 32, units = task.in.units.units;
   const int first = static_cast<int>(static_cast<long long>(units) * warp / warps);
   const int count = static_cast<int>(static_cast<long long>(units) * (warp + 1) / warps) - first;
   const auto unit_at = [&](int n) { return first + n; };
   least_two<Scalar> near;
   task.measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
-  Scalar nearest = near.first;
-  for (int step = 16; step > 0; step /= 2) nearest = task.min_of(nearest, from_lane(nearest, step));
+  // Of two units the second is no farther than the second of any warp's.
+  Scalar nearest = near.first, second = near.second;
+  for (int step = 16; step > 0; step /= 2) {
+    const Scalar other = from_lane(nearest, step), next = from_lane(second, step);
+    second = task.min_of(task.min_of(second, next), other < nearest ? nearest : other);
+    nearest = task.min_of(nearest, other);
+  }
+  if constexpr (Two) nearest = second;
   __syncthreads();  // what was shared of the row before has been read
   shared.nearest[warp] = nearest;
   __syncthreads();
@@ -180,10 +217,15 @@ __device__ int find_among_all(const listed_task<Scalar, Metric>& task, double no
   const best_two best = task.decide(near, nearest, norm, count, unit_at);
   shared.distances[warp] = best.first;
   shared.units[warp] = best.first_unit;
+  shared.second_distances[warp] = best.second;
+  shared.second_units[warp] = best.second_unit;
   __syncthreads();
   best_two all;
-  for (int w = 0; w < warps; ++w) all.take(shared.distances[w], shared.units[w]);
-  return all.first_unit;
+  for (int w = 0; w < warps; ++w) {
+    all.take(shared.distances[w], shared.units[w]);
+    if constexpr (Two) all.take(shared.second_distances[w], shared.second_units[w]);
+  }
+  return all;
 }
 
 template <class Scalar>
@@ -191,7 +233,7 @@ __host__ __device__ bool stays(int columns) {
   return columns * sizeof(Scalar) <= most_staged_bytes;
 }
 
-template <class Scalar, metric Metric>
+template <class Scalar, metric Metric, bool Two>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
   extern __shared__ __align__(16) unsigned char dynamic_memory[];
@@ -206,6 +248,10 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   const auto task_of = [&](int i) {
     return listed_task<Scalar, Metric>{{in, in.rows.rows + static_cast<std::size_t>(i) * columns, staged, lane}};
   };
+  const auto add = [&](int i, const best_two& best, double norm) {
+    terms.add(i, best.first_unit, norm);
+    if constexpr (Two) terms.add_torn(i, best);
+  };
   // All warps of a block make as many turns, and empty the list of open rows together before it may be full.
   const int turn_rows = static_cast<int>(gridDim.x) * warps;
   int turns = 0;
@@ -216,9 +262,18 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       bool zero = true;
       const double norm = norm_of_row<Metric>(in, task.row, staged, lane, zero);
       const bool alike = Metric == metric::cosine && zero;  // every unit is at distance 1
-      const int unit = alike ? 0 : task.find(i, norm, listed[warp]);
-      if (unit >= 0) {
-        terms.add(i, unit, norm);
+      best_two best;
+      if constexpr (Two) {
+        if (alike) {
+          best.first_unit = 0, best.second_unit = 1;
+        } else {
+          best = task.find_two(i, norm, listed[warp]);
+        }
+      } else {
+        best.first_unit = alike ? 0 : task.find(i, norm, listed[warp]);
+      }
+      if (best.first_unit >= 0) {
+        add(i, best, norm);
       } else if (lane == 0) {
         open[atomicAdd(&open_count, 1)] = i;
       }
@@ -230,8 +285,8 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       const listed_task<Scalar, Metric> task = task_of(open[n]);
       bool zero = true;
       const double norm = norm_of_row<Metric>(in, task.row, staged, lane, zero);
-      const int unit = find_among_all(task, norm, shared);
-      if (warp == n % warps) terms.add(open[n], unit, norm);
+      const best_two best = find_among_all<Two>(task, norm, shared);
+      if (warp == n % warps) add(open[n], best, norm);
     }
     __syncthreads();
     if (threadIdx.x == 0) open_count = 0;
@@ -240,13 +295,45 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   terms.finish();
 }
 
+// Of rows with two units left a warp takes one, of the others a block.
+template <class Scalar>
+__global__ void __launch_bounds__(32 * warps) settle_doubtful_kernel(settle_arguments<Scalar> in) {
+  cuda::wait_for_predecessor();
+  constexpr metric euclidean = metric::euclidean;
+  __shared__ shared_search<Scalar> shared;
+  const doubtful_rows& doubtful = in.rows.doubtful;
+  const unsigned pairs = doubtful.counts[0], open = doubtful.counts[1];
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
+  const auto task_of = [&](int i) {
+    const Scalar* const row = in.rows.rows + static_cast<std::size_t>(i) * columns;
+    return listed_task<Scalar, euclidean>{{in, row, nullptr, lane}};
+  };
+  bool zero = true;
+  for (unsigned n = blockIdx.x * warps + warp; n < pairs; n += gridDim.x * warps) {
+    const int i = doubtful.list[n].x, a = in.to.labels[i], b = doubtful.list[n].y;
+    const listed_task<Scalar, euclidean> task = task_of(i);
+    const double norm = norm_of_row<euclidean, Scalar>(in, task.row, nullptr, lane, zero);
+    const int unit = task.nearer(a, b, norm);
+    if (lane == 0) in.to.labels[i] = unit;
+  }
+  for (unsigned n = blockIdx.x; n < open; n += gridDim.x) {
+    const int i = doubtful.list[doubtful.capacity - 1 - n].x;
+    const listed_task<Scalar, euclidean> task = task_of(i);
+    const double norm = norm_of_row<euclidean, Scalar>(in, task.row, nullptr, lane, zero);
+    const best_two best = find_among_all<false>(task, norm, shared);
+    if (threadIdx.x == 0) in.to.labels[i] = best.first_unit;
+  }
+}
+
 template <class Scalar, metric Metric>
 void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
   const std::size_t blocks =
       std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
   const int columns = in.units.columns;
   const std::size_t shared = stays<Scalar>(columns) ? warps * columns * sizeof(Scalar) : 0;
-  cuda::launch_in_turn(settle_kernel<Scalar, Metric>, static_cast<unsigned>(blocks), 32 * warps, shared, stream, in);
+  const auto kernel =
+      in.to.shape != nullptr ? settle_kernel<Scalar, Metric, true> : settle_kernel<Scalar, Metric, false>;
+  cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 32 * warps, shared, stream, in);
 }
 
 }  // namespace
@@ -256,6 +343,7 @@ void settle_lists(const searched_rows<Scalar>& rows, const device_units<Scalar>&
                   std::size_t multiprocessors, cudaStream_t stream) {
   settle_arguments<Scalar> in{rows, units, to, {}, {}};
   if (to.sums != nullptr) in.sums = *to.sums;
+  if (to.shape != nullptr) in.shape = *to.shape;
   if (units.metric == metric::cosine) return launch<Scalar, metric::cosine>(in, multiprocessors, stream);
   launch<Scalar, metric::euclidean>(in, multiprocessors, stream);
 }
@@ -263,5 +351,17 @@ template void settle_lists(const searched_rows<float>&, const device_units<float
                            cudaStream_t);
 template void settle_lists(const searched_rows<double>&, const device_units<double>&, const settled_rows&, std::size_t,
                            cudaStream_t);
+
+template <class Scalar>
+void settle_doubtful(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, const settled_rows& to,
+                     std::size_t multiprocessors, cudaStream_t stream) {
+  const settle_arguments<Scalar> in{rows, units, to, {}, {}};
+  cuda::launch_in_turn(settle_doubtful_kernel<Scalar>, static_cast<unsigned>(4 * multiprocessors), 32 * warps, 0,
+                       stream, in);
+}
+template void settle_doubtful(const searched_rows<float>&, const device_units<float>&, const settled_rows&, std::size_t,
+                              cudaStream_t);
+template void settle_doubtful(const searched_rows<double>&, const device_units<double>&, const settled_rows&,
+                              std::size_t, cudaStream_t);
 
 }  // namespace shoal::som

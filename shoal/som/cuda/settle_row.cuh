@@ -349,6 +349,7 @@ class row_terms {
   __device__ row_terms(const settle_arguments<Scalar>& in, int lane)
       : in_(in),
         lane_(lane),
+        adds_rows_(in.to.rows && !in.to.distances_alone),
         scale_(in.to.sums == nullptr ? 0 : error_scale(in.sums, bound_of(in.units.bounds->norm))) {}
 
   // Of row i, of this norm: distances in float64, sums about the centre.
@@ -361,27 +362,48 @@ class row_terms {
     const double* const own = in_.units.exact + static_cast<std::size_t>(label) * columns;
     const std::size_t place = static_cast<std::size_t>(label) * (columns + 1);
     double distance = 0;
-    for (int j = lane_; j < columns; j += 32) {
-      const double x = static_cast<double>(row[j]);
-      distance = add_exactly<Metric>(distance, x, own[j]);
-      if (!in_.to.rows) continue;
-      const double centred = Metric == metric::cosine ? x : x - static_cast<double>(in_.units.centre[j]);
-      add_fixed(in_.sums.whole + place + j, in_.sums.rest + place + j, weight * centred, in_.sums.scale[j],
-                in_.sums.rest_scale);
-    }
-    for (int step = 16; step > 0; step /= 2) {
-      const double other = from_lane(distance, step);
-      distance = Metric == metric::chebyshev ? fmax(distance, other) : distance + other;
+    // Squares are added up in chunks, as sum_by_label() has them.
+    const int chunk = Metric == metric::euclidean ? distance_columns(columns) : columns;
+    for (int begin = 0; begin < columns; begin += chunk) {
+      const int end = min(begin + chunk, columns);
+      double part = 0;
+#pragma unroll 4
+      for (int j = begin + lane_; j < end; j += 32) {
+        const double x = static_cast<double>(row[j]);
+        part = add_exactly<Metric>(part, x, own[j]);
+        if (!adds_rows_) continue;
+        const double centred = Metric == metric::cosine ? x : x - static_cast<double>(in_.units.centre[j]);
+        add_fixed(in_.sums.whole + place + j, in_.sums.rest + place + j, weight * centred, in_.sums.scale[j],
+                  in_.sums.rest_scale);
+      }
+      for (int step = 16; step > 0; step /= 2) {
+        const double other = from_lane(part, step);
+        part = Metric == metric::chebyshev ? fmax(part, other) : part + other;
+      }
+      distance += part;
     }
     if (lane_ != 0) return;
-    add_fixed(in_.sums.whole + place + columns, in_.sums.rest + place + columns, weight, in_.sums.scale[columns],
-              in_.sums.rest_scale);
+    if (!in_.to.distances_alone) {
+      add_fixed(in_.sums.whole + place + columns, in_.sums.rest + place + columns, weight, in_.sums.scale[columns],
+                in_.sums.rest_scale);
+    }
     if (Metric == metric::euclidean) distance = sqrt(distance);
     if (Metric == metric::cosine) distance = norm > 0 ? fmax(0.0, 1 + distance / norm) : 1.0;
     const double scaled = weight * distance * scale_;
     const long long whole = __double2ll_rn(scaled);
     error_whole_ += whole;
     error_rest_ += __double2ll_rn((scaled - static_cast<double>(whole)) * in_.sums.rest_scale);
+  }
+
+  // What a row adds where its two best units are not neighbours.
+  __device__ void add_torn(int i, const best_two& best) const {
+    if (in_.to.sums == nullptr || lane_ != 0 || in_.units.units <= 1) return;
+    if (are_neighbors(in_.shape, static_cast<std::size_t>(best.first_unit),
+                      static_cast<std::size_t>(best.second_unit))) {
+      return;
+    }
+    const double weight = in_.rows.weights == nullptr ? 1.0 : static_cast<double>(in_.rows.weights[i]);
+    add_fixed(in_.sums.torn, in_.sums.torn + 1, weight, in_.sums.scale[in_.units.columns], in_.sums.rest_scale);
   }
 
   __device__ void finish() const {
@@ -393,6 +415,7 @@ class row_terms {
  private:
   const settle_arguments<Scalar>& in_;
   int lane_;
+  bool adds_rows_;
   double scale_;
   long long error_whole_ = 0, error_rest_ = 0;
 };

@@ -13,37 +13,52 @@ namespace shoal::som {
 namespace {
 
 // Units whose scores are compared with each other before the least of them is with the others'.
-constexpr int column_units = 16;
-constexpr int each = 4;  // rows of a thread, which share the units that it loads
-constexpr int block_rows = 32 * warps * each;
-constexpr int most_staged_units = 4096;  // in shared memory at a time
-constexpr int most_shared_sums = 6144;   // of a block, before they go to those of all blocks
+constexpr int column_units = 8;
+constexpr int most_shared_sums = 6144;  // of a block, before they go to those of all blocks
+
+// Rows of a thread, which share the units that it loads: as many as have registers.
+template <class Scalar, int Columns>
+inline constexpr int each_rows = Columns* static_cast<int>(sizeof(Scalar)) <= 32 ? 4 : 2;
+template <class Scalar, int Columns>
+inline constexpr int block_rows = 32 * warps* each_rows<Scalar, Columns>;
+
+// What a thread reads of a unit: c′ and the start of its scores.
+template <class Scalar, int Columns>
+struct alignas(16) short_unit {
+  Scalar c[Columns];
+  Scalar start;
+};
+// In shared memory at a time.
+constexpr std::size_t staged_bytes = std::size_t{64} << 10;
+template <class Scalar, int Columns>
+inline constexpr int most_staged_units =
+    static_cast<int>(staged_bytes / sizeof(short_unit<Scalar, Columns>)) / column_units* column_units;
 
 // One row about the centre.
-template <int Columns>
+template <class Scalar, int Columns>
 struct short_row {
-  const float* row;
-  float x[Columns];
-  double norm = 0;
+  const Scalar* row;
+  Scalar x[Columns];
+  Scalar norm = 0;
 
-  __device__ void read(const settle_arguments<float>& in, int i) {
+  __device__ void read(const settle_arguments<Scalar>& in, int i) {
     row = in.rows.rows + static_cast<std::size_t>(i) * Columns;
     norm = 0;
 #pragma unroll
     for (int j = 0; j < Columns; ++j) {
       x[j] = row[j] - in.units.centre[j];
-      norm = add_to_norm<metric::euclidean>(norm, static_cast<double>(x[j]));
+      norm = fma(x[j], x[j], norm);
     }
-    norm = norm_of<metric::euclidean>(norm);
+    norm = sizeof(Scalar) == 4 ? static_cast<Scalar>(sqrtf(static_cast<float>(norm)) * 1.0001f + 0x1p-59f) : sqrt(norm);
   }
   // Of a unit, as the search finds it.
-  __device__ float score(const float (&c)[4], float start) const {
-    float sum = start;
+  __device__ Scalar score(const short_unit<Scalar, Columns>& unit) const {
+    Scalar sum = unit.start;
 #pragma unroll
-    for (int j = 0; j < Columns; ++j) sum = fmaf(-x[j], c[j], sum);
+    for (int j = 0; j < Columns; ++j) sum = fma(-x[j], unit.c[j], sum);
     return sum;
   }
-  __device__ double exactly(const device_units<float>& units, int unit) const {
+  __device__ double exactly(const device_units<Scalar>& units, int unit) const {
     double sum = 0;
 #pragma unroll
     for (int j = 0; j < Columns; ++j) {
@@ -54,109 +69,139 @@ struct short_row {
   }
 };
 
-// What a thread reads of units: c′ with the start of its scores in the last place, or behind all units where four
-// columns fill the places. In shared memory all of them, or a part at a time.
-template <int Columns>
+// Units in shared memory: all of them, or a part at a time.
+template <class Scalar, int Columns>
 struct staged_units {
-  const device_units<float>& units;
-  float4* memory;
+  using unit = short_unit<Scalar, Columns>;
+  const device_units<Scalar>& units;
+  unit* memory;
 
   // Places up to the last unit, in whole columns.
   __device__ int places() const { return (units.units + column_units - 1) / column_units * column_units; }
-  __device__ bool all_fit() const { return places() <= most_staged_units; }
-  __device__ float* starts() const { return reinterpret_cast<float*>(memory + min(units.padded, most_staged_units)); }
+  __device__ bool all_fit() const { return places() <= most_staged_units<Scalar, Columns>; }
 
+  __device__ unit read_from(int place) const {
+    unit one;
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) one.c[j] = units.turned[static_cast<std::size_t>(j) * units.padded + place];
+    one.start = units.starts[place];
+    return one;
+  }
   // Every thread of a block comes here.
   __device__ void stage(int begin, int count) const {
     __syncthreads();
-    for (int i = static_cast<int>(threadIdx.x); i < count; i += 32 * warps) {
-      float c[4] = {};
-#pragma unroll
-      for (int j = 0; j < Columns; ++j) c[j] = units.turned[static_cast<std::size_t>(j) * units.padded + begin + i];
-      if constexpr (Columns < 4) c[3] = units.starts[begin + i];
-      memory[i] = make_float4(c[0], c[1], c[2], c[3]);
-      if constexpr (Columns == 4) starts()[i] = units.starts[begin + i];
-    }
+    for (int i = static_cast<int>(threadIdx.x); i < count; i += 32 * warps) memory[i] = read_from(begin + i);
     __syncthreads();
   }
-  // That at a place of those in shared memory.
-  __device__ float read(int i, float (&c)[4]) const {
-    const float4 four = memory[i];
-    c[0] = four.x, c[1] = four.y, c[2] = four.z, c[3] = four.w;
-    if constexpr (Columns == 4) return starts()[i];
-    return four.w;
+  __device__ static void read_word(const float* from, float (&to)[4]) {
+    const float4 four = *reinterpret_cast<const float4*>(from);
+    to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
+  }
+  __device__ static void read_word(const double* from, double (&to)[2]) {
+    const double2 two = *reinterpret_cast<const double2*>(from);
+    to[0] = two.x, to[1] = two.y;
+  }
+  // That at a place of those in shared memory, in whole words.
+  __device__ unit read(int i) const {
+    constexpr int word = 16 / sizeof(Scalar);
+    unit one;
+#pragma unroll
+    for (int first = 0; first <= Columns; first += word) {
+      Scalar some[word];
+      read_word(reinterpret_cast<const Scalar*>(memory + i) + first, some);
+#pragma unroll
+      for (int e = 0; e < word; ++e) {
+        if (first + e < Columns) one.c[first + e] = some[e];
+        if (first + e == Columns) one.start = some[e];
+      }
+    }
+    return one;
   }
   // That at any place.
-  __device__ float read_any(int place, float (&c)[4]) const {
-    if (all_fit()) return read(place, c);
-#pragma unroll
-    for (int j = 0; j < Columns; ++j) c[j] = units.turned[static_cast<std::size_t>(j) * units.padded + place];
-    return units.starts[place];
-  }
+  __device__ unit read_any(int place) const { return all_fit() ? read(place) : read_from(place); }
 };
 
-// The columns of units with the least scores of a thread's rows: the least, where it is, and that of the next column.
+__device__ float least_of(float a, float b) { return fminf(a, b); }
+__device__ double least_of(double a, double b) { return b < a ? b : a; }
+
+// score_bound() for a row of this norm whose least score is `least`. Units that are farther from the centre than the
+// row and the unit found, by twice, are farther from the row; with a mexican hat a few are, far enough to put all
+// others in doubt by their norm.
 template <int Columns>
-__device__ void search_columns(const staged_units<Columns>& staged, const short_row<Columns> (&rows)[each], bool again,
-                               least_two<float> (&least)[each]) {
+__device__ double bound_of_row(double least, double norm, double unit_norm) {
+  const double apart = sqrt(fmax(0.0, norm * norm + 2 * least));
+  const double near_norm = fmin(unit_norm, 2 * (norm + apart));
+  return score_bound<metric::euclidean>(least, norm, near_norm, Columns, Columns);
+}
+// The same in float32, rounded up. Squares that are lost below the range of float32 leave less than 2⁻⁵⁹ of a length.
+template <int Columns>
+__device__ float bound_of_row(float least, float norm, float unit_norm) {
+  constexpr float u = 1.06f * 0x1p-24f;
+  const float apart = 1.001f * sqrtf(fmaxf(0.0f, norm * norm + 2 * least) + 0x1p-20f * norm * norm) + 0x1p-59f;
+  const float near_norm = fminf(unit_norm, 2.001f * (norm + apart));
+  const float magnitude = norm * near_norm + near_norm * near_norm;
+  if (!(magnitude < 0x1p120f)) return INFINITY;  // sums may have left float's range on their way
+  const float error =
+      (Columns + 6) * u * magnitude + (Columns + 8) * 0x1p-51f * magnitude + 4 * (Columns + 8) * 0x1p-126f;
+  const float bound = least + 2.001f * error;
+  return bound + 4 * u * fabsf(bound);
+}
+
+// The columns of units with the least scores of a thread's rows: the least, where it is, and that of the next column.
+template <class Scalar, int Columns, int Rows>
+__device__ void search_columns(const staged_units<Scalar, Columns>& staged,
+                               const short_row<Scalar, Columns> (&rows)[Rows], bool again,
+                               least_two<Scalar> (&least)[Rows]) {
+  constexpr int most = most_staged_units<Scalar, Columns>;
   const int places = staged.places();
-  for (int begin = 0; begin < places; begin += most_staged_units) {
-    const int count = min(most_staged_units, places - begin);
+  for (int begin = 0; begin < places; begin += most) {
+    const int count = min(most, places - begin);
     if (again || !staged.all_fit()) staged.stage(begin, count);
     for (int first = 0; first < count; first += column_units) {
-      float smallest[each];
+      Scalar smallest[Rows];
 #pragma unroll
-      for (int r = 0; r < each; ++r) smallest[r] = INFINITY;
-#pragma unroll
+      for (int r = 0; r < Rows; ++r) smallest[r] = static_cast<Scalar>(INFINITY);
+#pragma unroll(Columns * sizeof(Scalar) <= 32 ? column_units : 4)
       for (int u = 0; u < column_units; ++u) {
-        float c[4];
-        const float start = staged.read(first + u, c);
+        const short_unit<Scalar, Columns> unit = staged.read(first + u);
 #pragma unroll
-        for (int r = 0; r < each; ++r) smallest[r] = fminf(smallest[r], rows[r].score(c, start));
+        for (int r = 0; r < Rows; ++r) smallest[r] = least_of(smallest[r], rows[r].score(unit));
       }
 #pragma unroll
-      for (int r = 0; r < each; ++r) least[r].take(smallest[r], begin + first);
+      for (int r = 0; r < Rows; ++r) least[r].take(smallest[r], begin + first);
     }
   }
 }
 
 // The unit of each of a thread's rows; the threads of a warp help each other with those that float32 leaves open.
-template <int Columns>
-__device__ void find_units(const settle_arguments<float>& in, const staged_units<Columns>& staged,
-                           const short_row<Columns> (&rows)[each], const least_two<float> (&least)[each],
-                           int (&labels)[each]) {
+template <class Scalar, int Columns, int Rows>
+__device__ void find_units(const settle_arguments<Scalar>& in, const staged_units<Scalar, Columns>& staged,
+                           const short_row<Scalar, Columns> (&rows)[Rows], const least_two<Scalar> (&least)[Rows],
+                           int (&labels)[Rows]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const double unit_norm = bound_of(in.units.bounds->norm);
+  const auto unit_norm = static_cast<Scalar>(bound_of(in.units.bounds->norm) * (sizeof(Scalar) == 4 ? 1.0001 : 1.0));
 #pragma unroll
-  for (int r = 0; r < each; ++r) {
-    least_two<float> near;
+  for (int r = 0; r < Rows; ++r) {
+    least_two<Scalar> near;
     // Columns begin in the same banks of shared memory: each lane begins elsewhere. Of equals none is alone.
     for (int u = 0; u < column_units; ++u) {
       const int place = least[r].nearest + (u + lane) % column_units;
-      float c[4];
-      const float start = staged.read_any(place, c);
-      near.take(rows[r].score(c, start), place);
+      near.take(rows[r].score(staged.read_any(place)), place);
     }
-    // Units that are farther from the centre than the row and the unit found, by twice, are farther from the row; with
-    // a mexican hat a few are, far enough to put all others in doubt by their norm.
-    const double apart = sqrt(fmax(0.0, rows[r].norm * rows[r].norm + 2 * static_cast<double>(near.first)));
-    const double near_norm = fmin(unit_norm, 2 * (rows[r].norm + apart));
-    const float bound = score_bound<metric::euclidean>(near.first, rows[r].norm, near_norm, Columns, Columns);
+    const Scalar bound = bound_of_row<Columns>(near.first, rows[r].norm, unit_norm);
     const bool alone = near.second > bound && least[r].second > bound && near.nearest < in.units.units;
     labels[r] = alone ? in.units.at_place[near.nearest] : -1;
     for (unsigned left = __ballot_sync(all_lanes, !alone); left != 0; left &= left - 1) {
       const int other = __ffs(left) - 1;
-      const float most = __shfl_sync(all_lanes, bound, other);
-      short_row<Columns> its;
-      its.row = reinterpret_cast<const float*>(
+      const Scalar most = __shfl_sync(all_lanes, bound, other);
+      short_row<Scalar, Columns> its;
+      its.row = reinterpret_cast<const Scalar*>(
           __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(rows[r].row), other));
 #pragma unroll
       for (int j = 0; j < Columns; ++j) its.x[j] = __shfl_sync(all_lanes, rows[r].x[j], other);
       best_two best;
       for (int place = lane; place < in.units.units; place += 32) {
-        float c[4];
-        const float start = staged.read_any(place, c);
-        if (its.score(c, start) > most) continue;
+        if (its.score(staged.read_any(place)) > most) continue;
         const int unit = in.units.at_place[place];
         best.take(its.exactly(in.units, unit), unit);
       }
@@ -198,11 +243,12 @@ class block_sums {
 };
 
 // With `Together` a block's sums lie in shared memory behind the units, at byte `sums_at`.
-template <int Columns, bool Together>
-__global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<float> in, int sums_at) {
+template <class Scalar, int Columns, bool Together>
+__global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in, int sums_at) {
   cuda::wait_for_predecessor();
   extern __shared__ float4 shared[];
-  const staged_units<Columns> staged{in.units, shared};
+  constexpr int each = each_rows<Scalar, Columns>, rows_here = block_rows<Scalar, Columns>;
+  const staged_units<Scalar, Columns> staged{in.units, reinterpret_cast<short_unit<Scalar, Columns>*>(shared)};
   const auto together = [&] {
     if constexpr (Together) {
       return block_sums(reinterpret_cast<unsigned*>(reinterpret_cast<unsigned char*>(shared) + sums_at), in.units.units,
@@ -225,17 +271,17 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<flo
   const double scale = in.to.sums == nullptr ? 0 : error_scale(in.sums, bound_of(in.units.bounds->norm));
   long long error_whole = 0, error_rest = 0;
   bool again = true;
-  for (int begin = static_cast<int>(blockIdx.x) * block_rows; begin < in.rows.count;
-       begin += static_cast<int>(gridDim.x) * block_rows) {
-    short_row<Columns> rows[each];
-    least_two<float> least[each];
+  for (int begin = static_cast<int>(blockIdx.x) * rows_here; begin < in.rows.count;
+       begin += static_cast<int>(gridDim.x) * rows_here) {
+    short_row<Scalar, Columns> rows[each];
+    least_two<Scalar> least[each];
     int labels[each];
     const int first = begin + static_cast<int>(threadIdx.x);
 #pragma unroll
     for (int r = 0; r < each; ++r) rows[r].read(in, min(first + r * 32 * warps, in.rows.count - 1));
-    search_columns<Columns>(staged, rows, again, least);
+    search_columns(staged, rows, again, least);
     again = false;
-    find_units<Columns>(in, staged, rows, least, labels);
+    find_units(in, staged, rows, least, labels);
 #pragma unroll
     for (int r = 0; r < each; ++r) {
       const int i = first + r * 32 * warps, label = labels[r];
@@ -243,7 +289,9 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<flo
       if (in.to.labels != nullptr) in.to.labels[i] = label;
       if (in.to.sums == nullptr) continue;
       const double weight = in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[i]);
-      double squares[4] = {};
+      // In the order of a warp's sum.
+      constexpr int lanes = Columns <= 4 ? 4 : Columns <= 8 ? 8 : 16;
+      double squares[lanes] = {};
 #pragma unroll
       for (int j = 0; j < Columns; ++j) {
         const double x = static_cast<double>(rows[r].row[j]);
@@ -252,8 +300,12 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<flo
         if (in.to.rows) add(label, j, weight * (x - static_cast<double>(in.units.centre[j])));
       }
       add(label, Columns, weight);
-      // In the order of a warp's sum.
-      const double distance = sqrt((squares[0] + squares[2]) + (squares[1] + squares[3]));
+#pragma unroll
+      for (int step = lanes / 2; step > 0; step /= 2) {
+#pragma unroll
+        for (int j = 0; j < step; ++j) squares[j] += squares[j + step];
+      }
+      const double distance = sqrt(squares[0]);
       const double scaled = weight * distance * scale;
       const long long whole = __double2ll_rn(scaled);
       error_whole += whole;
@@ -269,16 +321,19 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<flo
   if (error_rest != 0) atomicAdd(reinterpret_cast<unsigned long long*>(in.sums.error + 1), error_rest);
 }
 
-template <int Columns = 1>
-void launch(const settle_arguments<float>& in, std::size_t multiprocessors, cudaStream_t stream) {
-  if constexpr (Columns < most_short_columns) {
-    if (in.units.columns > Columns) return launch<Columns + 1>(in, multiprocessors, stream);
+template <class Scalar, int Columns = 1>
+void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
+  if constexpr (Columns < most_short_columns<Scalar>) {
+    if (in.units.columns > Columns) return launch<Scalar, Columns + 1>(in, multiprocessors, stream);
   }
+  constexpr std::size_t rows_here = block_rows<Scalar, Columns>;
   const std::size_t blocks =
-      std::min((static_cast<std::size_t>(in.rows.count) + block_rows - 1) / block_rows, 4 * multiprocessors);
+      std::min((static_cast<std::size_t>(in.rows.count) + rows_here - 1) / rows_here, 4 * multiprocessors);
   const auto units = static_cast<std::size_t>(in.units.units);
-  const std::size_t staged = static_cast<std::size_t>(std::min(in.units.padded, most_staged_units)) *
-                             (Columns == 4 ? sizeof(float4) + sizeof(float) : sizeof(float4));
+  const std::size_t staged =
+      static_cast<std::size_t>(std::min((in.units.units + column_units - 1) / column_units * column_units,
+                                        most_staged_units<Scalar, Columns>)) *
+      sizeof(short_unit<Scalar, Columns>);
   // A block brings as many sums as there are, so that it should have more rows than units.
   const std::size_t sums = units * (Columns + 1);
   const bool together = in.to.sums != nullptr && sums <= std::size_t{most_shared_sums} &&
@@ -287,17 +342,22 @@ void launch(const settle_arguments<float>& in, std::size_t multiprocessors, cuda
     cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 32 * warps, bytes, stream, in,
                          static_cast<int>(staged));
   };
-  if (together) return start(settle_kernel<Columns, true>, staged + sums * 8);
-  start(settle_kernel<Columns, false>, staged);
+  if (together) return start(settle_kernel<Scalar, Columns, true>, staged + sums * 8);
+  start(settle_kernel<Scalar, Columns, false>, staged);
 }
 
 }  // namespace
 
-void settle_short_rows(const searched_rows<float>& rows, const device_units<float>& units, const settled_rows& to,
+template <class Scalar>
+void settle_short_rows(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, const settled_rows& to,
                        std::size_t multiprocessors, cudaStream_t stream) {
-  settle_arguments<float> in{rows, units, to, {}, {}};
+  settle_arguments<Scalar> in{rows, units, to, {}, {}};
   if (to.sums != nullptr) in.sums = *to.sums;
   launch(in, multiprocessors, stream);
 }
+template void settle_short_rows(const searched_rows<float>&, const device_units<float>&, const settled_rows&,
+                                std::size_t, cudaStream_t);
+template void settle_short_rows(const searched_rows<double>&, const device_units<double>&, const settled_rows&,
+                                std::size_t, cudaStream_t);
 
 }  // namespace shoal::som

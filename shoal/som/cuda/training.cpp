@@ -50,6 +50,7 @@ class device_training final : public map_stepper {
         seed_(std::move(seed)),
         map_(rows, summary, shape_of(options), options.metric),
         smoother_(map_, options.neighborhood, options.cutoff, radii()) {
+    if (!never_negative()) map_.expect_far_units();
     many_at_once_ = rows.resident() && rows.group().size() == 1 && alone(context.ranks) && never_negative();
   }
 
@@ -199,6 +200,7 @@ double update_on_device(cuda::device_rows<Scalar>& rows, const data_summary& sum
                         const update_options& options, std::int32_t* units) {
   device_map<Scalar> map(rows, summary, shape_of(model), model.metric);
   device_smoother<Scalar> smoother(map, options.neighborhood, options.cutoff, {options.radius}, options.rate);
+  if (!neighborhood_function{options.neighborhood, 0, 0}.never_negative()) map.expect_far_units();
   map.upload(model.codebook);
   map.enqueue(pass::sums, copying_to<Scalar>(units));
   smoother.set_epoch(0);

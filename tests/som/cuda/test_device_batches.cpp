@@ -57,6 +57,41 @@ TYPED_TEST(DeviceMapBatches, LeadToTheHostsUnits) {
   }
 }
 
+// A mexican hat drives some units away from the data, or all; the search leaves out those that no row can be near.
+TYPED_TEST(DeviceMapBatches, UnitsFarFromAllRowsHideNoOthers) {
+  enum far_units { none, some, all, at_the_limit };
+  for (const std::size_t columns : {3, 8, 20, 64, 140, 200}) {
+    for (const double offset : {0.0, 1e4}) {
+      const table<TypeParam> rows = clouds<TypeParam>(523, columns, offset);
+      const shoal::view_source<TypeParam> source(rows.view());
+      for (const far_units far : {none, some, all, at_the_limit}) {
+        som::model here = random_map(9, 8, columns, som::lattice::rectangular, false, som::metric::euclidean, offset);
+        for (std::size_t u = 0; u < here.units(); ++u) {
+          // Units in twos have ties.
+          for (std::size_t j = 0; j < columns; ++j) {
+            double& value = here.codebook[u * columns + j];
+            if (u % 2 == 1) value = here.codebook[(u - 1) * columns + j];
+            if (u % 2 == 1) continue;
+            const double about = offset + 4;
+            if (far == some && u % 6 == 0) value = about + (value - about) * (u == 0 ? 1e30 : 1e3);
+            if (far == all) value = about + 1e5 + 1e3 * (value - about);
+            if (far == at_the_limit) value = about + (value - about) * (1 + 0.1 * static_cast<double>(u));
+          }
+        }
+        som::model there = here;
+        std::vector<std::int32_t> here_units(rows.rows, -1), there_units(rows.rows, -2);
+        som::update_options options;
+        options.neighborhood = som::neighborhood::mexican_hat;
+        options.radius = 1.3;
+        const double fact = som::update(here, source, options, here_units.data());
+        options.device = gpus();
+        EXPECT_NEAR(som::update(there, source, options, there_units.data()), fact, 1e-12 * (1 + fact));
+        EXPECT_EQ(there_units, here_units) << columns << " columns, " << offset << ", " << far;
+      }
+    }
+  }
+}
+
 TYPED_TEST(DeviceMapBatches, OfAllRowsIsAnEpoch) {
   const table<TypeParam> rows = clouds<TypeParam>(2 * 4096 + 9, 4);
   const shoal::view_source<TypeParam> source(rows.view());

@@ -109,6 +109,15 @@ TYPED_TEST(DeviceMapSmall, StreamedPiecesFromAPrincipalPlane) {
   EXPECT_EQ(som::fit(source, options).model.codebook, resident.model.codebook);
 }
 
+// So many rows that those of one label are added up first: searched by threads, by tensor cores and by float16
+// products.
+TYPED_TEST(DeviceMapSmall, RowsThatAreAddedByLabel) {
+  for (const std::size_t columns : {5, 20, 140}) {
+    const table<TypeParam> rows = clouds<TypeParam>(32'768 + 9, columns);
+    expect_the_hosts_units(random_map(3, 2, columns, som::lattice::rectangular, false), rows, gpu());
+  }
+}
+
 TYPED_TEST(DeviceMapSmall, DistancesHaveTheHostsBits) {
   const table<TypeParam> rows = clouds<TypeParam>(66, 17);
   const shoal::view_source<TypeParam> source(rows.view());

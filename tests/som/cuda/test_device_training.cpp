@@ -97,7 +97,7 @@ TYPED_TEST_SUITE(DeviceMap, scalars);
 TYPED_TEST(DeviceMap, UnitsAndQualityAreTheHosts) {
   for (const som::metric metric : metrics) {
     for (const std::size_t columns :
-         {1, 2, 3, 4, 12, 13, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 192, 200, 257, 768}) {
+         {1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 15, 16, 17, 33, 60, 64, 65, 93, 127, 128, 129, 192, 200, 257, 768}) {
       for (const std::size_t rows : {1, 63, 257, 4099}) {
         if (rows > 257 && columns > 64 && columns % 64 > 1) continue;  // keep the host's part short
         const std::size_t side = columns % 2 == 0 ? 17 : 8;
@@ -308,6 +308,38 @@ TYPED_TEST(DeviceMap, StreamedRowsGiveTheBitsOfResidentOnes) {
     som::predict(resident.model, data.source, here.data(), 2, 0, nullptr, {}, gpus(1));
     som::predict(resident.model, data.source, there.data(), 2, 0, nullptr, {}, options.device);
     EXPECT_EQ(here, there);
+  }
+}
+
+// Of so many resident rows those of one label are added up before they go to the sums; pieces of a stream are so short
+// that their rows go there one by one.
+TYPED_TEST(DeviceMap, RowsThatAreAddedByLabelGiveTheBitsOfRowsOneByOne) {
+  const std::size_t rows = 8 * 4096 + 4099;
+  for (const std::size_t columns : {1, 3, 4, 5, 8, 9, 16, 17, 32, 33, 64, 65, 96, 97, 128, 129, 200, 257, 300}) {
+    const given_rows<TypeParam> data(
+        clouds<TypeParam>(rows, columns, columns % 3 == 0 ? 1e4 : 0, columns),
+        columns % 2 == 0 || columns == 97 ? some_weights<TypeParam>(rows) : std::vector<TypeParam>{});
+    for (const std::size_t units : {1, 2, 10, 33, 256, 257}) {
+      if (units > 33 && columns % 8 != 1) continue;
+      som::options options;
+      options.metric = units == 10 && columns > 64 ? som::metric::cosine : som::metric::euclidean;
+      options.width = units;
+      options.height = 1;
+      options.epochs = 2;
+      options.radius = som::range{1, 1};
+      options.init = som::initialization::codebook;
+      options.codebook =
+          random_map(units, 1, columns, som::lattice::rectangular, false, options.metric, columns % 3 == 0 ? 1e4 : 0)
+              .codebook;
+      options.device = gpus(1);
+      const som::fit_result by_label = som::fit(data.source, options, data.weighting());
+      options.device.memory = 2 * 4096 * (columns + 1) * sizeof(TypeParam);
+      const som::fit_result one_by_one = som::fit(data.source, options, data.weighting());
+      const std::string what = std::to_string(columns) + " columns, " + std::to_string(units) + " units";
+      EXPECT_EQ(one_by_one.model.codebook, by_label.model.codebook) << what;
+      EXPECT_EQ(one_by_one.history, by_label.history) << what;
+      EXPECT_EQ(one_by_one.quality.hits, by_label.quality.hits) << what;
+    }
   }
 }
 

@@ -1,0 +1,323 @@
+// Rows are added to the statistics by their labels: a block sorts the rows of a tile by label, and its threads add up
+// runs of one label in registers before these go to the sums of all blocks. Where a map has few units, rows that are
+// added one by one wait for each other at the same places of memory. Sums are of whole numbers: no order changes them.
+#include <cuda_runtime.h>
+
+#include <algorithm>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/som/cuda/settle_row.cuh>
+#include <shoal/som/cuda/sum_by_label.hpp>
+
+namespace shoal::som {
+namespace {
+
+constexpr int least_warps = 8, most_warps = 16;  // of a block
+constexpr int least_tile_rows = 256, most_tile_rows = 4096;
+constexpr int row_bits = 12;
+static_assert(1 << row_bits == most_tile_rows);
+constexpr int batch = 4;  // rows on their way from memory at a time
+constexpr std::size_t least_rows = 32768;
+
+template <class Scalar>
+struct sum_arguments {
+  searched_rows<Scalar> rows;
+  device_units<Scalar> units;
+  fixed_sums sums;
+  const std::int32_t* labels;
+  bool add_rows;  // Σ w(x − m) too
+  int tile_rows;
+  int chunks;  // of a block's columns, of different warps
+  int chunk_columns;
+};
+
+// Sorts the labels of a tile by counting; rows of one label come in any order. `counts` has a place for each unit,
+// `order` one for each row: label · most_tile_rows + row. Every thread of the block comes here.
+__device__ void sort_tile(const std::int32_t* labels, int count, int units, unsigned* counts, unsigned* order) {
+  __shared__ unsigned of_warps[most_warps];
+  const int threads = static_cast<int>(blockDim.x);
+  __syncthreads();  // the tile before is done
+  for (int k = threadIdx.x; k < units; k += threads) counts[k] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < count; i += threads) atomicAdd(counts + labels[i], 1u);
+  __syncthreads();
+  // Each thread has neighbouring units.
+  const int each = (units + threads - 1) / threads, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int begin = min(static_cast<int>(threadIdx.x) * each, units), end = min(begin + each, units);
+  unsigned sum = 0;
+  for (int k = begin; k < end; ++k) sum += counts[k];
+  unsigned through = sum;
+  for (int step = 1; step < 32; step *= 2) {
+    const unsigned other = __shfl_up_sync(all_lanes, through, step);
+    if (lane >= step) through += other;
+  }
+  if (lane == 31) of_warps[warp] = through;
+  __syncthreads();
+  unsigned start = through - sum;
+  for (int w = 0; w < warp; ++w) start += of_warps[w];
+  for (int k = begin; k < end; ++k) {
+    const unsigned here = counts[k];
+    counts[k] = start;
+    start += here;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < count; i += threads) {
+    const auto label = static_cast<unsigned>(labels[i]);
+    order[atomicAdd(counts + label, 1u)] = label << row_bits | static_cast<unsigned>(i);
+  }
+  __syncthreads();
+}
+
+// Sums over Lanes neighbouring threads of one number for each of `batch` rows, in the order of a warp's sum. A thread
+// gets that of row row_of_lane().
+template <int Lanes>
+__device__ double sum_each(const double (&values)[batch]) {
+  static_assert(batch == 4 && Lanes >= 4);
+  const bool upper = threadIdx.x & Lanes / 2, odd = threadIdx.x & Lanes / 4;
+  const auto halve = [](bool keeps_second, double first, double second, int step) {
+    const double kept = keeps_second ? second : first, sent = keeps_second ? first : second;
+    return kept + from_lane(sent, step);
+  };
+  const double a = halve(upper, values[0], values[2], Lanes / 2), b = halve(upper, values[1], values[3], Lanes / 2);
+  double sum = halve(odd, a, b, Lanes / 4);
+  for (int step = Lanes / 8; step > 0; step /= 2) sum += from_lane(sum, step);
+  return sum;
+}
+template <int Lanes>
+__device__ int row_of_lane() {
+  return (threadIdx.x & Lanes / 2 ? 2 : 0) + (threadIdx.x & Lanes / 4 ? 1 : 0);
+}
+
+// The sums of one thread's columns over a run of rows of one label. Plain: all weights are one, and there are so many
+// rows that no term, and nothing that is left of one, reaches 2⁵¹ in its unit: adding 1.5 · 2⁵² rounds it to the whole
+// number that the last bits of the sum then are, which is cheaper than a conversion and there and back again.
+template <int Slots, bool Plain>
+struct run_sums {
+  static constexpr double shift = 0x1.8p52;
+  long long whole[Slots] = {}, rest[Slots] = {};
+  long long weight_whole = 0, weight_rest = 0;
+  int rows = 0;
+
+  __device__ void add(int s, double value, double weight, double scale, double rest_scale) {
+    if constexpr (Plain) {
+      const double rounded = __fma_rn(value, scale, shift);
+      const double left = __fma_rn(value, scale, -__dsub_rn(rounded, shift));
+      whole[s] += __double_as_longlong(rounded);
+      rest[s] += __double_as_longlong(__fma_rn(left, rest_scale, shift));
+    } else {
+      const fixed_number fixed(weight * value, scale, rest_scale);
+      whole[s] += fixed.whole;
+      if (fixed.left != 0) rest[s] += __double2ll_rn(fixed.left * rest_scale);
+    }
+  }
+  __device__ void add_weight(double weight, double scale, double rest_scale) {
+    ++rows;
+    if constexpr (!Plain) {
+      const fixed_number fixed(weight, scale, rest_scale);
+      weight_whole += fixed.whole;
+      if (fixed.left != 0) weight_rest += __double2ll_rn(fixed.left * rest_scale);
+    }
+  }
+  __device__ long long shifted() const { return Plain ? rows * __double_as_longlong(shift) : 0; }
+};
+
+__device__ void add_whole(long long* to, long long value) {
+  if (value != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
+}
+
+// Lanes threads add a chunk of a row's columns up, Slots of them each.
+template <class Scalar, int Lanes, int Slots, bool Plain, bool Distances>
+__global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), Slots > 2 ? 1 : 5 - Slots)
+    sum_kernel(sum_arguments<Scalar> in) {
+  cuda::wait_for_predecessor();
+  extern __shared__ double memory[];
+  double* const squares = memory;  // [chunk][row of order] of distances
+  auto* const order = reinterpret_cast<unsigned*>(memory + (Distances ? in.chunks * in.tile_rows : 0));
+  unsigned* const counts = order + in.tile_rows;
+  const int columns = in.units.columns, lane = threadIdx.x % Lanes, warp = static_cast<int>(threadIdx.x) / 32;
+  const int chunk = warp % in.chunks, warp_part = warp / in.chunks;
+  const int parts = static_cast<int>(blockDim.x) / 32 / in.chunks * (32 / Lanes);
+  const int part = warp_part * (32 / Lanes) + static_cast<int>(threadIdx.x) % 32 / Lanes;
+  const int first_column = (static_cast<int>(blockIdx.y) * in.chunks + chunk) * in.chunk_columns;
+  const int last_column = min(first_column + in.chunk_columns, columns);
+  const bool has_weights = first_column == 0 && lane == 0;
+  const double weight_scale = in.sums.scale[columns], rest_scale = in.sums.rest_scale;
+  const double distance_scale = Distances ? error_scale(in.sums, bound_of(in.units.bounds->norm)) : 0;
+  double scales[Slots], centre[Slots];
+#pragma unroll
+  for (int s = 0; s < Slots; ++s) {
+    const int j = min(first_column + lane + Lanes * s, columns - 1);
+    scales[s] = in.sums.scale[j];
+    centre[s] = in.units.metric == metric::cosine ? 0.0 : static_cast<double>(in.units.centre[j]);
+  }
+  long long error_whole = 0, error_rest = 0;
+  const int each = (in.tile_rows + parts * batch - 1) / (parts * batch) * batch;
+  for (int tile = static_cast<int>(blockIdx.x) * in.tile_rows; tile < in.rows.count;
+       tile += static_cast<int>(gridDim.x) * in.tile_rows) {
+    const int count = min(in.tile_rows, in.rows.count - tile);
+    sort_tile(in.labels + tile, count, in.units.units, counts, order);
+    const Scalar* const rows = in.rows.rows + static_cast<std::size_t>(tile) * columns;
+    const int begin = min(part * each, count), end = min(begin + each, count);
+    const int warp_begin = warp_part * (32 / Lanes) * each;
+    int run = -1;
+    run_sums<Slots, Plain> sums;
+    double own[Slots] = {};
+    const auto end_run = [&] {
+      if (run < 0) return;
+      const std::size_t place = static_cast<std::size_t>(run) * (columns + 1);
+      const long long shifted = sums.shifted();
+#pragma unroll
+      for (int s = 0; s < Slots; ++s) {
+        const int j = first_column + lane + Lanes * s;
+        if (!in.add_rows || j >= last_column) continue;
+        add_whole(in.sums.whole + place + j, sums.whole[s] - shifted);
+        add_whole(in.sums.rest + place + j, sums.rest[s] - shifted);
+      }
+      if (has_weights) {
+        const long long of_rows = Plain ? sums.rows * __double2ll_rn(weight_scale) : sums.weight_whole;
+        add_whole(in.sums.whole + place + columns, of_rows);
+        add_whole(in.sums.rest + place + columns, sums.weight_rest);
+      }
+      sums = {};
+    };
+    // All parts of a warp make as many turns.
+    for (int i = 0; i < each && warp_begin + i < count; i += batch) {
+      unsigned entries[batch];
+      Scalar x[batch][Slots];
+      double weights[batch], distances[batch];
+#pragma unroll
+      for (int b = 0; b < batch; ++b) {
+        entries[b] = order[min(begin + i + b, count - 1)];
+        const std::size_t row = entries[b] % most_tile_rows;
+#pragma unroll
+        for (int s = 0; s < Slots; ++s) {
+          const int j = first_column + lane + Lanes * s;
+          x[b][s] = j < last_column ? rows[row * columns + j] : Scalar{0};
+        }
+        weights[b] = Plain || in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[tile + row]);
+      }
+#pragma unroll
+      for (int b = 0; b < batch; ++b) {
+        distances[b] = 0;
+        if (begin + i + b >= end) continue;
+        const auto label = static_cast<int>(entries[b] >> row_bits);
+        if (label != run) {
+          end_run();
+          run = label;
+          if constexpr (Distances) {
+#pragma unroll
+            for (int s = 0; s < Slots; ++s) {
+              const int j = first_column + lane + Lanes * s;
+              if (j < last_column) own[s] = in.units.exact[static_cast<std::size_t>(label) * columns + j];
+            }
+          }
+        }
+        sums.add_weight(weights[b], weight_scale, rest_scale);
+#pragma unroll
+        for (int s = 0; s < Slots; ++s) {
+          const auto wide = static_cast<double>(x[b][s]);
+          if (in.add_rows) sums.add(s, wide - centre[s], weights[b], scales[s], rest_scale);
+          // Beyond the last column both are zero.
+          if constexpr (Distances) distances[b] = add_exactly<metric::euclidean>(distances[b], wide, own[s]);
+        }
+      }
+      if constexpr (Distances) {
+        const double sum = sum_each<Lanes>(distances);
+        const int mine = begin + i + row_of_lane<Lanes>();
+        if (lane % (Lanes / 4) == 0 && mine < end) squares[chunk * in.tile_rows + mine] = sum;
+      }
+    }
+    end_run();
+    if constexpr (Distances) {
+      __syncthreads();
+      for (int i = threadIdx.x; i < count; i += static_cast<int>(blockDim.x)) {
+        double sum = squares[i];
+        for (int c = 1; c < in.chunks; ++c) sum += squares[c * in.tile_rows + i];
+        double weight = 1;
+        if (in.rows.weights != nullptr) {
+          weight = static_cast<double>(in.rows.weights[tile + order[i] % most_tile_rows]);
+        }
+        const double scaled = weight * sqrt(sum) * distance_scale;
+        const long long whole = __double2ll_rn(scaled);
+        error_whole += whole;
+        error_rest += __double2ll_rn((scaled - static_cast<double>(whole)) * rest_scale);
+      }
+    }
+  }
+  if constexpr (Distances) {
+    error_whole = cuda::warp_sum(error_whole);
+    error_rest = cuda::warp_sum(error_rest);
+    if (threadIdx.x % 32 != 0) return;
+    add_whole(in.sums.error, error_whole);
+    add_whole(in.sums.error + 1, error_rest);
+  }
+}
+
+template <class Scalar, int Lanes, int Slots>
+void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, std::size_t multiprocessors,
+            cudaStream_t stream) {
+  auto kernel = sum_kernel<Scalar, Lanes, Slots, false, false>;
+  if (distances)
+    kernel = plain ? sum_kernel<Scalar, Lanes, Slots, true, true> : sum_kernel<Scalar, Lanes, Slots, false, true>;
+  const auto tile_rows = static_cast<std::size_t>(in.tile_rows);
+  const std::size_t tiles = (static_cast<std::size_t>(in.rows.count) + tile_rows - 1) / tile_rows;
+  const int warps_here = in.chunks * std::max(1, least_warps / in.chunks);
+  const int chunks = (in.units.columns + in.chunk_columns - 1) / in.chunk_columns;
+  const dim3 blocks(static_cast<unsigned>(std::min(tiles, 16 * multiprocessors)),
+                    static_cast<unsigned>((chunks + in.chunks - 1) / in.chunks));
+  const std::size_t shared =
+      (tile_rows + in.units.units) * sizeof(unsigned) + (distances ? in.chunks * tile_rows * sizeof(double) : 0);
+  cuda::launch_in_turn(kernel, blocks, 32 * static_cast<unsigned>(warps_here), shared, stream, in);
+}
+
+}  // namespace
+
+int summed_tile_rows(std::size_t count, int units, std::size_t multiprocessors) {
+  if (count < least_rows) return 0;
+  const std::size_t wanted = count / (4 * multiprocessors);
+  int rows = least_tile_rows;
+  while (2 * rows <= most_tile_rows && 2 * static_cast<std::size_t>(rows) <= wanted) rows *= 2;
+  return units <= rows ? rows : 0;
+}
+
+bool measures_by_label(metric metric, int columns) {
+  return metric == metric::euclidean && columns <= most_warps * distance_columns(columns);
+}
+
+template <class Scalar>
+void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
+                  const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors,
+                  cudaStream_t stream) {
+  sum_arguments<Scalar> in;
+  in.rows = rows;
+  in.units = units;
+  in.sums = *to.sums;
+  in.labels = labels;
+  in.add_rows = to.rows;
+  in.tile_rows = tile_rows;
+  in.chunk_columns = distance_columns(units.columns);
+  in.chunks = std::min((units.columns + in.chunk_columns - 1) / in.chunk_columns, most_warps);
+  const bool plain = rows.weights == nullptr && to.sums->total_weight >= 4096;
+  const bool distances = measures_by_label(units.metric, units.columns);
+  const auto start = [&](auto launcher) { launcher(in, plain, distances, multiprocessors, stream); };
+  if (units.columns <= 4) return start(launch<Scalar, 4, 1>);
+  if (units.columns <= 8) return start(launch<Scalar, 8, 1>);
+  if (units.columns <= 16) return start(launch<Scalar, 16, 1>);
+  switch (in.chunk_columns / 32) {
+    case 1:
+      return start(launch<Scalar, 32, 1>);
+    case 2:
+      return start(launch<Scalar, 32, 2>);
+    case 3:
+      return start(launch<Scalar, 32, 3>);
+    default:
+      return start(launch<Scalar, 32, 4>);
+  }
+}
+template void sum_by_label(int, const searched_rows<float>&, const device_units<float>&, const std::int32_t*,
+                           const settled_rows&, std::size_t, cudaStream_t);
+template void sum_by_label(int, const searched_rows<double>&, const device_units<double>&, const std::int32_t*,
+                           const settled_rows&, std::size_t, cudaStream_t);
+
+}  // namespace shoal::som

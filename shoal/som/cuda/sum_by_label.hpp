@@ -1,0 +1,22 @@
+// What rows add to the statistics of a map, once their units are known.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/som/cuda/kernels.hpp>
+
+namespace shoal::som {
+
+/// Rows whose labels a block sorts together; 0: rows are better added one by one, by settle().
+int summed_tile_rows(std::size_t count, int units, std::size_t multiprocessors);
+
+/// Whether sum_by_label() measures rows too.
+bool measures_by_label(metric metric, int columns);
+
+/// Adds rows of these labels to the sums: Σ w, with to.rows Σ w(x − m), and where it measures them Σ w·distance. The
+/// same bits as settle().
+template <class Scalar>
+void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
+                  const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors, cudaStream_t stream);
+
+}  // namespace shoal::som
