@@ -6,6 +6,7 @@
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/rooms.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tensor_matrix.hpp>
@@ -35,8 +36,11 @@ const room<double> double_rooms[] = {
 
 template <class Scalar, std::size_t Count>
 std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[Count], const accumulator_shape& shape) {
+  // Rows are read once by Hopper's products alone; without them tensor_diagonal keeps those shapes.
+  const bool reads_twice = sizeof(Scalar) == 4 && tensor_float64::reads_rows_once(shape) && !tensor::has_products();
   return make_in_cheapest_room(rooms, shape, [&](room_name name) {
-    return room_candidate{true, is_usual<Scalar>(name, shape), expected_milliseconds<Scalar>(name, shape)};
+    const bool usual = (reads_twice && name == room_name::tensor_diagonal) || is_usual<Scalar>(name, shape);
+    return room_candidate{true, usual, expected_milliseconds<Scalar>(name, shape)};
   });
 }
 
