@@ -72,7 +72,7 @@ def main():
     wanted = parser.parse_args()
     name = machine(wanted.device)
     today = datetime.date.today().isoformat()
-    out = wanted.out or ROOT / f"bench/results/seeding-cells-{name.lower().replace(' ', '-')}-{today}.json"
+    out = wanted.out or ROOT / f"bench/results/starts-{name.lower().replace(' ', '-')}-{today}.json"
     lines = wanted.cells.read_text().splitlines() if wanted.cells else list(dict.fromkeys(cells()))
     command = [wanted.programs / "seeding_cells", wanted.device, str(wanted.seconds)]
     end = time.monotonic() + wanted.limit

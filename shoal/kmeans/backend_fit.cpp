@@ -63,8 +63,7 @@ bool stops(std::span<const step_record> steps, const options& options, double me
 }  // namespace
 
 template <class Scalar>
-fit_result fit(backend<Scalar>& on, const options& options, const control& control,
-               vanishing_rows vanishing) {
+fit_result fit(backend<Scalar>& on, const options& options, const control& control, vanishing_rows vanishing) {
   const auto start = std::chrono::steady_clock::now();
   const data_summary& summary = on.summary();
   if (summary.rows < options.clusters) {

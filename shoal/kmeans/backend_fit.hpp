@@ -8,7 +8,8 @@
 
 namespace shoal::kmeans {
 
-/// Rows whose squared differences vanish, which all go to one cluster: a mixture can begin there, a clustering says nothing.
+/// Rows whose squared differences vanish, which all go to one cluster: a mixture can begin there, a clustering says
+/// nothing.
 enum class vanishing_rows { refused, accepted };
 
 /// The whole fit by a backend that has the rows: what the door's fit() does once it has made one. `options` have been

@@ -53,8 +53,7 @@ class cuda_backend final : public backend<Scalar> {
     steps.seeding = data_->seeding();
     steps.cluster = [this](const kmeans::options& options) {
       return kmeans::fit(*kmeans::make_cuda_backend(data_), options,
-                         while_seeding(data_->context(), summary(), options.clusters),
-                         kmeans::vanishing_rows::accepted)
+                         while_seeding(data_->context(), summary(), options.clusters), kmeans::vanishing_rows::accepted)
           .model.centroids;
     };
     steps.labelled = [this](const statistics_layout& layout, std::span<const double> centres,
