@@ -272,7 +272,8 @@ def measure(chosen):
 
 
 def add(path):
-    """The cells of a run elsewhere, in place of older ones of their shapes; older cells that stay keep their date."""
+    """The cells of a run elsewhere, in place of older ones of their shapes, whose peers they keep where they have none; older
+    cells that stay keep their date."""
     fresh = json.loads(path.read_text())
     target = result_path(fresh["device"], fresh["machine"])
     known = {key(cell) for cell in fresh["cells"]}
@@ -280,6 +281,10 @@ def add(path):
         before = json.loads(target.read_text())
         wanted = {key(cell) for cell in fixed(fresh["device"])}
         stay = [cell for cell in before["cells"] if key(cell) in wanted - known]
+        peers = {key(cell): cell["peers"] for cell in before["cells"] if "peers" in cell}
+        for cell in fresh["cells"]:
+            if key(cell) in peers:
+                cell.setdefault("peers", peers[key(cell)])
         fresh["cells"] += [{"date": before["date"]} | cell for cell in stay]
     write(target, fresh)
     return target
