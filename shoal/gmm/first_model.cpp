@@ -136,6 +136,7 @@ std::vector<double> centroids_of_tenth(const fold_context& context, const weight
   const double products = static_cast<double>(sample.size()) * static_cast<double>(request.clusters);
   if (!options.device.on_host() && products >= worthwhile_products) {
     clustering.device.cuda = {options.device.cuda.front()};
+    clustering.device.memory = options.device.memory;
   }
   const view_source<double> rows({sample.data(), drawn, summary.columns});
   const control stoppable{{}, context.stop};

@@ -1,4 +1,4 @@
-// The least norm of a unit and the greatest of a row, about the same point.
+// The least norm of a unit about the centre.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -37,19 +37,6 @@ __global__ void __launch_bounds__(32 * warps) nearness_kernel(device_units<Scala
   raise(&units.bounds->nearness, ~static_cast<unsigned long long>(__double_as_longlong(norm)));
 }
 
-// A warp for each row.
-template <class Scalar>
-__global__ void __launch_bounds__(32 * warps)
-    row_norm_kernel(const Scalar* rows, std::size_t count, device_units<Scalar> units, unsigned long long* most) {
-  cuda::wait_for_predecessor();
-  double greatest = 0;
-  for (std::size_t i = std::size_t{blockIdx.x} * warps + threadIdx.x / 32; i < count;
-       i += std::size_t{gridDim.x} * warps) {
-    greatest = fmax(greatest, norm_about(rows + i * units.columns, units.centre, units.columns));
-  }
-  raise(most, static_cast<unsigned long long>(__double_as_longlong(greatest)));
-}
-
 }  // namespace
 
 template <class Scalar>
@@ -60,16 +47,5 @@ void find_nearness(const device_units<Scalar>& units, cudaStream_t stream) {
 }
 template void find_nearness(const device_units<float>&, cudaStream_t);
 template void find_nearness(const device_units<double>&, cudaStream_t);
-
-template <class Scalar>
-void raise_row_norm(const Scalar* rows, std::size_t count, const device_units<Scalar>& units, unsigned long long* norm,
-                    cudaStream_t stream) {
-  constexpr std::size_t most_blocks = 2048;
-  const auto blocks = static_cast<unsigned>(std::min((count + warps - 1) / warps, most_blocks));
-  cuda::launch_in_turn(row_norm_kernel<Scalar>, blocks, 32 * warps, 0, stream, rows, count, units, norm);
-}
-template void raise_row_norm(const float*, std::size_t, const device_units<float>&, unsigned long long*, cudaStream_t);
-template void raise_row_norm(const double*, std::size_t, const device_units<double>&, unsigned long long*,
-                             cudaStream_t);
 
 }  // namespace shoal::som

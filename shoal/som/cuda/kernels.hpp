@@ -50,7 +50,7 @@ struct device_units {
   searched_centroids float16;  ///< the same units for it
   float* half_norms = nullptr;  ///< [float16.padded] float16.half_norms
   unit_bounds* bounds = nullptr;
-  /// The greatest norm of a row about the centre; negative: units that no row can be near are not looked for. Where
+  /// No row has a greater norm about the centre; negative: units that no row can be near are not looked for. Where
   /// they are, searches treat them as if they were not there (far_units.cuh).
   double row_norm = -1;
   double* searched = nullptr;  ///< with row_norm [units][columns] what float16.values is, else null
@@ -148,10 +148,6 @@ void settle(const searched_rows<Scalar>& rows, const device_units<Scalar>& units
 /// Into bounds->nearness, which prepare_units() and prepare_float16_units() then need; with row_norm alone.
 template <class Scalar>
 void find_nearness(const device_units<Scalar>& units, cudaStream_t stream);
-/// The greatest norm of some rows about the centre into *norm, the bits of a float64 number, as an atomic maximum.
-template <class Scalar>
-void raise_row_norm(const Scalar* rows, std::size_t count, const device_units<Scalar>& units, unsigned long long* norm,
-                    cudaStream_t stream);
 
 /// Derives everything from `codebook` and `centre`; bounds must be zero before.
 template <class Scalar>

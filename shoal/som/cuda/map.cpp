@@ -1,7 +1,6 @@
 #include <shoal/som/cuda/map.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include <shoal/som/cuda/settle_short_rows.hpp>
@@ -41,12 +40,12 @@ double fixed_scale(double most) {
 }
 
 // The most that a row is apart from the centre, by column.
-std::vector<double> reach_of(const data_summary& summary, const std::vector<double>& centre) {
+std::vector<double> reach_of(const std::vector<double>& least, const std::vector<double>& greatest,
+                             const std::vector<double>& centre) {
   std::vector<double> reach;
-  for (std::size_t j = 0; j < summary.columns; ++j) {
+  for (std::size_t j = 0; j < centre.size(); ++j) {
     // Differences are rounded to the scalar: up by less than a thousandth.
-    reach.push_back(1.001 *
-                    std::max(std::abs(summary.maximum[j] - centre[j]), std::abs(summary.minimum[j] - centre[j])));
+    reach.push_back(1.001 * std::max(std::abs(greatest[j] - centre[j]), std::abs(least[j] - centre[j])));
   }
   return reach;
 }
@@ -129,8 +128,8 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   }
   const bool rough = sizeof(Scalar) == 4 && rows.group().precision() != precision::float32;
   const bool proves = in_float16_ && !rough && shape.units() * columns_ <= most_decided_numbers;
-  few_units_ = ((on_tensor_cores_ && !short_rows_) || proves) && metric == metric::euclidean &&
-               shape.units() <= most_decided_units;
+  few_units_ = ((on_tensor_cores_ && !short_rows_) || proves) && shape.units() <= most_decided_units &&
+               measures_by_label(metric, static_cast<int>(columns_));
   // Rows are about their means; directions are from the origin.
   std::vector<double> centre(columns_, 0.0);
   for (std::size_t j = 0; j < columns_ && metric != metric::cosine; ++j) {
@@ -257,8 +256,8 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
                                   const std::vector<double>& centre) {
   const std::size_t values = shape_.units() * (columns_ + 1);
   const double total = 1.001 * summary.total_weight / rows_->data().weight_scale;
-  const std::vector<double> reach = reach_of(summary, centre);
-  reach_ = largest_distance(metric::euclidean, reach);
+  const std::vector<double> reach = reach_of(summary.minimum, summary.maximum, centre);
+  reach_ = largest_distance(metric::euclidean, reach_of(summary.lowest, summary.highest, centre));
   std::vector<double> scale;
   for (const double one : reach) scale.push_back(fixed_scale(total * one));
   scale.push_back(fixed_scale(total));
@@ -277,16 +276,16 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   here.sums.rest_scale = std::exp2(sum_bits - std::ilogb(static_cast<double>(std::max<std::size_t>(1, summary.rows))));
 }
 
-// Streamed rows are not read for it.
+// The bound of a row's norm is that of all rows' columns: the same for streamed rows, and on all GPUs and ranks, which
+// must leave out the same units, since the scale that distances are summed in follows from the others.
 template <class Scalar>
-void device_map<Scalar>::measure_rows() {
+void device_map<Scalar>::leave_out_far_units() {
   expects_far_ = false;
   const bool rough = rows_->group().precision() != precision::float32 && sizeof(Scalar) == 4;
   if (places_[0].units.metric != metric::euclidean || rough || !std::isfinite(reach_)) return;
   for (std::size_t g = 0; g < places_.size(); ++g) {
     place& here = places_[g];
-    const cuda::gpu& gpu = rows_->group()[g];
-    const cuda::device_scope scope(gpu.device);
+    const cuda::device_scope scope(rows_->group()[g].device);
     if (in_float16_) {
       here.searched.grow(shape_.units() * columns_);
       here.units.searched = here.searched.data();
@@ -294,28 +293,11 @@ void device_map<Scalar>::measure_rows() {
     }
     here.units.row_norm = reach_;
   }
-  if (!rows_->resident()) return;
-  std::vector<cuda::device_buffer<unsigned long long>> most(places_.size());
-  for (std::size_t g = 0; g < places_.size(); ++g) {
-    const cuda::device_scope scope(rows_->group()[g].device);
-    most[g].grow(1);
-    most[g].fill_with_zeros(rows_->group()[g].compute);
-  }
-  rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-    raise_row_norm(piece.rows, piece.count, places_[g].units, most[g].data(), rows_->group()[g].compute);
-  });
-  double norm = 0;
-  for (std::size_t g = 0; g < places_.size(); ++g) {
-    const cuda::device_scope scope(rows_->group()[g].device);
-    norm = std::max(norm, std::bit_cast<double>(most[g].download(1, rows_->group()[g].compute)[0]));
-  }
-  // All GPUs leave out the same units: the scale that distances are summed in follows from the others.
-  for (place& here : places_) here.units.row_norm = std::min(reach_, 1.001 * norm);
 }
 
 template <class Scalar>
 void device_map<Scalar>::upload(const std::vector<double>& codebook) {
-  if (expects_far_) measure_rows();
+  if (expects_far_) leave_out_far_units();
   if (keeps_operands_ && !converted_) convert_all_rows();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::gpu& gpu = rows_->group()[g];
@@ -390,7 +372,10 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   place& here = places_[g];
   const cuda::gpu& gpu = rows_->group()[g];
   const auto all = static_cast<std::size_t>(rows.count);
-  const int tile_rows = what == pass::topology ? 0 : summed_tile_rows(all, here.units.units, gpu.multiprocessors);
+  const int tile_rows = what == pass::topology
+                            ? 0
+                            : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
+                                               gpu.multiprocessors, gpu.shared_bytes);
   const bool by_label = tile_rows > 0 && !(by_short_rows(what) && adds_up_itself(all, here.units));
   const bool decides = by_label && few_units_;
   settled_rows to;

@@ -92,7 +92,7 @@ class device_map {
   void enqueue_rows(const searched_rows<Scalar>& rows, pass what, std::size_t g, std::size_t first,
                     std::size_t piece_first, const labels_visitor& visit);
   void convert_all_rows();
-  void measure_rows();
+  void leave_out_far_units();
   // Rough products do not find second-best units.
   bool by_float16(pass what) const {
     return in_float16_ && (what != pass::topology || places_[0].units.float16.products == precision::float32);

@@ -14,7 +14,8 @@ namespace {
 
 // Units whose scores are compared with each other before the least of them is with the others'.
 constexpr int column_units = 8;
-constexpr int most_shared_sums = 6144;  // of a block, before they go to those of all blocks
+constexpr int most_shared_sums = 6144;              // of a block, before they go to those of all blocks
+constexpr std::size_t most_block_bytes = 99 << 10;  // of shared memory on all GPUs
 
 // Rows of a thread, which share the units that it loads: as many as have registers.
 template <class Scalar, int Columns>
@@ -337,6 +338,7 @@ void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cud
   // A block brings as many sums as there are, so that it should have more rows than units.
   const std::size_t sums = units * (Columns + 1);
   const bool together = in.to.sums != nullptr && sums <= std::size_t{most_shared_sums} &&
+                        staged + sums * 8 <= most_block_bytes &&
                         units * blocks <= static_cast<std::size_t>(in.rows.count);
   const auto start = [&](auto kernel, std::size_t bytes) {
     cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 32 * warps, bytes, stream, in,

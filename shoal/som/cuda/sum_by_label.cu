@@ -254,6 +254,16 @@ __global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), S
   }
 }
 
+// Warps of a block that measure other columns of the same rows; 0: rows are not measured.
+int measured_chunks(metric metric, int columns) {
+  return measures_by_label(metric, columns) ? (columns + distance_columns(columns) - 1) / distance_columns(columns) : 0;
+}
+
+std::size_t shared_bytes_of(int tile_rows, int units, int measured) {
+  return static_cast<std::size_t>(tile_rows + units) * sizeof(unsigned) +
+         static_cast<std::size_t>(measured) * static_cast<std::size_t>(tile_rows) * sizeof(double);
+}
+
 template <class Scalar, int Lanes, int Slots>
 void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, std::size_t multiprocessors,
             cudaStream_t stream) {
@@ -266,18 +276,22 @@ void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, std::si
   const int chunks = (in.units.columns + in.chunk_columns - 1) / in.chunk_columns;
   const dim3 blocks(static_cast<unsigned>(std::min(tiles, 16 * multiprocessors)),
                     static_cast<unsigned>((chunks + in.chunks - 1) / in.chunks));
-  const std::size_t shared =
-      (tile_rows + in.units.units) * sizeof(unsigned) + (distances ? in.chunks * tile_rows * sizeof(double) : 0);
+  const std::size_t shared = shared_bytes_of(in.tile_rows, in.units.units, distances ? in.chunks : 0);
   cuda::launch_in_turn(kernel, blocks, 32 * static_cast<unsigned>(warps_here), shared, stream, in);
 }
 
 }  // namespace
 
-int summed_tile_rows(std::size_t count, int units, std::size_t multiprocessors) {
+int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t multiprocessors,
+                     std::size_t shared_bytes) {
   if (count < least_rows) return 0;
   const std::size_t wanted = count / (4 * multiprocessors);
+  const int measured = measured_chunks(metric, columns);
+  const auto fits = [&](int rows) {
+    return static_cast<std::size_t>(rows) <= wanted && shared_bytes_of(rows, units, measured) <= shared_bytes;
+  };
   int rows = least_tile_rows;
-  while (2 * rows <= most_tile_rows && 2 * static_cast<std::size_t>(rows) <= wanted) rows *= 2;
+  while (2 * rows <= most_tile_rows && fits(2 * rows)) rows *= 2;
   return units <= rows ? rows : 0;
 }
 

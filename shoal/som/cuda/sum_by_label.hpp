@@ -7,8 +7,10 @@
 
 namespace shoal::som {
 
-/// Rows whose labels a block sorts together; 0: rows are better added one by one, by settle().
-int summed_tile_rows(std::size_t count, int units, std::size_t multiprocessors);
+/// Rows whose labels a block sorts together, so many that what it keeps of them fits into its shared memory; 0: rows
+/// are better added one by one, by settle().
+int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t multiprocessors,
+                     std::size_t shared_bytes);
 
 /// Whether sum_by_label() measures rows too.
 bool measures_by_label(metric metric, int columns);

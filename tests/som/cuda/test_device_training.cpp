@@ -10,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/som/cuda/sum_by_label.hpp>
 #include <shoal/som/fit.hpp>
 #include <shoal/som/predict.hpp>
 
@@ -339,6 +340,44 @@ TYPED_TEST(DeviceMap, RowsThatAreAddedByLabelGiveTheBitsOfRowsOneByOne) {
       EXPECT_EQ(one_by_one.model.codebook, by_label.model.codebook) << what;
       EXPECT_EQ(one_by_one.history, by_label.history) << what;
       EXPECT_EQ(one_by_one.quality.hits, by_label.quality.hits) << what;
+    }
+  }
+}
+
+// Beyond the columns that are measured by label, beside so few units that a search decides them.
+TYPED_TEST(DeviceMap, FewUnitsOfVeryManyColumnsAreMeasured) {
+  const std::size_t rows = 8 * 4096 + 4099, columns = 2049, units = 4;
+  const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns));
+  som::options options;
+  options.width = units;
+  options.height = 1;
+  options.epochs = 2;
+  options.radius = som::range{1, 1};
+  options.init = som::initialization::codebook;
+  options.codebook =
+      random_map(units, 1, columns, som::lattice::rectangular, false, som::metric::euclidean, 0).codebook;
+  options.device = gpus(1);
+  const som::fit_result at_once = som::fit(data.source, options, data.weighting());
+  options.device.memory = 2 * 4096 * (columns + 1) * sizeof(TypeParam);
+  const som::fit_result streamed = som::fit(data.source, options, data.weighting());
+  EXPECT_GT(at_once.quality.quantization_error, 0);
+  EXPECT_EQ(streamed.history, at_once.history);
+  EXPECT_EQ(streamed.model.codebook, at_once.model.codebook);
+}
+
+// Tiles grow with the rows; what a block keeps of a tile grows with the columns too.
+TEST(SumByLabel, TilesFitIntoSharedMemory) {
+  for (const std::size_t shared_bytes : {99U << 10, 163U << 10, 227U << 10}) {
+    for (const std::size_t rows : {32768U, 540672U, 1081344U, 2162688U, 10000000U}) {
+      for (const int columns : {1, 128, 129, 513, 768, 769, 1024, 1664, 1665, 2048, 2049, 4096}) {
+        const int tile = som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, 132, shared_bytes);
+        const int chunk = som::distance_columns(columns);
+        const int chunks = som::measures_by_label(som::metric::euclidean, columns) ? (columns + chunk - 1) / chunk : 0;
+        const auto values = static_cast<std::size_t>(tile);
+        EXPECT_GE(values, 256U);
+        EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
+            << rows << " rows, " << columns << " columns";
+      }
     }
   }
 }

@@ -28,10 +28,11 @@ class tensor_accumulator final : public accumulator<Scalar> {
         plan_(plan_lanes<Scalar>(shape, layout_)),
         most_blocks_(static_cast<unsigned>(shape.multiprocessors) * resident_densities),
         lanes_(plan_.lanes * plan_.size),
-        workspace_(layout_.components, shape.share_rows, cuda::piece_unit,
-                   half_products<Scalar>(shape) != 0 && has_frame(layout_) && is_one_pass(layout_)
-                       ? one_pass_workspace_bytes
-                       : workspace_bytes),
+        workspace_(
+            layout_.components, shape.share_rows, cuda::piece_unit,
+            half_products<Scalar>(shape) != 0 && has_frame(layout_) && is_one_pass(layout_) && tensor::has_products()
+                ? one_pass_workspace_bytes
+                : workspace_bytes),
         frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors),
         tied_(shape) {
     plan_.sums = lanes_.data();

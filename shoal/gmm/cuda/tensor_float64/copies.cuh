@@ -45,6 +45,10 @@ __device__ inline void fetch_operands(void* to, const void* from, unsigned bytes
 __device__ inline void wait_for_operands(unsigned long long* barrier, unsigned phase) {
   if constexpr (cuda::has_warpgroup_products) cuda::wait(barrier, phase);
 }
+/// What threads wrote or read comes before bulk copies to the same place; each of them calls it before a barrier.
+__device__ inline void publish_to_copies() {
+  if constexpr (cuda::has_warpgroup_products) cuda::publish_to_products();
+}
 /// The barrier takes this thread's arrival, which it counts, once the thread's copies so far are there.
 __device__ inline void arrive_after_copies(unsigned long long* barrier) {
   asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(cuda::shared_address(barrier)) : "memory");

@@ -186,6 +186,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
          first_row += std::size_t{gridDim.x} * Tile::rows) {
       if (!any_far(frame, first_row, min(first_row + Tile::rows, chunk.count))) continue;
       take(first_row, passed);
+      publish_to_copies();  // the next tile's operands come where its responsibilities were
       passed += frame.steps;
     }
   } else {

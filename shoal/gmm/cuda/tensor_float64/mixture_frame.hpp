@@ -5,6 +5,7 @@
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 
 namespace shoal::gmm::tensor_float64 {
 
@@ -31,13 +32,14 @@ class mixture_frame {
     take(frame_.units, units_, half_columns(layout.columns));
     take(frame_.half_operands, half_operands_, half_operands_size(layout, frame_));
     const std::size_t tiles = score_tiles(chunk_rows), padded = std::size_t{frame_.eights} * 8;
+    take(frame_.half_constants, half_constants_, padded);
+    if (layout.type == covariance_type::spherical) take(frame_.half_curves, half_curves_, padded);
+    take(frame_.far, far_, tiles);
+    if (is_one_pass(layout)) return;  // nothing of a row goes through memory
     take(frame_.half_responsibilities, half_responsibilities_,
          tiles * score_tile_rows * padded * half_terms(half_products));
     take(frame_.half_weights, half_weights_, tiles * padded);
-    take(frame_.half_constants, half_constants_, padded);
-    if (layout.type == covariance_type::spherical) take(frame_.half_curves, half_curves_, padded);
     if (layout.type == covariance_type::spherical) take(frame_.half_norms, half_norms_, tiles * padded);
-    take(frame_.far, far_, tiles);
     take(frame_.exponents, exponents_, tiles);
   }
 
