@@ -1,5 +1,5 @@
 // The kernels that multiply few columns on tensor cores: full covariances.
-#include <shoal/gmm/cuda/few_columns/products.cuh>
+#include <shoal/gmm/cuda/few_columns/product_kernel.cuh>
 
 namespace shoal::gmm::few_columns {
 namespace {
