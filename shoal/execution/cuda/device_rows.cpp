@@ -49,13 +49,14 @@ device_rows<Scalar>::device_rows(device_group& group, const fold_context& contex
 
   resident_ =
       std::all_of(shares_.begin(), shares_.end(), [&](const share& mine) { return resident_bytes(mine) <= memory; });
-  const std::size_t buffers = std::min(memory / 2, most_piece_bytes) / (row_bytes * piece_unit);
-  if (!resident_ && buffers == 0) {
+  const std::size_t unit_bytes = row_bytes * piece_unit, units = memory / 2 / unit_bytes;
+  if (!resident_ && units == 0) {
     throw out_of_memory(fmt::format(
         "streaming rows of {} bytes needs two buffers of {} rows, {} bytes of device memory, and {} are given",
-        row_bytes, piece_unit, 2 * row_bytes * piece_unit, memory));
+        row_bytes, piece_unit, 2 * unit_bytes, memory));
   }
-  piece_rows_ = std::max<std::size_t>(1, buffers) * piece_unit;
+  // One unit of very wide rows may be larger than a piece is meant to be.
+  piece_rows_ = std::max<std::size_t>(1, std::min(units, most_piece_bytes / unit_bytes)) * piece_unit;
 
   staged_rows_ = std::min(piece_rows_, largest_share());
   for (std::size_t g = 0; g < shares_.size(); ++g) {

@@ -120,6 +120,13 @@ TEST_F(DeviceRows, ComeByOnceAndInOrder) {
   }
 }
 
+// piece_unit rows of 4097 columns are more than the most that a piece is meant to be.
+TEST_F(DeviceRows, OfAnyWidthAreStreamed) {
+  for (const std::size_t columns : {4096ul, 4097ul}) {
+    check(2 * piece_unit + 1, columns, {0}, 2 * piece_unit * columns * sizeof(float), false);
+  }
+}
+
 TEST_F(DeviceRows, ComeFromPageLockedMemoryToo) {
   const std::size_t count = 20'011, columns = 4;
   shoal::cuda::pinned_buffer<float> values(count * columns);
