@@ -18,7 +18,10 @@ namespace HWY_NAMESPACE {
 // Calls f(0), f(1), … f(Count − 1) with constants, so that arrays of vectors can live in registers.
 template <std::size_t Count, class F>
 HWY_INLINE void unrolled(const F& f) {
-  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR { (f(std::integral_constant<std::size_t, i>()), ...); }
+  // Always inlined: what a call would be given by reference could not live in registers.
+  [&]<std::size_t... i>(std::index_sequence<i...>) HWY_ATTR __attribute__((always_inline)) {
+    (f(std::integral_constant<std::size_t, i>()), ...);
+  }
   (std::make_index_sequence<Count>());
 }
 

@@ -17,6 +17,7 @@
 #include <hwy/highway.h>
 
 #include <shoal/kmeans/fused_pass-inl.hpp>
+#include <shoal/kmeans/row_sums-inl.hpp>
 
 #ifndef SHOAL_KMEANS_ACCUMULATE_ONCE
 #define SHOAL_KMEANS_ACCUMULATE_ONCE
@@ -38,16 +39,6 @@ HWY_BEFORE_NAMESPACE();
 namespace shoal::kmeans {
 namespace HWY_NAMESPACE {
 namespace {
-
-template <class D>
-HWY_INLINE hn::Vec<D> load_promoted(D d, const float* from) {
-  const hn::Rebind<float, D> narrow;
-  return hn::PromoteTo(d, hn::LoadU(narrow, from));
-}
-template <class D>
-HWY_INLINE hn::Vec<D> load_promoted(D d, const double* from) {
-  return hn::LoadU(d, from);
-}
 
 // Labels in as many bits as the lanes of a scalar.
 template <class DI>
@@ -74,99 +65,6 @@ HWY_INLINE std::size_t append_lanes(DI di, M mask, std::size_t first, std::int32
       count += bits[0] >> lane & 1;
     }
     return count;
-  }
-}
-
-template <bool Sum, bool Measure, class D, class T>
-HWY_INLINE void add_columns(D d, const T* row, const double* centroid, double* sum, double weight,
-                            hn::Vec<D>& squares) {
-  const auto difference = hn::Sub(load_promoted(d, row), hn::LoadU(d, centroid));
-  const auto weighted = hn::Mul(difference, hn::Set(d, weight));
-  if constexpr (Sum) hn::StoreU(hn::Add(weighted, hn::LoadU(d, sum)), d, sum);
-  if constexpr (Measure) squares = hn::MulAdd(weighted, difference, squares);
-}
-
-// Adds rows to their clusters in float64, columns across the lanes: what fills no vector goes into one of half the
-// lanes, and so on. Sums Σ w‖x − c‖² along with it, in one vector of each width.
-template <class D, std::size_t Lanes = hn::MaxLanes(D())>
-struct row_adder {
-  hn::Vec<D> squares;
-  row_adder<hn::Half<D>> narrower;
-
-  HWY_INLINE row_adder() : squares(hn::Zero(D())) {}
-
-  template <bool Sum, bool Measure, class T>
-  HWY_INLINE void add(const T* HWY_RESTRICT row, const double* HWY_RESTRICT centroid, double* HWY_RESTRICT sum,
-                      double weight, std::size_t columns) {
-    const D d;
-    for (; columns >= Lanes; columns -= Lanes, row += Lanes, centroid += Lanes, sum += Sum ? Lanes : 0) {
-      add_columns<Sum, Measure>(d, row, centroid, sum, weight, squares);
-    }
-    if (columns > 0) narrower.template add<Sum, Measure>(row, centroid, sum, weight, columns);
-  }
-  HWY_INLINE double inertia() const { return sum_lanes(D(), squares) + narrower.inertia(); }
-};
-template <class D>
-struct row_adder<D, 1> {
-  hn::Vec<D> squares;
-
-  HWY_INLINE row_adder() : squares(hn::Zero(D())) {}
-
-  template <bool Sum, bool Measure, class T>
-  HWY_INLINE void add(const T* HWY_RESTRICT row, const double* HWY_RESTRICT centroid, double* HWY_RESTRICT sum,
-                      double weight, std::size_t columns) {
-    for (std::size_t j = 0; j < columns; ++j) {
-      add_columns<Sum, Measure>(D(), row + j, centroid + j, sum + j, weight, squares);
-    }
-  }
-  HWY_INLINE double inertia() const { return hn::GetLane(squares); }
-};
-
-// Adds each row of a block to its cluster and returns Σ w‖x − c‖². Only clusters k with k % members == rank are
-// touched, so that the members of a team can share a block without changing the order within a cluster; then
-// `Measure` is false for them, and each measures whole blocks, for which `Sum` is false. When Columns is not zero it is
-// their number.
-template <bool Sum, bool Measure, std::size_t Columns = 0, class T>
-HWY_INLINE double add_rows_with(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
-                                double* weights, double* sums, std::size_t rank, std::size_t members) {
-  const matrix_view<const T> rows = block.rows;  // not seen through a pointer, which sums could change
-  const T* const row_weights = block.weights;
-  const std::size_t columns = Columns > 0 ? Columns : rows.columns();
-  row_adder<hn::ScalableTag<double>> adder;
-  for (std::size_t i = 0; i < rows.rows(); ++i) {
-    const auto k = static_cast<std::size_t>(labels[i]);
-    if (Sum && !Measure && k % members != rank) continue;
-    const double weight = row_weights == nullptr ? 1.0 : static_cast<double>(row_weights[i]);
-    adder.template add<Sum, Measure>(rows.row(i), centroids + k * columns, Sum ? sums + k * columns : nullptr, weight,
-                                     columns);
-    if constexpr (Sum) weights[k] += weight;
-  }
-  return Measure ? adder.inertia() : 0.0;
-}
-
-template <class T>
-HWY_INLINE double add_share(const block_input<T>& block, const std::int32_t* labels, const double* centroids,
-                            double* weights, double* sums, std::size_t rank, std::size_t members) {
-  if (members > 1) return add_rows_with<true, false>(block, labels, centroids, weights, sums, rank, members);
-  const auto add = [&](auto few) HWY_ATTR {
-    return add_rows_with<true, true, few>(block, labels, centroids, weights, sums, rank, members);
-  };
-  // Where rows are short, to find out how long they are takes as long as to add them.
-  switch (block.rows.columns()) {
-    case 1:
-      return add(std::integral_constant<std::size_t, 1>());
-    case 2:
-      return add(std::integral_constant<std::size_t, 2>());
-    case 3:
-      return add(std::integral_constant<std::size_t, 3>());
-    case 4:
-      return add(std::integral_constant<std::size_t, 4>());
-    case 8:
-      return add(std::integral_constant<std::size_t, 8>());
-    case 16:
-      return add(std::integral_constant<std::size_t, 16>());
-    default:
-      return add(std::integral_constant<std::size_t, 0>());
   }
 }
 
@@ -243,19 +141,21 @@ HWY_INLINE std::size_t list_doubtful_with(const row_memory<T>& remembered, const
 
 }  // namespace
 
-double add_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids,
-                      double* weights, double* sums, std::size_t rank, std::size_t members) {
-  return add_share(block, labels, centroids, weights, sums, rank, members);
+double add_rows_float(const block_input<float>& block, const std::int32_t* labels, std::size_t clusters,
+                      const double* centroids, double* weights, double* sums, std::size_t rank, std::size_t members) {
+  return add_share(block, labels, clusters, centroids, weights, sums, rank, members);
 }
-double add_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids,
-                       double* weights, double* sums, std::size_t rank, std::size_t members) {
-  return add_share(block, labels, centroids, weights, sums, rank, members);
+double add_rows_double(const block_input<double>& block, const std::int32_t* labels, std::size_t clusters,
+                       const double* centroids, double* weights, double* sums, std::size_t rank, std::size_t members) {
+  return add_share(block, labels, clusters, centroids, weights, sums, rank, members);
 }
-double measure_rows_float(const block_input<float>& block, const std::int32_t* labels, const double* centroids) {
-  return add_rows_with<false, true>(block, labels, centroids, nullptr, nullptr, 0, 1);
+double measure_rows_float(const block_input<float>& block, const std::int32_t* labels, std::size_t clusters,
+                          const double* centroids) {
+  return measure_share(block, labels, clusters, centroids);
 }
-double measure_rows_double(const block_input<double>& block, const std::int32_t* labels, const double* centroids) {
-  return add_rows_with<false, true>(block, labels, centroids, nullptr, nullptr, 0, 1);
+double measure_rows_double(const block_input<double>& block, const std::int32_t* labels, std::size_t clusters,
+                           const double* centroids) {
+  return measure_share(block, labels, clusters, centroids);
 }
 std::size_t list_doubtful_float(const row_memory<float>& remembered, const bound_margins<float>& margins,
                                 const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
@@ -324,19 +224,21 @@ std::uint64_t fingerprint_of(const std::int32_t* labels, std::size_t count, std:
 
 double add_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids, statistics& into,
                 const team_member& member) {
-  return HWY_DYNAMIC_DISPATCH(add_rows_float)(block, labels, centroids, into.weights.data(), into.sums.data(),
-                                              member.rank(), member.size());
+  return HWY_DYNAMIC_DISPATCH(add_rows_float)(block, labels, into.weights.size(), centroids, into.weights.data(),
+                                              into.sums.data(), member.rank(), member.size());
 }
 double add_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids, statistics& into,
                 const team_member& member) {
-  return HWY_DYNAMIC_DISPATCH(add_rows_double)(block, labels, centroids, into.weights.data(), into.sums.data(),
-                                               member.rank(), member.size());
+  return HWY_DYNAMIC_DISPATCH(add_rows_double)(block, labels, into.weights.size(), centroids, into.weights.data(),
+                                               into.sums.data(), member.rank(), member.size());
 }
-double measure_rows(const block_input<float>& block, const std::int32_t* labels, const double* centroids) {
-  return HWY_DYNAMIC_DISPATCH(measure_rows_float)(block, labels, centroids);
+double measure_rows(const block_input<float>& block, const std::int32_t* labels, std::size_t clusters,
+                    const double* centroids) {
+  return HWY_DYNAMIC_DISPATCH(measure_rows_float)(block, labels, clusters, centroids);
 }
-double measure_rows(const block_input<double>& block, const std::int32_t* labels, const double* centroids) {
-  return HWY_DYNAMIC_DISPATCH(measure_rows_double)(block, labels, centroids);
+double measure_rows(const block_input<double>& block, const std::int32_t* labels, std::size_t clusters,
+                    const double* centroids) {
+  return HWY_DYNAMIC_DISPATCH(measure_rows_double)(block, labels, clusters, centroids);
 }
 std::size_t list_doubtful(const row_memory<float>& remembered, const bound_margins<float>& margins,
                           const std::int32_t* labels, const float* distances, std::size_t rows, float* others,
@@ -528,7 +430,8 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
       const double inertia = add_rows(block, slab_labels + first, centroids->values(), into, member);
       if (number % member.size() != member.rank()) continue;
       memory.inertia[number] =
-          member.size() == 1 ? inertia : measure_rows(block, slab_labels + first, centroids->values());
+          member.size() == 1 ? inertia
+                             : measure_rows(block, slab_labels + first, centroids->clusters(), centroids->values());
     }
     member.wait();
     if (member.rank() != 0) continue;

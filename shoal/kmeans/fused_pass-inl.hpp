@@ -20,6 +20,7 @@
 #include <shoal/core/unrolled-inl.hpp>
 #include <shoal/kmeans/block_input.hpp>
 #include <shoal/kmeans/prepared_centroids.hpp>
+#include <shoal/kmeans/row_sums-inl.hpp>
 #include <shoal/kmeans/statistics.hpp>
 #include <shoal/kmeans/tuning.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
@@ -31,11 +32,6 @@ namespace hn = hwy::HWY_NAMESPACE;
 using shoal::HWY_NAMESPACE::load_columns;
 using shoal::HWY_NAMESPACE::store_whole;
 using shoal::HWY_NAMESPACE::unrolled;
-
-template <class D>
-HWY_INLINE double sum_lanes(D d, hn::Vec<D> v) {
-  return hn::GetLane(hn::SumOfLanes(d, v));
-}
 
 template <class T>
 HWY_NOINLINE std::int32_t nearest_in_float64(const T* row, const double* centroids, std::size_t clusters,

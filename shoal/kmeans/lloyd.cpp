@@ -64,14 +64,20 @@ template <class Scalar>
 void lloyd<Scalar>::choose_origin() {
   if (most_byte_rows_ == 0) return;
   std::vector<double> mean(columns_, 0.0);
-  for (std::size_t i = 0; i < centroids_.size(); ++i) {
-    mean[i % columns_] += centroids_[i] / static_cast<double>(clusters_);
+  const double share = 1 / static_cast<double>(clusters_);
+  for (std::size_t k = 0; k < clusters_; ++k) {
+    for (std::size_t j = 0; j < columns_; ++j) mean[j] += centroids_[k * columns_ + j] * share;
+  }
+  // Column by column, so that no sum waits for the one before it.
+  std::vector<double> squares(columns_, 0.0);
+  for (std::size_t k = 0; k < clusters_; ++k) {
+    for (std::size_t j = 0; j < columns_; ++j) {
+      const double difference = centroids_[k * columns_ + j] - mean[j];
+      squares[j] += difference * difference;
+    }
   }
   double apart = 0, spread = 0;
-  for (std::size_t i = 0; i < centroids_.size(); ++i) {
-    const double difference = centroids_[i] - mean[i % columns_];
-    spread += difference * difference / static_cast<double>(clusters_);
-  }
+  for (const double square : squares) spread += square * share;
   for (std::size_t j = 0; j < origin_.size(); ++j) {
     const double difference = mean[j] - static_cast<double>(origin_[j]);
     apart += difference * difference;

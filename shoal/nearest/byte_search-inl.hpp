@@ -29,6 +29,7 @@
 #include <shoal/nearest/coarse_search-inl.hpp>
 #include <shoal/nearest/row_panel-inl.hpp>
 #include <shoal/nearest/scratch.hpp>
+#include <shoal/nearest/tile_products.hpp>
 
 #if HWY_TARGET != HWY_SCALAR
 HWY_BEFORE_NAMESPACE();
@@ -56,6 +57,22 @@ struct byte_scales {
   float* HWY_RESTRICT least;      // ‖c′‖²/2 less how far a score may be off
   float* HWY_RESTRICT twice_off;  // twice that, and a little
 };
+
+// Turns three vectors of sums against one centroid into lower bounds of their scores at `to`.
+template <class D, class VI, class V = hn::Vec<D>>
+HWY_INLINE void keep_bounds(D d, VI sum0, VI sum1, VI sum2, const byte_scales& scales, std::size_t k,
+                            float* HWY_RESTRICT to, V& most0, V& most1, V& most2) {
+  const std::size_t lanes = hn::Lanes(d);
+  const V unit = hn::Set(d, scales.unit[k]), least = hn::Set(d, scales.least[k]);
+  const V twice_off = hn::Set(d, scales.twice_off[k]);
+  const V b0 = hn::MulAdd(hn::ConvertTo(d, sum0), unit, least);
+  const V b1 = hn::MulAdd(hn::ConvertTo(d, sum1), unit, least);
+  const V b2 = hn::MulAdd(hn::ConvertTo(d, sum2), unit, least);
+  hn::Store(b0, d, to), hn::Store(b1, d, to + lanes), hn::Store(b2, d, to + 2 * lanes);
+  most0 = hn::Min(most0, hn::Add(b0, twice_off));
+  most1 = hn::Min(most1, hn::Add(b1, twice_off));
+  most2 = hn::Min(most2, hn::Add(b2, twice_off));
+}
 
 // Lower bounds of the scores of three vectors of rows against the four centroids of one panel go to `bounds`,
 // [4][3 vectors]; `most` is the least upper bound of each row. `rows` is [four columns][3 vectors]. So many `lines` of
@@ -89,21 +106,43 @@ HWY_INLINE void byte_scores(D d, DI di, const std::int32_t* HWY_RESTRICT rows,
     centroids += centroid_index<float>::panel;
   }
   const auto keep = [&](std::size_t k, VI v0, VI v1, VI v2) HWY_ATTR {
-    const V unit = hn::Set(d, scales.unit[k]), least = hn::Set(d, scales.least[k]);
-    const V twice_off = hn::Set(d, scales.twice_off[k]);
-    float* HWY_RESTRICT const to = bounds + k * panel_vectors * lanes;
-    const V b0 = hn::MulAdd(hn::ConvertTo(d, v0), unit, least);
-    const V b1 = hn::MulAdd(hn::ConvertTo(d, v1), unit, least);
-    const V b2 = hn::MulAdd(hn::ConvertTo(d, v2), unit, least);
-    hn::Store(b0, d, to), hn::Store(b1, d, to + lanes), hn::Store(b2, d, to + 2 * lanes);
-    most0 = hn::Min(most0, hn::Add(b0, twice_off));
-    most1 = hn::Min(most1, hn::Add(b1, twice_off));
-    most2 = hn::Min(most2, hn::Add(b2, twice_off));
+    keep_bounds(d, v0, v1, v2, scales, k, bounds + k * panel_vectors * lanes, most0, most1, most2);
   };
   keep(0, a00, a01, a02);
   keep(1, a10, a11, a12);
   keep(2, a20, a21, a22);
   keep(3, a30, a31, a32);
+}
+
+// The same against centroids [first, end), by the tile unit. The sums of one tile become bounds while the unit makes
+// those of the next. A group of centroids need not begin where a tile does.
+template <class D, class DI, class V = hn::Vec<D>>
+HWY_INLINE void tile_scores(D d, DI di, const tile_unit& unit, const centroid_index<float>& index,
+                            const std::int32_t* rows, std::size_t first, std::size_t end, const byte_scales& scales,
+                            float* HWY_RESTRICT bounds, V& most0, V& most1, V& most2, const float* next,
+                            std::size_t lines) {
+  const std::size_t lanes = hn::Lanes(d);
+  const tile_cut& cut = index.tiles();
+  HWY_ALIGN std::int32_t sums[2][tile_cut::most * byte_panel_rows];
+  const std::size_t first_tile = first / cut.height, last_tile = (end - 1) / cut.height;
+  const auto multiply = [&](std::size_t tile) {
+    unit.multiply(index.tile_bytes() + tile * cut.tile_bytes(), rows, sums[tile % 2]);
+  };
+  multiply(first_tile);
+  for (std::size_t tile = first_tile; tile <= last_tile; ++tile) {
+    if (tile < last_tile) multiply(tile + 1);
+    const std::size_t tile_first = tile * cut.height;
+    const std::size_t begin = std::max(first, tile_first), stop = std::min(end, tile_first + cut.height);
+    for (std::size_t k = begin; k < stop; ++k) {
+      for (std::size_t line = 0; line < lines; ++line) hwy::Prefetch(next + line_numbers * line);
+      next += line_numbers * lines;
+      const std::int32_t* HWY_RESTRICT const from = sums[tile % 2] + (k - tile_first) * byte_panel_rows;
+      const auto start = hn::Set(di, index.byte_starts()[k]);
+      keep_bounds(d, hn::Add(hn::Load(di, from), start), hn::Add(hn::Load(di, from + lanes), start),
+                  hn::Add(hn::Load(di, from + 2 * lanes), start), scales, k, bounds + (k - first) * byte_panel_rows,
+                  most0, most1, most2);
+    }
+  }
 }
 
 // The two least scores among some centroids, and the number of the least.
@@ -158,6 +197,7 @@ HWY_INLINE bool prepare_bytes(D d, const centroid_index<float>& index, nearest_s
     return false;
   }
   scratch.candidates = 0;
+  scratch.by_tiles = scratch.may_use_tiles && index.tiles().tiles > 0;
   scratch.byte_scales.grow(3 * index.panels() * centroid_index<float>::panel);
   scratch.byte_bounds.grow(byte_group * panel_vectors * hn::Lanes(d));
   scratch.byte_row.grow(index.row_stride());
@@ -298,12 +338,13 @@ HWY_INLINE bool make_bytes(D d, const float* HWY_RESTRICT panel, std::size_t col
 }
 
 // One panel of rows as bytes, which are `stride` apart at `rows` in float32. Labels and bounds (as find_nearest's) of
-// all `count` real ones are written; the bits of those in doubt, whose are wrong, are returned.
+// all `count` real ones are written; the bits of those in doubt, whose are wrong, are returned. `unit` multiplies if it
+// is not null.
 template <class D>
 HWY_INLINE std::uint64_t label_bytes(D d, const centroid_index<float>& index, const std::int32_t* HWY_RESTRICT packed,
                                      const byte_panel& facts, const float* rows, std::size_t stride, std::size_t count,
                                      const float* next, const float* next_end, std::int32_t* labels, float* others,
-                                     nearest_scratch<float>& scratch) {
+                                     const tile_unit* unit, nearest_scratch<float>& scratch) {
   using V = hn::Vec<D>;
   const hn::RebindToSigned<D> di;
   const std::size_t lanes = hn::Lanes(d);
@@ -339,7 +380,13 @@ HWY_INLINE std::uint64_t label_bytes(D d, const centroid_index<float>& index, co
   for (std::size_t first = 0; first < padded; first += byte_group) {
     const std::size_t end = std::min(padded, first + byte_group);
     V most0 = most[0], most1 = most[1], most2 = most[2];
-    for (std::size_t k = first; k < end; k += width) {
+    if (unit != nullptr) {
+      const std::size_t stop = std::min(end, index.clusters());
+      const std::size_t lines = next < next_end ? (lines_each + width - 1) / width : 0;
+      tile_scores(d, di, *unit, index, packed, first, stop, scales, bounds, most0, most1, most2, next, lines);
+      next = std::min(next + lines * line_numbers * (stop - first), next_end);
+    }
+    for (std::size_t k = first; k < end && unit == nullptr; k += width) {
       byte_scores(d, di, packed, index.bytes() + k * ((columns + 3) / 4), (columns + 3) / 4, index.byte_starts() + k,
                   {scales.unit + k, scales.least + k, scales.twice_off + k}, bounds + (k - first) * vectors * lanes,
                   most0, most1, most2, next, next < next_end ? lines_each : 0);

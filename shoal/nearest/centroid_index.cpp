@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
 
@@ -148,6 +149,9 @@ void centroid_index<Scalar>::set_bytes(executor* workers) {
   byte_steps_.grow(padded);
   byte_errors_.grow(padded);
   byte_lengths_.grow(padded);
+  tiles_ = has_tile_products() ? tile_cut(clusters_, quads) : tile_cut();
+  tile_bytes_.grow(tiles_.tiles * tiles_.tile_bytes());
+  std::fill_n(tile_bytes_.data(), tiles_.tiles * tiles_.tile_bytes(), std::int8_t{0});
   for_panels(workers, [&](std::size_t p) {
     std::fill_n(bytes_.data() + p * panel * quads, panel * quads, 0);
     for (std::size_t k = p * panel; k < (p + 1) * panel; ++k) {
@@ -176,12 +180,26 @@ void centroid_index<Scalar>::set_bytes(executor* workers) {
         }
         to[q * panel] = static_cast<std::int32_t>(packed);
       }
+      if (tiles_.tiles > 0) copy_to_tile(k, to);
       byte_starts_[k] = -128 * sum;
       byte_steps_[k] = step;
       byte_errors_[k] = static_cast<float>(std::sqrt(error) * 1.0001);
       byte_lengths_[k] = static_cast<float>(std::sqrt(2 * static_cast<double>(half_norms_[k])) * 1.0001);
     }
   });
+}
+
+// The fours of centroid k, which are `panel` apart at `fours`, to its row of each tile.
+template <class Scalar>
+void centroid_index<Scalar>::copy_to_tile(std::size_t k, const std::int32_t* fours) {
+  std::int8_t* to =
+      tile_bytes_.data() + k / tiles_.height * tiles_.tile_bytes() + k % tiles_.height * tile_cut::row_bytes;
+  for (std::size_t step = 0; step < tiles_.steps; ++step, to += tiles_.height * tile_cut::row_bytes) {
+    const std::size_t first = tiles_.first_four(step), own = step * tiles_.depth;
+    for (std::size_t q = own; q < first + tiles_.depth; ++q) {
+      std::memcpy(to + 4 * (q - first), fours + q * panel, sizeof(std::int32_t));
+    }
+  }
 }
 
 template class centroid_index<float>;

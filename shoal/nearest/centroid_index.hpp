@@ -9,6 +9,7 @@
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/nearest/centroid_cells.hpp>
+#include <shoal/nearest/tile_products.hpp>
 
 namespace shoal {
 
@@ -61,13 +62,17 @@ class centroid_index {
   const std::int32_t* byte_starts() const { return byte_starts_.data(); }  ///< [panels][panel], −128 · the sum of those
   const float* byte_steps() const { return byte_steps_.data(); }           ///< [panels][panel], largest |c′_j| / 127
   const float* byte_errors() const { return byte_errors_.data(); }  ///< [panels][panel], ‖c′ − its rounded value‖
-  const float* byte_lengths() const { return byte_lengths_.data(); }   ///< [panels][panel], ‖c′‖
+  const float* byte_lengths() const { return byte_lengths_.data(); }  ///< [panels][panel], ‖c′‖
+  /// Where there is a tile unit, the same bytes as bytes(): tiles().tiles of tiles().tile_bytes().
+  const std::int8_t* tile_bytes() const { return tile_bytes_.data(); }
+  const tile_cut& tiles() const { return tiles_; }                     ///< none without the unit
   const Scalar* negated_rows() const { return negated_rows_.data(); }  ///< [clusters][row_stride], −c′; zero beyond
   std::size_t row_stride() const { return row_stride_; }               ///< columns, rounded up to a cache line
 
  private:
   void set_coarse(executor* workers);
   void set_bytes(executor* workers);
+  void copy_to_tile(std::size_t k, const std::int32_t* fours);
   template <class Work>
   void for_panels(executor* workers, const Work& work);
 
@@ -89,6 +94,8 @@ class centroid_index {
   aligned_buffer<float> byte_steps_;
   aligned_buffer<float> byte_errors_;
   aligned_buffer<float> byte_lengths_;
+  tile_cut tiles_;
+  aligned_buffer<std::int8_t> tile_bytes_;
   aligned_buffer<Scalar> negated_rows_;
   std::size_t row_stride_ = 0;
   centroid_cells cells_;

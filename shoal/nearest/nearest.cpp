@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <span>
 
 #define SHOAL_INTEGER_PRODUCTS
@@ -351,6 +352,8 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
   scratch.doubtful.clear();
   const bool by_bytes = prepare_bytes(d, index, scratch);
   scratch.by_bytes = by_bytes;
+  std::optional<tile_unit> unit;
+  if (by_bytes && scratch.by_tiles) unit.emplace(index.tiles());
   std::size_t doubts = 0;
   for (std::size_t start = 0; start < rows.rows(); start += width) {
     // Where the last panel would not be full, it has some rows of the one before again: that costs less than to fill
@@ -368,7 +371,7 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
     if (!ahead.empty()) {
       next = ahead.data() + ahead.size() * first / rows.rows();
       next_end = ahead.data() + ahead.size() * done / rows.rows();
-    } else if (rows.row_stride() == rows.columns()) {
+    } else if (!unit && rows.row_stride() == rows.columns()) {  // the tile unit leaves too little time for it
       next_end = next + std::min(width, rows.rows() - done) * rows.columns();
     }
     float* const bounds = others == nullptr ? nullptr : others + first;
@@ -387,7 +390,7 @@ HWY_INLINE bool find_nearest_coarsely(D d, const centroid_index<float>& index, m
           facts.call_rows = there ? call_rows : 0;
         }
         doubtful = there ? label_bytes(d, index, packed, facts, rows.row(first), rows.row_stride(), count, next,
-                                       next_end, labels + first, bounds, scratch)
+                                       next_end, labels + first, bounds, unit ? &*unit : nullptr, scratch)
                          : ~std::uint64_t{0} >> (64 - count);
       }
     }

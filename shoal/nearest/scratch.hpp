@@ -30,6 +30,8 @@ struct nearest_scratch {
   std::size_t candidates = 0;     ///< centroids that the search by bytes left to be compared, of all rows of a call
   bool by_bytes = false;          ///< whether the last call searched by them
   std::size_t without_bytes = 0;  ///< calls to go before it is tried again
+  bool may_use_tiles = true;      ///< whether it may multiply by the tile unit; the results are the same
+  bool by_tiles = false;          ///< whether the last call did
 };
 
 }  // namespace shoal
