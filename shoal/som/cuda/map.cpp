@@ -375,7 +375,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   const int tile_rows = what == pass::topology
                             ? 0
                             : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
-                                               gpu.multiprocessors, gpu.shared_bytes);
+                                               sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
   const bool by_label = tile_rows > 0 && !(by_short_rows(what) && adds_up_itself(all, here.units));
   const bool decides = by_label && few_units_;
   settled_rows to;
@@ -411,7 +411,9 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
     }
     if (visit) visit(piece_first + first + begin, count, labels, gpu.compute);
   }
-  if (by_label) sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.compute);
+  if (by_label)
+    sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.shared_bytes,
+                 gpu.compute);
 }
 
 template <class Scalar>
