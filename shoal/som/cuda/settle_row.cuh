@@ -246,13 +246,13 @@ struct row_task {
     }
   }
 
-  // The best two units of those whose scores in Scalar the lanes have in `near`. Where the scores leave no other two,
-  // and say which of them is the best, nothing else is measured; where two of the open units are one lane's, take_all()
-  // goes through all.
-  template <class TakeAll>
-  __device__ void decide_two(const least_two<Scalar>& near, double norm, best_two& best,
-                             const TakeAll& take_all) const {
-    Scalar first = near.first, second = near.second;
+  // The best two units of those whose scores in Scalar the lanes have in `near`, and in `most` what scores are at most
+  // that limit_of() is asked of. Where the scores leave no other two, and say which of them is the best, nothing else
+  // is measured; where two of the open units are one lane's, take_all() goes through all.
+  template <class Limit, class TakeAll>
+  __device__ void decide_two(const least_two<Scalar>& near, const least_two<Scalar>& most, const Limit& limit_of,
+                             best_two& best, const TakeAll& take_all) const {
+    Scalar first = most.first, second = most.second;
     for (int step = 16; step > 0; step /= 2) {
       const Scalar other_first = from_lane(first, step), other_second = from_lane(second, step);
       const Scalar loser = first < other_first ? other_first : first;
@@ -260,7 +260,7 @@ struct row_task {
       second = second < loser ? second : loser;
       first = first < other_first ? first : other_first;
     }
-    const Scalar best_bound = bound_of_candidates(first, norm), bound = bound_of_candidates(second, norm);
+    const Scalar best_bound = limit_of(first), bound = limit_of(second);
     const bool open = !(near.first > bound);
     if (__any_sync(all_lanes, !(near.second > bound))) {
       take_all();
@@ -349,7 +349,8 @@ struct row_task {
       for_tiles(minima, most,
                 [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
       if constexpr (Two) {
-        decide_two(near, norm, best, [&] { for_tiles(minima, most, take_exactly); });
+        const auto limit_of = [&](Scalar score) { return bound_of_candidates(score, norm); };
+        decide_two(near, near, limit_of, best, [&] { for_tiles(minima, most, take_exactly); });
       } else {
         decide(near, [&](bool several) {
           if (!__any_sync(all_lanes, several)) return;
