@@ -69,7 +69,8 @@ __device__ row_sums write_row(const Scalar* row, const float* origin, const floa
   unsigned char* const to_second = to + (Sign > 0 ? 0 : half);
   const int first = static_cast<int>(threadIdx.x) % 32 / warp_rows * 8, all = layout.padded();
   row_sums sums;
-#pragma unroll 2
+  constexpr int turns = Sign > 0 ? 2 : 4;  // centroids are few, and their warps wait for nothing else
+#pragma unroll turns
   for (int column = first; column < all; column += turn_columns) {
     Scalar values[8];
     const int there = layout.columns - column;
@@ -164,7 +165,8 @@ __global__ void __launch_bounds__(threads)
                            float16_layout(centroids.columns, to.digits), place, power_of_two(exponent), to.centroids);
   const double largest = __longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm));
   const double unscale = ldexp(1.0, -2 * exponent), own = static_cast<double>(sums.squares) * 1.005 * unscale;
-  const double squares = fmax(fmax(2.001 * static_cast<double>(centroids.half_norms[k]), own), largest * 0x1p-12);
+  const float half_norm = centroids.half_norms[k] < unlisted_half_norm ? centroids.half_norms[k] : 0.0f;
+  const double squares = fmax(fmax(2.001 * static_cast<double>(half_norm), own), largest * 0x1p-12);
   if (threadIdx.x % 32 < warp_rows) {
     to.starts[place] = {centroids.half_norms[k], static_cast<float>(sqrt(squares) * 1.0001)};
   }

@@ -17,13 +17,18 @@ namespace shoal {
 struct searched_centroids {
   int clusters = 0;
   int columns = 0;
-  int padded = 0;                     ///< clusters, up to a multiple of float16_cluster_tile
-  const double* values = nullptr;     ///< [clusters][columns] c
-  const float* origin = nullptr;      ///< [columns]
-  const float* half_norms = nullptr;  ///< [padded] what scores −x·c′ are greater by, as ‖c′‖²/2
+  int padded = 0;                  ///< clusters, up to a multiple of float16_cluster_tile
+  const double* values = nullptr;  ///< [clusters][columns] c
+  const float* origin = nullptr;   ///< [columns]
+  /// [padded] what scores −x·c′ are greater by, as ‖c′‖²/2, or for list_near_float16 unlisted_half_norm
+  const float* half_norms = nullptr;
   precision products = precision::float32;
   search_bounds* bounds = nullptr;
 };
+
+/// Of centroids that are in no list; their values are the origin. Greater than any limit of rows of which something is
+/// known, so that rows whose first tiles have no others keep short lists.
+inline constexpr float unlisted_half_norm = 0x1p126f;
 
 /// How many float16 numbers stand for one: where two do, the second has what rounding to the first lost, so that two
 /// numbers have as many digits as float32, and three products are one.
@@ -90,7 +95,7 @@ struct float16_row {
 
 /// What a search knows of a centroid.
 struct float16_centroid {
-  float half_norm = 0;  ///< of searched_centroids
+  float half_norm = 0;  ///< of searched_centroids; unlisted_half_norm: of a centroid that no row is near
   float norm = 0;       ///< ‖c′‖, at least 2⁻⁶ of the largest one
 };
 

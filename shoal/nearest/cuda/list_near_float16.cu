@@ -89,7 +89,7 @@ class near_of_rows {
           take_two(most[half], next[half], other, __shfl_xor_sync(~0u, next[half], step));
         }
         take_two(least_[half], second_[half], most[half], next[half]);
-        limits_[half] = second_[half] + slack_[half];
+        limits_[half] = fminf(limits_[half], second_[half] + slack_[half]);
       } else {
         most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 1));
         most[half] = fminf(most[half], __shfl_xor_sync(~0u, most[half], 2));
@@ -167,7 +167,7 @@ class near_of_rows {
   const float16_arguments& in_;
   scored_place place_;
   scored_row facts_[2];
-  float limits_[2] = {INFINITY, INFINITY};
+  float limits_[2] = {unlisted_half_norm / 4, unlisted_half_norm / 4};
   [[maybe_unused]] float least_[2] = {INFINITY, INFINITY},
                          second_[2] = {INFINITY, INFINITY};  // what scores are at most
   float slack_[2];

@@ -1,4 +1,4 @@
-// The least norm of a unit about the centre.
+// The least norms of units about the centre.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ __global__ void __launch_bounds__(32 * warps) nearness_kernel(device_units<Scala
   const int k = min(static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32, units.units - 1);
   const double norm =
       norm_about(units.codebook + static_cast<std::size_t>(k) * units.columns, units.centre, units.columns);
-  raise(&units.bounds->nearness, ~static_cast<unsigned long long>(__double_as_longlong(norm)));
+  raise(units.bounds->nearness + k % 2, ~static_cast<unsigned long long>(__double_as_longlong(norm)));
 }
 
 }  // namespace

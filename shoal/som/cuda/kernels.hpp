@@ -24,7 +24,9 @@ namespace shoal::som {
 /// atomic: norms are not negative, and order like their bits.
 struct unit_bounds {
   unsigned long long norm = 0;  ///< of c′ in the metric: ‖c′‖, Σ|c′|, max|c′|; of units that a row may be near
-  unsigned long long nearness = 0;  ///< with row_norm the complement of the least norm's bits; 0: not known
+  /// With row_norm the complements of the bits of the least norm of a unit of even number and of odd number: of two
+  /// units, which those wanted may be, no row is farther than from these. 0: not known.
+  unsigned long long nearness[2] = {};
   unsigned long long second = 0;    ///< of the length of c′'s second bf16 parts
   unsigned long long residual = 0;  ///< of the length of what two bf16 parts leave of c′
   search_bounds float16;            ///< of the search by float16 products

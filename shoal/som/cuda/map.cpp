@@ -24,9 +24,11 @@ constexpr std::size_t most_labelled_rows = std::size_t{1} << 24;
 constexpr std::size_t most_decided_units = 256;
 
 // Searches by one float16 number leave a row several units where there are many, or many columns, in whose error more
-// is lost: of 100,000 float32 rows × 384 columns on 33 units an epoch takes 0.32 ms on an H200 instead of 0.43 with
-// lists of near units, of 2048 columns on 64 units 14.2 instead of 1.6; × 768 on 33 made no difference.
-constexpr std::size_t most_decided_numbers = 16384;
+// is lost: of 100,000 float32 rows × 768 columns on 33 units an epoch takes 0.39 ms on an H200 instead of 0.60 with
+// lists of near units, × 1024 0.48 instead of 0.70, of 384 columns on 64 units 0.81 instead of 0.45.
+bool few_are_open(std::size_t units, std::size_t columns) {
+  return units * columns <= 16384 || (units <= 33 && columns <= 1024);
+}
 
 // Units across a patch of the map that is a column of a tile.
 constexpr std::size_t patch = 4;
@@ -127,7 +129,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
     in_float16_ = in_float16_ && has_tensor_search(group[g].device);
   }
   const bool rough = sizeof(Scalar) == 4 && rows.group().precision() != precision::float32;
-  const bool proves = in_float16_ && !rough && shape.units() * columns_ <= most_decided_numbers;
+  const bool proves = in_float16_ && !rough && few_are_open(shape.units(), columns_);
   few_units_ = ((on_tensor_cores_ && !short_rows_) || proves) && shape.units() <= most_decided_units &&
                measures_by_label(metric, static_cast<int>(columns_));
   // Rows are about their means; directions are from the origin.
@@ -375,7 +377,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   const int tile_rows = what == pass::topology
                             ? 0
                             : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
-                                               gpu.multiprocessors, gpu.shared_bytes);
+                                               sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
   const bool by_label = tile_rows > 0 && !(by_short_rows(what) && adds_up_itself(all, here.units));
   const bool decides = by_label && few_units_;
   settled_rows to;
@@ -411,7 +413,9 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
     }
     if (visit) visit(piece_first + first + begin, count, labels, gpu.compute);
   }
-  if (by_label) sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.compute);
+  if (by_label)
+    sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.shared_bytes,
+                 gpu.compute);
 }
 
 template <class Scalar>
@@ -419,9 +423,9 @@ void device_map<Scalar>::enqueue(pass what, const labels_visitor& visit) {
   cuda::device_group& group = rows_->group();
   for (std::size_t g = 0; g < places_.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    // Of two best units the second may be farther than any unit of those that are looked for is.
     device_units<Scalar> units = places_[g].units;
-    if (what == pass::topology) units.row_norm = -1;
+    // The plain search, which finds the second best of short rows too, has no scores that say so.
+    if (what == pass::topology && !by_float16(what) && !on_tensor_cores_) units.row_norm = -1;
     find_nearness(units, group[g].compute);
     if (by_float16(what)) {
       prepare_float16_units(units, places_[g].float16.operands(), group[g].compute);

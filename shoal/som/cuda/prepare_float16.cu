@@ -10,6 +10,7 @@ namespace shoal::som {
 namespace {
 
 constexpr int warps = 8;
+constexpr int together = 8;  // of a lane's numbers, on their way from memory at a time
 
 // The greatest of a block's numbers to the bound of all of them, as bits: float64 numbers that are not negative order
 // like integers.
@@ -41,38 +42,54 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
     }
     length = __dsqrt_rn(length);
   }
-  // Units that no row can be near score beyond all others: nothing lists them.
-  constexpr float beyond = 0x1p100f;
+  // Units that no row can be near lie at the origin and score as no unit near a row does: where one tile has all units
+  // as at most those that are looked for, else as centroids that are not listed.
   double far_squares = 0;
   for (int j = lane; j < columns && units.row_norm >= 0; j += 32) {
     const double apart = from[j] - static_cast<double>(units.centre[j]);
     far_squares += apart * apart;
   }
   far_squares = cuda::warp_sum(far_squares);
-  const bool far = units.row_norm >= 0 && sqrt(far_squares) > far_norm(units);
+  const double most_norm = far_norm(units);
+  const bool far = sqrt(far_squares) > most_norm;
+  const bool one_tile = units.float16.padded <= float16_cluster_tile;
+  const float far_score = one_tile ? static_cast<float>(0.5 * most_norm * most_norm) : unlisted_half_norm;
   double squares = 0, rounded_squares = 0;
-#pragma unroll 4
-  for (int j = lane; j < columns; j += 32) {
-    double value = from[j];
-    if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
-    if (cosine) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
-    auto centred = static_cast<Scalar>(value - static_cast<double>(units.centre[j]));
-    // Float32 rows have scores of listed units too, float64 rows distances.
-    if (far && sizeof(Scalar) == 4) centred = 0;
-    units.centred[static_cast<std::size_t>(k) * columns + j] = centred;
-    const double searched = far ? static_cast<double>(units.float16.origin[j]) : value;
-    if (units.searched != nullptr) units.searched[static_cast<std::size_t>(k) * columns + j] = searched;
-    if (far) continue;
-    squares += static_cast<double>(centred) * static_cast<double>(centred);
-    const double rounded = static_cast<float>(value - static_cast<double>(units.float16.origin[j]));
-    rounded_squares += rounded * rounded;
+  // Reads do not pass writes, so several come before them.
+  for (int start = lane; start < columns; start += 32 * together) {
+    double values[together], centres[together], origins[together];
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = min(start + 32 * t, columns - 1);
+      values[t] = from[j];
+      centres[t] = static_cast<double>(units.centre[j]);
+      origins[t] = static_cast<double>(units.float16.origin[j]);
+    }
+#pragma unroll
+    for (int t = 0; t < together; ++t) {
+      const int j = start + 32 * t;
+      if (j >= columns) break;
+      double value = values[t];
+      if (cosine && largest > 0) value = __ddiv_rn(__ddiv_rn(value, largest), length);
+      if (cosine) units.exact[static_cast<std::size_t>(k) * columns + j] = value;
+      auto centred = static_cast<Scalar>(value - centres[t]);
+      // Float32 rows have scores of listed units too, float64 rows distances.
+      if (far && sizeof(Scalar) == 4) centred = 0;
+      units.centred[static_cast<std::size_t>(k) * columns + j] = centred;
+      const double searched = far ? origins[t] : value;
+      if (units.searched != nullptr) units.searched[static_cast<std::size_t>(k) * columns + j] = searched;
+      if (far) continue;
+      squares += static_cast<double>(centred) * static_cast<double>(centred);
+      const double rounded = static_cast<float>(value - origins[t]);
+      rounded_squares += rounded * rounded;
+    }
   }
   squares = cuda::warp_sum(squares);
   rounded_squares = cuda::warp_sum(rounded_squares);
   if (lane == 0) {
     norms[warp] = sqrt(squares);
-    largest_norms[warp] = rounded_squares;
-    units.half_norms[k] = far ? beyond : cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+    largest_norms[warp] = far && one_tile ? most_norm * most_norm : rounded_squares;
+    units.half_norms[k] = far ? far_score : cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
   }
   __syncthreads();
   if (threadIdx.x == 0) raise(&units.bounds->norm, norms);

@@ -17,7 +17,8 @@ constexpr int most_listed = 512;  // units of a row that are not looked for amon
 constexpr int together = 4;       // units that a warp measures at a time
 constexpr int most_open = 128;    // rows that a block leaves for its end
 constexpr int open_turns = most_open / warps;
-constexpr std::size_t most_staged_bytes = 4096;  // of a row that a warp keeps in shared memory
+constexpr std::size_t most_staged_bytes = 4096;   // of a row that a warp keeps in shared memory
+constexpr int none_open = -1, several_open = -2;  // for a unit
 
 template <class Scalar, metric Metric>
 struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
@@ -26,6 +27,31 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
   // In float32 scores ‖c′‖²/2 − x′·c′ tell units apart that lie together far from the row, whose distances do not.
   static constexpr bool scores = sizeof(Scalar) == 4;
   static constexpr metric form = scores ? metric::cosine : Metric;
+  // A score is known as well as its unit is near the centre: units that a mexican hat drives away, less well than those
+  // that rows are near, put none of these in doubt.
+  static constexpr bool own_errors = scores && Metric == metric::euclidean;
+
+  // What a score may be off by: score_bound() for the norm of the unit alone, in float32 and rounded up. Squares that
+  // are lost below the range of float32 leave less than 2⁻⁵⁹ of a length.
+  __device__ float error_of(float score, float half_norm, float norm) const {
+    constexpr float u = 1.06f * 0x1p-24f;
+    const int columns = in.units.columns;
+    const float unit = sqrtf(2 * half_norm) * 1.0001f + 0x1p-59f, magnitude = norm * unit + unit * unit;
+    if (!(magnitude < 0x1p120f)) return INFINITY;  // sums may have left float32's range on their way
+    const float error = static_cast<float>((columns + 31) / 32 + 11) * u * magnitude +
+                        0.53f * static_cast<float>(columns + 8) * 0x1p-53f * (norm + unit) * (norm + unit) +
+                        static_cast<float>(4 * (columns + 8)) * 0x1p-126f;
+    return 1.001f * error + 4 * u * fabsf(score);
+  }
+
+  // Scores of a lane's units: what they are at least, and at most.
+  struct measured_units {
+    least_two<Scalar> near, most;
+  };
+  // What the least of a row's scores, at most, leaves of them.
+  __device__ Scalar limit_of(Scalar most, double norm) const {
+    return own_errors ? most : bound_of_candidates(most, norm);
+  }
 
   // The units that may be nearest to row i, into near[most_listed]; returns how many, and -1 where all may be. The
   // lists lie one after another for the lanes, so that a row waits for memory three times, however many there are.
@@ -66,10 +92,12 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     return count;
   }
 
-  // Calls visit(unit, score or distance in Scalar) in lane n % 32 for the units n < count; all lanes come here.
-  template <class Unit, class Visit>
-  __device__ void measure_units(int count, const Unit& unit_at, const Visit& visit) const {
+  // Measures the units n < count of a row of this norm, in lane n % 32; all lanes come here.
+  template <class Unit>
+  __device__ measured_units measure_units(int count, const Unit& unit_at, double norm) const {
     const int columns = in.units.columns;
+    [[maybe_unused]] const float row_norm = static_cast<float>(norm) * 1.0001f + 0x1p-59f;
+    measured_units found;
     for (int start = 0; start < count; start += together) {
       const Scalar* from[together];
       Scalar sums[together] = {};
@@ -88,17 +116,24 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
         for (int step = 16; step > 0; step /= 2) sums[t] += from_lane(sums[t], step);
         if ((start + t) % 32 != lane || start + t >= count) continue;
         const int unit = unit_at(start + t);
-        if constexpr (scores) sums[t] += in.units.half_norms[unit];
-        visit(unit, sums[t]);
+        Scalar error = 0;
+        if constexpr (scores) {
+          const float half_norm = in.units.half_norms[unit];
+          if (half_norm == unlisted_half_norm) continue;
+          sums[t] += half_norm;
+          if constexpr (own_errors) error = error_of(sums[t], half_norm, row_norm);
+        }
+        const bool known = error < static_cast<Scalar>(INFINITY);
+        found.near.take(known ? sums[t] - error : -static_cast<Scalar>(INFINITY), unit);
+        found.most.take(known ? sums[t] + error : static_cast<Scalar>(INFINITY), unit);
       }
     }
+    return found;
   }
 
-  // What distances in Scalar leave of `count` units, and the definition; `nearest` is the least distance of all.
+  // The best of `count` units of which scores or distances in Scalar leave those that are not beyond `bound`.
   template <class Unit>
-  __device__ best_two decide(const least_two<Scalar>& near, Scalar nearest, double norm, int count,
-                             const Unit& unit_at) const {
-    const Scalar bound = bound_of_candidates(nearest, norm);
+  __device__ best_two decide(const least_two<Scalar>& near, Scalar bound, int count, const Unit& unit_at) const {
     best_two best;
     if (!(near.second > bound)) {  // several of the lane's
       for (int n = lane; n < count; n += 32) best.take(exactly(unit_at(n)), unit_at(n));
@@ -108,6 +143,19 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     for (int step = 16; step > 0; step /= 2) best.join(step);
     return best;
   }
+
+  // The lanes of which a unit is not beyond a bound, and those that have several such.
+  struct open_lanes {
+    unsigned ones, several;
+    __device__ open_lanes(const least_two<Scalar>& near, Scalar bound)
+        : ones(__ballot_sync(all_lanes, !(near.first > bound))),
+          several(__ballot_sync(all_lanes, !(near.second > bound))) {}
+    // The only such unit of all lanes, else what there is.
+    __device__ int only(const least_two<Scalar>& near) const {
+      if (ones == 0) return none_open;
+      return __popc(ones) > 1 || several != 0 ? several_open : __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
+    }
+  };
 
   // A unit's distance in float64, of the definition's terms in another order.
   __device__ double in_float64(int unit) const {
@@ -120,13 +168,35 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     return sum;
   }
 
+  // Open units by their distances in float64: a lane after the other hands over what it has left, with several all that
+  // it measured.
+  template <class Unit>
+  __device__ least_two<double> measure_open(const open_lanes& open, const least_two<Scalar>& near, int count,
+                                            const Unit& unit_at) const {
+    least_two<double> wide;
+    for (unsigned left = open.ones | open.several; left != 0; left &= left - 1) {
+      const int of = __ffs(left) - 1, own = __shfl_sync(all_lanes, near.nearest, of);
+      if ((open.several >> of & 1) == 0) {
+        wide.take(in_float64(own), own);
+      } else {
+        for (int n = of; n < count; n += 32) wide.take(in_float64(unit_at(n)), unit_at(n));
+      }
+    }
+    return wide;
+  }
+  // Whether they prove which one is the nearest.
+  __device__ bool decides(const least_two<double>& wide, double norm) const {
+    // Units of the cosine are of length 1.
+    const double unit = Metric == metric::cosine ? 1.0 : bound_of(in.units.bounds->norm);
+    return wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns);
+  }
+
   // The nearer one of two units.
   __device__ int nearer(int a, int b, double norm) const {
     least_two<double> wide;
     wide.take(in_float64(a), a);
     wide.take(in_float64(b), b);
-    const double unit = bound_of(in.units.bounds->norm);
-    if (wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns)) return wide.nearest;
+    if (decides(wide, norm)) return wide.nearest;
     best_two best;
     if (lane < 2) best.take(exactly(lane == 0 ? a : b), lane == 0 ? a : b);
     best.join(1);
@@ -141,12 +211,13 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
       best.first_unit = -1;
       return best;
     }
-    least_two<Scalar> near;
-    measure_units(
-        count, [&](int n) { return memory[n]; }, [&](int unit, Scalar distance) { near.take(distance, unit); });
-    decide_two(near, norm, best, [&] {
-      for (int n = lane; n < count; n += 32) best.take(exactly(memory[n]), memory[n]);
-    });
+    const measured_units found = measure_units(
+        count, [&](int n) { return memory[n]; }, norm);
+    decide_two(
+        found.near, found.most, [&](Scalar most) { return limit_of(most, norm); }, best,
+        [&] {
+          for (int n = lane; n < count; n += 32) best.take(exactly(memory[n]), memory[n]);
+        });
     return best;
   }
 
@@ -156,30 +227,18 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     if (count < 0) return -1;
     const auto unit_at = [&](int n) { return memory[n]; };
     if (count == 1) return memory[0];
-    least_two<Scalar> near;
-    measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
-    Scalar nearest = near.first;
+    const measured_units found = measure_units(count, unit_at, norm);
+    const least_two<Scalar>& near = found.near;
+    Scalar nearest = found.most.first;
     for (int step = 16; step > 0; step /= 2) nearest = min_of(nearest, from_lane(nearest, step));
-    const Scalar bound = bound_of_candidates(nearest, norm);
-    const unsigned ones = __ballot_sync(all_lanes, !(near.first > bound));
-    const unsigned several = __ballot_sync(all_lanes, !(near.second > bound));
-    if (__popc(ones) == 1 && several == 0) return __shfl_sync(all_lanes, near.nearest, __ffs(ones) - 1);
+    const Scalar bound = limit_of(nearest, norm);
+    const open_lanes open(near, bound);
+    if (const int only = open.only(near); only >= 0) return only;
     if constexpr (scores) {
-      // A lane after the other hands over what it has left, with several all that it measured.
-      least_two<double> wide;
-      for (unsigned left = ones | several; left != 0; left &= left - 1) {
-        const int of = __ffs(left) - 1, own = __shfl_sync(all_lanes, near.nearest, of);
-        if ((several >> of & 1) == 0) {
-          wide.take(in_float64(own), own);
-        } else {
-          for (int n = of; n < count; n += 32) wide.take(in_float64(memory[n]), memory[n]);
-        }
-      }
-      // Units of the cosine are of length 1.
-      const double unit = Metric == metric::cosine ? 1.0 : bound_of(in.units.bounds->norm);
-      if (wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns)) return wide.nearest;
+      const least_two<double> wide = measure_open(open, near, count, unit_at);
+      if (decides(wide, norm)) return wide.nearest;
     }
-    return decide(near, nearest, norm, count, unit_at).first_unit;
+    return decide(near, bound, count, unit_at).first_unit;
   }
   __device__ static Scalar min_of(Scalar a, Scalar b) { return b < a ? b : a; }
 };
@@ -200,10 +259,9 @@ __device__ best_two find_among_all(const listed_task<Scalar, Metric>& task, doub
   const int first = static_cast<int>(static_cast<long long>(units) * warp / warps);
   const int count = static_cast<int>(static_cast<long long>(units) * (warp + 1) / warps) - first;
   const auto unit_at = [&](int n) { return first + n; };
-  least_two<Scalar> near;
-  task.measure_units(count, unit_at, [&](int unit, Scalar distance) { near.take(distance, unit); });
+  const auto found = task.measure_units(count, unit_at, norm);
   // Of two units the second is no farther than the second of any warp's.
-  Scalar nearest = near.first, second = near.second;
+  Scalar nearest = found.most.first, second = found.most.second;
   for (int step = 16; step > 0; step /= 2) {
     const Scalar other = from_lane(nearest, step), next = from_lane(second, step);
     second = task.min_of(task.min_of(second, next), other < nearest ? nearest : other);
@@ -214,7 +272,41 @@ __device__ best_two find_among_all(const listed_task<Scalar, Metric>& task, doub
   shared.nearest[warp] = nearest;
   __syncthreads();
   for (int w = 0; w < warps; ++w) nearest = task.min_of(nearest, shared.nearest[w]);
-  const best_two best = task.decide(near, nearest, norm, count, unit_at);
+  const Scalar bound = task.limit_of(nearest, norm);
+  if constexpr (!Two) {
+    // The only one that is left needs no distance.
+    const typename listed_task<Scalar, Metric>::open_lanes open(found.near, bound);
+    const int left = open.only(found.near);
+    if (task.lane == 0) shared.units[warp] = left;
+    __syncthreads();
+    best_two best;
+    int only = none_open;
+    for (int w = 0; w < warps; ++w) {
+      const int other = shared.units[w];
+      if (other != none_open) only = only == none_open ? other : several_open;
+    }
+    best.first_unit = only;
+    if (only >= 0) return best;
+    __syncthreads();
+    if constexpr (listed_task<Scalar, Metric>::scores) {
+      const least_two<double> own = task.measure_open(open, found.near, count, unit_at);
+      if (task.lane == 0) {
+        shared.distances[warp] = own.first;
+        shared.units[warp] = own.nearest;
+        shared.second_distances[warp] = own.second;
+      }
+      __syncthreads();
+      least_two<double> wide;
+      for (int w = 0; w < warps; ++w) {
+        wide.take(shared.distances[w], shared.units[w]);
+        wide.take(shared.second_distances[w], shared.units[w]);
+      }
+      best.first_unit = wide.nearest;
+      if (task.decides(wide, norm)) return best;
+      __syncthreads();
+    }
+  }
+  const best_two best = task.decide(found.near, bound, count, unit_at);
   shared.distances[warp] = best.first;
   shared.units[warp] = best.first_unit;
   shared.second_distances[warp] = best.second;

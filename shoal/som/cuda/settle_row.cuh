@@ -59,6 +59,27 @@ struct best_two {
   }
 };
 
+// Sums over Lanes neighbouring threads of several numbers, in the order of a warp's sum. A thread gets that of
+// number_of_lane().
+constexpr int summed_together = 4;
+template <int Lanes>
+__device__ double sum_each(const double (&values)[summed_together]) {
+  static_assert(summed_together == 4 && Lanes >= 4);
+  const bool upper = threadIdx.x & Lanes / 2, odd = threadIdx.x & Lanes / 4;
+  const auto halve = [](bool keeps_second, double first, double second, int step) {
+    const double kept = keeps_second ? second : first, sent = keeps_second ? first : second;
+    return kept + from_lane(sent, step);
+  };
+  const double a = halve(upper, values[0], values[2], Lanes / 2), b = halve(upper, values[1], values[3], Lanes / 2);
+  double sum = halve(odd, a, b, Lanes / 4);
+  for (int step = Lanes / 8; step > 0; step /= 2) sum += from_lane(sum, step);
+  return sum;
+}
+template <int Lanes>
+__device__ int number_of_lane() {
+  return (threadIdx.x & Lanes / 2 ? 2 : 0) + (threadIdx.x & Lanes / 4 ? 1 : 0);
+}
+
 // The power of two that no sum of distances leaves 64 bits with.
 __device__ double error_scale(const fixed_sums& sums, double unit_norm) {
   const double most = fmax(sums.error_limit + sums.total_weight * unit_norm, 0x1p-900);
@@ -225,13 +246,13 @@ struct row_task {
     }
   }
 
-  // The best two units of those whose scores in Scalar the lanes have in `near`. Where the scores leave no other two,
-  // and say which of them is the best, nothing else is measured; where two of the open units are one lane's, take_all()
-  // goes through all.
-  template <class TakeAll>
-  __device__ void decide_two(const least_two<Scalar>& near, double norm, best_two& best,
-                             const TakeAll& take_all) const {
-    Scalar first = near.first, second = near.second;
+  // The best two units of those whose scores in Scalar the lanes have in `near`, and in `most` what scores are at most
+  // that limit_of() is asked of. Where the scores leave no other two, and say which of them is the best, nothing else
+  // is measured; where two of the open units are one lane's, take_all() goes through all.
+  template <class Limit, class TakeAll>
+  __device__ void decide_two(const least_two<Scalar>& near, const least_two<Scalar>& most, const Limit& limit_of,
+                             best_two& best, const TakeAll& take_all) const {
+    Scalar first = most.first, second = most.second;
     for (int step = 16; step > 0; step /= 2) {
       const Scalar other_first = from_lane(first, step), other_second = from_lane(second, step);
       const Scalar loser = first < other_first ? other_first : first;
@@ -239,7 +260,7 @@ struct row_task {
       second = second < loser ? second : loser;
       first = first < other_first ? first : other_first;
     }
-    const Scalar best_bound = bound_of_candidates(first, norm), bound = bound_of_candidates(second, norm);
+    const Scalar best_bound = limit_of(first), bound = limit_of(second);
     const bool open = !(near.first > bound);
     if (__any_sync(all_lanes, !(near.second > bound))) {
       take_all();
@@ -328,7 +349,8 @@ struct row_task {
       for_tiles(minima, most,
                 [&](int tile) { measure(tile, [&](int unit, Scalar score) { near.take(score, unit); }); });
       if constexpr (Two) {
-        decide_two(near, norm, best, [&] { for_tiles(minima, most, take_exactly); });
+        const auto limit_of = [&](Scalar score) { return bound_of_candidates(score, norm); };
+        decide_two(near, near, limit_of, best, [&] { for_tiles(minima, most, take_exactly); });
       } else {
         decide(near, [&](bool several) {
           if (!__any_sync(all_lanes, several)) return;
@@ -362,25 +384,28 @@ class row_terms {
     const double* const own = in_.units.exact + static_cast<std::size_t>(label) * columns;
     const std::size_t place = static_cast<std::size_t>(label) * (columns + 1);
     double distance = 0;
-    // Squares are added up in chunks, as sum_by_label() has them.
-    const int chunk = Metric == metric::euclidean ? distance_columns(columns) : columns;
-    for (int begin = 0; begin < columns; begin += chunk) {
-      const int end = min(begin + chunk, columns);
-      double part = 0;
-#pragma unroll 4
-      for (int j = begin + lane_; j < end; j += 32) {
-        const double x = static_cast<double>(row[j]);
-        part = add_exactly<Metric>(part, x, own[j]);
-        if (!adds_rows_) continue;
-        const double centred = Metric == metric::cosine ? x : x - static_cast<double>(in_.units.centre[j]);
-        add_fixed(in_.sums.whole + place + j, in_.sums.rest + place + j, weight * centred, in_.sums.scale[j],
-                  in_.sums.rest_scale);
+    // Squares are added up in parts, as sum_by_label() has them.
+    const int part_columns = Metric == metric::euclidean ? distance_columns(columns) : columns;
+    for (int begin = 0; begin < columns; begin += summed_together * part_columns) {
+      double parts[summed_together] = {};
+#pragma unroll
+      for (int p = 0; p < summed_together; ++p) {
+        const int first = begin + p * part_columns, end = min(first + part_columns, columns);
+        if (first < columns) parts[p] = measure_part(row, own, first, end, place, weight);
       }
-      for (int step = 16; step > 0; step /= 2) {
-        const double other = from_lane(part, step);
-        part = Metric == metric::chebyshev ? fmax(part, other) : part + other;
+      if (begin + part_columns >= columns) {
+        double part = parts[0];
+        for (int step = 16; step > 0; step /= 2) {
+          const double other = from_lane(part, step);
+          part = Metric == metric::chebyshev ? fmax(part, other) : part + other;
+        }
+        distance += part;
+      } else {
+        // The tree of each part is the same; the ways between lanes are taken together.
+        const double sum = sum_each<32>(parts);
+#pragma unroll
+        for (int p = 0; p < summed_together; ++p) distance += __shfl_sync(all_lanes, sum, 32 / summed_together * p);
       }
-      distance += part;
     }
     if (lane_ != 0) return;
     if (!in_.to.distances_alone) {
@@ -413,6 +438,37 @@ class row_terms {
   }
 
  private:
+  // The lane's squares of the columns [first, end); with rows to add also these. Values are read ahead of the atomics,
+  // which no read may pass.
+  __device__ double measure_part(const Scalar* row, const double* own, int first, int end, std::size_t place,
+                                 double weight) const {
+    constexpr int ahead = 4;
+    double part = 0;
+    for (int start = first + lane_; start < end; start += 32 * ahead) {
+      double x[ahead], unit[ahead], centre[ahead] = {}, scale[ahead] = {};
+#pragma unroll
+      for (int t = 0; t < ahead; ++t) {
+        const int j = min(start + 32 * t, end - 1);
+        x[t] = static_cast<double>(row[j]);
+        unit[t] = own[j];
+        if (!adds_rows_) continue;
+        if (Metric != metric::cosine) centre[t] = static_cast<double>(in_.units.centre[j]);
+        scale[t] = in_.sums.scale[j];
+      }
+#pragma unroll
+      for (int t = 0; t < ahead; ++t) {
+        const int j = start + 32 * t;
+        if (j >= end) break;
+        part = add_exactly<Metric>(part, x[t], unit[t]);
+        if (!adds_rows_) continue;
+        const double centred = Metric == metric::cosine ? x[t] : x[t] - centre[t];
+        add_fixed(in_.sums.whole + place + j, in_.sums.rest + place + j, weight * centred, scale[t],
+                  in_.sums.rest_scale);
+      }
+    }
+    return part;
+  }
+
   const settle_arguments<Scalar>& in_;
   int lane_;
   bool adds_rows_;

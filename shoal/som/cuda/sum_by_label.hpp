@@ -9,8 +9,8 @@ namespace shoal::som {
 
 /// Rows whose labels a block sorts together, so many that what it keeps of them fits into its shared memory; 0: rows
 /// are better added one by one, by settle().
-int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t multiprocessors,
-                     std::size_t shared_bytes);
+int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
+                     std::size_t multiprocessors, std::size_t shared_bytes);
 
 /// Whether sum_by_label() measures rows too.
 bool measures_by_label(metric metric, int columns);
@@ -19,6 +19,7 @@ bool measures_by_label(metric metric, int columns);
 /// same bits as settle().
 template <class Scalar>
 void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
-                  const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors, cudaStream_t stream);
+                  const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors,
+                  std::size_t shared_bytes, cudaStream_t stream);
 
 }  // namespace shoal::som

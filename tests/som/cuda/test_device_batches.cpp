@@ -9,6 +9,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/som/distances.hpp>
 #include <shoal/som/fit.hpp>
+#include <shoal/som/predict.hpp>
 #include <shoal/som/update.hpp>
 
 #include "../../cuda_devices.hpp"
@@ -57,37 +58,75 @@ TYPED_TEST(DeviceMapBatches, LeadToTheHostsUnits) {
   }
 }
 
-// A mexican hat drives some units away from the data, or all; the search leaves out those that no row can be near.
+enum class far_units { none, some, all, at_the_limit };
+
+// Of an update with a mexican hat, which drives some units away from the data, or all; the search leaves out those that
+// no row can be near.
+template <class Scalar>
+void expect_the_hosts_update(const table<Scalar>& rows, double offset, far_units far) {
+  const std::size_t columns = rows.columns;
+  const shoal::view_source<Scalar> source(rows.view());
+  som::model here = random_map(9, 8, columns, som::lattice::rectangular, false, som::metric::euclidean, offset);
+  for (std::size_t u = 0; u < here.units(); ++u) {
+    // Units in twos have ties.
+    for (std::size_t j = 0; j < columns; ++j) {
+      double& value = here.codebook[u * columns + j];
+      if (u % 2 == 1) value = here.codebook[(u - 1) * columns + j];
+      if (u % 2 == 1) continue;
+      const double about = offset + 4;
+      if (far == far_units::some && u % 6 == 0) value = about + (value - about) * (u == 0 ? 1e30 : 1e3);
+      if (far == far_units::all) value = about + 1e5 + 1e3 * (value - about);
+      if (far == far_units::at_the_limit) value = about + (value - about) * (1 + 0.1 * static_cast<double>(u));
+    }
+  }
+  som::model there = here;
+  std::vector<std::int32_t> here_units(rows.rows, -1), there_units(rows.rows, -2);
+  som::update_options options;
+  options.neighborhood = som::neighborhood::mexican_hat;
+  options.radius = 1.3;
+  const double fact = som::update(here, source, options, here_units.data());
+  options.device = gpus();
+  EXPECT_NEAR(som::update(there, source, options, there_units.data()), fact, 1e-12 * (1 + fact));
+  EXPECT_EQ(there_units, here_units) << columns << " columns, " << offset << ", " << static_cast<int>(far);
+}
+
 TYPED_TEST(DeviceMapBatches, UnitsFarFromAllRowsHideNoOthers) {
-  enum far_units { none, some, all, at_the_limit };
   for (const std::size_t columns : {3, 8, 20, 64, 140, 200}) {
     for (const double offset : {0.0, 1e4}) {
       const table<TypeParam> rows = clouds<TypeParam>(523, columns, offset);
-      const shoal::view_source<TypeParam> source(rows.view());
-      for (const far_units far : {none, some, all, at_the_limit}) {
-        som::model here = random_map(9, 8, columns, som::lattice::rectangular, false, som::metric::euclidean, offset);
-        for (std::size_t u = 0; u < here.units(); ++u) {
-          // Units in twos have ties.
-          for (std::size_t j = 0; j < columns; ++j) {
-            double& value = here.codebook[u * columns + j];
-            if (u % 2 == 1) value = here.codebook[(u - 1) * columns + j];
-            if (u % 2 == 1) continue;
-            const double about = offset + 4;
-            if (far == some && u % 6 == 0) value = about + (value - about) * (u == 0 ? 1e30 : 1e3);
-            if (far == all) value = about + 1e5 + 1e3 * (value - about);
-            if (far == at_the_limit) value = about + (value - about) * (1 + 0.1 * static_cast<double>(u));
-          }
-        }
-        som::model there = here;
-        std::vector<std::int32_t> here_units(rows.rows, -1), there_units(rows.rows, -2);
-        som::update_options options;
-        options.neighborhood = som::neighborhood::mexican_hat;
-        options.radius = 1.3;
-        const double fact = som::update(here, source, options, here_units.data());
-        options.device = gpus();
-        EXPECT_NEAR(som::update(there, source, options, there_units.data()), fact, 1e-12 * (1 + fact));
-        EXPECT_EQ(there_units, here_units) << columns << " columns, " << offset << ", " << far;
+      for (const far_units far : {far_units::none, far_units::some, far_units::all, far_units::at_the_limit}) {
+        expect_the_hosts_update(rows, offset, far);
       }
+    }
+  }
+}
+
+// Beside so many rows searches of few units decide them.
+TYPED_TEST(DeviceMapBatches, UnitsFarFromManyRowsHideNoOthers) {
+  for (const std::size_t columns : {20, 64, 140}) {
+    const table<TypeParam> rows = clouds<TypeParam>(32768 + 9, columns);
+    for (const far_units far : {far_units::some, far_units::all, far_units::at_the_limit}) {
+      expect_the_hosts_update(rows, 0, far);
+    }
+  }
+}
+
+// A fit with a mexican hat leaves them out of the search of the two best units too, which there always are.
+TYPED_TEST(DeviceMapBatches, FarUnitsAreNoneOfTheTwoBest) {
+  for (const std::size_t columns : {3, 16, 17, 64, 140, 200}) {
+    for (const std::size_t near : {0, 1, 2, 70}) {
+      const table<TypeParam> rows = clouds<TypeParam>(523, columns);
+      const shoal::view_source<TypeParam> source(rows.view());
+      som::options options = options_from(random_map(9, 8, columns, som::lattice::rectangular, false));
+      for (std::size_t i = near * columns; i < options.codebook.size(); ++i) options.codebook[i] *= 1e3;
+      options.neighborhood = som::neighborhood::mexican_hat;
+      options.radius = som::range{1.3, 1.3};
+      options.epochs = 2;
+      options.device = gpus();
+      const som::fit_result fitted = som::fit(source, options);
+      const som::quality fact = som::score(fitted.model, source);
+      EXPECT_NEAR(fitted.quality.topographic_error, fact.topographic_error, 1e-12) << columns << ", " << near;
+      EXPECT_NEAR(fitted.quality.quantization_error, fact.quantization_error, 1e-12 * fact.quantization_error);
     }
   }
 }

@@ -370,13 +370,15 @@ TEST(SumByLabel, TilesFitIntoSharedMemory) {
   for (const std::size_t shared_bytes : {99U << 10, 163U << 10, 227U << 10}) {
     for (const std::size_t rows : {32768U, 540672U, 1081344U, 2162688U, 10000000U}) {
       for (const int columns : {1, 128, 129, 513, 768, 769, 1024, 1664, 1665, 2048, 2049, 4096}) {
-        const int tile = som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, 132, shared_bytes);
         const int chunk = som::distance_columns(columns);
         const int chunks = som::measures_by_label(som::metric::euclidean, columns) ? (columns + chunk - 1) / chunk : 0;
-        const auto values = static_cast<std::size_t>(tile);
-        EXPECT_GE(values, 256U);
-        EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
-            << rows << " rows, " << columns << " columns";
+        for (const std::size_t bytes : {sizeof(float), sizeof(double)}) {
+          const int tile = som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, bytes, 132, shared_bytes);
+          const auto values = static_cast<std::size_t>(tile);
+          EXPECT_GE(values, 256U);
+          EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
+              << rows << " rows, " << columns << " columns";
+        }
       }
     }
   }
