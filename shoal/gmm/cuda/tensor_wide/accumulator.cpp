@@ -17,7 +17,7 @@ class wide_accumulator final : public accumulator<float> {
         plan_(plan_moments(shape, layout_)),
         lanes_(plan_.all().lanes * plan_.lanes.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
-        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 2, workspace_.terms().stride,
+        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 1, workspace_.terms().stride,
                  shape.multiprocessors),
         sections_(buffers_.sizes(), shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {
     plan_.lanes.sums = lanes_.data();

@@ -27,7 +27,13 @@ inline constexpr std::size_t turns_of_listed_blocks = 4;
 /// 256 rows of 256 columns, and 1.1 ms of 33 such components.
 inline constexpr std::size_t turns_of_groups = 4;
 
-/// Listed rows whose products take as long as to add a section's sums to their lane.
-inline constexpr std::size_t section_cost = 256;
+/// Rows of a section whose products take as long as to add its sums to their lane. A component of clusters holds a few
+/// of them alone, so that few rows share that cost.
+inline constexpr std::size_t section_cost = 2048;
+
+/// Components for which a tile of rows stays in shared memory while densities go through them, and stages of factors
+/// that must have room beside it.
+inline constexpr unsigned least_holding_components = 3;
+inline constexpr unsigned least_holding_stages = 2;
 
 }  // namespace shoal::gmm::tensor_wide

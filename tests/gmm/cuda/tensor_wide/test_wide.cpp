@@ -181,6 +181,17 @@ TEST(TensorWide, TakesFarRows) {
   }
 }
 
+// Rows stay in shared memory, or come with each stage of columns: components and columns on both sides of that.
+TEST(TensorWide, AgreesWithFloat64WhetherRowsAreHeldOrNot) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {129, 144, 145, 208, 209, 256, 257, 272, 320, 321, 336, 385}) {
+    for (const std::size_t components : {2U, tensor_wide::least_holding_components}) {
+      check(covariance_type::full, {385 + components, columns, components}, false, 0.7);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(TensorWide, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : matrix_types) {
