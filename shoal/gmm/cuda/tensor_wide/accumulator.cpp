@@ -6,6 +6,7 @@
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tied_sums.hpp>
 
 namespace shoal::gmm::tensor_wide {
 namespace {
@@ -17,15 +18,18 @@ class wide_accumulator final : public accumulator<float> {
         plan_(plan_moments(shape, layout_)),
         lanes_(plan_.all().lanes * plan_.lanes.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
-        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 2, workspace_.terms().stride,
+        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 1, workspace_.terms().stride,
                  shape.multiprocessors),
-        sections_(buffers_.sizes(), shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {
+        tied_(shape, workspace_.rows()),
+        // Sums about an origin need no lists, and components that are too far apart for them are rare.
+        sections_(buffers_.sizes(), tied_.used() ? 0 : shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {
     plan_.lanes.sums = lanes_.data();
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     tensor_float64::clear_lanes(plan_.all(), parameters.stopped, stream);
     pack_mixture(buffers_.with(parameters), stream);
+    tied_.clear(buffers_.with(parameters), stream);
     sections_.clear(stream);
   }
 
@@ -42,12 +46,14 @@ class wide_accumulator final : public accumulator<float> {
         list_rows(mixture, chunk, terms, held, stream);
         half_moments(mixture, chunk, held, plan_, stream);
       }
-      moments(layout_, chunk, parameters, terms, held, plan_, stream);
+      tied_.add(mixture, chunk, terms, plan_.all(), stream);
+      moments(layout_, chunk, tied_.apart(parameters), terms, held, plan_, stream);
     });
   }
 
   void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     tensor_float64::merge_lanes(plan_.all(), statistics, parameters.stopped, stream);
+    tied_.merge(buffers_.with(parameters), statistics, stream);
   }
 
  private:
@@ -56,6 +62,7 @@ class wide_accumulator final : public accumulator<float> {
   cuda::device_buffer<double> lanes_;
   tensor_float64::chunk_workspace workspace_;
   density_buffers buffers_;
+  tied_sums tied_;
   section_buffers sections_;
 };
 

@@ -25,11 +25,14 @@ density_buffers::density_buffers(const statistics_layout& layout, int products, 
   problem_.processors = static_cast<unsigned>(processors);
   const unsigned d = problem_.layout.columns;
   const std::size_t factors = problem_.tied() ? 1 : layout.components();
-  problem_.factor_size = stages_before(d, tiles_of(d)) * 2 * stage_depth * width_of(d);
+  problem_.factor_size =
+      stages_before(d, tiles_of(d)) * static_cast<std::size_t>(problem_.terms()) * stage_depth * width_of(d);
   problem_.exponents = take(exponents_, factors * d);
   problem_.norms = take(norms_, factors * d);
   problem_.coupled = take(coupled_, factors);
   problem_.scales = take(scales_, layout.components() * stages_of(d) * stage_depth);
+  problem_.offsets = take(offsets_, layout.components() * padded_columns(d));
+  problem_.corrections = take(corrections_, factors);
   problem_.factors = take(factors_, factors * problem_.factor_size);
   problem_.far_tiles = take(far_tiles_, (chunk_rows + tile - 1) / tile);
   problem_.any_far = take(any_far_, 1);

@@ -26,7 +26,8 @@ class density_buffers {
  private:
   problem problem_;
   cuda::device_buffer<int> exponents_, coupled_, far_tiles_, any_far_;
-  cuda::device_buffer<float> norms_;
+  cuda::device_buffer<double> corrections_;
+  cuda::device_buffer<float> norms_, offsets_;
   cuda::device_buffer<float2> scales_;
   cuda::device_buffer<std::uint16_t> factors_;
 };

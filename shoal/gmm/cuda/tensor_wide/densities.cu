@@ -1,217 +1,214 @@
-// Log-densities of wide rows: y = Uᵀ(x − c) + b, tiles of 128 rows by up to 128 columns, as float16 terms on tensor
-// cores. Half of a block's warps fetch rows, centre and split them; the other half multiplies.
+// Log-densities of wide rows: y = Uᵀ(x − c) + b, tiles of 128 rows by tiles of columns, as products of float16 terms on
+// tensor cores. Four warps bring rows and factors into shared memory; eight centre rows, split them in registers and
+// multiply: while four of these split, the other four multiply.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor_wide/density_rows.cuh>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
-#include <shoal/gmm/cuda/tensor_wide/pipeline.cuh>
+#include <shoal/gmm/cuda/tensor_wide/products.cuh>
+#include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 
 namespace shoal::gmm::tensor_wide {
 namespace {
 
-constexpr int parts = tile * 8 / splitting_threads;  // of a stage's rows, of a thread
-constexpr int operand_stages = 3;
+constexpr int density_threads = multiplying_threads + 128;
 
-// Stage after stage of the tiles of rows and components that a block takes. What divides is done once for each of them.
-template <int Width>
-struct density_work {
-  unsigned columns, components, items;
-  unsigned item;          // a tile of rows and a component
-  unsigned k, first_row;  // of it
-  unsigned t = 0, s = 0;  // tile of columns, stage of it
-  unsigned rows = 0;      // of the factor that reach the tile
-  unsigned before = 0;    // stages of a component before this one
+// Of 16 rows and a stage's columns, as products want them of a warp.
+template <int Products>
+struct row_operands {
+  unsigned high[stage_steps][4];
+  unsigned low[Products == 3 ? stage_steps : 1][4];
 
-  __device__ density_work(const problem& mixture, const row_chunk& chunk)
-      : columns(mixture.layout.columns),
-        components(mixture.layout.components),
-        items(static_cast<unsigned>((chunk.count + tile - 1) / tile) * mixture.layout.components),
-        item(blockIdx.x) {
-    find_item();
-  }
-  __device__ bool valid() const { return item < items; }
-  __device__ unsigned stages() const { return ceiling<unsigned>(rows, stage_depth); }
-  __device__ unsigned steps() const { return min(ceiling(rows - s * stage_depth, 16U), unsigned{stage_steps}); }
-  __device__ void next() {
-    ++before;
-    if (++s < stages()) return;
-    s = 0;
-    if (rows < columns) return find_tile(t + 1);
-    next_item();
-  }
-  __device__ void next_item() {
-    item += gridDim.x;
-    find_item();
-  }
-  __device__ void find_tile(unsigned number) {
-    t = number;
-    rows = min((t + 1) * Width, columns);
-  }
-
- private:
-  __device__ void find_item() {
-    k = item % components;
-    first_row = item / components * tile;
-    before = 0;
-    find_tile(0);
-  }
-};
-
-// What a thread has loaded of a stage: parts of four rows, and what centres them. While one part is split, the same
-// part of the next stage is on its way.
-template <int Width>
-struct loaded_rows {
-  using work_type = density_work<Width>;
-  float value[parts][8];
-  float2 scale[8];
-
-  __device__ static bool has(const work_type& work, int q) { return q / 2 < static_cast<int>(work.steps()); }
-
-  __device__ void load(const problem& mixture, const row_chunk& chunk, const work_type& work, int row, int q) {
-    const unsigned d = work.columns;
-    const unsigned begin = work.s * stage_depth;
-    const auto* const scales = reinterpret_cast<const float4*>(
-        mixture.scales + (std::size_t{work.k} * stages_of(d) + work.s) * stage_depth + 8 * q);
+  __device__ __forceinline__ void hold() {
 #pragma unroll
-    for (int j = 0; j < 4; ++j) {
-      const float4 two = __ldg(scales + j);
-      scale[2 * j] = make_float2(two.x, two.y);
-      scale[2 * j + 1] = make_float2(two.z, two.w);
+    for (unsigned i = 0; i < stage_steps; ++i) {
+#pragma unroll
+      for (int part = 0; part < 4; ++part) {
+        asm volatile("" : "+r"(high[i][part])::"memory");
+        if constexpr (Products == 3) asm volatile("" : "+r"(low[i][part])::"memory");
+      }
     }
-    // What is beyond the last row or column is read from it: its scale is zero, or nobody asks for it.
-    const auto last = static_cast<unsigned>(chunk.count) - 1;
+  }
+  // `rows` and `below`: this thread's columns of its two rows, where the first step is. Odd steps lie `exchange` bytes
+  // before, even ones behind where they would. Steps that are beyond the last column are multiplied with nothing.
+  __device__ __forceinline__ void split(unsigned rows, unsigned below, unsigned exchange, unsigned scales) {
 #pragma unroll
-    for (int c = 0; c < parts; ++c) {
-      const unsigned at = min(work.first_row + static_cast<unsigned>(row + c * (tile / parts)), last);
-      const float* const from = chunk.rows + static_cast<std::size_t>(at) * d;
-      if (reads_vectors(d)) {
+    for (unsigned i = 0; i < stage_steps; ++i) {
+      const unsigned at = i * 64 + (i % 2 == 0 ? exchange : 0 - exchange);
+      float x[2][4], scale[8];
+      read_four(rows + at, x[0]);
+      read_four(below + at, x[1]);
+      read_four(scales + i * 128, scale);
+      read_four(scales + i * 128 + 16, scale + 4);
 #pragma unroll
-        for (int half = 0; half < 2; ++half) {
-          const unsigned column = min(begin + static_cast<unsigned>(stage_column(true, q, 4 * half)), d - 4);
-          const float4 four = __ldg(reinterpret_cast<const float4*>(from + column));
-          value[c][4 * half] = four.x;
-          value[c][4 * half + 1] = four.y;
-          value[c][4 * half + 2] = four.z;
-          value[c][4 * half + 3] = four.w;
-        }
-      } else {
+      for (int c = 0; c < 4; ++c) {
+        x[0][c] = fmaf(x[0][c], scale[2 * c], scale[2 * c + 1]);
+        x[1][c] = fmaf(x[1][c], scale[2 * c], scale[2 * c + 1]);
+      }
 #pragma unroll
-        for (int j = 0; j < 8; ++j) {
-          value[c][j] = __ldg(from + min(begin + static_cast<unsigned>(stage_column(false, q, j)), d - 1));
+      for (int part = 0; part < 4; ++part) {
+        const float a = x[part % 2][part / 2 * 2], b = x[part % 2][part / 2 * 2 + 1];
+        if constexpr (Products == 3) {
+          tensor::split(a, b, high[i][part], low[i][part]);
+        } else {
+          high[i][part] = tensor::bits_of(__floats2half2_rn(a, b));
         }
       }
     }
   }
-
-  template <int Products>
-  __device__ void keep(unsigned char* to, int row, int q) const {
-#pragma unroll
-    for (int c = 0; c < parts; ++c) {
-      float z[8];
-#pragma unroll
-      for (int j = 0; j < 8; ++j) z[j] = fmaf(value[c][j], scale[j].x, scale[j].y);
-      keep_part<Products>(z, to + 2 * part_place(row + c * (tile / parts), q));
-    }
-  }
 };
 
-template <int Products, int Width>
-__device__ void split_rows(const problem& mixture, const row_chunk& chunk, unsigned char* memory,
-                           stage_barriers<operand_stages>& barriers) {
-  using shape = stage_shape;
-  constexpr int step_size = shape::terms * Width * 16;
-  const int mine = static_cast<int>(threadIdx.x) - multiplying_threads;
-  const int row = mine / 64 * 8 + mine % 8;
-  const int q = mine / 32 % 2 * 4 + mine % 32 / 8;
-  density_work<Width> work(mixture, chunk);
-  if (!work.valid()) return;
-  loaded_rows<Width> loaded;
-  loaded.load(mixture, chunk, work, row, q);
-  for (stage_turn<operand_stages> turn; work.valid(); turn.next()) {
-    wait_for_room(barriers, turn);
-    unsigned char* const to = memory + turn.stage * shape::bytes;
-    if (mine == 0) {
-      const std::size_t k = mixture.tied() ? 0 : work.k;
-      fetch(to + shape::side_bytes,
-            mixture.factors + k * mixture.factor_size + std::size_t{work.before} * stage_steps * step_size,
-            work.steps() * step_size * 2, barriers.full + turn.stage);
+template <int Size>
+__device__ __forceinline__ void hold(float (&sums)[Size]) {
+#pragma unroll
+  for (int i = 0; i < Size; ++i) asm volatile("" : "+f"(sums[i])::"memory");
+}
+
+// The small products come first, since tensor cores truncate sums.
+template <int Products, int Width, unsigned Steps, int Size>
+__device__ __forceinline__ void issue_products(float (&sums)[Size], const row_operands<Products>& rows,
+                                               unsigned long long factor, int keep) {
+  using stage = density_stage<Products, Width>;
+  if constexpr (Products == 3) {
+#pragma unroll
+    for (unsigned step = 0; step < Steps; ++step) {
+      const unsigned long long own = advance(factor, step * stage::step_bytes);
+      multiply(sums, rows.low[step], own, step > 0 ? 1 : keep);
+      multiply(sums, rows.high[step], advance(own, stage::term_bytes), 1);
     }
-    if (loaded.has(work, q)) loaded.template keep<Products>(to, row, q);
-    publish_to_products();
-    arrive_together(barriers.full + turn.stage);
-    work.next();
-    // All at once: loads between the parts that are split would each be waited for.
-    if (work.valid() && loaded.has(work, q)) loaded.load(mixture, chunk, work, row, q);
   }
+#pragma unroll
+  for (unsigned step = 0; step < Steps; ++step) {
+    multiply(sums, rows.high[step], advance(factor, step * stage::step_bytes), Products == 3 || step > 0 ? 1 : keep);
+  }
+}
+
+// sums (64 × as many of four warps) = keep · sums + `steps` steps of rows · factor. Branches between products would
+// make them wait.
+template <int Products, int Width, int Size>
+__device__ __forceinline__ void multiply_steps(float (&sums)[Size], const row_operands<Products>& rows,
+                                               unsigned long long factor, unsigned steps, int keep) {
+  static_assert(stage_steps == 4);
+  if (steps == 4) return issue_products<Products, Width, 4>(sums, rows, factor, keep);
+  if (steps == 3) return issue_products<Products, Width, 3>(sums, rows, factor, keep);
+  if (steps == 2) return issue_products<Products, Width, 2>(sums, rows, factor, keep);
+  issue_products<Products, Width, 1>(sums, rows, factor, keep);
+}
+
+// Adds the squares of y, of which `sums` lacks the offsets.
+template <int Size>
+__device__ __forceinline__ void add_squares(const float (&sums)[Size], const float* offsets, double (&norm)[2]) {
+  const auto* const pairs = reinterpret_cast<const float2*>(offsets);
+  float part[2] = {};
+#pragma unroll
+  for (int i = 0; i < Size; i += 4) {
+    const float2 offset = __ldg(pairs + i);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const float first = sums[i + 2 * half] + offset.x, second = sums[i + 2 * half + 1] + offset.y;
+      part[half] = fmaf(first, first, part[half]);
+      part[half] = fmaf(second, second, part[half]);
+    }
+  }
+  norm[0] += static_cast<double>(part[0]);
+  norm[1] += static_cast<double>(part[1]);
 }
 
 template <int Products, int Width>
 __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, const row_terms& terms,
-                              unsigned char* memory, stage_barriers<operand_stages>& barriers) {
-  using shape = stage_shape;
-  const int part = static_cast<int>(threadIdx.x) / 128;
-  const int thread = static_cast<int>(threadIdx.x) % 32;
-  const int g = thread / 4, t = thread % 4;
-  const unsigned d = mixture.layout.columns;
-  const unsigned long long described = describe(shared_address(memory), tensor::row_stride);
-  const unsigned own_bytes = static_cast<unsigned>(2 * part_place(64 * part, 0));
+                              const density_plan& plan, unsigned char* memory, density_barriers& barriers) {
+  using stage = density_stage<Products, Width>;
+  // While a stage is multiplied the next one is split. Three products take longer than to split, and leave no registers
+  // for more.
+  constexpr bool overlaps = Products == 1;
+  const unsigned thread = threadIdx.x % 32, t = thread % 4;
+  const unsigned in_tile = threadIdx.x / 32 * 16 + thread / 4;
+  const unsigned padded = padded_columns(mixture.layout.columns);
+  const unsigned exchange = step_exchange(in_tile, plan.row_stride) * 64;
+  const unsigned row_offset = in_tile * plan.row_stride + 16 * t;
+  const unsigned own_rows = shared_address(memory) + row_offset;
+  const unsigned first_stage = shared_address(memory) + plan.rows_bytes;
   constexpr int size = Width / 2;
-  float sum[size];
+  float sum[stage::tiles][size];
   float total[Products == 3 ? size : 1];
-  stage_turn<operand_stages> turn;
-  for (density_work<Width> work(mixture, chunk); work.valid(); work.next_item()) {
+  row_operands<Products> rows;
+  density_turn turn{plan.stages};
+  const auto take = [&](row_operands<Products>& to, unsigned s) {
+    wait(barriers.full + turn.stage, turn.round & 1);
+    const unsigned operands = first_stage + turn.stage * plan.stage_bytes;
+    const unsigned from = plan.held ? own_rows + s * (stage_depth * 4) : operands + stage::rows_at + row_offset;
+    to.split(from, from + 8 * plan.row_stride, exchange, operands + stage::scales_at + 32 * t);
+  };
+  unsigned held_row = ~0U, held_round = 0;
+  for (density_work<Products, Width> work(mixture, chunk); work.valid(); work.next_item()) {
+    if (plan.held && work.first_row != held_row) {
+      if (held_round > 0) arrive_together(&barriers.rows_empty);
+      wait(&barriers.rows_full, held_round++ & 1);
+      held_row = work.first_row;
+    }
     const unsigned k = work.k;
-    const float* const offsets = mixture.parameters.packed.offsets + std::size_t{k} * d;
+    double constant = mixture.parameters.in_double.log_constants[k];
+    if constexpr (Products == 1) constant += mixture.corrections[mixture.tied() ? 0 : k];
     double norm[2] = {};
-    for (unsigned column_tile = 0; column_tile * Width < d; ++column_tile) {
-      work.find_tile(column_tile);
-      const auto offset = [&](int i) {
-        const unsigned column = column_tile * Width + 8 * static_cast<unsigned>(i / 4) + 2 * t + i % 2;
-        return column < d ? __ldg(offsets + column) : 0.0F;
-      };
+    do {
       if constexpr (Products == 3) {
 #pragma unroll
-        for (int i = 0; i < size; i += 4) {
-          total[i] = total[i + 2] = offset(i);
-          total[i + 1] = total[i + 3] = offset(i + 1);
-        }
+        for (int i = 0; i < size; ++i) total[i] = 0;
       }
-      for (work.s = 0; work.s < work.stages(); ++work.s) {
-        wait(barriers.full + turn.stage, turn.round & 1);
-        const unsigned long long operands = advance(described, static_cast<unsigned>(turn.stage * shape::bytes));
-        multiply_steps<Products, factor_operand<Width>>(sum, advance(operands, own_bytes),
-                                                        advance(operands, shape::side_bytes), work.steps(),
-                                                        Products < 3 && work.s > 0 ? 1 : 0);
-        arrive_together(barriers.empty + turn.stage);
-        if constexpr (Products == 3) {
+      unsigned left[stage::tiles];
 #pragma unroll
-          for (int i = 0; i < size; ++i) total[i] += sum[i];
+      for (unsigned i = 0; i < stage::tiles; ++i) left[i] = ceiling(work.reach(i), 16U);
+      if constexpr (overlaps) take(rows, 0);
+      for (unsigned s = 0; s < work.stages; ++s) {
+        if constexpr (!overlaps) take(rows, s);
+        const unsigned long long factor = describe(first_stage + turn.stage * plan.stage_bytes, tensor::row_stride);
+        begin_products();
+#pragma unroll
+        for (unsigned i = 0; i < stage::tiles; ++i) {
+          if (left[i] == 0) continue;
+          multiply_steps<Products, Width>(sum[i], rows, advance(factor, i * stage::tile_bytes),
+                                          min(left[i], unsigned{stage_steps}), Products == 1 && s > 0 ? 1 : 0);
+          left[i] -= min(left[i], unsigned{stage_steps});
         }
+        end_products();
+        unsigned long long* const empty = barriers.empty + turn.stage;
         turn.next();
-      }
-      float part_norm[2] = {};
-#pragma unroll
-      for (int i = 0; i < size; ++i) {
-        float y;
-        if constexpr (Products == 3) {
-          y = total[i];
-        } else {
-          y = sum[i] + offset(i);
+        [[maybe_unused]] row_operands<Products> next;
+        if constexpr (overlaps) {
+          if (s + 1 < work.stages) take(next, s + 1);
         }
-        part_norm[i % 4 / 2] = fmaf(y, y, part_norm[i % 4 / 2]);
-      }
-      norm[0] += static_cast<double>(part_norm[0]);
-      norm[1] += static_cast<double>(part_norm[1]);
-    }
-    const double constant = mixture.parameters.in_double.log_constants[k];
+        wait_for_products<0>();
+        // Until here products read and write registers that the compiler takes for free.
+        rows.hold();
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
+        for (unsigned i = 0; i < stage::tiles; ++i) hold(sum[i]);
+        arrive_together(empty);
+        if constexpr (overlaps) rows = next;
+        if constexpr (Products == 3) {
+#pragma unroll
+          for (int i = 0; i < size; ++i) total[i] += sum[0][i];
+        }
+      }
+#pragma unroll
+      for (unsigned i = 0; i < stage::tiles; ++i) {
+        if (work.reach(i) == 0) continue;
+        const float* const offsets = mixture.offsets + std::size_t{k} * padded + (work.t + i) * Width + 2 * t;
+        if constexpr (Products == 3) {
+          add_squares(total, offsets, norm);
+        } else {
+          add_squares(sum[i], offsets, norm);
+        }
+      }
+    } while (work.next_tiles());
+#pragma unroll
+    for (unsigned half = 0; half < 2; ++half) {
       norm[half] += __shfl_xor_sync(~0U, norm[half], 1);
       norm[half] += __shfl_xor_sync(~0U, norm[half], 2);
-      const std::size_t row =
-          work.first_row + static_cast<unsigned>(static_cast<int>(threadIdx.x) / 32 * 16 + 8 * half + g);
+      const std::size_t row = work.first_row + in_tile + 8 * half;
       // An empty component gives nothing, whatever its other parameters are.
       if (t == 0 && row < chunk.count) {
         terms.values[k * terms.stride + row] = constant == -INFINITY ? constant : constant - norm[half] / 2;
@@ -221,22 +218,24 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
 }
 
 template <int Products, int Width>
-__global__ void __launch_bounds__(threads, 1)
+__global__ void __launch_bounds__(density_threads, 1)
     densities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
-                     const __grid_constant__ row_terms terms) {
+                     const __grid_constant__ row_terms terms, const __grid_constant__ density_plan plan) {
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
-    using shape = stage_shape;
-    auto& barriers = *reinterpret_cast<stage_barriers<operand_stages>*>(memory + operand_stages * shape::bytes);
-    // Those who split, and the one of them that fetches the factor.
-    make_barriers(barriers, splitting_threads / 32 + 1);
+    auto& barriers = *reinterpret_cast<density_barriers*>(memory + plan.barriers_at());
+    make_barriers(barriers, plan);
     if (threadIdx.x >= multiplying_threads) {
-      give_registers<88>();
-      split_rows<Products, Width>(mixture, chunk, memory, barriers);
+      give_registers<56>();
+      if (threadIdx.x == multiplying_threads) {
+        fetch_factors<Products, Width>(mixture, chunk, plan, memory, barriers);
+      } else if (threadIdx.x >= multiplying_threads + 32) {
+        fetch_rows<Products, Width>(mixture, chunk, plan, memory, barriers);
+      }
     } else {
-      take_registers<168>();
-      multiply_rows<Products, Width>(mixture, chunk, terms, memory, barriers);
+      take_registers<224>();
+      multiply_rows<Products, Width>(mixture, chunk, terms, plan, memory, barriers);
     }
   }
 }
@@ -268,16 +267,37 @@ __global__ void __launch_bounds__(tile)
   }
 }
 
+// Rows are held where enough components share them; who waits for a tile of rows multiplies nothing.
+template <int Products, int Width>
+density_plan plan_densities(const problem& mixture) {
+  using stage = density_stage<Products, Width>;
+  constexpr unsigned most_bytes = (227U << 10) - static_cast<unsigned>(sizeof(density_barriers));
+  density_plan plan{};
+  plan.row_stride = ceiling(mixture.layout.columns, 16U) * 64;
+  // What is read beyond the last column of the last row is used by nobody.
+  plan.rows_bytes = tile * plan.row_stride + stage_depth * 4;
+  plan.stage_bytes = stage::rows_at;
+  plan.held = mixture.layout.components >= least_holding_components &&
+              plan.rows_bytes + least_holding_stages * plan.stage_bytes <= most_bytes;
+  if (!plan.held) {
+    plan.row_stride = stage_depth * 4;
+    plan.rows_bytes = 0;
+    plan.stage_bytes = stage::rows_at + stage::row_bytes;
+  }
+  plan.stages = std::min(most_density_stages, (most_bytes - plan.rows_bytes) / plan.stage_bytes);
+  return plan;
+}
+
 template <int Products, int Width>
 void launch(const problem& mixture, const row_chunk& chunk, const row_terms& terms, cudaStream_t stream) {
-  using shape = stage_shape;
-  constexpr int bytes = operand_stages * shape::bytes + static_cast<int>(sizeof(stage_barriers<operand_stages>));
+  const density_plan plan = plan_densities<Products, Width>(mixture);
+  const int bytes = static_cast<int>(plan.barriers_at() + sizeof(density_barriers));
   const auto kernel = densities_kernel<Products, Width>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");
   const std::size_t items = (chunk.count + tile - 1) / tile * mixture.layout.components;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(items, mixture.processors));
-  kernel<<<blocks, threads, bytes, stream>>>(mixture, chunk, terms);
+  kernel<<<blocks, density_threads, bytes, stream>>>(mixture, chunk, terms, plan);
   cuda::check_launch("densities");
 }
 
@@ -287,7 +307,7 @@ void densities(const problem& mixture, const row_chunk& chunk, const row_terms& 
   const unsigned width = width_of(mixture.layout.columns);
   const auto near = mixture.products == 3
                         ? (width == 72 ? launch<3, 72> : (width == 104 ? launch<3, 104> : launch<3, 128>))
-                        : (width == 72 ? launch<2, 72> : (width == 104 ? launch<2, 104> : launch<2, 128>));
+                        : (width == 72 ? launch<1, 72> : (width == 104 ? launch<1, 104> : launch<1, 128>));
   near(mixture, chunk, terms, stream);
   const auto tiles = static_cast<unsigned>((chunk.count + tile - 1) / tile);
   find_far_tiles<<<tiles, tile, 0, stream>>>(mixture, chunk, terms, far_limit(mixture.layout.columns));

@@ -32,7 +32,7 @@ struct moment_shape {
   static constexpr int fetched_at = operand_stages * bytes;
   static constexpr int roots_at = fetched_at + fetched_stages * fetched_bytes;
   static constexpr int sums_at = roots_at + fetched_stages * splitting_threads * 8;
-  static constexpr int barriers_at = sums_at + 2 * tile * 4;
+  static constexpr int barriers_at = sums_at + 2 * 2 * tile * 4;
   static constexpr int all_bytes = barriers_at + static_cast<int>(sizeof(stage_barriers<operand_stages>));
 };
 
@@ -42,11 +42,13 @@ __device__ unsigned long long describe_columns(unsigned address) {
          static_cast<unsigned long long>(eight_bytes >> 4) << 16 | static_cast<unsigned long long>(128 >> 4) << 32;
 }
 
-// Stage after stage of a block: its lane's sections, of each the components, of each the rows.
+// Stage after stage of a block: its lane's sections, of each the components, of each the rows. What is known of a list
+// is asked for one list ahead.
 struct moment_work {
   const held_sections& held;
   unsigned sections, lanes, first_component, past_component;
-  unsigned section, k, count = 0, begin = 0;
+  unsigned section = 0, k = 0, count = 0, begin = 0;
+  int exponent = 0;
 
   __device__ moment_work(const held_sections& lists, const row_chunk& chunk, const moment_plan& plan,
                          const block_share& share)
@@ -56,32 +58,46 @@ struct moment_work {
         first_component(share.first),
         past_component(share.past) {
     const auto before = static_cast<unsigned>(chunk.share_first / held.section_rows % lanes);
-    section = (blockIdx.z + lanes - before) % lanes;
-    k = first_component;
+    next_section_ = (blockIdx.z + lanes - before) % lanes;
+    next_k_ = first_component;
+    ask();
     find();
   }
   __device__ bool valid() const { return section < sections; }
   __device__ bool ends_list() const { return begin + stage_rows >= count; }
   __device__ void next() {
     begin += stage_rows;
-    if (begin < count) return;
-    ++k;
-    find();
+    if (begin >= count) find();
   }
   __device__ const held_row* rows() const {
     return held.rows + k * held.row_stride + std::size_t{section} * held.section_rows;
   }
 
  private:
+  unsigned next_section_, next_k_, next_count_ = 0;
+  int next_exponent_ = 0, next_halves_ = 0;
+
+  __device__ void ask() {
+    if (next_section_ >= sections) return;
+    const section_facts& facts = held.of(next_k_, next_section_);
+    next_count_ = facts.count;
+    next_exponent_ = facts.exponent;
+    next_halves_ = facts.halves;
+  }
   __device__ void find() {
     begin = 0;
-    for (; section < sections; section += lanes, k = first_component) {
-      for (; k < past_component; ++k) {
-        const section_facts& facts = held.of(k, section);
-        count = facts.halves != 0 ? facts.count : 0;
-        if (count > 0) return;
+    do {
+      section = next_section_;
+      k = next_k_;
+      if (!valid()) return;
+      count = next_halves_ != 0 ? next_count_ : 0;
+      exponent = next_exponent_;
+      if (++next_k_ == past_component) {
+        next_k_ = first_component;
+        next_section_ += lanes;
       }
-    }
+      ask();
+    } while (count == 0);
   }
 };
 
@@ -208,7 +224,7 @@ __device__ void split_moments(const problem& mixture, const row_chunk& chunk, co
   eight_columns down, across;
   float first[8] = {};
   unsigned centred = ~0U;
-  int using_stage = 0;
+  int using_stage = 0, list = 0;
   for (stage_turn<operand_stages> turn; now.valid(); turn.next()) {
     fetch_stage();
     if (now.k != centred) {
@@ -251,8 +267,10 @@ __device__ void split_moments(const problem& mixture, const row_chunk& chunk, co
     arrive_together(barriers.full + turn.stage);
     if (++using_stage == fetched_stages) using_stage = 0;
     if (place.diagonal && now.ends_list()) {
-      // Neighbours in a warp have the same columns of eight rows, two warps those of both halves.
-      float* const sums = reinterpret_cast<float*>(memory + shape::sums_at);
+      // Neighbours in a warp have the same columns of eight rows, two warps those of both halves. Two lists take turns
+      // in memory, so that one barrier is enough; sums are added where they lie, which nobody waits for.
+      float* const sums = reinterpret_cast<float*>(memory + shape::sums_at) + list * 2 * tile;
+      list ^= 1;
 #pragma unroll
       for (int j = 0; j < 8; ++j) {
         for (int distance = 1; distance < 8; distance *= 2) first[j] += __shfl_xor_sync(~0U, first[j], distance);
@@ -260,17 +278,17 @@ __device__ void split_moments(const problem& mixture, const row_chunk& chunk, co
         first[j] = 0;
       }
       asm volatile("bar.sync 1, %0;" ::"n"(splitting_threads) : "memory");
-      const section_facts& facts = held.of(now.k, now.section);
       double* const component = share.lane + mixture.layout.header + now.k * mixture.layout.component_size;
       const int own_column = tile_column(mine, columns_of_tile);
       if (mine < tile && own_column < place.rows_there) {
         const unsigned i = place.first_row + static_cast<unsigned>(own_column);
         const double sum = static_cast<double>(sums[mine]) + static_cast<double>(sums[tile + mine]);
-        component[tied ? i : statistics_layout::triangle_row(d + 1, i) + d] +=
-            ldexp(sum, 2 * facts.exponent + mixture.exponents[(tied ? 0 : std::size_t{now.k} * d) + i]);
+        atomicAdd(component + (tied ? i : statistics_layout::triangle_row(d + 1, i) + d),
+                  ldexp(sum, 2 * now.exponent + mixture.exponents[(tied ? 0 : std::size_t{now.k} * d) + i]));
       }
-      if (mine == 0 && blockIdx.x == 0) component[mixture.layout.weight] += facts.weight;
-      asm volatile("bar.sync 1, %0;" ::"n"(splitting_threads) : "memory");
+      if (mine == 0 && blockIdx.x == 0) {
+        atomicAdd(component + mixture.layout.weight, held.of(now.k, now.section).weight);
+      }
     }
     now.next();
   }
@@ -299,39 +317,51 @@ __device__ void multiply_moments(const problem& mixture, const row_chunk& chunk,
     }
   };
   const auto flush = [&](unsigned k, int exponent) {
-    const int thread = static_cast<int>(threadIdx.x) % 32;
+    int thread = static_cast<int>(threadIdx.x) % 32;
+    // Otherwise the compiler finds the places of all sums before the first stage, and has no registers for them.
+    asm volatile("" : "+r"(thread));
     const int* const exponents = mixture.exponents + (tied ? 0 : std::size_t{k} * d);
     double* const triangle =
         share.lane +
         (tied ? mixture.layout.shared : mixture.layout.header + std::size_t{k} * mixture.layout.component_size);
     const unsigned order = tied ? d : d + 1;
     const auto power = [](int e) { return __longlong_as_double(static_cast<long long>(1023 + e) << 52); };
+    // Of part n of a row's sums: tile_column(8 * n + 2 * (thread % 4)), but for the parts' constant terms.
+    const int paired = thread % 4 / 2 * 8 + thread % 2 * 2, alone = thread % 4 * 2;
+    const auto across = [&](int n) {
+      return n / 2 * 2 + 1 < Width / 8 ? paired + n / 2 * 16 + n % 2 * 4 : alone + 8 * n;
+    };
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int in_tile = tile_column(static_cast<int>(threadIdx.x) / 32 * 16 + 8 * half + thread / 4, Width);
       if (in_tile >= place.rows_there) continue;
       const unsigned row = place.first_row + static_cast<unsigned>(in_tile);
-      double* const to = triangle + statistics_layout::triangle_row(order, row);
+      double* const to = triangle + statistics_layout::triangle_row(order, row) + place.first_column;
+      const int* const units = exponents + place.first_column;
       const double own = power(exponents[row] + 2 * exponent);
-      constexpr int at_once = 4;  // parts of eight columns that are asked for before the first is added
+      const int diagonal = static_cast<int>(row) - static_cast<int>(place.first_column);
+      const auto inside = [&](int column) { return column < place.columns_there && column >= diagonal; };
+      // Parts of eight columns that are asked for before the first is added: each turn waits for memory once. Three
+      // products leave fewer registers.
+      constexpr int at_once = Products == 3 ? 4 : (Width / 8 + 1) / 2;
 #pragma unroll
       for (int n = 0; n < Width / 8; n += at_once) {
         double before[at_once][2];
+        int unit[at_once][2];
 #pragma unroll
         for (int e = 0; e < 2 * at_once; ++e) {
-          const int across = tile_column(8 * (n + e / 2) + 2 * (thread % 4) + e % 2, Width);
-          const unsigned column = place.first_column + static_cast<unsigned>(across);
-          before[e / 2][e % 2] = across < place.columns_there && column >= row ? to[column] : 0;
+          const int column = across(n + e / 2) + e % 2;
+          if (n + e / 2 >= Width / 8 || !inside(column)) continue;
+          before[e / 2][e % 2] = to[column];
+          unit[e / 2][e % 2] = units[column];
         }
 #pragma unroll
         for (int e = 0; e < 2 * at_once; ++e) {
-          if (n + e / 2 >= Width / 8) continue;
-          const int across = tile_column(8 * (n + e / 2) + 2 * (thread % 4) + e % 2, Width);
-          const unsigned column = place.first_column + static_cast<unsigned>(across);
-          if (across >= place.columns_there || column < row) continue;
+          const int column = across(n + e / 2) + e % 2;
+          if (n + e / 2 >= Width / 8 || !inside(column)) continue;
           const int i = 4 * (n + e / 2) + 2 * half + e % 2;
           const float value = Products == 3 ? total[Products == 3 ? i : 0] : sum[i];
-          to[column] = fma(static_cast<double>(value), own * power(exponents[column]), before[e / 2][e % 2]);
+          to[column] = fma(static_cast<double>(value), own * power(unit[e / 2][e % 2]), before[e / 2][e % 2]);
         }
       }
     }
@@ -370,9 +400,10 @@ __device__ void multiply_moments(const problem& mixture, const row_chunk& chunk,
     arrive_together(barriers.empty + turn.stage);
     ++stages;
     const unsigned section = work.section, k = work.k;
+    const int exponent = work.exponent;
     work.next();
     if (work.section != section || stages == float_stages) {
-      if (works) flush(k, held.of(k, section).exponent);
+      if (works) flush(k, exponent);
       clear();
       stages = 0;
     }
@@ -419,7 +450,7 @@ void half_moments(const problem& mixture, const row_chunk& chunk, const held_sec
   const unsigned width = width_of(mixture.layout.columns);
   const auto kernel = mixture.products == 3
                           ? (width == 72 ? launch<3, 72> : (width == 104 ? launch<3, 104> : launch<3, 128>))
-                          : (width == 72 ? launch<2, 72> : (width == 104 ? launch<2, 104> : launch<2, 128>));
+                          : (width == 72 ? launch<1, 72> : (width == 104 ? launch<1, 104> : launch<1, 128>));
   kernel(mixture, chunk, held, plan, stream);
 }
 

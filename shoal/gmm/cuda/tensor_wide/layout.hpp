@@ -19,8 +19,6 @@ using row_chunk = tensor_float64::row_chunk<float>;
 inline constexpr int tile = 128;
 inline constexpr int stage_depth = 64;
 inline constexpr int stage_steps = stage_depth / 16;
-/// float16 numbers of one term of an operand of most columns: a tile's rows or columns times a stage's depth.
-inline constexpr int operand_size = tile * stage_depth;
 
 /// Four warps each, in the order of their threads: two that multiply, two that fetch and split.
 inline constexpr int multiplying_threads = 256;
@@ -37,6 +35,8 @@ constexpr unsigned width_of(unsigned columns) {
   const unsigned least = ceiling(columns, tiles_of(columns));
   return least <= 72 ? 72 : (least <= 104 ? 104 : 128);
 }
+/// Columns of all tiles.
+constexpr unsigned padded_columns(unsigned columns) { return tiles_of(columns) * width_of(columns); }
 /// Rows of U that reach tile `t` of its columns: what is below the diagonal is zero.
 constexpr unsigned rows_above(unsigned columns, unsigned t) {
   const unsigned end = (t + 1) * width_of(columns);
@@ -54,12 +54,10 @@ constexpr std::size_t stages_before(unsigned columns, unsigned t) {
 /// Whether a thread reads four neighbouring columns at once.
 constexpr bool reads_vectors(unsigned columns) { return columns % 4 == 0; }
 /// Columns of a step may be summed over in any order: element `j` of the eight in part `q` of a stage is this column of
-/// it, so that threads read neighbours.
-constexpr int stage_column(bool vectors, int q, int j) {
-  return q / 2 * 16 + (vectors ? j / 4 * 8 + q % 2 * 4 + j % 4 : 2 * j + q % 2);
-}
-/// Where part `q` of row or column `row` lies in an operand whose steps are `stride` apart.
-constexpr int part_place(int row, int q, int stride = tile * 16) {
+/// it, so that a thread's four elements of a row are neighbours.
+constexpr int stage_column(int q, int j) { return q / 2 * 16 + j / 2 * 4 + q % 2 * 2 + j % 2; }
+/// Where part `q` of column `row` lies in an operand whose steps are `stride` apart.
+constexpr int part_place(int row, int q, int stride) {
   return q / 2 * stride + row / 8 * 128 + q % 2 * 64 + row % 8 * 8;
 }
 
@@ -67,19 +65,22 @@ constexpr int part_place(int row, int q, int stride = tile * 16) {
 /// centre.
 struct problem {
   kernel_layout layout;
-  int products = 3;         ///< of float16 terms for one of float32 grade; 2: of a row's first term, 11 bits, alone
+  int products = 3;         ///< of float16 terms for one of float32 grade; 1: of first terms, 11 bits, alone
   unsigned processors = 0;  ///< of this GPU
   prepared_parameters<float> parameters;
 
   int* exponents = nullptr;          ///< [K, 1 for tied][columns]
   float* norms = nullptr;            ///< [K, 1 for tied][columns] one over a column's deviation given the others
   int* coupled = nullptr;            ///< [K, 1 for tied] not zero: the factor is not diagonal
-  float2* scales = nullptr;          ///< [K][stage][part][element] s, −c s
+  float2* scales = nullptr;          ///< [K][columns, whole stages] s, −c s
+  float* offsets = nullptr;          ///< [K][columns, whole tiles]
+  double* corrections = nullptr;     ///< [K, 1 for tied] what the factor's determinant gained when it was rounded, ln
   std::uint16_t* factors = nullptr;  ///< [K, 1 for tied][tile][stage][step][term][width × 16]
   std::size_t factor_size = 0;       ///< of one component
   int* far_tiles = nullptr;          ///< [tiles of a chunk] whether float32 is too coarse for one of its rows
   int* any_far = nullptr;            ///< whether one of all rows has been, in any chunk
 
+  __host__ __device__ int terms() const { return products == 3 ? 2 : 1; }
   __host__ __device__ bool tied() const { return layout.type == covariance_type::tied; }
 };
 

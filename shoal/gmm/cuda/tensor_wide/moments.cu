@@ -293,6 +293,12 @@ void launch(const kernel_layout& layout, const row_chunk& chunk, const prepared_
 
 }  // namespace
 
+bool shares_origin(const accumulator_shape& shape) {
+  const std::size_t components = shape.layout.components();
+  return shape.layout.type() == covariance_type::tied && components >= least_origin_components &&
+         (components - 1) * shape.share_rows >= least_origin_pairs;
+}
+
 moment_plan plan_moments(const accumulator_shape& shape, const kernel_layout& layout) {
   const bool tied = layout.type == covariance_type::tied;
   const std::size_t tiles = tensor_float64::triangle_tiles(layout.columns, tile_width(layout.columns));
@@ -300,7 +306,7 @@ moment_plan plan_moments(const accumulator_shape& shape, const kernel_layout& la
   moment_plan plan;
   plan.lanes = shape.share_rows < least_share_rows ? tensor_float64::plan_lanes(shape, blocks, turns_of_blocks)
                                                    : plan_listed(shape, blocks);
-  if (tied) {
+  if (tied && !shares_origin(shape)) {
     const std::size_t affordable = tensor_float64::most_lane_bytes / (plan.lanes.size * sizeof(double));
     const std::size_t wanted = turns_of_groups * shape.multiprocessors / (tiles * plan.lanes.lanes);
     plan.groups = static_cast<unsigned>(

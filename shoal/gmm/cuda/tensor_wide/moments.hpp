@@ -26,6 +26,9 @@ struct moment_plan {
 };
 moment_plan plan_moments(const accumulator_shape& shape, const kernel_layout& layout);
 
+/// Whether tied components are summed about one origin (tied_sums.hpp), but where they are too far apart.
+bool shares_origin(const accumulator_shape& shape);
+
 #ifdef __CUDACC__
 /// What a block of (tile, component or group, lane) sums: components first … past − 1, in its lane.
 struct block_share {

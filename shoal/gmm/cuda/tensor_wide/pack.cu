@@ -1,6 +1,7 @@
 // Makes a mixture ready for tensor cores: columns in units that keep the factor small, the factor in float16 terms.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
@@ -45,15 +46,14 @@ __global__ void __launch_bounds__(pack_threads) find_scales(const __grid_constan
   const unsigned d = mixture.layout.columns;
   const unsigned padded = stages_of(d) * stage_depth;
   const unsigned at = blockIdx.x * pack_threads + threadIdx.x;
-  if (at >= padded) return;
   const std::size_t k = blockIdx.y;
-  const auto place = static_cast<int>(at % stage_depth);
-  const unsigned column =
-      at / stage_depth * stage_depth + static_cast<unsigned>(stage_column(reads_vectors(d), place / 8, place % 8));
+  const unsigned tiles = padded_columns(d);
+  if (at < tiles) mixture.offsets[k * tiles + at] = at < d ? mixture.parameters.packed.offsets[k * d + at] : 0.0F;
+  if (at >= padded) return;
   float2 scale = make_float2(0, 0);
-  if (column < d) {
-    scale.x = ldexpf(1.0F, -mixture.exponents[(mixture.tied() ? 0 : k * d) + column]);
-    scale.y = -mixture.parameters.packed.centres[k * d + column] * scale.x;
+  if (at < d) {
+    scale.x = ldexpf(1.0F, -mixture.exponents[(mixture.tied() ? 0 : k * d) + at]);
+    scale.y = -mixture.parameters.packed.centres[k * d + at] * scale.x;
   }
   mixture.scales[k * padded + at] = scale;
 }
@@ -67,12 +67,11 @@ __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ pro
   const std::size_t k = blockIdx.y;
   const float* const factor = mixture.parameters.packed.factors + k * d * d;
   const int* const exponents = mixture.exponents + k * d;
-  constexpr int terms = 2;
+  const int terms = mixture.terms();
   const auto width = static_cast<int>(width_of(d));
   const int step_size = width * 16;
   std::uint16_t* const to =
       mixture.factors + k * mixture.factor_size + std::size_t{blockIdx.x} * terms * stage_steps * step_size;
-  const bool vectors = reads_vectors(d);
   for (int part = static_cast<int>(threadIdx.x); part < width * 8; part += pack_threads) {
     const int n = part % width, q = part / width;
     const unsigned column = t * width + n;
@@ -80,7 +79,7 @@ __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ pro
     float value[8];
 #pragma unroll
     for (int j = 0; j < 8; ++j) {
-      const unsigned row = s * stage_depth + static_cast<unsigned>(stage_column(vectors, q, j));
+      const unsigned row = s * stage_depth + static_cast<unsigned>(stage_column(q, j));
       value[j] = row <= column && column < d ? ldexpf(factor[std::size_t{row} * d + column], exponents[row]) : 0.0F;
     }
     uint4 high, low;
@@ -89,8 +88,25 @@ __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ pro
     tensor::split(value[4], value[5], high.z, low.z);
     tensor::split(value[6], value[7], high.w, low.w);
     *reinterpret_cast<uint4*>(at) = high;
-    *reinterpret_cast<uint4*>(at + step_size) = low;
+    if (terms == 2) *reinterpret_cast<uint4*>(at + step_size) = low;
   }
+}
+
+// ln of the rounded factor's determinant over the factor's, a block for each. With it a component is the Gaussian of
+// the rounded factor, whose rows' errors have no mean.
+__global__ void __launch_bounds__(pack_threads) find_corrections(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const cuda::block_group block;
+  const unsigned d = mixture.layout.columns;
+  const std::size_t k = blockIdx.x;
+  double sum = 0;
+  for (unsigned i = threadIdx.x; i < d; i += pack_threads) {
+    const float exact = ldexpf(mixture.parameters.packed.factors[(k * d + i) * d + i], mixture.exponents[k * d + i]);
+    const double ratio = static_cast<double>(__half2float(__float2half_rn(exact))) / static_cast<double>(exact);
+    if (ratio > 0 && ratio < 2) sum += log(ratio);
+  }
+  sum = block.sum(sum);
+  if (threadIdx.x == 0) mixture.corrections[k] = sum;
 }
 
 }  // namespace
@@ -102,9 +118,13 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(mixture.coupled, 0, factors * sizeof(int), stream), "clear flags");
   measure<<<dim3(blocks(d * 32), factors), pack_threads, 0, stream>>>(mixture);
   cuda::check_launch("measure factors");
-  find_scales<<<dim3(blocks(stages_of(d) * stage_depth), mixture.layout.components), pack_threads, 0, stream>>>(
-      mixture);
+  find_scales<<<dim3(blocks(std::max(stages_of(d) * stage_depth, padded_columns(d))), mixture.layout.components),
+                pack_threads, 0, stream>>>(mixture);
   cuda::check_launch("find scales");
+  if (mixture.products != 3) {
+    find_corrections<<<factors, pack_threads, 0, stream>>>(mixture);
+    cuda::check_launch("find corrections");
+  }
   pack<<<dim3(static_cast<unsigned>(stages_before(d, tiles_of(d))), factors), pack_threads, 0, stream>>>(mixture);
   cuda::check_launch("pack factors");
 }

@@ -27,7 +27,22 @@ inline constexpr std::size_t turns_of_listed_blocks = 4;
 /// 256 rows of 256 columns, and 1.1 ms of 33 such components.
 inline constexpr std::size_t turns_of_groups = 4;
 
-/// Listed rows whose products take as long as to add a section's sums to their lane.
-inline constexpr std::size_t section_cost = 256;
+/// Tied components that are summed about one origin: products of float64 of all rows take as long as those of float16
+/// terms of so many components. Beyond so many deviations (of a column, given all others) from the origin to a centre
+/// float64 sums would keep fewer than eight digits.
+inline constexpr std::size_t least_origin_components = 4;
+/// And rows times all components but one, below which launches and sums of all rows cost more than they save: at (2000,
+/// 256, 4) .29 ms for .23, at (1000, 256, 33) .31 for .50.
+inline constexpr std::size_t least_origin_pairs = 16384;
+inline constexpr double most_origin_distance = 8192;
+
+/// Rows of a section whose products take as long as to add its sums to their lane. A component of clusters holds a few
+/// of them alone, so that few rows share that cost.
+inline constexpr std::size_t section_cost = 2048;
+
+/// Components for which a tile of rows stays in shared memory while densities go through them, and stages of factors
+/// that must have room beside it.
+inline constexpr unsigned least_holding_components = 3;
+inline constexpr unsigned least_holding_stages = 2;
 
 }  // namespace shoal::gmm::tensor_wide

@@ -181,6 +181,47 @@ TEST(TensorWide, TakesFarRows) {
   }
 }
 
+// Tied components about an origin that they share, up to the distance from which on each has its own; and one row fewer
+// than it takes.
+TEST(TensorWide, TakesTiedComponentsAnyDistanceApart) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t columns = 133;
+  const auto take = [](double distance, std::size_t components, std::size_t rows) {
+    SCOPED_TRACE(fmt::format("{} rows of {} components {} apart", rows, components, distance));
+    auto model = reference::random_model(covariance_type::tied, components, columns, 0.7, 7);
+    for (std::size_t k = 0; k < components; ++k) {
+      for (std::size_t j = 0; j < columns; j += 3) model.means[k * columns + j] += k % 2 == 0 ? distance : -distance;
+    }
+    problem<float> of(reference::random_rows<float>(model, rows, columns, 8), columns,
+                      device_checks::some_weights<float>(rows));
+    on_devices<float> devices(of);
+    const auto scaled = of.scaled_weights();
+    const auto expected =
+        reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows(), scaled.data());
+    checks::expect_close(devices.sums(model, tensor_wide::make_accumulator), expected, tolerance, "float32");
+    checks::expect_close(devices.sums(model, coarse), expected, coarse_tolerance, "tf32");
+  };
+  const auto least_rows = [](std::size_t components) {
+    return (tensor_wide::least_origin_pairs + components - 2) / (components - 1);
+  };
+  constexpr std::size_t few = tensor_wide::least_origin_components, many = 37;
+  for (const double distance : {0.0, 6000.0, 9000.0, 100000.0}) take(distance, many, least_rows(many));
+  take(100.0, few, least_rows(few));
+  take(0.0, few, least_rows(few) - 1);
+  take(100.0, many, least_rows(many) - 1);
+}
+
+// Rows stay in shared memory, or come with each stage of columns: components and columns on both sides of that.
+TEST(TensorWide, AgreesWithFloat64WhetherRowsAreHeldOrNot) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {129, 144, 145, 208, 209, 256, 257, 272, 320, 321, 336, 385}) {
+    for (const std::size_t components : {2U, tensor_wide::least_holding_components}) {
+      check(covariance_type::full, {385 + components, columns, components}, false, 0.7);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(TensorWide, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : matrix_types) {
