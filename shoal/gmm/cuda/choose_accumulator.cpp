@@ -48,6 +48,7 @@ std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[C
 
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
+  if (few_columns::suits_registers(shape)) return few_columns::make_register_accumulator(shape);
   std::unique_ptr<accumulator<float>> cheapest = make_cheapest(float_rooms, shape);
   if (!few_columns::suits_products(shape)) return cheapest;
   return few_columns::make_product_accumulator(shape, std::move(cheapest));

@@ -61,6 +61,14 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
+/// Whether make_register_accumulator takes a shape: so few columns and components that a thread has registers for the
+/// sums of all, and no weights.
+bool suits_registers(const accumulator_shape& shape);
+
+/// A thread has whole rows, their responsibilities and the sums of all components in registers. Throws bad_argument for
+/// a shape that does not suit. Of the Q of spherical covariances only the sum over the columns is right.
+std::unique_ptr<accumulator<float>> make_register_accumulator(const accumulator_shape& shape);
+
 /// Whether make_product_accumulator takes a shape and is faster than others: diagonal and spherical covariances of at
 /// most most_columns columns, full ones of at most 8, 256 components at most, many rows, and no weights.
 bool suits_products(const accumulator_shape& shape);

@@ -56,6 +56,7 @@ struct block_launch {
   std::size_t threads = 0;
   std::size_t lanes = 0;  ///< and blocks of each shard
   std::size_t shared_bytes = 0;
+  std::size_t states = 0;  ///< partial sums of a lane that stay apart until the last piece; 0: none
 };
 
 /// Arguments: kernel_arguments<Scalar> or team_arguments. What depends on the block's plan is in those it is made with.
@@ -69,11 +70,13 @@ class lanes_accumulator final : public accumulator<Scalar> {
         most_shards_(shape.shards),
         launch_(launch),
         lanes_(shape.shards * launch.lanes * shape.layout.size()),
+        states_(shape.shards * launch.lanes * launch.states * shape.layout.size()),
         arguments_(arguments) {
     const statistics_layout& layout = shape.layout;
     const bool tied = layout.type() == covariance_type::tied;
     const std::size_t columns = layout.columns();
     arguments_.lanes = lanes_.data();
+    if constexpr (requires { arguments_.states; }) arguments_.states = states_.data();
     arguments_.statistics = static_cast<decltype(arguments_.statistics)>(size_);
     arguments_.shared_triangle = tied ? layout.shared() : 0;
     arguments_.factor_stride = tied ? 0 : columns * columns;
@@ -106,6 +109,9 @@ class lanes_accumulator final : public accumulator<Scalar> {
     arguments_.count = piece.count;
     arguments_.first_unit = static_cast<decltype(arguments_.first_unit)>(piece.share_first / cuda::piece_unit);
     arguments_.fresh = fresh_;
+    if constexpr (requires { arguments_.complete; }) {
+      arguments_.complete = piece.share_first == 0 && piece.count >= most_shards_ * shard_rows_;
+    }
     if (most_shards_ > 1) shards_ = std::max(shards_, ceiling(piece.count, shard_rows_));
     arguments_.shard_units = static_cast<decltype(arguments_.shard_units)>(
         ceiling(shards_ == 1 ? piece.count : shard_rows_, cuda::piece_unit));
@@ -138,6 +144,7 @@ class lanes_accumulator final : public accumulator<Scalar> {
   std::size_t shards_ = 1;  // of the rows that were added since clear()
   block_launch launch_;
   cuda::device_buffer<double> lanes_;
+  cuda::device_buffer<double> states_;
   Arguments arguments_;
   bool fresh_ = true;  // what the lanes hold does not count
 };

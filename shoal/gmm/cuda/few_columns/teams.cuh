@@ -399,13 +399,47 @@ __device__ void expectation_team(const team_arguments& a, const float* records, 
   }
 }
 
+/// Adds what a row that is z beyond the centre, of responsibility `share`, adds to a component's sums.
+template <class Shape>
+__device__ void add_moments(float share, const float (&z)[Shape::columns], float* sums) {
+  constexpr int Columns = Shape::columns;
+  if constexpr (Shape::matrix) {
+    int next = 0;
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      const float scaled = share * z[i];
+#pragma unroll
+      for (int j = i; j < Columns; ++j) sums[next++] += scaled * z[j];
+      sums[next++] += scaled;
+    }
+    sums[next] += share;
+  } else if constexpr (Shape::spherical) {
+    sums[0] += share;
+    float norm = 0;
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      sums[1 + i] += share * z[i];
+      norm += z[i] * z[i];
+    }
+    sums[1 + Columns] += share * norm;
+  } else {
+    sums[0] += share;
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      const float scaled = share * z[i];
+      sums[1 + i] += scaled;
+      sums[1 + Columns + i] += scaled * z[i];
+    }
+  }
+}
+
 /// Adds a stage's rows begin … end − 1 to the sums of some components.
 template <class Shape>
 __device__ void team_moments(const team_arguments& a, const team_stage<Shape>& stage,
                              const unsigned (&component)[Shape::components], unsigned begin, unsigned end,
                              const float (&centre)[Shape::components][Shape::columns],
                              float (&sums)[Shape::components][Shape::sums]) {
-  constexpr int Columns = Shape::columns, Components = Shape::components;
+  constexpr int Components = Shape::components;
   const float* terms[Components];
 #pragma unroll
   for (int c = 0; c < Components; ++c) terms[c] = stage.terms + component[c] * a.term_stride;
@@ -420,37 +454,10 @@ __device__ void team_moments(const team_arguments& a, const team_stage<Shape>& s
 #pragma unroll
     for (int c = 0; c < Components; ++c) {
       const float share = terms[c][row] * scale;
-      float z[Columns];
+      float z[Shape::columns];
 #pragma unroll
-      for (int i = 0; i < Columns; ++i) z[i] = padded[i] - centre[c][i];
-      if constexpr (Shape::matrix) {
-        int next = 0;
-#pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          const float scaled = share * z[i];
-#pragma unroll
-          for (int j = i; j < Columns; ++j) sums[c][next++] += scaled * z[j];
-          sums[c][next++] += scaled;
-        }
-        sums[c][next] += share;
-      } else if constexpr (Shape::spherical) {
-        sums[c][0] += share;
-        float norm = 0;
-#pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          sums[c][1 + i] += share * z[i];
-          norm += z[i] * z[i];
-        }
-        sums[c][1 + Columns] += share * norm;
-      } else {
-        sums[c][0] += share;
-#pragma unroll
-        for (int i = 0; i < Columns; ++i) {
-          const float scaled = share * z[i];
-          sums[c][1 + i] += scaled;
-          sums[c][1 + Columns + i] += scaled * z[i];
-        }
-      }
+      for (int i = 0; i < Shape::columns; ++i) z[i] = padded[i] - centre[c][i];
+      add_moments<Shape>(share, z, sums[c]);
     }
   }
 }

@@ -21,6 +21,7 @@ namespace {
 using checks::covariance_type;
 using checks::random_weights;
 using checks::rounded_model;
+using checks::with_traces;
 using shoal::gmm::statistics;
 using shoal::gmm::statistics_layout;
 
@@ -42,19 +43,6 @@ std::unique_ptr<shoal::gmm::accumulator<float>> make_for_one(const shoal::gmm::a
   shoal::gmm::accumulator_shape small = shape;
   small.multiprocessors = 1;
   return shoal::gmm::few_columns::make_team_accumulator(small);
-}
-
-// Of the Q of spherical covariances only the sum over the columns counts.
-statistics with_traces(statistics sums) {
-  const statistics_layout& layout = sums.layout();
-  if (layout.type() != covariance_type::spherical) return sums;
-  for (std::size_t k = 0; k < layout.components(); ++k) {
-    for (std::size_t j = 1; j < layout.columns(); ++j) {
-      sums.values()[layout.second(k, 0, 0)] += sums.second(k, j, j);
-      sums.values()[layout.second(k, j, j)] = 0;
-    }
-  }
-  return sums;
 }
 
 void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
