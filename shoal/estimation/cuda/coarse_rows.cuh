@@ -17,9 +17,14 @@ namespace shoal {
 // What a row at that least distance reaches, in units of s: with room for the roundings of both distances.
 template <class Work>
 __device__ float reach_of(Work least, float error, double scale, std::size_t columns) {
-  constexpr double rounding = sizeof(Work) == 4 ? 0x1p-23 : 0x1p-52;
-  const double room = 1 + static_cast<double>(columns + 16) * rounding + 1e-6;
-  return __fadd_ru(__double2float_ru(sqrt(static_cast<double>(least)) / scale * room), error);
+  if constexpr (sizeof(Work) == 4) {
+    // In float32, rounded up all the way: few lanes do this while the others wait.
+    const float room = __fadd_ru(1.0f + 2e-6f, __fmul_ru(static_cast<float>(columns + 16), 0x1p-23f));
+    return __fadd_ru(__fdiv_ru(__fmul_ru(__fsqrt_ru(least), room), __double2float_rd(scale)), error);
+  } else {
+    const double room = 1 + static_cast<double>(columns + 16) * 0x1p-52 + 1e-6;
+    return __fadd_ru(__double2float_ru(sqrt(static_cast<double>(least)) / scale * room), error);
+  }
 }
 
 // Bytes of so many columns at a time of 16 rows (a) against those of 8 points (b).

@@ -4,6 +4,7 @@
 
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/greedy_kernels.hpp>
+#include <shoal/estimation/draw_groups.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/stream.hpp>
 
@@ -12,7 +13,10 @@ namespace {
 
 constexpr std::size_t most_shared_bytes = std::size_t{160} << 10;  // of a block, where the GPU has so much
 constexpr std::size_t own_shared_bytes = 1024;                     // of a kernel beside what it is given, at most
-constexpr std::size_t steps_ahead = 64;                            // enqueued before the host asks how far they are
+// Of more units for each multiprocessor, and distances in float32, warps of a unit do not wait for each other: their
+// sums are added up by a kernel of its own.
+constexpr std::size_t few_units = 8;
+constexpr std::size_t steps_ahead = 64;  // enqueued before the host asks how far they are
 
 template <class Work>
 struct point_buffers {
@@ -45,7 +49,11 @@ std::vector<std::size_t> choose_greedily_on_device(cuda::device_rows<Scalar>& ro
 
   const cuda::device_scope scope(device.device);
   const std::size_t padded = blocks * block_rows;
-  if (!has_room(coarse_buffers::bytes(padded, columns) + count * sizeof(Work))) return {};
+  const bool many = sizeof(Work) == 4 && blocks > few_units * device.multiprocessors;
+  const std::size_t trial_doubles = many ? padded / 32 * most_greedy_points : 0;
+  const std::size_t group_doubles = many ? (blocks + draw_group - 1) / draw_group * most_greedy_points : 0;
+  const std::size_t bytes = count * sizeof(Work) + trial_doubles * sizeof(double);
+  if (!has_room(coarse_buffers::bytes(padded, columns) + bytes)) return {};
 
   cudaStream_t stream = device.compute;
   cuda::device_buffer<double> uniforms;
@@ -57,7 +65,9 @@ std::vector<std::size_t> choose_greedily_on_device(cuda::device_rows<Scalar>& ro
   const coarse_frame frame(summary, stream);
   coarse_buffers coarse;
   cuda::device_buffer<Work> least(count);
-  cuda::device_buffer<double> warp_sums(padded / 32), sums(most_greedy_points * blocks);
+  cuda::device_buffer<double> warp_sums(padded / 32), sums(most_greedy_points * blocks), trial_sums, group_sums;
+  trial_sums.grow(trial_doubles);
+  group_sums.grow(group_doubles);
   cuda::device_buffer<unsigned long long> chosen(draws.clusters);
   cuda::device_buffer<unsigned> done(2);
   warp_sums.fill_with_zeros(stream);
@@ -76,6 +86,8 @@ std::vector<std::size_t> choose_greedily_on_device(cuda::device_rows<Scalar>& ro
   state.coarse = coarse.make(count, columns, padded);
   state.least = least.data();
   state.warp_sums = warp_sums.data();
+  state.trial_sums = trial_sums.data();
+  state.group_sums = group_sums.data();
   state.sums = sums.data();
   for (std::size_t parity = 0; parity < 2; ++parity) {
     state.points[parity] = points[parity].make(columns, stream);

@@ -1,5 +1,7 @@
 #include <cuda_runtime.h>
 
+#include <type_traits>
+
 #include <shoal/estimation/cuda/coarse_kernels.hpp>
 #include <shoal/estimation/cuda/coarse_rows.cuh>
 #include <shoal/estimation/cuda/greedy_kernels.hpp>
@@ -82,18 +84,23 @@ struct doubtful_pairs {
   }
 };
 
-template <int step_columns, int Tiles, class Scalar, class Work>
-__global__ void __launch_bounds__(threads, 2)
+// Threads of a block that measures trials. Of many rows a block is few warps, none of which waits for another: most
+// have no row that a trial is near, and would wait for the few that have. Of few rows a block is a unit.
+enum class trial_block : unsigned { few_warps = 128, unit = threads };
+constexpr unsigned resident_trial_threads = 1024;  // of a multiprocessor, for whose registers kernels are compiled
+
+template <int step_columns, int Tiles, trial_block Block, class Scalar, class Work>
+__global__ void __launch_bounds__(static_cast<unsigned>(Block), resident_trial_threads / static_cast<unsigned>(Block))
     trial_kernel(greedy_state<Scalar, Work> state, unsigned parity, unsigned trials) {
-  __shared__ double sums[most_greedy_points][warps];
-  __shared__ doubtful_pairs<Work> doubtful[warps];
+  constexpr unsigned block_threads = static_cast<unsigned>(Block), block_warps = block_threads / 32;
+  __shared__ doubtful_pairs<Work> doubtful[block_warps];
   cuda::wait_for_predecessor();
   const unsigned ended = state.done[1];  // looked at below, when it is there
   const greedy_points<Work>& points = state.points[parity];
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const std::size_t row = std::size_t{blockIdx.x} * threads + threadIdx.x, first = row - lane;
+  const std::size_t row = std::size_t{blockIdx.x} * block_threads + threadIdx.x, first = row - lane;
   const bool inside = row < state.count;
-  double& kept = state.warp_sums[std::size_t{blockIdx.x} * warps + warp];
+  double& kept = state.warp_sums[first / 32];
   double sum = kept;
   const coarse_rows& coarse = state.coarse;
   unsigned near = points_within_reach<step_columns, Tiles>(coarse.values + first * coarse.pitch, coarse.bounds[row],
@@ -101,9 +108,8 @@ __global__ void __launch_bounds__(threads, 2)
   if (ended != 0) return;
   near &= (2u << trials) - 1;
   const unsigned any = __reduce_or_sync(~0u, near);
-  if (any == 0) {
-    if (lane < trials) sums[lane][warp] = sum;
-  } else {
+  double of_trial = sum;  // of that with the lane's number
+  if (any != 0) {
     const Scalar* const mine = state.rows + row * state.columns;
     Work least = inside ? state.least[row] : Work{0};
     const unsigned count = __reduce_add_sync(~0u, static_cast<unsigned>(__popc(near)));
@@ -135,44 +141,83 @@ __global__ void __launch_bounds__(threads, 2)
       if (__any_sync(~0u, nearer)) {
         sum = cuda::warp_sum(inside ? mass_of(state.weights, row, static_cast<double>(least)) : 0.0);
         if (lane == 0) kept = sum;
+        of_trial = sum;
       }
     }
-    for (unsigned t = 1; t <= trials; ++t) {
-      double with = sum;
-      if (any >> t & 1) {
-        const Work distance = distance_to(t);
-        const bool nearer = distance < least;
-        if (__any_sync(~0u, nearer)) {
-          const Work smaller = nearer ? distance : least;
-          with = cuda::warp_sum(inside ? mass_of(state.weights, row, static_cast<double>(smaller)) : 0.0);
-        }
-      }
-      if (lane == 0) sums[t - 1][warp] = with;
+    for (unsigned left = any & ~1u; left != 0; left &= left - 1) {
+      const unsigned t = __ffs(static_cast<int>(left)) - 1;
+      const Work distance = distance_to(t);
+      const bool nearer = distance < least;
+      if (!__any_sync(~0u, nearer)) continue;
+      const Work smaller = nearer ? distance : least;
+      const double with = cuda::warp_sum(inside ? mass_of(state.weights, row, static_cast<double>(smaller)) : 0.0);
+      if (lane == t - 1) of_trial = with;
     }
   }
-  __syncthreads();
-  if (threadIdx.x >= trials) return;
-  double total = 0;
-  for (unsigned w = 0; w < warps; ++w) total += sums[threadIdx.x][w];
-  state.sums[std::size_t{blockIdx.x} * most_greedy_points + threadIdx.x] = total;
+  if constexpr (Block == trial_block::unit) {
+    __shared__ double sums[most_greedy_points][warps];
+    if (lane < trials) sums[lane][warp] = of_trial;
+    __syncthreads();
+    if (threadIdx.x >= trials) return;
+    double total = 0;
+    for (unsigned w = 0; w < warps; ++w) total += sums[threadIdx.x][w];
+    state.sums[std::size_t{blockIdx.x} * most_greedy_points + threadIdx.x] = total;
+  } else {
+    if (lane < trials) state.trial_sums[first / 32 * most_greedy_points + lane] = of_trial;
+  }
 }
 
-// Where a draw falls among 32 masses, a lane's each: the last one that is positive and begins at most at the target, or
-// the first positive one; -1 where there is none. A mass begins at `through` and the sum, from `start` on, of those
-// before it; `before` is where the one that is found begins.
-__device__ int draw_lane(double mass, double start, double through, double target, double& before) {
-  const unsigned lane = threadIdx.x % 32;
-  double sum = start, mine = start;
+// Those of a unit's warps, in order, and those of a group of units: a block for each group.
+template <class Scalar, class Work>
+__global__ void __launch_bounds__(threads) sum_units_kernel(greedy_state<Scalar, Work> state, unsigned trials) {
+  static_assert(draw_group * most_greedy_points == threads);
+  __shared__ double sums[draw_group][most_greedy_points];
+  const unsigned t = threadIdx.x % most_greedy_points, unit_of_group = threadIdx.x / most_greedy_points;
+  const std::size_t unit = std::size_t{blockIdx.x} * draw_group + unit_of_group;
+  cuda::wait_for_predecessor();
+  double total = 0;
+  if (unit < state.units && t < trials) {
+    const double* const of_warps = state.trial_sums + unit * warps * most_greedy_points + t;
+    double of_warp[warps];
 #pragma unroll
-  for (unsigned other = 0; other < 32; ++other) {
-    if (other == lane) mine = sum;
-    sum += __shfl_sync(~0u, mass, other);
+    for (unsigned w = 0; w < warps; ++w) of_warp[w] = of_warps[w * most_greedy_points];
+#pragma unroll
+    for (unsigned w = 0; w < warps; ++w) total += of_warp[w];
+    state.sums[unit * most_greedy_points + t] = total;
   }
+  sums[unit_of_group][t] = total;
+  __syncthreads();
+  if (threadIdx.x >= trials) return;
+  double of_units[draw_group], of_group = 0;
+#pragma unroll
+  for (unsigned u = 0; u < draw_group; ++u) of_units[u] = sums[u][threadIdx.x];
+#pragma unroll
+  for (unsigned u = 0; u < draw_group; ++u) of_group += of_units[u];
+  state.group_sums[std::size_t{blockIdx.x} * most_greedy_points + threadIdx.x] = of_group;
+}
+
+// The sum, in order, of 32 masses, a lane's each, and of those before the lane's own; from `start` on.
+struct lane_sums {
+  double before, all;
+
+  __device__ lane_sums(double mass, double start) : before(start), all(start) {
+#pragma unroll
+    for (unsigned other = 0; other < 32; ++other) {
+      if (other == threadIdx.x % 32) before = all;
+      all += __shfl_sync(~0u, mass, other);
+    }
+  }
+};
+
+// Where a draw falls among these: the last mass that is positive and begins at most at the target, or the first
+// positive one; -1 where there is none. The first one begins at `through`; `before` is where the one that is found
+// begins.
+__device__ int draw_lane(double mass, const lane_sums& sums, double through, double target, double& before) {
   const unsigned positive = __ballot_sync(~0u, mass > 0);
-  const unsigned reached = __ballot_sync(~0u, mass > 0 && through + mine <= target);
+  const unsigned reached = __ballot_sync(~0u, mass > 0 && through + sums.before <= target);
   if (positive == 0) return -1;
   const int found = reached != 0 ? 31 - __clz(static_cast<int>(reached)) : __ffs(static_cast<int>(positive)) - 1;
-  before = through + __shfl_sync(~0u, mine, found);
+  before = through + __shfl_sync(~0u, sums.before, found);
   return found;
 }
 
@@ -187,10 +232,15 @@ struct drawn_groups {
     return std::size_t{trials} * (groups * sizeof(double) + words() * sizeof(unsigned));
   }
 
-  __device__ void sum_groups(const double* sums, std::size_t units) {
+  // `of_groups`: what sum_units_kernel() has found; null: units' masses are summed here.
+  __device__ void sum_groups(const double* sums, const double* of_groups, std::size_t units) {
     for (unsigned i = threadIdx.x; i < groups * most_greedy_points; i += threads) {
       const unsigned t = i % most_greedy_points, g = i / most_greedy_points;
       if (t >= trials) continue;
+      if (of_groups != nullptr) {
+        through[g * trials + t] = of_groups[i];
+        continue;
+      }
       double masses[draw_group], sum = 0;
 #pragma unroll
       for (unsigned u = 0; u < draw_group; ++u) {
@@ -207,14 +257,20 @@ struct drawn_groups {
   __device__ double sum_all(unsigned t) {
     double total = 0;
     for (unsigned word = 0; word < words(); ++word) {
+      // All are asked for before the first is written.
+      double masses[32];
+#pragma unroll
+      for (unsigned i = 0; i < 32; ++i) {
+        const unsigned g = word * 32 + i;
+        masses[i] = g < groups ? through[g * trials + t] : 0.0;
+      }
       unsigned bits = 0;
-#pragma unroll 8
-      for (unsigned g = word * 32; g < min(groups, word * 32 + 32); ++g) {
-        double& place = through[g * trials + t];
-        const double sum = place;
-        place = total;
-        if (sum > 0) bits |= 1u << g % 32;
-        total += sum;
+#pragma unroll
+      for (unsigned i = 0; i < 32; ++i) {
+        const unsigned g = word * 32 + i;
+        if (g < groups) through[g * trials + t] = total;
+        if (masses[i] > 0) bits |= 1u << i;
+        total += masses[i];
       }
       positive[word * trials + t] = bits;
     }
@@ -258,7 +314,7 @@ __global__ void __launch_bounds__(threads)
   cuda::wait_for_predecessor();
   // Not what a block of this launch says: that would take threads of other blocks away as they go, or block 0's choice.
   if (state.done[1] != 0 && state.done[1] <= step) return;
-  groups.sum_groups(state.sums, state.units);
+  groups.sum_groups(state.sums, state.group_sums, state.units);
   __syncthreads();
   if (threadIdx.x < groups.trials) totals[threadIdx.x] = groups.sum_all(threadIdx.x);
   __syncthreads();
@@ -291,7 +347,7 @@ __global__ void __launch_bounds__(threads)
     const auto unit = static_cast<std::size_t>(groups.draw(best, target, group_before)) * draw_group;
     const bool within = unit + lane < state.units;
     const double mass = within ? state.sums[(unit + lane) * most_greedy_points + best] : 0.0;
-    const int found = draw_lane(mass, 0, group_before, target, before);
+    const int found = draw_lane(mass, lane_sums(mass, 0), group_before, target, before);
     if (lane == 0) {
       unit_drawn = static_cast<int>(unit) + found;
       unit_before = before;
@@ -307,20 +363,19 @@ __global__ void __launch_bounds__(threads)
         squared_distance<8>(state.rows + row * state.columns, now.values + (best + 1) * state.columns, state.columns);
     mass = mass_of(state.weights, row, static_cast<double>(distance < least_before ? distance : least_before));
   }
-  double sum = 0;
-#pragma unroll
-  for (unsigned other = 0; other < 32; ++other) sum += __shfl_sync(~0u, mass, other);
-  if (lane == 0) row_sums[warp] = sum;
+  const lane_sums of_rows(mass, 0);
+  if (lane == 0) row_sums[warp] = of_rows.all;
   __syncthreads();
   double warp_before = 0, row_before = 0;
-  const int drawn = draw_lane(lane < warps ? row_sums[lane] : 0.0, unit_before, 0, target, warp_before);
+  const double of_warp = lane < warps ? row_sums[lane] : 0.0;
+  const int drawn = draw_lane(of_warp, lane_sums(of_warp, unit_before), 0, target, warp_before);
   if (drawn < 0) {  // rows of no mass
     if (threadIdx.x == 0) state.done[1] = static_cast<unsigned>(step) + 1;
     return;
   }
   if (static_cast<int>(warp) == drawn) {
-    const int of_warp = draw_lane(mass, 0, warp_before, target, row_before);
-    if (lane == 0) row_drawn = drawn * 32 + of_warp;
+    const int of_lane = draw_lane(mass, of_rows, warp_before, target, row_before);
+    if (lane == 0) row_drawn = drawn * 32 + of_lane;
   }
   __syncthreads();
   place_point(state, next, blockIdx.x,
@@ -343,12 +398,23 @@ void begin_greedy(const greedy_state<Scalar, Work>& state, std::size_t first, cu
 template <class Scalar, class Work>
 void greedy_step(const greedy_state<Scalar, Work>& state, std::size_t step, unsigned trials, unsigned next_trials,
                  cudaStream_t stream) {
-  const bool narrow = state.coarse.pitch % 32 != 0, few = trials < 8;
-  const auto measure = narrow ? (few ? trial_kernel<16, 1, Scalar, Work> : trial_kernel<16, 2, Scalar, Work>)
-                              : (few ? trial_kernel<32, 1, Scalar, Work> : trial_kernel<32, 2, Scalar, Work>);
-  cuda::launch_in_turn(measure, static_cast<unsigned>(state.units), threads, 0, stream, state,
-                       static_cast<unsigned>(step % 2), trials);
   const drawn_groups groups = groups_of(state.units, trials);
+  const auto measure = [&](auto block) {
+    constexpr trial_block Block = decltype(block)::value;
+    constexpr unsigned block_threads = static_cast<unsigned>(Block);
+    const bool narrow = state.coarse.pitch % 32 != 0, few = trials < 8;
+    const auto kernel =
+        narrow ? (few ? trial_kernel<16, 1, Block, Scalar, Work> : trial_kernel<16, 2, Block, Scalar, Work>)
+               : (few ? trial_kernel<32, 1, Block, Scalar, Work> : trial_kernel<32, 2, Block, Scalar, Work>);
+    cuda::launch_in_turn(kernel, static_cast<unsigned>(state.units * (threads / block_threads)), block_threads, 0,
+                         stream, state, static_cast<unsigned>(step % 2), trials);
+  };
+  if (sizeof(Work) != 4 || state.trial_sums == nullptr) {
+    measure(std::integral_constant<trial_block, trial_block::unit>());
+  } else if constexpr (sizeof(Work) == 4) {
+    measure(std::integral_constant<trial_block, trial_block::few_warps>());
+    cuda::launch_in_turn(sum_units_kernel<Scalar, Work>, groups.groups, threads, 0, stream, state, trials);
+  }
   cuda::launch_in_turn(draw_kernel<Scalar, Work>, 1 + next_trials, threads, groups.bytes(), stream, state, step, groups,
                        next_trials);
 }

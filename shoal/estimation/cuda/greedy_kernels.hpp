@@ -30,9 +30,11 @@ struct greedy_state {
   std::size_t units;  ///< blocks of rows
   coarse_scale scale;
   coarse_rows coarse;
-  Work* least;                    ///< [count]
-  double* warp_sums;              ///< [units · warps of a block] Σ w · least
-  double* sums;                   ///< [units][most_greedy_points] what Σ w · least would be with each trial
+  Work* least;         ///< [count]
+  double* warp_sums;   ///< [units · warps of a block] Σ w · least
+  double* trial_sums;  ///< [units · warps of a block][most_greedy_points] the same of each warp; null: few rows
+  double* group_sums;  ///< [units / draw_group, rounded up][most_greedy_points] and of units; null: few rows
+  double* sums;        ///< [units][most_greedy_points] what Σ w · least would be with each trial
   greedy_points<Work> points[2];  ///< of even and of odd steps
   const double* uniforms;         ///< [steps][trials]
   unsigned long long* chosen;     ///< [clusters]

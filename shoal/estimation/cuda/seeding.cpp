@@ -6,11 +6,15 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 #include <shoal/estimation/cuda/coarse_share.hpp>
 #include <shoal/estimation/cuda/greedy.hpp>
+#include <shoal/estimation/cuda/race.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/estimation/race.hpp>
 
 namespace shoal {
 namespace {
+
+// Rows of a race from which the GPU puts them in order.
+constexpr std::size_t least_winners_on_device = std::size_t{1} << 14;
 
 template <class Scalar, class Work>
 class device_passes final : public seeding_passes {
@@ -149,6 +153,11 @@ class device_passes final : public seeding_passes {
     const auto wanted = static_cast<double>(winners);
     // Until t about t · Σw rows arrive, when no weight stands out: enough, with a margin.
     double latest = (wanted + 8 * std::sqrt(wanted) + 32) * rows_->data().weight_scale / summary_->total_weight;
+    if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device) {
+      const cuda::device_scope scope(device(0).device);
+      std::vector<std::size_t> first = race_on_device(shares_[0].all, winners, latest, seed, stream, device(0).compute);
+      if (!first.empty()) return first;
+    }
     while (true) {
       const std::vector<weighted_row> early =
           keep(true, [&](share& mine, const cuda::device_piece<Scalar>& piece, std::size_t capacity, cudaStream_t on) {
@@ -382,9 +391,18 @@ class device_passes final : public seeding_passes {
   void gather(std::span<const std::size_t> rows, std::vector<double>& points) {
     const std::size_t before = points.size();
     points.resize(before + rows.size() * columns());
+    if (shares_.size() == 1) {
+      const cuda::device_scope scope(device(0).device);
+      cuda::device_buffer<std::size_t> indices;
+      cuda::device_buffer<double> found(rows.size() * columns());
+      indices.upload(rows, device(0).compute);
+      gather_points(shares_[0].all, columns(), indices.data(), rows.size(), found.data(), device(0).compute);
+      fetch(0, found.data(), rows.size() * columns(), points.data() + before);
+      device(0).compute.synchronize();
+      return;
+    }
     for (std::size_t g = 0; g < shares_.size(); ++g) {
-      std::vector<unsigned long long> wanted;
-      std::vector<std::size_t> places;
+      std::vector<std::size_t> wanted, places;
       for (std::size_t i = 0; i < rows.size(); ++i) {
         if (gpu_of(rows[i]) != g) continue;
         wanted.push_back(rows[i] - rows_->share_first(g));
@@ -392,7 +410,7 @@ class device_passes final : public seeding_passes {
       }
       if (wanted.empty()) continue;
       const cuda::device_scope scope(device(g).device);
-      cuda::device_buffer<unsigned long long> indices;
+      cuda::device_buffer<std::size_t> indices;
       cuda::device_buffer<double> found(wanted.size() * columns());
       indices.upload(wanted, device(g).compute);
       gather_points(shares_[g].all, columns(), indices.data(), wanted.size(), found.data(), device(g).compute);

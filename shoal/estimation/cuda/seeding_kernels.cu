@@ -183,8 +183,7 @@ __global__ void begin_kernel(Work* least, std::int32_t* owner, std::size_t rows)
 }
 
 template <class Scalar>
-__global__ void gather_kernel(const Scalar* rows, std::size_t columns, const unsigned long long* wanted,
-                              double* points) {
+__global__ void gather_kernel(const Scalar* rows, std::size_t columns, const std::size_t* wanted, double* points) {
   for (std::size_t j = threadIdx.x; j < columns; j += blockDim.x) {
     points[blockIdx.x * columns + j] = static_cast<double>(rows[wanted[blockIdx.x] * columns + j]);
   }
@@ -303,16 +302,16 @@ template void begin_least(float*, std::int32_t*, std::size_t, cudaStream_t);
 template void begin_least(double*, std::int32_t*, std::size_t, cudaStream_t);
 
 template <class Scalar>
-void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const unsigned long long* wanted,
+void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const std::size_t* wanted,
                    std::size_t count, double* points, cudaStream_t stream) {
   if (count == 0) return;
   gather_kernel<<<static_cast<unsigned>(count), 128, 0, stream>>>(piece.rows, columns, wanted, points);
   cuda::check_launch("gather_points");
 }
-template void gather_points(const cuda::device_piece<float>&, std::size_t, const unsigned long long*, std::size_t,
-                            double*, cudaStream_t);
-template void gather_points(const cuda::device_piece<double>&, std::size_t, const unsigned long long*, std::size_t,
-                            double*, cudaStream_t);
+template void gather_points(const cuda::device_piece<float>&, std::size_t, const std::size_t*, std::size_t, double*,
+                            cudaStream_t);
+template void gather_points(const cuda::device_piece<double>&, std::size_t, const std::size_t*, std::size_t, double*,
+                            cudaStream_t);
 
 template <class Scalar, class Work>
 void sample_rows(const cuda::device_piece<Scalar>& piece, const Work* least, double rate, std::uint64_t seed,

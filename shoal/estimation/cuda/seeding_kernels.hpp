@@ -52,7 +52,7 @@ void begin_least(Work* least, std::int32_t* owner, std::size_t rows, cudaStream_
 
 /// points[i] = row `wanted[i]` of the piece, in float64, for i < count.
 template <class Scalar>
-void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const unsigned long long* wanted,
+void gather_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const std::size_t* wanted,
                    std::size_t count, double* points, cudaStream_t stream);
 
 /// Appends the index in the whole data of each row with uniform(row) < rate · w · least to `kept`, in any order, and

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include <shoal/estimation/cuda/device_data.hpp>
+#include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
+#include <shoal/random/stream.hpp>
 
 #include "../../cuda_devices.hpp"
 #include "../../kmeans/kmeans_reference.hpp"
@@ -182,6 +184,28 @@ TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
   }
 }
 
+// Of many rows few warps are a block, and their sums are another kernel's: on both sides of where that begins on a GPU
+// of 132 multiprocessors, and of a block, a unit and a group of units.
+TYPED_TEST(DeviceData, SeedsManyRowsAsTheHostDoes) {
+  for (const std::size_t columns : {3ul, 17ul}) {
+    for (const std::size_t rows : {540'672ul, 540'673ul, 557'057ul}) {
+      const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
+      const auto weights = uneven_weights<TypeParam>(rows);
+      const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+      for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
+        auto device = this->on_device(source, weighted);
+        const auto& held = device.rows().data();
+        for (const std::size_t trials : {7ul, 8ul}) {
+          const shoal::seeding_request request{8, 5, columns, trials};
+          EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
+                    shoal::choose_plus_plus(this->context_, held, device.summary(), request))
+              << rows << " x " << columns << ", " << trials << " trials, weights " << (weighted != nullptr);
+        }
+      }
+    }
+  }
+}
+
 // The race is decided on the host, to the last bit.
 TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
   const std::size_t rows = 50'021;
@@ -198,7 +222,7 @@ TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
     for (const std::size_t memory : {0ul, 2 * 4096 * 3 * sizeof(TypeParam)}) {
       auto device = this->on_device(source, weights, memory);
       const shoal::weighted_rows<TypeParam>& held = device.rows().data();
-      for (const std::size_t clusters : {1ul, 5ul, 3000ul, 9000ul}) {
+      for (const std::size_t clusters : {1ul, 5ul, 9000ul, 16'383ul, 16'384ul, rows}) {
         const shoal::seeding_request request{clusters, 5, clusters};
         EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
                   shoal::seed_random_rows(this->context_, held, device.summary(), request))
@@ -206,6 +230,23 @@ TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
       }
     }
   }
+}
+
+// Weights by which neighbours arrive at the same time but for rounding: the host's logarithms decide.
+TYPED_TEST(DeviceData, RacesWhereRowsArriveTogether) {
+  const std::size_t rows = 50'021;
+  const shoal::seeding_request request{20'000, 5, 3};
+  const auto data = clouds<TypeParam>(rows, 2, 6, 4.0);
+  std::vector<TypeParam> twins(rows, 1);
+  const auto arrival = [&](std::size_t row) {
+    return -std::log(shoal::random::uniform_at(request.seed, seeding_stream(request, shoal::seeding_use::race), row));
+  };
+  for (std::size_t i = 1; i < rows; i += 2) twins[i] = static_cast<TypeParam>(arrival(i) / arrival(i - 1));
+  const shoal::view_source<TypeParam> source(data.view()), weight_source({twins.data(), rows, 1});
+  auto device = this->on_device(source, &weight_source);
+  const shoal::weighted_rows<TypeParam>& held = device.rows().data();
+  EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
+            shoal::seed_random_rows(this->context_, held, device.summary(), request));
 }
 
 TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {

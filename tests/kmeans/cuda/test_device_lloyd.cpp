@@ -99,6 +99,21 @@ TYPED_TEST(DeviceLloyd, ManyClustersAndManyColumns) {
   }
 }
 
+// So many rows that up to 128 columns are multiplied in float16 too: by half a tile of 256 clusters at a time, with
+// clusters on both sides of halves and tiles, and rows on both sides of a tile of rows.
+TYPED_TEST(DeviceLloyd, ManyRowsOfAtMost128Columns) {
+  SHOAL_NEEDS_DEVICES(1);
+  struct shape {
+    std::size_t rows, columns, clusters;
+  };
+  for (const shape& s : {shape{65'536, 65, 256}, shape{65'537, 128, 470}, shape{65'599, 96, 512},
+                         shape{65'601, 97, 700}, shape{65'664, 80, 931}, shape{65'665, 128, 641}}) {
+    const auto made = clouds<TypeParam>(s.rows, s.columns, 5, 2.5, s.columns % 2 == 0 ? 0 : 100, s.rows);
+    expect_like_cpu(made, spread_rows(made.view(), s.clusters),
+                    std::to_string(s.rows) + " x " + std::to_string(s.columns) + ", K = " + std::to_string(s.clusters));
+  }
+}
+
 // Widths on both sides of a slab of columns, with rows on both sides of a tile of rows.
 TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
   SHOAL_NEEDS_DEVICES(1);
