@@ -1,34 +1,65 @@
 #include <shoal/gmm/cuda/expectation.hpp>
 
 #include <algorithm>
+#include <utility>
+
+#include <shoal/gmm/cuda/tied/tied.hpp>
 
 namespace shoal::gmm {
 
 template <class Scalar>
 expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                                           std::size_t shard_rows)
+                                           std::size_t shard_rows, bool again)
     : rows_(&rows), layout_(layout) {
   const bool whole = shard_rows >= rows.most_shard_rows();
   shards_at_once_ = whole && rows.resident();
   cuda::device_group& group = rows.group();
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    accumulators_.push_back(make_accumulator<Scalar>(
-        {layout, std::min(shard_rows, rows.most_shard_rows()), group[g].multiprocessors, group[g].shared_bytes,
-         rows.weighted(), group.precision(), shards_at_once_ ? std::max<std::size_t>(1, rows.shards_of(g)) : 1,
-         whole ? rows.shards().count() : 1}));
+    const accumulator_shape shape{layout,
+                                  std::min(shard_rows, rows.most_shard_rows()),
+                                  group[g].multiprocessors,
+                                  group[g].shared_bytes,
+                                  rows.weighted(),
+                                  group.precision(),
+                                  shards_at_once_ ? std::max<std::size_t>(1, rows.shards_of(g)) : 1,
+                                  whole ? rows.shards().count() : 1};
+    accumulators_.push_back(make_accumulator<Scalar>(shape));
+    learning_.push_back(nullptr);
+    if (whole && again && tied::suits<Scalar>(shape)) {
+      auto learning = tied::make_accumulator(shape, rows.shards_of(g), std::move(accumulators_.back()));
+      learning_.back() = learning.get();
+      accumulators_.back() = std::move(learning);
+    }
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
+  learn_rows();
   if (rows.shards().count() == 1) return;
   const cuda::device_scope scope(group[0].device);
   total_.grow(layout.size());
 }
 
 template <class Scalar>
+void expectation_step<Scalar>::learn_rows() {
+  if (learning_[0] == nullptr) return;  // what suits one GPU suits all
+  for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
+    rows_->for_each_piece_of(turn, {0, rows_->most_shard_rows()},
+                             [&](std::size_t g, std::size_t, const cuda::device_piece<Scalar>& piece) {
+                               learning_[g]->learn(turn, piece, rows_->group()[g].compute);
+                             });
+  }
+}
+
+template <class Scalar>
 void expectation_step<Scalar>::sum_all_rows(const device_parts<Scalar>& parts) {
   if (shards_at_once_ && accumulators_[0]->keeps_shards_apart()) return sum_shards_at_once(parts);
   const cuda::shard_range all{0, rows_->most_shard_rows()};
-  sum_rows({&all, 1}, parts);
+  sum_pieces({&all, 1}, true, parts);
+}
+
+template <class Scalar>
+void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
+  sum_pieces(ranges, false, parts);
 }
 
 // One GPU's only shard need not be merged by itself, where its lanes lie as the step's end can read them.
@@ -40,6 +71,7 @@ void expectation_step<Scalar>::sum_and_maximise(device_parts<Scalar>& parts) {
   }
   cuda::gpu& gpu = rows_->group()[0];
   accumulator<Scalar>& lanes = *accumulators_[0];
+  if (learning_[0] != nullptr) learning_[0]->expect_shard(0);
   lanes.clear(parts.parameters(0), gpu.compute);
   rows_->for_each_piece([&](std::size_t, const cuda::device_piece<Scalar>& piece) {
     lanes.add(piece, parts.parameters(0), gpu.compute);
@@ -66,7 +98,8 @@ void expectation_step<Scalar>::sum_shards_at_once(const device_parts<Scalar>& pa
 }
 
 template <class Scalar>
-void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> ranges, const device_parts<Scalar>& parts) {
+void expectation_step<Scalar>::sum_pieces(std::span<const cuda::shard_range> ranges, bool all,
+                                          const device_parts<Scalar>& parts) {
   cuda::device_group& group = rows_->group();
   std::vector<cuda::group_part<double>> sums(rows_->own_shards());
   for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
@@ -77,7 +110,10 @@ void expectation_step<Scalar>::sum_rows(std::span<const cuda::shard_range> range
         call(g);
       }
     };
-    for_each_gpu([&](std::size_t g) { accumulators_[g]->clear(parts.parameters(g), group[g].compute); });
+    for_each_gpu([&](std::size_t g) {
+      if (learning_[g] != nullptr) learning_[g]->expect_shard(all ? turn : other_rows);
+      accumulators_[g]->clear(parts.parameters(g), group[g].compute);
+    });
     std::size_t before = 0;  // rows of the ranges that are done, in whole units
     for (const cuda::shard_range& range : ranges) {
       rows_->for_each_piece_of(turn, range, [&](std::size_t g, std::size_t, cuda::device_piece<Scalar> piece) {
@@ -123,7 +159,7 @@ statistics expectation_on_device(cuda::device_rows<Scalar>& rows, const model& m
   const statistics_layout layout(model.covariance_type, model.components, model.columns);
   device_parts<Scalar> parts(rows.group(), layout, 0);
   parts.prepare(model);
-  expectation_step<Scalar> expectation(rows, layout);
+  expectation_step<Scalar> expectation(rows, layout, rows.most_shard_rows(), false);
   expectation.sum_all_rows(parts);
   return expectation.download();
 }

@@ -9,7 +9,7 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
-#include <shoal/gmm/cuda/accumulator.hpp>
+#include <shoal/gmm/cuda/learning_accumulator.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/model.hpp>
 #include <shoal/gmm/statistics.hpp>
@@ -21,9 +21,10 @@ namespace shoal::gmm {
 template <class Scalar>
 class expectation_step {
  public:
-  /// Kernels are chosen for sums of `shard_rows` rows of each shard. Throws out_of_memory.
+  /// Kernels are chosen for sums of `shard_rows` rows of each shard, `again` and again: then they may read the rows
+  /// once before. Throws out_of_memory, interrupted, and what reading throws.
   expectation_step(cuda::device_rows<Scalar>& rows, const statistics_layout& layout,
-                   std::size_t shard_rows = std::numeric_limits<std::size_t>::max());
+                   std::size_t shard_rows = std::numeric_limits<std::size_t>::max(), bool again = true);
 
   /// Sums all rows under the mixture that `parts` has prepared. Does not wait.
   void sum_all_rows(const device_parts<Scalar>& parts);
@@ -40,6 +41,8 @@ class expectation_step {
   statistics download() const;
 
  private:
+  void learn_rows();
+  void sum_pieces(std::span<const cuda::shard_range> ranges, bool all, const device_parts<Scalar>& parts);
   void sum_shards_at_once(const device_parts<Scalar>& parts);
   void sum_up(const std::vector<cuda::group_part<double>>& shards);
 
@@ -47,6 +50,7 @@ class expectation_step {
   statistics_layout layout_;
   bool shards_at_once_;                                             // one launch of a GPU can do all of its rows
   std::vector<std::unique_ptr<accumulator<Scalar>>> accumulators_;  // of each GPU
+  std::vector<learning_accumulator<Scalar>*> learning_;             // the same as what learns; null for others
   std::vector<cuda::device_buffer<double>> statistics_;             // [shards] of each GPU
   cuda::device_buffer<double> total_;                               // of all, on the first; empty for one shard
 };

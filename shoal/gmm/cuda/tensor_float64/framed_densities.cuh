@@ -101,6 +101,14 @@ __device__ __forceinline__ void take_framed_tile(const kernel_layout& layout, co
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const double near = stage.origin[8 * half + place], far = stage.origin[8 * half + place + 4];
+      [[maybe_unused]] double ratio[2] = {1, 1};
+      if constexpr (Spherical && sizeof(Scalar) == 4) {
+        if (frame.units != nullptr) {
+          const float2* const units = frame.units + index * frame_step + 8 * half + place;
+          ratio[0] = static_cast<double>(units[0].x) / static_cast<double>(frame.units[0].x);
+          ratio[1] = static_cast<double>(units[4].x) / static_cast<double>(frame.units[0].x);
+        }
+      }
       double z[Tile::sixteens][4];
 #pragma unroll
       for (int m = 0; m < Tile::sixteens; ++m) {
@@ -124,6 +132,13 @@ __device__ __forceinline__ void take_framed_tile(const kernel_layout& layout, co
 #pragma unroll
         for (int m = 0; m < Tile::sixteens; ++m) {
           if constexpr (Spherical) {
+            // In the unit of the first column, where columns have units of their own.
+            if constexpr (sizeof(Scalar) == 4) {
+              z[m][0] *= ratio[0];
+              z[m][1] *= ratio[0];
+              z[m][2] *= ratio[1];
+              z[m][3] *= ratio[1];
+            }
             norm[m][0] = fma(z[m][0], z[m][0], fma(z[m][2], z[m][2], norm[m][0]));
             norm[m][1] = fma(z[m][1], z[m][1], fma(z[m][3], z[m][3], norm[m][1]));
           } else {

@@ -1,0 +1,212 @@
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/few_columns/kernels.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
+#include <shoal/gmm/cuda/tied/kernels.hpp>
+#include <shoal/gmm/cuda/tied/tied.hpp>
+#include <shoal/gmm/cuda/tied/tuning.hpp>
+
+namespace shoal::gmm::tied {
+namespace {
+
+// Does nothing: tied_accumulator knows whose turn it is.
+class nobody final : public accumulator<float> {
+ public:
+  void clear(const prepared_parameters<float>&, cudaStream_t) override {}
+  void add(const cuda::device_piece<float>&, const prepared_parameters<float>&, cudaStream_t) override {}
+  void merge(double*, const prepared_parameters<float>&, cudaStream_t) override {}
+};
+
+// Sums keep float32's digits whatever was asked for: products are the least of the time. Beyond the components of
+// float16 terms the mixture is a diagonal one, whose columns may have units of their own there too.
+accumulator_shape spherical_shape(const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
+  const bool few = columns <= few_columns::most_columns || components <= most_components;
+  accumulator_shape spherical = shape;
+  spherical.layout = statistics_layout(few ? covariance_type::spherical : covariance_type::diag, components, columns);
+  spherical.precision = precision::float32;
+  spherical.shards = spherical.data_shards = 1;
+  return spherical;
+}
+
+// float64 rows by the kernels for few columns alone: others multiply with a matrix as fast as without. So do those of
+// float32 rows for many components of up to 128 columns.
+template <class Scalar>
+bool is_taken(const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
+  if (shape.layout.type() != covariance_type::tied || shape.weighted || !tensor::has_products()) return false;
+  if (sizeof(Scalar) == 8) {
+    return columns <= few_columns::most_columns && few_columns::suits<Scalar>(spherical_shape(shape));
+  }
+  if (columns <= few_columns::most_columns) return components <= most_product_components;
+  return columns <= most_columns && (columns > narrow_columns || components <= most_components);
+}
+
+template <class Scalar>
+std::unique_ptr<accumulator<Scalar>> make_spherical(const accumulator_shape& shape) {
+  return few_columns::make_accumulator<Scalar>(shape);
+}
+template <>
+std::unique_ptr<accumulator<float>> make_spherical(const accumulator_shape& shape) {
+  if (shape.layout.columns() > few_columns::most_columns) return tensor_float64::make_accumulator<float>(shape);
+  return few_columns::make_product_accumulator(shape, std::make_unique<nobody>());
+}
+
+// Σ z and Σ z zᵀ of each shard: the sums of a mixture of one component, which has all of every row.
+template <class Scalar>
+class row_sums {
+ public:
+  row_sums(const accumulator_shape& shape, std::size_t shards)
+      : one_(one_component(shape)),
+        centres_(shards * shape.layout.columns()),
+        sums_(shards * one_.layout.size()),
+        zeros_(shape.layout.columns() * shape.layout.columns()),
+        stopped_(1),
+        shards_(shards),
+        accumulator_(tensor_float64::make_accumulator<Scalar>(one_)) {
+    zeros_.fill_with_zeros();
+    stopped_.fill_with_zeros();
+  }
+
+  void add(std::size_t shard, const cuda::device_piece<Scalar>& piece, cudaStream_t stream) {
+    const std::size_t d = one_.layout.columns();
+    double* const centre = centres_.data() + shard * d;
+    prepared_parameters<Scalar> component;
+    component.in_double = {centre, zeros_.data(), zeros_.data(), zeros_.data(), zeros_.data()};
+    if constexpr (sizeof(Scalar) == 8) component.packed = component.in_double;
+    component.stopped = stopped_.data();
+    if (piece.share_first == 0) {
+      place_centre(piece.rows, piece.count, static_cast<unsigned>(d), centre, stream);
+      accumulator_->clear(component, stream);
+    }
+    accumulator_->add(piece, component, stream);
+    accumulator_->merge(sums_.data() + shard * one_.layout.size(), component, stream);
+  }
+
+  learnt_rows of(std::size_t shard) const {
+    if (shard >= shards_) return {};
+    const double* const sums = sums_.data() + shard * one_.layout.size();
+    return {centres_.data() + shard * one_.layout.columns(), sums + one_.layout.component(0),
+            sums + one_.layout.shared(), sums + one_.layout.weight(0)};
+  }
+
+ private:
+  static accumulator_shape one_component(accumulator_shape shape) {
+    shape.layout = statistics_layout(covariance_type::tied, 1, shape.layout.columns());
+    shape.shards = shape.data_shards = 1;
+    return shape;
+  }
+
+  accumulator_shape one_;
+  cuda::device_buffer<double> centres_, sums_, zeros_;
+  cuda::device_buffer<int> stopped_;
+  std::size_t shards_;
+  std::unique_ptr<accumulator<Scalar>> accumulator_;
+};
+
+template <class Scalar>
+class tied_accumulator final : public learning_accumulator<Scalar> {
+ public:
+  tied_accumulator(const accumulator_shape& shape, std::size_t shards, std::unique_ptr<accumulator<Scalar>> other)
+      : other_(std::move(other)),
+        spherical_(make_spherical<Scalar>(spherical_shape(shape))),
+        layout_(shape.layout),
+        sums_layout_(spherical_shape(shape).layout),
+        rows_(shape, shards),
+        numbers_(3 * std::size_t{layout_.components} * layout_.columns + layout_.components + 2 * layout_.columns),
+        sums_(spherical_shape(shape).layout.size()),
+        scores_(scores_size(layout_)),
+        stopped_(2) {
+    const std::size_t d = layout_.columns, all = layout_.components * d;
+    double* at = numbers_.data();
+    const auto take = [&](std::size_t size) { return std::exchange(at, at + size); };
+    mixture_.centres = take(all);
+    mixture_.offsets = take(all);
+    mixture_.factors = take(all);
+    mixture_.log_constants = take(layout_.components);
+    mixture_.origin = take(d);
+    mixture_.norms = take(d);
+    mixture_.own_stopped = stopped_.data();
+    mixture_.other_stopped = stopped_.data() + 1;
+  }
+
+  void learn(std::size_t shard, const cuda::device_piece<Scalar>& piece, cudaStream_t stream) override {
+    rows_.add(shard, piece, stream);
+  }
+  void expect_shard(std::size_t shard) override { shard_ = shard; }
+
+  void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    pack(layout_, parameters.in_double, rows_.of(shard_), mixture_, parameters.stopped, stream);
+    spherical_->clear(as_spherical(parameters), stream);
+    other_->clear(unless_spherical(parameters), stream);
+  }
+
+  void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
+           cudaStream_t stream) override {
+    spherical_->add(piece, as_spherical(parameters), stream);
+    other_->add(piece, unless_spherical(parameters), stream);
+  }
+
+  void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
+    spherical_->merge(sums_.data(), as_spherical(parameters), stream);
+    other_->merge(statistics, unless_spherical(parameters), stream);
+    leave(layout_, parameters.in_double, rows_.of(shard_), mixture_, sums_layout_, sums_.data(), scores_.data(),
+          statistics, stream);
+  }
+
+ private:
+  // The kernels for spherical mixtures of float32 rows read components in float64 alone, but for log_shift.
+  prepared_parameters<Scalar> as_spherical(const prepared_parameters<Scalar>& parameters) const {
+    prepared_parameters<Scalar> spherical;
+    spherical.in_double = {mixture_.centres, mixture_.offsets, mixture_.factors, mixture_.log_constants,
+                           parameters.in_double.log_shift};
+    spherical.packed.log_shift = parameters.in_double.log_shift;
+    if constexpr (sizeof(Scalar) == 8) spherical.packed = spherical.in_double;
+    spherical.stopped = mixture_.own_stopped;
+    return spherical;
+  }
+  prepared_parameters<Scalar> unless_spherical(prepared_parameters<Scalar> parameters) const {
+    parameters.stopped = mixture_.other_stopped;
+    return parameters;
+  }
+
+  std::unique_ptr<accumulator<Scalar>> other_, spherical_;
+  kernel_layout layout_, sums_layout_;
+  row_sums<Scalar> rows_;
+  std::size_t shard_ = other_rows;
+  cuda::device_buffer<double> numbers_, sums_, scores_;
+  cuda::device_buffer<int> stopped_;
+  spherical_mixture mixture_;
+};
+
+}  // namespace
+
+template <class Scalar>
+bool suits(const accumulator_shape& shape) {
+  return is_taken<Scalar>(shape) &&
+         is_faster(sizeof(Scalar), shape.share_rows, shape.layout.columns(), shape.layout.components());
+}
+template bool suits<float>(const accumulator_shape&);
+template bool suits<double>(const accumulator_shape&);
+
+template <class Scalar>
+std::unique_ptr<learning_accumulator<Scalar>> make_accumulator(const accumulator_shape& shape, std::size_t shards,
+                                                               std::unique_ptr<accumulator<Scalar>> other) {
+  if (is_taken<Scalar>(shape)) return std::make_unique<tied_accumulator<Scalar>>(shape, shards, std::move(other));
+  throw bad_argument(fmt::format("{} tied components of {} columns are not taken as spherical ones",
+                                 shape.layout.components(), shape.layout.columns()));
+}
+template std::unique_ptr<learning_accumulator<float>> make_accumulator(const accumulator_shape&, std::size_t,
+                                                                       std::unique_ptr<accumulator<float>>);
+template std::unique_ptr<learning_accumulator<double>> make_accumulator(const accumulator_shape&, std::size_t,
+                                                                        std::unique_ptr<accumulator<double>>);
+
+}  // namespace shoal::gmm::tied

@@ -1,0 +1,53 @@
+// How far tied mixtures are taken as spherical ones.
+#pragma once
+
+#include <cstddef>
+
+namespace shoal::gmm::tied {
+
+inline constexpr std::size_t most_columns = 2048;
+/// The kernels for spherical mixtures take so many components of few columns, and of more by float16 terms. Of rows
+/// wider than narrow_columns others are taken by float64 products.
+inline constexpr std::size_t most_product_components = 256, most_components = 128;
+inline constexpr std::size_t narrow_columns = 128;
+
+/// How far a spherical component may be from the origin in one column, in its deviations, and the sum of squares over
+/// all columns. Both are a little less than what the kernels for spherical mixtures take (12, and 256 or twice the
+/// columns), which round where the origin is.
+inline constexpr double most_column_distance = 11.5;
+constexpr double most_squared_distance(unsigned columns) { return columns <= narrow_columns ? 240 : 1.875 * columns; }
+
+/// Rows of which Σ (zⱼ/sⱼ)² is beyond 1024 + 16·d, or 400 of few columns, are done in float64. With closely correlated
+/// columns all rows are, since sⱼ is a column's deviation given the others: so the mean row may have this much at most.
+/// It bounds too what is left of Σ z zᵀ in the direction of least variance.
+constexpr double most_mean_norm(unsigned columns) { return columns <= 16 ? 8.0 * columns : 128 + 4.0 * columns; }
+
+/// Rows whose mean is the centre of what is learnt. An outlier D deviations away moves it by D/512, which costs sums
+/// over N rows (D/512)²·N·ε beside the D² that is in them anyway.
+inline constexpr std::size_t centre_rows = 512;
+
+/// Where it is faster, mostly by a row's products with the matrices of all components. Twelve launches more cost some
+/// 50 µs. (rows, columns, components) take with the kernels from before and as spherical mixtures
+/// (bench/results/tied-as-spherical-nvidia-h200-2026-11-24.json): float32 (10⁷, 16, 10) 3.92 and 0.63 ms, (10⁷, 8, 2)
+/// 0.53 and 0.45, (10⁶, 8, 16) 0.14 and 0.09, (10⁶, 3, 64) 0.18 and 0.14, (100,000, 16, 5) 0.12 and 0.06, (30,000, 16,
+/// 33) 0.079 and 0.077; but (10⁷, 3, 16) 0.42 and 0.49, (10⁶, 2, 33) 0.10 and 0.12, (10⁶, 6, 10) 0.07 and 0.08, (10⁶,
+/// 13, 2) 0.10 and 0.11. (100,000, 129, 33) 7.3 and 0.52, (1000, 256, 33) 0.53 and 0.37, (1000, 256, 10) 0.28 and 0.28.
+/// Float64 (10⁶, 8, 33) 0.61 and 0.46, (10⁶, 10, 5) 0.40 and 0.12, (10⁶, 14, 10) 0.37 and 0.32; but (10⁶, 5, 2) 0.054
+/// and 0.064, (10⁶, 16, 33) 0.64 and 0.84.
+///
+/// Where components lie apart, to find that out is lost: so it is taken where it saves as much as that costs.
+constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t columns, std::size_t components) {
+  if (components < 2) return false;
+  const auto products = static_cast<double>(rows) * static_cast<double>(columns * columns * components);
+  if (value_bytes == 8) {
+    return rows >= 300'000 && products >= 1.5e8 && columns >= 6 && columns <= 14 &&
+           (columns <= 8 || columns * components <= 330);
+  }
+  if (columns > narrow_columns) return products >= 6e8;
+  if (columns > 16) return products >= 3e8;
+  if (components >= 16) return columns >= 3 && columns * components >= 64 && products >= 5e8;
+  const bool many = columns >= 12 && columns * components >= 80;
+  return columns >= 8 && products >= (many ? 2e8 : 6.4e8);
+}
+
+}  // namespace shoal::gmm::tied
