@@ -12,7 +12,8 @@ inline constexpr int register_rows = 2;
 /// words, takes 0.060 ms with 384 threads and 0.071 with 512, whose compiled code uses all of its 128 registers.
 constexpr int register_threads(int words) {
   if (words <= 40) return 768;
-  return words <= 82 ? 512 : 384;
+  if (words <= 82) return 512;
+  return words <= 128 ? 384 : 256;
 }
 
 /// For so many components there is a kernel; others take the next one.
@@ -34,7 +35,7 @@ constexpr bool has_register_kernel(int components) {
 /// In float64 0.193 ms for 0.196: of two warps of a scheduler the float64 units are 46 % busy.
 inline constexpr int most_register_columns = 8;
 inline constexpr int most_register_components = 16;
-inline constexpr int most_register_sums = 64;  ///< of all components
+inline constexpr int most_register_sums = 96;  ///< of all components
 
 /// Words of a bit for each row of a warp's group.
 inline constexpr std::size_t register_group_words = 128;
