@@ -35,19 +35,20 @@ inline constexpr std::size_t centre_rows = 512;
 /// Float64 (10⁶, 8, 33) 0.61 and 0.46, (10⁶, 10, 5) 0.40 and 0.12, (10⁶, 14, 10) 0.37 and 0.32; but (10⁶, 5, 2) 0.054
 /// and 0.064, (10⁶, 16, 33) 0.64 and 0.84.
 ///
-/// Where components lie apart, to find that out is lost: so it is taken where it saves as much as that costs.
+/// Where components lie apart, 20 to 100 µs to find that out are lost ((100,000, 16, 10) 0.143 and 0.160 ms, (1000,
+/// 256, 10) 0.24 and 0.35, (10⁶, 64, 10) 1.27 and 1.29): so it is taken where the others take longer than that.
 constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t columns, std::size_t components) {
   if (components < 2) return false;
   const auto products = static_cast<double>(rows) * static_cast<double>(columns * columns * components);
   if (value_bytes == 8) {
-    return rows >= 300'000 && products >= 1.5e8 && columns >= 6 && columns <= 14 &&
+    return rows >= 300'000 && products >= 3e8 && columns >= 6 && columns <= 14 &&
            (columns <= 8 || columns * components <= 330);
   }
-  if (columns > narrow_columns) return products >= 6e8;
-  if (columns > 16) return products >= 3e8;
-  if (components >= 16) return columns >= 3 && columns * components >= 64 && products >= 5e8;
+  if (columns > narrow_columns) return products >= 2e9;
+  if (columns > 16) return products >= 1e9;
+  if (components >= 16) return columns >= 3 && columns * components >= 64 && products >= 8e8;
   const bool many = columns >= 12 && columns * components >= 80;
-  return columns >= 8 && products >= (many ? 2e8 : 6.4e8);
+  return columns >= 8 && products >= (many ? 5e8 : 6.4e8);
 }
 
 }  // namespace shoal::gmm::tied

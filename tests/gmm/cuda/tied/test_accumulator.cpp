@@ -276,7 +276,7 @@ TEST_F(TiedAccumulator, FewRowsByEveryKernel) {
 // Several shards of a GPU that take turns, kept there or streamed, and sums of some of their rows.
 template <class Scalar>
 void check_shards(std::size_t columns) {
-  constexpr std::size_t count = sizeof(Scalar) == 4 ? 330'011 : 660'011;
+  constexpr std::size_t count = sizeof(Scalar) == 4 ? 600'011 : 1'050'011;
   const auto model = checks::rounded_model(covariance_type::tied, 9, columns, 0.6, 41);
   const auto data = reference::random_rows<Scalar>(model, count, columns, 42);
   const device_checks::problem<Scalar> problem(data, columns);
@@ -323,7 +323,7 @@ TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
     for (const double apart : {0.7, 3.0}) {
       for (const shoal::precision precision : {shoal::precision::float32, shoal::precision::bf16}) {
         SCOPED_TRACE(fmt::format("{} columns, {} apart", columns, apart));
-        constexpr std::size_t count = 510'011, components = 16;
+        constexpr std::size_t count = 800'011, components = 16;
         ASSERT_TRUE(shoal::gmm::tied::suits<float>(
             checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
         auto rows = reference::random_rows<float>(
@@ -355,7 +355,7 @@ TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
 
 // Columns that all follow one direction, whose variance is so many times that of the others.
 TEST_F(TiedAccumulator, FitsOfCorrelatedColumnsEndWhereFloat64Ends) {
-  constexpr std::size_t count = 200'003, components = 8;
+  constexpr std::size_t count = 440'003, components = 8;
   for (const std::size_t columns : {12, 16, 40, 150}) {
     for (const double variance : {30.0, 1e4}) {
       SCOPED_TRACE(fmt::format("{} columns, variance {}", columns, variance));

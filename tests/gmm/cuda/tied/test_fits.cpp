@@ -26,7 +26,7 @@ using sharded_rows::placing;
 constexpr std::size_t shards = 2, components = 6;
 // So many that kernels which learn rows are the fastest.
 template <class Scalar>
-constexpr std::size_t rows = sizeof(Scalar) == 4 ? 290'011 : 810'011;
+constexpr std::size_t rows = sizeof(Scalar) == 4 ? 840'011 : 1'570'011;
 
 gmm::options options_for(gmm::acceleration acceleration) {
   gmm::options options;
@@ -89,7 +89,7 @@ TYPED_TEST(TiedFits, GoOnFromACheckpointAsIfNeverStopped) {
   constexpr std::size_t columns = sizeof(TypeParam) == 4 ? 16 : 8;
   const std::vector<TypeParam> values = make_rows<TypeParam>(columns);
   const held_rows<TypeParam> held({values.data(), rows<TypeParam>, columns});
-  const std::string file = testing::TempDir() + "shoal_tied_fits.checkpoint";
+  const std::string file = testing::TempDir() + "shoal_tied_fits" + std::to_string(sizeof(TypeParam)) + ".checkpoint";
   gmm::options options = options_for(gmm::acceleration::none);
   const gmm::fit_result whole = this->fit(held, {}, options);
   for (const placing& where : sharded_rows::placings(held.row_bytes())) {
