@@ -21,41 +21,55 @@ struct few_frame {
 };
 
 // One column: between centroids in their order lie bounds, among which a row is looked for by halves. Their places: a
-// power of two, and one before them.
+// power of two, and one before them. In shared memory one more lies after every 32 of them, a copy of the next, so that
+// threads that look at different ones use different banks.
 __device__ inline int bound_places(int clusters) { return 1 << (32 - __clz(clusters - 1)); }
+__device__ constexpr int bound_offset(int place) { return place + place / 32; }
 
-// Sorts centroids of one column by their value: [1 + bound_places()] bounds, the one after a centroid lying halfway to
-// the next that differs, [clusters] numbers. So of equal centroids the one with the lowest number has all rows.
+// Sorts centroids of one column by their value: [bound_offset(bound_places()) + 1] bounds, the one after a centroid
+// lying halfway to the next that differs, and the centroids' numbers, as far apart. So of equal centroids the one with
+// the lowest number has all rows.
 template <class Scalar>
 __device__ void sort_centroids(const one_pass_arguments<Scalar>& in, float* bounds, few_frame<Scalar>& frame) {
   const int places = bound_places(in.clusters);
-  int* const numbers = reinterpret_cast<int*>(bounds + 1 + places);
-  // A warp counts the centroids before one.
-  const int thread = static_cast<int>(threadIdx.x) % 32;
-  for (int k = static_cast<int>(threadIdx.x) / 32; k < in.clusters; k += static_cast<int>(blockDim.x) / 32) {
-    const double own = in.centroids[k];
+  int* const numbers = reinterpret_cast<int*>(bounds + bound_offset(places) + 1);
+  // Four threads count the centroids before one.
+  constexpr int sharers = 4;
+  const int sharer = static_cast<int>(threadIdx.x) % sharers, step = static_cast<int>(blockDim.x) / sharers;
+  for (int first = 0; first < in.clusters; first += step) {
+    const int k = first + static_cast<int>(threadIdx.x) / sharers;
     int before = 0;
-    for (int other = thread; other < in.clusters; other += 32) {
-      const double value = in.centroids[other];
-      before += value < own || (value == own && other < k) ? 1 : 0;
+    if (k < in.clusters) {
+      const double own = in.centroids[k];
+#pragma unroll 8
+      for (int other = sharer; other < in.clusters; other += sharers) {
+        const double value = in.centroids[other];
+        before += value < own || (value == own && other < k) ? 1 : 0;
+      }
     }
-    const int place = __reduce_add_sync(~0U, before);
-    if (thread == 0) numbers[place] = k;
+    before += __shfl_xor_sync(~0U, before, 1);
+    before += __shfl_xor_sync(~0U, before, 2);
+    if (k < in.clusters && sharer == 0) numbers[bound_offset(before)] = k;
   }
   __syncthreads();
-  const auto moved = [&](int place) { return in.centroids[numbers[place]] - static_cast<double>(frame.origin[0]); };
+  const auto moved = [&](int place) {
+    return in.centroids[numbers[bound_offset(place)]] - static_cast<double>(frame.origin[0]);
+  };
   for (int i = static_cast<int>(threadIdx.x); i <= places; i += static_cast<int>(blockDim.x)) {
-    bounds[i] = i == 0 ? -INFINITY : INFINITY;
-    if (i == 0 || i > in.clusters) continue;
-    const double own = moved(i - 1);
-    atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(static_cast<float>(fabs(own)) * 1.0001F));
-    for (int next = i; next < in.clusters; ++next) {
-      const double other = moved(next);
-      if (other == own) continue;
-      bounds[i] = static_cast<float>(own / 2 + other / 2);
-      atomicMin(reinterpret_cast<int*>(&frame.least_gap), __float_as_int(static_cast<float>(other - own)));
-      break;
+    float bound = i == 0 ? -INFINITY : INFINITY;
+    if (i > 0 && i <= in.clusters) {
+      const double own = moved(i - 1);
+      atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(static_cast<float>(fabs(own)) * 1.0001F));
+      for (int next = i; next < in.clusters; ++next) {
+        const double other = moved(next);
+        if (other == own) continue;
+        bound = static_cast<float>(own / 2 + other / 2);
+        atomicMin(reinterpret_cast<int*>(&frame.least_gap), __float_as_int(static_cast<float>(other - own)));
+        break;
+      }
     }
+    bounds[bound_offset(i)] = bound;
+    if (i > 0 && i % 32 == 0) bounds[bound_offset(i) - 1] = bound;
   }
 }
 
@@ -298,16 +312,17 @@ template <int Each>
 __device__ void search_column(int clusters, float largest, float least_gap, const float* bounds,
                               const float (&x)[Each][1], int (&labels)[Each], bool (&doubtful)[Each]) {
   const int places = bound_places(clusters);
-  const int* const numbers = reinterpret_cast<const int*>(bounds + 1 + places);
+  const int* const numbers = reinterpret_cast<const int*>(bounds + bound_offset(places) + 1);
   const auto first = static_cast<unsigned>(__cvta_generic_to_shared(bounds));
   const auto bound_at = [](unsigned address) { return *static_cast<const float*>(__cvta_shared_to_generic(address)); };
   unsigned below[Each];  // addresses in shared memory
 #pragma unroll
   for (int i = 0; i < Each; ++i) below[i] = first;
-  for (unsigned step = places / 2 * sizeof(float); step >= sizeof(float); step /= 2) {
+  for (int step = places / 2; step > 0; step /= 2) {
+    const unsigned bytes = bound_offset(step) * sizeof(float);  // a place before it is a multiple of it
 #pragma unroll
     for (int i = 0; i < Each; ++i) {
-      const unsigned middle = below[i] + step;
+      const unsigned middle = below[i] + bytes;
       if (bound_at(middle) < x[i][0]) below[i] = middle;
     }
   }

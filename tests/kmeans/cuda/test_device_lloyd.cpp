@@ -165,7 +165,7 @@ TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
 }
 
 // Rows enough for sums in shared memory (is_few), and one too few; numbers of columns on both sides of each power of
-// two and of each way to find a distance, so many clusters that blocks have 16 and 8 warps, and too many of both.
+// two and of each way to find a distance, so many clusters that blocks have 16 warps and fewer, and too many of both.
 TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
   SHOAL_NEEDS_DEVICES(1);
   struct shape {
@@ -174,9 +174,10 @@ TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
   const table<TypeParam> row{1, 1, {0}};
   const on_device<TypeParam> data(row.view());
   const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
-  for (const shape& s : {shape{1, 9}, shape{1, 41}, shape{1, 90}, shape{1, 120}, shape{2, 11}, shape{2, 40},
-                         shape{2, 41}, shape{3, 20}, shape{3, 39}, shape{4, 33}, shape{5, 1}, shape{5, 2}, shape{7, 33},
-                         shape{8, 40}, shape{9, 40}, shape{12, 40}, shape{13, 17}}) {
+  for (const shape& s : {shape{1, 9},  shape{1, 41},  shape{1, 120}, shape{1, 300}, shape{1, 400}, shape{2, 11},
+                         shape{2, 40}, shape{2, 64},  shape{2, 65},  shape{3, 20},  shape{3, 39},  shape{3, 63},
+                         shape{4, 33}, shape{4, 64},  shape{5, 1},   shape{5, 2},   shape{7, 33},  shape{8, 64},
+                         shape{9, 40}, shape{12, 40}, shape{12, 64}, shape{13, 17}}) {
     const auto made = clouds<TypeParam>(s.clusters == 39 ? enough - 1 : enough + s.clusters, s.columns, 5, 2.5,
                                         s.columns % 2 == 0 ? 0 : 100, s.columns);
     std::vector<TypeParam> weights;
@@ -323,8 +324,8 @@ TEST(DeviceLloydShape, FewColumnsAndClustersOfManyRowsAreLabelledAndSummedInOneP
   EXPECT_FALSE(is_few(enough - 1, 3, 20));
   for (const std::size_t scalar_bytes : {4, 8}) {
     for (const std::size_t columns : {2, 4, 5, 8, 12}) {
-      EXPECT_TRUE(is_few(enough, columns, 40, scalar_bytes)) << columns;
-      EXPECT_FALSE(is_few(enough, columns, 41, scalar_bytes)) << columns;
+      EXPECT_TRUE(is_few(enough, columns, kmeans::most_one_pass_clusters, scalar_bytes)) << columns;
+      EXPECT_FALSE(is_few(enough, columns, kmeans::most_one_pass_clusters + 1, scalar_bytes)) << columns;
     }
     EXPECT_FALSE(is_few(enough, 13, 20, scalar_bytes));
     EXPECT_TRUE(is_few(enough, 1, 96, scalar_bytes));
