@@ -15,80 +15,113 @@ namespace shoal::kmeans {
 // What the block knows of the centroids, beside `searched` and `centres` in shared memory.
 template <class Scalar>
 struct few_frame {
-  Scalar origin[few_row_threads(most_one_pass_columns)];  // of float32: the mean of the centroids
-  float largest;                                          // ‖c − origin‖, at least that of every centroid
+  Scalar origin[most_one_pass_columns];  // of float32: the mean of the centroids
+  float largest;                         // ‖c − origin‖, at least that of every centroid
+  float least_gap;                       // of one column: between neighbouring centroids that differ
 };
 
-// Places of centroids of one column in their order, whose search halves them: a power of two, and two beyond each end.
-__device__ inline int sorted_places(int clusters) { return 1 << (32 - __clz(clusters - 1)); }
-constexpr int sorted_margin = 2;
+// One column: between centroids in their order lie bounds, among which a row is looked for by halves. Their places: a
+// power of two, and one before them. In shared memory one more lies after every 32 of them, a copy of the next, so that
+// threads that look at different ones use different banks.
+__device__ inline int bound_places(int clusters) { return 1 << (32 - __clz(clusters - 1)); }
+__device__ constexpr int bound_offset(int place) { return place + place / 32; }
 
-// Sorts centroids of one column by their value: [sorted_margin + sorted_places() + sorted_margin] c′, [clusters]
-// numbers.
+// Sorts centroids of one column by their value: [bound_offset(bound_places()) + 1] bounds, the one after a centroid
+// lying halfway to the next that differs, and the centroids' numbers, as far apart. So of equal centroids the one with
+// the lowest number has all rows.
 template <class Scalar>
-__device__ void sort_centroids(const one_pass_arguments<Scalar>& in, float* sorted, few_frame<Scalar>& frame) {
-  const int places = sorted_places(in.clusters);
-  int* const numbers = reinterpret_cast<int*>(sorted + places + 2 * sorted_margin);
-  const auto moved = [&](int k) { return static_cast<float>(in.centroids[k] - static_cast<double>(frame.origin[0])); };
-  for (int i = static_cast<int>(threadIdx.x); i < places + 2 * sorted_margin; i += static_cast<int>(blockDim.x)) {
-    if (i < sorted_margin) sorted[i] = -INFINITY;
-    if (i >= sorted_margin + in.clusters) sorted[i] = INFINITY;
-  }
-  for (int k = static_cast<int>(threadIdx.x); k < in.clusters; k += static_cast<int>(blockDim.x)) {
-    const float own = moved(k);
-    int place = 0;
-    for (int other = 0; other < in.clusters; ++other) {
-      const float value = moved(other);
-      place += value < own || (value == own && other < k) ? 1 : 0;
+__device__ void sort_centroids(const one_pass_arguments<Scalar>& in, float* bounds, few_frame<Scalar>& frame) {
+  const int places = bound_places(in.clusters);
+  int* const numbers = reinterpret_cast<int*>(bounds + bound_offset(places) + 1);
+  // Four threads count the centroids before one.
+  constexpr int sharers = 4;
+  const int sharer = static_cast<int>(threadIdx.x) % sharers, step = static_cast<int>(blockDim.x) / sharers;
+  for (int first = 0; first < in.clusters; first += step) {
+    const int k = first + static_cast<int>(threadIdx.x) / sharers;
+    int before = 0;
+    if (k < in.clusters) {
+      const double own = in.centroids[k];
+#pragma unroll 8
+      for (int other = sharer; other < in.clusters; other += sharers) {
+        const double value = in.centroids[other];
+        before += value < own || (value == own && other < k) ? 1 : 0;
+      }
     }
-    sorted[sorted_margin + place] = own;
-    numbers[place] = k;
-    atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(fabsf(own)));
+    before += __shfl_xor_sync(~0U, before, 1);
+    before += __shfl_xor_sync(~0U, before, 2);
+    if (k < in.clusters && sharer == 0) numbers[bound_offset(before)] = k;
+  }
+  __syncthreads();
+  const auto moved = [&](int place) {
+    return in.centroids[numbers[bound_offset(place)]] - static_cast<double>(frame.origin[0]);
+  };
+  for (int i = static_cast<int>(threadIdx.x); i <= places; i += static_cast<int>(blockDim.x)) {
+    float bound = i == 0 ? -INFINITY : INFINITY;
+    if (i > 0 && i <= in.clusters) {
+      const double own = moved(i - 1);
+      atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(static_cast<float>(fabs(own)) * 1.0001F));
+      for (int next = i; next < in.clusters; ++next) {
+        const double other = moved(next);
+        if (other == own) continue;
+        bound = static_cast<float>(own / 2 + other / 2);
+        atomicMin(reinterpret_cast<int*>(&frame.least_gap), __float_as_int(static_cast<float>(other - own)));
+        break;
+      }
+    }
+    bounds[bound_offset(i)] = bound;
+    if (i > 0 && i % 32 == 0) bounds[bound_offset(i) - 1] = bound;
   }
 }
 
-// −c′ of centroids of more columns, and ‖c′‖²/2 where distances are found by products.
+// A computed score ‖c′‖²/2 − x′·c′ is off by at most this times ‖x′‖² + ‖c′‖²: by d + 1 roundings of numbers up to
+// ‖c′‖² + ‖x′‖²/2, and by (‖x′‖ + ‖c′‖)² roundings for a row and a centroid that were rounded themselves.
+template <int Columns>
+constexpr float few_score_error = (Columns + 3) * 0x1p-24F * 1.05F;
+
+// −c′ and ‖c′‖²/2 of centroids of more columns. In groups the latter is less the error of scores of this centroid, so
+// that centroids far away leave no row in doubt.
 template <class Scalar, int Columns>
 __device__ void lay_out_centroids(const one_pass_arguments<Scalar>& in, float* elements, few_frame<Scalar>& frame) {
-  for (int k = static_cast<int>(threadIdx.x); k < few_padded(in.clusters); k += static_cast<int>(blockDim.x)) {
-    float* const to = elements + k * 4 * few_vectors(Columns);
+  constexpr int group = few_in_groups(Columns) ? few_group : 1;
+  for (int k = static_cast<int>(threadIdx.x); k < few_padded(in.clusters, Columns); k += static_cast<int>(blockDim.x)) {
+    float* const to = elements + k / group * 4 * few_vectors(Columns) + k % group;
     const bool real = k < in.clusters;
     double norm = 0;
     for (int j = 0; j < Columns; ++j) {
       const double moved = real ? in.centroids[k * Columns + j] - static_cast<double>(frame.origin[j]) : 0;
       const auto rounded = static_cast<float>(moved);
-      to[j] = -rounded;
+      to[j * group] = -rounded;
       norm += static_cast<double>(rounded) * static_cast<double>(rounded);
     }
-    if constexpr (few_by_products(Columns)) {
-      to[Columns] = real ? static_cast<float>(norm / 2) : few_beyond(Columns);
-    } else if (!real) {
-      to[0] = few_beyond(Columns);
-    }
-    const float length = static_cast<float>(sqrt(norm)) * 1.0001F;
+    const double error = few_in_groups(Columns) ? static_cast<double>(few_score_error<Columns>) : 0;
+    to[Columns * group] = real ? static_cast<float>(norm * (0.5 - error)) : few_beyond;
+    const float length = sqrtf(static_cast<float>(norm)) * 1.0001F;
     if (real) atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(length));
   }
 }
 
-// The centroids as the search reads them, and as the sums do. Differences of few columns keep all digits of a
-// distance; products of more columns are fewer instructions.
+// The centroids as the search reads them, and as the sums do: [clusters][32] numbers, a place for each bank.
 template <class Scalar, int Columns>
 __device__ void prepare(const one_pass_arguments<Scalar>& in, float4* searched, Scalar* centres,
                         few_frame<Scalar>& frame) {
-  constexpr int row_threads = few_row_threads(Columns);
+  constexpr int row_values = few_row_threads(Columns, sizeof(Scalar)) * few_thread_values(Columns, sizeof(Scalar));
   const int warp = static_cast<int>(threadIdx.x) / 32, thread = static_cast<int>(threadIdx.x) % 32;
   const int warps = static_cast<int>(blockDim.x) / 32;
+  const double share = 1.0 / in.clusters;
   for (int j = warp; j < Columns; j += warps) {
     double sum = 0;
     for (int k = thread; k < in.clusters; k += 32) sum += in.centroids[k * Columns + j];
-    sum = cuda::warp_sum(sum) / in.clusters;
+    sum = cuda::warp_sum(sum) * share;
     const auto rounded = static_cast<float>(sum);
     if (thread == 0) frame.origin[j] = isfinite(rounded) ? static_cast<Scalar>(rounded) : Scalar{0};
   }
-  if (threadIdx.x == 0) frame.largest = 0;
+  if (threadIdx.x == 0) frame.largest = 0, frame.least_gap = INFINITY;
   for (int i = static_cast<int>(threadIdx.x); i < in.clusters * 32; i += static_cast<int>(blockDim.x)) {
-    const int column = i % row_threads;
-    centres[i] = column < Columns ? static_cast<Scalar>(in.centroids[i / 32 * Columns + column]) : Scalar{0};
+    const int column = i % row_values;
+    // A weight's place has -1 (few_sums.cuh).
+    centres[i] = column < Columns    ? static_cast<Scalar>(in.centroids[i / 32 * Columns + column])
+                 : column == Columns ? Scalar{-1}
+                                     : Scalar{0};
   }
   __syncthreads();
   auto* const elements = reinterpret_cast<float*>(searched);
@@ -119,6 +152,35 @@ __device__ __noinline__ int nearest_in_float64(const Scalar* row, const double* 
   return nearest;
 }
 
+// The same by a warp, for one row: each thread has some of the centroids.
+template <class Scalar, int Columns>
+__device__ __noinline__ int nearest_by_warp(const Scalar* row, const double* centroids, int clusters) {
+  int nearest = std::numeric_limits<int>::max();
+  double least = std::numeric_limits<double>::infinity();
+  for (int k = static_cast<int>(threadIdx.x) % 32; k < clusters; k += 32) {
+    double distance = 0;
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) {
+      const double difference = __dsub_rn(static_cast<double>(row[j]), centroids[k * Columns + j]);
+      distance = __dadd_rn(distance, __dmul_rn(difference, difference));
+    }
+    if (k < 32 || distance < least) {
+      least = distance;
+      nearest = k;
+    }
+  }
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    const double other = __shfl_xor_sync(~0U, least, step);
+    const int number = __shfl_xor_sync(~0U, nearest, step);
+    if (other < least || (other == least && number < nearest)) {
+      least = other;
+      nearest = number;
+    }
+  }
+  return nearest;
+}
+
 // The least two keys of a thread's rows among all centroids.
 template <int Columns>
 __device__ void search_all(int clusters, int kept, const float4* searched, const float (&x)[few_rows(Columns)][Columns],
@@ -138,15 +200,9 @@ __device__ void search_all(int clusters, int kept, const float4* searched, const
       }
 #pragma unroll
       for (int i = 0; i < each; ++i) {
-        float distance = 0;
-        if constexpr (few_by_products(Columns)) {
-          distance = fmaf(norms[i], 0.5F, c[Columns]);
+        float distance = fmaf(norms[i], 0.5F, c[Columns]);
 #pragma unroll
-          for (int j = 0; j < Columns; ++j) distance = fmaf(x[i][j], c[j], distance);
-        } else {
-#pragma unroll
-          for (int j = 0; j < Columns; ++j) distance = fmaf(x[i][j] + c[j], x[i][j] + c[j], distance);
-        }
+        for (int j = 0; j < Columns; ++j) distance = fmaf(x[i][j], c[j], distance);
         key[i][which] = (__float_as_int(distance) & kept) | (k + which);
       }
     }
@@ -159,83 +215,211 @@ __device__ void search_all(int clusters, int kept, const float4* searched, const
   }
 }
 
-// The same of one column, as the bits of the least two squared distances, with the number of the nearest: among the two
-// centroids on either side of a row.
-template <int Each>
-__device__ void search_sorted(int clusters, const float* sorted, const float (&x)[Each][1], int (&best)[Each],
-                              int (&second)[Each], int (&labels)[Each]) {
-  const int places = sorted_places(clusters);
-  const int* const numbers = reinterpret_cast<const int*>(sorted + places + 2 * sorted_margin);
-  const float* const first = sorted + sorted_margin;
-  int place[Each] = {};
-  for (int step = places / 2; step > 0; step /= 2) {
+// Scores of a row with a group of centroids.
+template <int Columns>
+__device__ void group_scores(const float (&x)[Columns], const float4 (&c)[Columns + 1], float (&scores)[few_group]) {
+  scores[0] = c[Columns].x, scores[1] = c[Columns].y, scores[2] = c[Columns].z, scores[3] = c[Columns].w;
 #pragma unroll
-    for (int i = 0; i < Each; ++i) place[i] += first[place[i] + step - 1] < x[i][0] ? step : 0;
-  }
-#pragma unroll
-  for (int i = 0; i < Each; ++i) {
-    place[i] += first[place[i]] < x[i][0] ? 1 : 0;  // centroids below the row
-    int nearest = 0;
-#pragma unroll
-    for (int near = -sorted_margin; near < sorted_margin; ++near) {
-      const float difference = x[i][0] - first[place[i] + near];
-      const int key = __float_as_int(difference * difference);
-      second[i] = min(second[i], max(best[i], key));
-      nearest = key < best[i] ? place[i] + near : nearest;
-      best[i] = min(best[i], key);
-    }
-    labels[i] = numbers[min(max(nearest, 0), clusters - 1)];
+  for (int j = 0; j < Columns; ++j) {
+    scores[0] = fmaf(x[j], c[j].x, scores[0]);
+    scores[1] = fmaf(x[j], c[j].y, scores[1]);
+    scores[2] = fmaf(x[j], c[j].z, scores[2]);
+    scores[3] = fmaf(x[j], c[j].w, scores[3]);
   }
 }
 
-// The nearest centroids of a thread's rows. A key is a squared distance (half of one by products) whose last bits are
-// the cluster's number: numbers that are not negative order like integers.
+// The nearest centroids of a thread's rows, and whether that is in doubt. The least score of each group is kept with
+// the group's number in its last bits; then the least group is looked at once more.
+template <int Columns>
+__device__ void search_groups(int clusters, float largest, const float4* searched,
+                              const float (&x)[few_rows(Columns)][Columns], const float (&norms)[few_rows(Columns)],
+                              int (&labels)[few_rows(Columns)], bool (&doubtful)[few_rows(Columns)]) {
+  constexpr int each = few_rows(Columns), vectors = few_vectors(Columns);
+  const int groups = (clusters + few_group - 1) / few_group, index_bits = 32 - __clz(groups - 1);
+  const int kept = -1 << index_bits;
+  float best[each], second[each];
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    second[i] = std::numeric_limits<float>::max();
+    best[i] = __int_as_float(__float_as_int(second[i]) & kept);  // of the first group
+  }
+#pragma unroll 2
+  for (int g = 0; g < groups; ++g) {
+    float4 c[Columns + 1];
+#pragma unroll
+    for (int j = 0; j <= Columns; ++j) c[j] = searched[g * vectors + j];
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+      float scores[few_group];
+      group_scores(x[i], c, scores);
+      const float least = fminf(fminf(scores[0], scores[1]), fminf(scores[2], scores[3]));
+      const float key = __int_as_float((__float_as_int(least) & kept) | g);
+      second[i] = fminf(second[i], fmaxf(best[i], key));
+      best[i] = fminf(best[i], key);
+    }
+  }
+  const float taken = static_cast<float>(1 << index_bits) * 0x1p-22F;
+  // Beyond, products of finite norms overflow.
+  const float smallest = largest < 1e18F ? 16 * std::numeric_limits<float>::min() : INFINITY;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const int g = __float_as_int(best[i]) & ~kept;
+    float4 c[Columns + 1];
+#pragma unroll
+    for (int j = 0; j <= Columns; ++j) c[j] = searched[g * vectors + j];
+    float scores[few_group];
+    group_scores(x[i], c, scores);
+    const float low = fminf(scores[0], scores[1]), high = fmaxf(scores[0], scores[1]);
+    const float other_low = fminf(scores[2], scores[3]), other_high = fmaxf(scores[2], scores[3]);
+    const float nearest = fminf(low, other_low);
+    const float next = fminf(fmaxf(low, other_low), fminf(high, other_high));
+    const int within = other_low < low ? (scores[3] < scores[2] ? 3 : 2) : (scores[1] < scores[0] ? 1 : 0);
+    labels[i] = g * few_group + within;
+    // ‖c′‖² of the nearest is at most 4·(‖x′‖² + its score).
+    const float error =
+        few_score_error<Columns> * (10.1F * norms[i] + 8.1F * fabsf(nearest)) + taken * fabsf(second[i]) + smallest;
+    doubtful[i] = !(fminf(next, second[i]) - nearest > error);
+  }
+}
+
+// The same among pairs of centroids, for more columns. A key is half a squared distance whose last bits are the
+// cluster's number: numbers that are not negative order like integers.
+template <int Columns>
+__device__ void search_pairs(int all, float largest, const float4* searched,
+                             const float (&x)[few_rows(Columns)][Columns], const float (&norms)[few_rows(Columns)],
+                             int (&labels)[few_rows(Columns)], bool (&doubtful)[few_rows(Columns)]) {
+  constexpr int each = few_rows(Columns);
+  const int clusters = few_padded(all, Columns), index_bits = 32 - __clz(clusters - 1), kept = -1 << index_bits;
+  int best[each], second[each];
+#pragma unroll
+  for (int i = 0; i < each; ++i) best[i] = second[i] = std::numeric_limits<int>::max();
+  search_all<Columns>(clusters, kept, searched, x, norms, best, second);
+  // d + 4 roundings of (‖x‖ + ‖c‖)²/2, and as much again for a row and a centroid that rounding moved; then the bits
+  // that the number takes.
+  constexpr float unit = 0x1p-24F * 1.05F, least = 16 * std::numeric_limits<float>::min();
+  const float taken = static_cast<float>(1 << index_bits) * 0x1p-22F;
+#pragma unroll
+  for (int i = 0; i < each; ++i) {
+    const float nearest = __int_as_float(best[i] & kept), next = __int_as_float(second[i] & kept);
+    const float reach = norms[i] + largest * largest;  // at least half of (‖x‖ + ‖c‖)²
+    labels[i] = best[i] & ~kept;  // of a place beyond the last cluster where all distances overflow
+    doubtful[i] = !(next - nearest > 2 * (Columns + 6) * unit * reach + taken * next + least) || labels[i] >= all;
+  }
+}
+
+// The same of one column: a row between two bounds is nearest to the centroid there.
+template <int Each>
+__device__ void search_column(int clusters, float largest, float least_gap, const float* bounds,
+                              const float (&x)[Each][1], int (&labels)[Each], bool (&doubtful)[Each]) {
+  const int places = bound_places(clusters);
+  const int* const numbers = reinterpret_cast<const int*>(bounds + bound_offset(places) + 1);
+  const auto first = static_cast<unsigned>(__cvta_generic_to_shared(bounds));
+  const auto bound_at = [](unsigned address) { return *static_cast<const float*>(__cvta_shared_to_generic(address)); };
+  unsigned below[Each];  // addresses in shared memory
+#pragma unroll
+  for (int i = 0; i < Each; ++i) below[i] = first;
+  for (int step = places / 2; step > 0; step /= 2) {
+    const unsigned bytes = bound_offset(step) * sizeof(float);  // a place before it is a multiple of it
+#pragma unroll
+    for (int i = 0; i < Each; ++i) {
+      const unsigned middle = below[i] + bytes;
+      if (bound_at(middle) < x[i][0]) below[i] = middle;
+    }
+  }
+  // Rounding moved a row and a bound. And where centroids lie so close together that the definition's distances of a
+  // row far away might be equal, it decides.
+  constexpr float unit = 0x1p-24F * 1.05F, least = 16 * std::numeric_limits<float>::min();
+  const float most_reach = 0x1p48F * least_gap;
+#pragma unroll
+  for (int i = 0; i < Each; ++i) {
+    labels[i] = numbers[(below[i] - first) / sizeof(float)];
+    const float reach = fabsf(x[i][0]) + largest;
+    const float gap = fminf(x[i][0] - bound_at(below[i]), bound_at(below[i] + sizeof(float)) - x[i][0]);
+    doubtful[i] = !(gap > unit * reach + least && reach < most_reach);
+  }
+}
+
+// Decides by the definition what is in doubt of a thread's rows, a row every 32. A warp has few of them, and shares
+// each of those: alone a thread would wait for every centroid.
+template <class Scalar, int Columns>
+__device__ void decide(const one_pass_arguments<Scalar>& in, const Scalar* rows,
+                       const bool (&doubtful)[few_rows(Columns)], int (&labels)[few_rows(Columns)]) {
+  constexpr int most_shared = 4;
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+#pragma unroll
+  for (int i = 0; i < few_rows(Columns); ++i) {
+    unsigned left = __ballot_sync(~0U, doubtful[i]);
+    const Scalar* const from = rows + i * 32 * Columns;
+    if (__popc(left) > most_shared) {
+      if (doubtful[i]) {
+        labels[i] = nearest_in_float64<Scalar, Columns>(from + thread * Columns, in.centroids, in.clusters);
+      }
+      __syncwarp();
+      continue;
+    }
+    for (; left != 0; left &= left - 1) {
+      const int whose = __ffs(static_cast<int>(left)) - 1;
+      const int nearest = nearest_by_warp<Scalar, Columns>(from + whose * Columns, in.centroids, in.clusters);
+      if (thread == whose) labels[i] = nearest;
+    }
+  }
+}
+
+// The nearest centroids of up to 32 · few_rows() rows, a thread's being a row every 32; 0 of rows that are not there.
 template <class Scalar, int Columns>
 __device__ void search_rows(const one_pass_arguments<Scalar>& in, const float4* searched,
-                            const few_frame<Scalar>& frame, const Scalar* const (&rows)[few_rows(Columns)],
+                            const few_frame<Scalar>& frame, const Scalar* rows, int count,
                             int (&labels)[few_rows(Columns)]) {
-  constexpr int each = few_rows(Columns), vectors = few_vectors(Columns);
-  constexpr bool by_products = few_by_products(Columns);
+  constexpr int each = few_rows(Columns);
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  const Scalar* const own = rows + thread * Columns;
+  Scalar read[each][Columns];
+  if (count == 32 * each) {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) read[i][j] = own[i * 32 * Columns + j];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+#pragma unroll
+      for (int j = 0; j < Columns; ++j) {
+        read[i][j] = i * 32 + thread < count ? own[i * 32 * Columns + j] : frame.origin[j];
+      }
+    }
+  }
   float x[each][Columns], norms[each];
-  int best[each], second[each];
 #pragma unroll
   for (int i = 0; i < each; ++i) {
     norms[i] = 0;
 #pragma unroll
     for (int j = 0; j < Columns; ++j) {
-      x[i][j] = static_cast<float>(rows[i][j] - frame.origin[j]);
+      x[i][j] = static_cast<float>(read[i][j] - frame.origin[j]);
       norms[i] = fmaf(x[i][j], x[i][j], norms[i]);
     }
-    best[i] = second[i] = std::numeric_limits<int>::max();
   }
-  const int clusters = few_padded(in.clusters), index_bits = Columns == 1 ? 0 : 32 - __clz(clusters - 1);
-  const int kept = -1 << index_bits;
+  bool doubtful[each];
   if constexpr (Columns == 1) {
-    search_sorted(in.clusters, reinterpret_cast<const float*>(searched), x, best, second, labels);
+    search_column(in.clusters, frame.largest, frame.least_gap, reinterpret_cast<const float*>(searched), x, labels,
+                  doubtful);
+  } else if constexpr (few_in_groups(Columns)) {
+    search_groups<Columns>(in.clusters, frame.largest, searched, x, norms, labels, doubtful);
   } else {
-    search_all<Columns>(clusters, kept, searched, x, norms, best, second);
+    search_pairs<Columns>(in.clusters, frame.largest, searched, x, norms, labels, doubtful);
   }
-  // How far apart two distances must be. Of differences: (d + 3) roundings of a distance D, and 2√D·η + η² for a row
-  // and a centroid that rounding moved by η. Of products: d + 4 roundings of (‖x‖ + ‖c‖)²/2, and as much again for the
-  // move. Then the bits that the number takes.
-  constexpr float unit = 0x1p-24F * 1.05F, least = 16 * std::numeric_limits<float>::min();
-  const float taken = Columns == 1 ? 0 : static_cast<float>(1 << index_bits) * 0x1p-22F;
+  if (count != 32 * each) {
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    const float nearest = __int_as_float(best[i] & kept), next = __int_as_float(second[i] & kept);
-    const float reach = sqrtf(norms[i]) + frame.largest;
-    float error = 0;
-    if constexpr (by_products) {
-      error = (Columns + 6) * unit * (reach * reach) + taken * next + least;
-    } else {
-      const float moved = unit * reach;
-      error = 2 * ((Columns + 4) * unit * next + 2.001F * sqrtf(next) * moved + moved * moved) + taken * next + least;
+    for (int i = 0; i < each; ++i) {
+      if (i * 32 + thread < count) continue;
+      labels[i] = 0;
+      doubtful[i] = false;
     }
-    if constexpr (Columns > 1)
-      labels[i] = best[i] & ~kept;  // of a place beyond the last cluster where all distances overflow
-    if (!(next - nearest > error) || labels[i] >= in.clusters)
-      labels[i] = nearest_in_float64<Scalar, Columns>(rows[i], in.centroids, in.clusters);
   }
+  bool any = false;
+#pragma unroll
+  for (int i = 0; i < each; ++i) any = any || doubtful[i];
+  if (__any_sync(~0U, any)) decide<Scalar, Columns>(in, rows, doubtful, labels);
 }
 
 }  // namespace shoal::kmeans

@@ -1,6 +1,5 @@
 // Few columns: rows into labels and sums in one pass over memory. A thread searches its rows among centroids in shared
-// memory; then the threads of a warp take a column each, and add rows one after the other to sums of the warp's own,
-// of which each thread has a place in its own bank.
+// memory (few_search.cuh); then its warp adds them up (few_sums.cuh).
 #pragma once
 
 #include <cuda_runtime.h>
@@ -9,28 +8,43 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/few_layout.hpp>
 #include <shoal/kmeans/cuda/few_search.cuh>
+#include <shoal/kmeans/cuda/few_sums.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>
 #include <shoal/kmeans/cuda/one_pass.cuh>
 
 namespace shoal::kmeans {
 
+// Asks for `bytes` of rows that the warp reads soon.
+template <int Bytes>
+__device__ void prefetch_rows(const void* rows) {
+  constexpr int line = 128;
+#pragma unroll
+  for (int first = 0; first < Bytes; first += 32 * line) {
+    const int at = first + static_cast<int>(threadIdx.x) % 32 * line;
+    if (at < Bytes) asm volatile("prefetch.global.L2 [%0];" ::"l"(static_cast<const char*>(rows) + at));
+  }
+}
+
 template <class Scalar, int Columns>
-__global__ void __launch_bounds__(32 * most_few_warps) few_kernel(one_pass_arguments<Scalar> in) {
-  cuda::wait_for_predecessor();
-  if (*in.stopped) return;
+__global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_arguments<Scalar> in) {
+  // What needs no centroids is done while the work before this ends.
+  using sums_of_warp = few_sums<Scalar, Columns>;
   constexpr int each = few_rows(Columns), part_rows = 32 * each;
-  constexpr int row_threads = few_row_threads(Columns);
   static_assert(hashed_rows % part_rows == 0 && hashed_rows == few_block_rows);
-  extern __shared__ double memory[];
+  extern __shared__ float4 memory[];
   __shared__ few_frame<Scalar> frame;
   __shared__ uint2 words[hashed_rows];
   __shared__ unsigned long long hashes[most_few_warps];
+  __shared__ double inertias[most_few_warps];
+  __shared__ uint2 last_hashes[most_few_warps];
+  if (threadIdx.x < most_few_warps) last_hashes[threadIdx.x] = make_uint2(0, 0);
   const int clusters = in.clusters, warps = static_cast<int>(blockDim.x) / 32;
   const int warp = static_cast<int>(threadIdx.x) / 32, thread = static_cast<int>(threadIdx.x) % 32;
-  double* const all_sums = memory;  // [warps][clusters][32]
-  auto* const searched = reinterpret_cast<float4*>(all_sums + warps * clusters * 32);
-  auto* const centres = reinterpret_cast<Scalar*>(searched + few_padded(clusters) * few_vectors(Columns));
+  float4* const searched = memory;
+  auto* const centres = reinterpret_cast<Scalar*>(searched + few_searched_bytes(clusters, Columns) / 16);
+  Scalar* const all_sums = centres + clusters * 32;
+  const int warp_numbers = clusters * sums_of_warp::values * (32 / in.plan.sharers);
   for (int i = static_cast<int>(threadIdx.x); i < hashed_rows; i += static_cast<int>(blockDim.x)) {
     words[i] = make_uint2(hash_table.words[i], hash_table.words[hashed_rows + i]);
   }
@@ -40,121 +54,128 @@ __global__ void __launch_bounds__(32 * most_few_warps) few_kernel(one_pass_argum
   const std::size_t first = max(lane_begin, in.piece.share_first) - in.piece.share_first;
   const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count) - in.piece.share_first;
   const bool fresh = first + in.piece.share_first == lane_begin, complete = end + in.piece.share_first == lane_end;
-  const int reduced = clusters * (Columns + 1) + 1;  // of a complete lane, before the threads' own sums
-  double* const own = all_sums + warp * clusters * 32 + thread;
-  double* const kept = state + reduced + warp * clusters * 32 + thread;
-  for (int k = 0; k < clusters; ++k) own[k * 32] = fresh ? 0.0 : kept[k * 32];
-  double* const kept_inertia = state + reduced + warps * clusters * 32 + threadIdx.x;
-  double inertia = fresh ? 0.0 : *kept_inertia;
+  const int items = clusters * (Columns + 1);  // and the inertia: a complete lane, before what its warps keep
+  double* const totals = state + items + 1;
+  double* const kept = totals + warps * items + warp * few_kept_numbers(clusters, Columns, sizeof(Scalar));
+  sums_of_warp sums(clusters, in.plan.sharers, all_sums + warp * warp_numbers, centres, totals + warp * items);
+  // A warp takes the 512 rows of a block, in the order of the lane whatever the piece; of the last blocks, which are
+  // fewer than warps, parts. Their hashes are added up by all warps.
+  constexpr int block_parts = hashed_rows / part_rows;
+  const auto blocks_in = [](std::size_t rows) { return static_cast<unsigned>((rows + hashed_rows - 1) / hashed_rows); };
+  const unsigned lane_blocks = blocks_in(lane_end - lane_begin), whole = lane_blocks / warps * warps;
+  const unsigned passed = blocks_in(first + in.piece.share_first - lane_begin), ended = passed + blocks_in(end - first);
+  const std::size_t first_block = (in.piece.first + first) / hashed_rows - passed;  // of the lane, among all rows'
+  const unsigned last_parts = ended > whole ? (ended - whole) * block_parts : 0;
+  const auto next_of_warp = [&](unsigned from) { return from + (warp + warps - from % warps) % warps; };
+  unsigned block = next_of_warp(passed), last_part = next_of_warp(passed > whole ? (passed - whole) * block_parts : 0);
+  unsigned blocks = (min(passed, whole) + warps - 1 - warp) / warps;  // that the warp has had
+  bool last = block >= min(whole, ended);
+  const auto row_of = [&](unsigned of_block) { return first + (std::size_t{of_block} - passed) * hashed_rows; };
+  const std::size_t first_rows = last ? row_of(whole) + last_part * part_rows : row_of(block);
+  if (first_rows + part_rows <= end) {
+    prefetch_rows<part_rows * Columns* static_cast<int>(sizeof(Scalar))>(in.piece.rows + first_rows * Columns);
+  }
+
+  cuda::wait_for_predecessor();
+  if (*in.stopped) return;
+  if (!fresh) sums.restore(kept);
   prepare<Scalar, Columns>(in, searched, centres, frame);
 
-  // A warp takes the 512 rows of a block, in the order of the lane whatever the piece.
-  const std::size_t passed = (first + in.piece.share_first - lane_begin) / hashed_rows;
-  const std::size_t offset = (warp + warps - passed % warps) % warps;
-  const int column = thread % row_threads, sub_warp = thread / row_threads;
-  const bool sums = column <= Columns, weighs = column == Columns;
+  unsigned low = 0, high = 0;
   unsigned long long fingerprint = 0;
-  for (std::size_t block = first + offset * hashed_rows; block < end; block += std::size_t(warps) * hashed_rows) {
-    unsigned low = 0, high = 0;
-#pragma unroll 1
-    for (int part = 0; part < hashed_rows && block + part < end; part += part_rows) {
-      const std::size_t at = block + part;
-      const int count = static_cast<int>(min(std::size_t{part_rows}, end - at));
-      int labels[each];
-      {
-        const Scalar* rows[each];
-#pragma unroll
-        for (int i = 0; i < each; ++i) {
-          rows[i] = in.piece.rows + (at + min(i * 32 + thread, count - 1)) * Columns;
-        }
-        search_rows<Scalar, Columns>(in, searched, frame, rows, labels);
+  int part = 0;
+  while (!last || last_part < last_parts) {
+    if (last) {
+      block = whole + last_part / block_parts;
+      part = static_cast<int>(last_part % block_parts) * part_rows;
+    }
+    const std::size_t at = row_of(block) + part;
+    if (at < end) {
+      const std::size_t next = at + (part + part_rows < hashed_rows ? part_rows : warps * hashed_rows - part);
+      if (next + part_rows <= end) {
+        prefetch_rows<part_rows * Columns* static_cast<int>(sizeof(Scalar))>(in.piece.rows + next * Columns);
       }
+      const int count = static_cast<int>(min(std::size_t{part_rows}, end - at));
+      const Scalar* const from = in.piece.rows + at * Columns;
+      int labels[each];
+      search_rows<Scalar, Columns>(in, searched, frame, from, count, labels);
 #pragma unroll
       for (int i = 0; i < each; ++i) {
-        if (i * 32 + thread >= count) continue;
         const uint2 word = words[part + i * 32 + thread];
         low += static_cast<unsigned>(labels[i]) * word.x;
         high += static_cast<unsigned>(labels[i]) * word.y;
-        if (in.labels != nullptr) in.labels[at + i * 32 + thread] = labels[i];
       }
-      // Steps of 32 / row_threads rows, two at a time: they wait for the sums of both, and the second adds to the
-      // first's where they are of one cluster.
-      constexpr int step_rows = 32 / row_threads;
+      if (in.labels != nullptr) {
 #pragma unroll
-      for (int i = 0; i < each; ++i) {
-        if (i * 32 >= count) break;
-        const Scalar* const from = in.piece.rows + (at + i * 32) * Columns + column;
-        const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + at + i * 32;
-#pragma unroll 4
-        for (int row = sub_warp; row < 32; row += 2 * step_rows) {
-          int label[2];
-          double added[2];
-#pragma unroll
-          for (int which = 0; which < 2; ++which) {
-            const int mine = row + which * step_rows;
-            label[which] = __shfl_sync(~0U, labels[i], mine);
-            const bool there = i * 32 + mine < count;
-            const Scalar x = there && !weighs && sums ? from[mine * Columns] : Scalar{1};
-            const auto difference = static_cast<double>(x - centres[label[which] * 32 + thread]);
-            const double weight = !there ? 0.0 : weights == nullptr ? 1.0 : static_cast<double>(weights[mine]);
-            added[which] = weight * difference;
-            inertia = fma(added[which], difference, inertia);
-          }
-          double* const to = own + label[0] * 32;
-          double* const next = own + label[1] * 32;
-          const double sum = *to + added[0];
-          double other = *next;
-          if (label[1] == label[0]) other = sum;
-          *to = sum;
-          *next = other + added[1];
+        for (int i = 0; i < each; ++i) {
+          if (i * 32 + thread < count) in.labels[at + i * 32 + thread] = labels[i];
         }
       }
+      sums.add(from, in.piece.weights == nullptr ? nullptr : in.piece.weights + at, count, labels);
     }
+    part += part_rows;
+    if (!last && part < hashed_rows) continue;
     low = __reduce_add_sync(~0U, low);
     high = __reduce_add_sync(~0U, high);
-    fingerprint += hash_of_block(odd_of_block((in.piece.first + block) / hashed_rows), low, high);
+    if (last) {
+      if (thread == 0) atomicAdd(&last_hashes[block - whole].x, low);
+      if (thread == 0) atomicAdd(&last_hashes[block - whole].y, high);
+      last_part += warps;
+    } else {
+      fingerprint += hash_of_block(odd_of_block(first_block + block), low, high);
+      sums.end_block(++blocks);
+      block += warps;
+      last = block >= min(whole, ended);
+    }
+    part = 0;
+    low = high = 0;
   }
 
   if (thread == 0) hashes[warp] = fingerprint;
+  if (complete) {
+    sums.finish(blocks);
+  } else {
+    sums.save(kept);
+  }
   __syncthreads();
-  if (threadIdx.x == 0) {
-    for (int w = 1; w < warps; ++w) fingerprint += hashes[w];
-    if (fingerprint != 0) atomicAdd(in.fingerprint, fingerprint);
-  }
-  if (!complete) {
-    for (int k = 0; k < clusters; ++k) kept[k * 32] = own[k * 32];
-    *kept_inertia = inertia;
-    return;
-  }
-  // The lane is complete: the sums of all warps and their parts, and from the rounded centroids to the float64 ones.
-  if (column >= Columns) inertia = 0;
-  const auto total = [&](int k, int j) {
-    double sum = 0;
-    for (int w = 0; w < warps; ++w) {
-#pragma unroll
-      for (int part = 0; part < 32; part += row_threads) sum += all_sums[(w * clusters + k) * 32 + part + j];
+  if (warp == 0) {
+    fingerprint = thread < warps ? hashes[thread] : 0;
+    const unsigned of_thread = whole + thread;
+    if (of_thread >= passed && of_thread < ended) {
+      fingerprint += hash_of_block(odd_of_block(first_block + of_thread), last_hashes[thread].x, last_hashes[thread].y);
     }
-    return sum;
-  };
-  for (int i = static_cast<int>(threadIdx.x); i < clusters * (Columns + 1); i += static_cast<int>(blockDim.x)) {
+#pragma unroll
+    for (int step = 16; step > 0; step /= 2) fingerprint += __shfl_xor_sync(~0U, fingerprint, step);
+    if (thread == 0 && fingerprint != 0) atomicAdd(in.fingerprint, fingerprint);
+  }
+  if (!complete) return;
+  // The lane is complete: the sums of all warps, where the first one's were, and from the rounded centroids to the
+  // float64 ones.
+  auto* const sum_of = reinterpret_cast<double*>(all_sums);
+  for (int i = static_cast<int>(threadIdx.x); i < items; i += static_cast<int>(blockDim.x)) {
+    double sum = sum_of[i];
+    for (int w = 1; w < warps; ++w) sum += reinterpret_cast<const double*>(all_sums + w * warp_numbers)[i];
+    sum_of[i] = sum;
+  }
+  __syncthreads();
+  double inertia = sums.inertia();
+  for (int i = static_cast<int>(threadIdx.x); i < items; i += static_cast<int>(blockDim.x)) {
     const int k = i / (Columns + 1), j = i % (Columns + 1);
-    const double sum = total(k, j);
+    const double sum = sum_of[i], weight = sum_of[k * (Columns + 1) + Columns];
     if (j == Columns) {
-      state[clusters * Columns + k] = sum;
+      state[clusters * Columns + k] = weight;
       continue;
     }
-    const double weight = total(k, Columns);
     const double moved = in.centroids[k * Columns + j] - static_cast<double>(centres[k * 32 + j]);
     inertia += moved * (weight * moved - 2 * sum);
     state[k * Columns + j] = sum - weight * moved;
   }
-  __syncthreads();
   inertia = cuda::warp_sum(inertia);
-  if (thread == 0) all_sums[warp] = inertia;
+  if (thread == 0) inertias[warp] = inertia;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  for (int w = 1; w < warps; ++w) inertia += all_sums[w];
-  state[reduced - 1] = inertia;
+  for (int w = 1; w < warps; ++w) inertia += inertias[w];
+  state[items] = inertia;
 }
 
 template <class Scalar, int Columns = 1>

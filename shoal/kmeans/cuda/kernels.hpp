@@ -92,6 +92,7 @@ struct sum_plan {
   int thread_columns = 0;  ///< columns that each of them adds at a time
   int copies = 0;          ///< partial sums of a block for each of its clusters
   int warps = 0;           ///< of a block, where each has sums of its own
+  int sharers = 1;         ///< threads of a warp that share sums, one after the other
   std::size_t block_doubles = 0;
   std::size_t shared_bytes = 0;
   std::size_t state_doubles() const {

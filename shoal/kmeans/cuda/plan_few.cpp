@@ -6,23 +6,34 @@
 
 namespace shoal::kmeans {
 namespace {
-
 // What the kernel has beside what it is given, and what the system keeps.
 constexpr std::size_t reserved_bytes = 6 << 10;
 
-std::size_t bytes_of(std::size_t warps, std::size_t clusters, std::size_t columns, std::size_t scalar_bytes) {
-  const auto padded = static_cast<std::size_t>(few_padded(static_cast<int>(clusters)));
-  const auto vectors = static_cast<std::size_t>(few_vectors(static_cast<int>(columns)));
-  return warps * clusters * 32 * sizeof(double) + padded * vectors * 16 + clusters * 32 * scalar_bytes;
+struct few_shape {
+  std::size_t warps = 0;    // of a block; 0: it has not the memory
+  std::size_t sharers = 1;  // threads of a warp that share sums
+  std::size_t bytes = 0;
+};
+
+few_shape shape_of(std::size_t warps, std::size_t sharers, std::size_t clusters, std::size_t columns,
+                   std::size_t scalar_bytes) {
+  const int few_columns = static_cast<int>(columns);
+  const auto values = static_cast<std::size_t>(few_thread_values(few_columns, scalar_bytes));
+  const auto searched = static_cast<std::size_t>(few_searched_bytes(static_cast<int>(clusters), few_columns));
+  const std::size_t numbers = clusters * 32 + warps * clusters * values * (32 / sharers);
+  return {warps, sharers, searched + numbers * scalar_bytes};
 }
 
-// As many as there is shared memory for.
-std::size_t warps_for(std::size_t clusters, std::size_t columns, std::size_t scalar_bytes, std::size_t shared_bytes) {
-  std::size_t warps = most_few_warps;
-  while (warps >= least_few_warps && bytes_of(warps, clusters, columns, scalar_bytes) + reserved_bytes > shared_bytes) {
-    warps /= 2;
+// As many warps as there is shared memory for.
+few_shape choose_shape(std::size_t clusters, std::size_t columns, std::size_t scalar_bytes, std::size_t shared_bytes) {
+  const std::size_t most_sharers = few_row_threads(static_cast<int>(columns), scalar_bytes) == 1 ? 4 : 1;
+  for (std::size_t warps = most_few_warps; warps >= least_few_warps; warps -= 4) {
+    for (std::size_t sharers = 1; sharers <= most_sharers; sharers *= 2) {
+      const few_shape shape = shape_of(warps, sharers, clusters, columns, scalar_bytes);
+      if (shape.bytes + reserved_bytes <= shared_bytes) return shape;
+    }
   }
-  return warps >= least_few_warps ? warps : 0;
+  return {};
 }
 
 }  // namespace
@@ -31,16 +42,19 @@ bool is_few(const summed_rows& summed, std::size_t clusters, std::size_t columns
             std::size_t multiprocessors, std::size_t shared_bytes) {
   return columns <= most_one_pass_columns && (columns == 1 || clusters <= most_one_pass_clusters) &&
          summed.shard >= multiprocessors * least_few_rows &&
-         warps_for(clusters, columns, scalar_bytes, shared_bytes) > 0;
+         choose_shape(clusters, columns, scalar_bytes, shared_bytes).warps > 0;
 }
 
 sum_plan make_few_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns, std::size_t scalar_bytes,
                        std::size_t multiprocessors, std::size_t shared_bytes) {
-  const std::size_t warps = warps_for(clusters, columns, scalar_bytes, shared_bytes);
-  const std::size_t block_doubles = clusters * (columns + 1) + 1 + warps * (clusters + 1) * 32;
+  const few_shape shape = choose_shape(clusters, columns, scalar_bytes, shared_bytes);
+  const std::size_t items = clusters * (columns + 1);
+  const std::size_t block_doubles =
+      items + 1 + shape.warps * (items + few_kept_numbers(clusters, static_cast<int>(columns), scalar_bytes));
   sum_plan plan = one_pass_plan(summed, clusters, columns, multiprocessors, block_doubles, few_block_rows);
-  plan.warps = static_cast<int>(warps);
-  plan.shared_bytes = bytes_of(warps, clusters, columns, scalar_bytes);
+  plan.warps = static_cast<int>(shape.warps);
+  plan.sharers = static_cast<int>(shape.sharers);
+  plan.shared_bytes = shape.bytes;
   return plan;
 }
 

@@ -41,18 +41,18 @@ inline constexpr std::size_t least_wide_columns = 64;
 inline constexpr std::size_t most_wide_columns = 256;
 
 /// With at most so many columns and clusters (in one column as many as there is room for) and from so many rows for
-/// each multiprocessor on, a warp keeps the sums of all clusters in shared memory, 256 bytes each: rows are labelled
-/// and summed in one pass. Steps of (rows, columns, clusters) take on an H200 in separate passes and so, in ms, float32
-/// (10⁷, 3, 20) 0.358 and 0.217, (5·10⁶, 10, 37) 0.557 and 0.357, (10⁶, 5, 10) 0.106 and 0.032, (10⁶, 1, 100) 0.074 and
-/// 0.052, float64 (10⁶, 8, 33) 0.217 and 0.090. But float32 (10⁶, 8, 64) 0.103 and 0.122, (10⁶, 8, 100) 0.130 and
-/// 0.178, (10⁶, 2, 170) 0.107 and 0.147, (10⁶, 16, 33) 0.123 and 0.170, float64 (10⁶, 16, 64) 0.215 and 0.357, and of
-/// fewer rows (10⁵, 3, 64) 0.025 and 0.036, (10⁵, 12, 33) 0.039 and 0.050.
+/// each multiprocessor on, threads keep sums of all clusters in shared memory: rows are labelled and summed in one
+/// pass. Steps of (rows, columns, clusters) take on an H200 in separate passes and so, in ms, float32 (10⁷, 3, 20)
+/// 0.358 and 0.102, (5·10⁶, 10, 37) 0.557 and 0.198, (10⁶, 5, 10) 0.106 and 0.024, (10⁶, 1, 100) 0.074 and 0.024, (10⁶,
+/// 1, 200) 0.085 and 0.033, float64 (3·10⁶, 8, 33) 0.160. Of fewer rows, when sums were slower, (10⁵, 3, 64) 0.025 and
+/// 0.036, (10⁵, 12, 33) 0.039 and 0.050.
+/// With more clusters (10⁷, 3, 64) 0.626 and 0.220, (10⁶, 8, 64) 0.103 and 0.070, (10⁶, 12, 64) 0.120 and 0.085,
+/// float64 0.231 and 0.121; up to 100 were ahead too, but fit with 8 warps and were not all tested.
 inline constexpr std::size_t most_one_pass_columns = 12;
-inline constexpr std::size_t most_one_pass_clusters = 40;
+inline constexpr std::size_t most_one_pass_clusters = 64;
 inline constexpr std::size_t least_few_rows = 4096;
-/// Its blocks have as many warps as there is shared memory for, at most and at least so many: (10⁷, 3, 20) takes 0.217
-/// with 16 and 0.312 with 8, (5·10⁶, 10, 37) 0.356 and 0.521, (10⁶, 5, 10) 0.032 and 0.040. Only clusters of one column
-/// are as many as leave room for 8.
+/// Its blocks have as many warps as there is shared memory for, at most and at least so many. When each step was slower
+/// (10⁷, 3, 20) took 0.217 with 16 and 0.312 with 8, (5·10⁶, 10, 37) 0.356 and 0.521, (10⁶, 5, 10) 0.032 and 0.040.
 inline constexpr int most_few_warps = 16;
 inline constexpr std::size_t least_few_warps = 8;
 

@@ -180,7 +180,7 @@ TYPED_TEST(DeviceLloyd, FewClustersAndManyColumns) {
 }
 
 // Rows enough for sums in shared memory (is_few), and one too few; numbers of columns on both sides of each power of
-// two and of each way to find a distance, so many clusters that blocks have 16 and 8 warps, and too many of both.
+// two and of each way to find a distance, so many clusters that blocks have 16 warps and fewer, and too many of both.
 TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
   SHOAL_NEEDS_DEVICES(1);
   struct shape {
@@ -189,9 +189,10 @@ TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
   const table<TypeParam> row{1, 1, {0}};
   const on_device<TypeParam> data(row.view());
   const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
-  for (const shape& s : {shape{1, 9}, shape{1, 41}, shape{1, 90}, shape{1, 120}, shape{2, 11}, shape{2, 40},
-                         shape{2, 41}, shape{3, 20}, shape{3, 39}, shape{4, 33}, shape{5, 1}, shape{5, 2}, shape{7, 33},
-                         shape{8, 40}, shape{9, 40}, shape{12, 40}, shape{13, 17}}) {
+  for (const shape& s : {shape{1, 9},  shape{1, 41},  shape{1, 120}, shape{1, 300}, shape{1, 400}, shape{2, 11},
+                         shape{2, 40}, shape{2, 64},  shape{2, 65},  shape{3, 20},  shape{3, 39},  shape{3, 63},
+                         shape{4, 33}, shape{4, 64},  shape{5, 1},   shape{5, 2},   shape{7, 33},  shape{8, 64},
+                         shape{9, 40}, shape{12, 40}, shape{12, 64}, shape{13, 17}}) {
     const auto made = clouds<TypeParam>(s.clusters == 39 ? enough - 1 : enough + s.clusters, s.columns, 5, 2.5,
                                         s.columns % 2 == 0 ? 0 : 100, s.columns);
     std::vector<TypeParam> weights;
@@ -282,6 +283,53 @@ TYPED_TEST(DeviceLloyd, WeightsCount) {
   }
 }
 
+// So many of these rows that warps have several blocks of them and share the last ones; and rows that do not fit, whose
+// pieces end anywhere among the blocks of a warp, have the same bits.
+TYPED_TEST(DeviceLloyd, ManyRowsOfFewColumnsHaveTheSameBitsInPieces) {
+  SHOAL_NEEDS_DEVICES(1);
+  const table<TypeParam> row{1, 1, {0}};
+  const on_device<TypeParam> data(row.view());
+  const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
+  for (const std::size_t columns : {1, 3, 10}) {
+    const auto made = clouds<TypeParam>(3 * enough + 777, columns, 5, 2.5, 1e4, columns);
+    const std::vector<double> centroids = spread_rows(made.view(), 20);
+    expect_like_cpu(made, centroids, std::to_string(columns) + " columns");
+    on_device<TypeParam> resident(made.view());
+    on_device<TypeParam> streamed(made.view(), nullptr, made.values.size() * sizeof(TypeParam) / 3);
+    ASSERT_TRUE(resident.rows.resident());
+    ASSERT_FALSE(streamed.rows.resident());
+    const kmeans::statistics expected = fold_once(resident, centroids, 20), got = fold_once(streamed, centroids, 20);
+    EXPECT_EQ(got.fingerprint, expected.fingerprint) << columns;
+    EXPECT_EQ(got.weights, expected.weights) << columns;
+    EXPECT_EQ(got.sums, expected.sums) << columns;
+    EXPECT_EQ(got.inertia, expected.inertia) << columns;
+  }
+}
+
+// The same of rows enough for sums in shared memory, with twins and with centroids that only float64 tells apart.
+TYPED_TEST(DeviceLloyd, TiesOfManyRowsOfFewColumnsGoToTheLowestIndex) {
+  SHOAL_NEEDS_DEVICES(1);
+  const table<TypeParam> row{1, 1, {0}};
+  const on_device<TypeParam> data(row.view());
+  const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
+  for (const std::size_t columns : {1, 2, 3, 5, 10}) {
+    for (const std::size_t clusters : {2, 7, 40}) {
+      kmeans_reference::uniform u(columns);
+      table<TypeParam> lattice{enough, columns, {}};
+      for (std::size_t i = 0; i < enough * columns; ++i) {
+        lattice.values.push_back(static_cast<TypeParam>(std::floor((columns == 1 ? 64 : 4) * u())));
+      }
+      std::vector<double> centroids = spread_rows(lattice.view(), clusters);
+      for (std::size_t j = 0; j < columns; ++j) {
+        centroids[(clusters - 1) * columns + j] = centroids[j];
+        if (clusters > 2) centroids[2 * columns + j] = std::nextafter(centroids[columns + j], 100.0);
+      }
+      expect_like_cpu(lattice, centroids,
+                      "lattice of " + std::to_string(columns) + ", K = " + std::to_string(clusters));
+    }
+  }
+}
+
 TEST(DeviceLloydShape, FewColumnsAndClustersOfManyRowsAreLabelledAndSummedInOnePass) {
   const auto is_few = [](std::size_t rows, std::size_t columns, std::size_t clusters, std::size_t scalar_bytes = 4) {
     return kmeans::is_few({rows, rows, rows}, clusters, columns, scalar_bytes, 132, 227 << 10);
@@ -291,16 +339,18 @@ TEST(DeviceLloydShape, FewColumnsAndClustersOfManyRowsAreLabelledAndSummedInOneP
   EXPECT_FALSE(is_few(enough - 1, 3, 20));
   for (const std::size_t scalar_bytes : {4, 8}) {
     for (const std::size_t columns : {2, 4, 5, 8, 12}) {
-      EXPECT_TRUE(is_few(enough, columns, 40, scalar_bytes)) << columns;
-      EXPECT_FALSE(is_few(enough, columns, 41, scalar_bytes)) << columns;
+      EXPECT_TRUE(is_few(enough, columns, kmeans::most_one_pass_clusters, scalar_bytes)) << columns;
+      EXPECT_FALSE(is_few(enough, columns, kmeans::most_one_pass_clusters + 1, scalar_bytes)) << columns;
     }
     EXPECT_FALSE(is_few(enough, 13, 20, scalar_bytes));
     EXPECT_TRUE(is_few(enough, 1, 96, scalar_bytes));
-    EXPECT_FALSE(is_few(enough, 1, 110, scalar_bytes));
+    EXPECT_FALSE(is_few(enough, 1, 600, scalar_bytes));
     const kmeans::sum_plan plan = kmeans::make_few_plan({enough, enough, enough}, 40, 12, scalar_bytes, 132, 227 << 10);
     EXPECT_EQ(plan.warps, 16);
+    EXPECT_EQ(plan.sharers, 1);
     const kmeans::sum_plan most = kmeans::make_few_plan({enough, enough, enough}, 96, 1, scalar_bytes, 132, 227 << 10);
-    EXPECT_EQ(most.warps, 8);
+    EXPECT_EQ(most.warps, scalar_bytes == 4 ? 16 : 8);
+    EXPECT_EQ(most.sharers, scalar_bytes == 4 ? 2 : 1);
   }
 }
 
