@@ -30,7 +30,8 @@ class diagonal_accumulator final : public accumulator<float> {
         expectation_(problem_) {
     // As many lanes as fill the processors once.
     const auto features = static_cast<std::size_t>(problem_.features);
-    const std::size_t parts = static_cast<std::size_t>(problem_.tiles) * features;
+    const auto at_once = static_cast<std::size_t>(moment_features(problem_.products, problem_.spherical));
+    const std::size_t parts = static_cast<std::size_t>(problem_.tiles) * features / at_once;
     const std::size_t padded = static_cast<std::size_t>(problem_.tiles) * tile_components;
     const auto sums = static_cast<std::size_t>(sums_size(problem_.features, problem_.width));
     const std::size_t lane_bytes = padded * sums * sizeof(double);

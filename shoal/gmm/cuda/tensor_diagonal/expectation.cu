@@ -24,7 +24,8 @@ using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 
 constexpr int groups = 2;  // of four warps, 64 rows each
 constexpr int threads = 128 * groups;
-constexpr int group_bytes = operand_size;  // of 64 rows and one step
+constexpr int all_threads = threads + 128;  // and those that fetch, of whom registers are taken
+constexpr int group_bytes = operand_size;   // of 64 rows and one step
 constexpr int operand_bytes = 2 * operand_size;
 constexpr int most_stages = 8;
 
@@ -53,6 +54,10 @@ int stages_of(const problem& mixture) {
   return std::min(most_stages, (most - rows_bytes(mixture)) / stage_bytes(mixture));
 }
 
+// Those that make operands say that these are there, and go on; the idle warps wait.
+constexpr int idle_warps = 3;
+__device__ void show_operands() { asm volatile("bar.arrive 2, %0;" ::"n"(threads + 32 * idle_warps) : "memory"); }
+__device__ void wait_for_shown() { asm volatile("bar.sync 2, %0;" ::"n"(threads + 32 * idle_warps) : "memory"); }
 __device__ void wait_for_consumers() { asm volatile("bar.sync 1, %0;" ::"n"(threads) : "memory"); }
 
 // Eight neighbouring columns of a row; zeros beyond the last row and column.
@@ -85,7 +90,7 @@ __device__ void make_operands(const problem& mixture, const chunk& rows, int fir
     float common = 0;
     float norm = 0;
     int beyond = 0;
-#pragma unroll 2
+#pragma unroll 4
     for (int octet = part; octet < octets; octet += 4) {
       float z[8];
       read_eight(mixture, rows, first + in_tile, 8 * octet, z);
@@ -138,6 +143,44 @@ __device__ void make_operands(const problem& mixture, const chunk& rows, int fir
       state.beyond[in_tile] = beyond;
       state.weight[in_tile] = weight;
       atomicMax(&state.greatest_weight, __float_as_int(weight));  // of integers: like floats that are not negative
+    }
+  }
+}
+
+// Leaves a tile's operands for the moments, transposed, by warps that have nothing else to do. Columns beyond the steps
+// are left as they are: nobody asks for their sums.
+template <int Steps, bool Spherical, int Products>
+__device__ void leave_columns(const problem& mixture, int first, const unsigned char* operands, int warp) {
+  constexpr int terms = split_terms(Products);
+  constexpr int parts = (Spherical ? 1 : 2) * terms;
+  constexpr int row_steps = tile_rows / step_size;
+  const int lane = static_cast<int>(threadIdx.x) % 32;
+  const std::size_t block = static_cast<std::size_t>(mixture.width) * step_size;
+  // Four core matrices at once: even and odd rows of a step of rows, of one eight columns and the next.
+  const unsigned own = shared_address(operands) +
+                       static_cast<unsigned>(operand_place(8 * (lane / 8 % 2) + lane % 8, 8 * (lane / 16))) * 2;
+  std::uint16_t* const to = mixture.columns_by_rows + operand_place(lane / 4, 0) + 2 * (lane % 4);
+  for (int part = 0; part < parts; ++part) {
+    std::uint16_t* const of_part =
+        to + ((part / terms * (mixture.chunk_rows / step_size) + static_cast<std::size_t>(first / step_size)) * terms +
+              static_cast<std::size_t>(part % terms)) *
+                 block;
+    for (int unit = warp; unit < Steps * row_steps; unit += idle_warps) {
+      const int step = unit / row_steps, rows = unit % row_steps;
+      const auto from =
+          own + static_cast<unsigned>((part * Steps + step) * operand_bytes + operand_place(16 * rows, 0) * 2);
+      unsigned even[2], odd[2];
+      asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];"
+                   : "=r"(even[0]), "=r"(odd[0]), "=r"(even[1]), "=r"(odd[1])
+                   : "r"(from)
+                   : "memory");
+      std::uint16_t* const of_rows = of_part + static_cast<std::size_t>(rows) * terms * block;
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        std::uint16_t* const at = of_rows + operand_place(step * step_size + 8 * i, 0);
+        *reinterpret_cast<unsigned*>(at) = __byte_perm(even[i], odd[i], 0x5410);
+        *reinterpret_cast<unsigned*>(at + operand_place(0, 8)) = __byte_perm(even[i], odd[i], 0x7632);
+      }
     }
   }
 }
@@ -436,6 +479,15 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
   __syncthreads();
 
   if (threadIdx.x >= threads) {
+    give_registers<40>();
+    if (threadIdx.x >= threads + 32) {
+      wait_for_shown();
+      if (mixture.columns_by_rows != nullptr && *mixture.arrangement == common_frame) {
+        leave_columns<Steps, Spherical, Products>(mixture, first, memory,
+                                                  static_cast<int>(threadIdx.x - threads) / 32 - 1);
+      }
+      return;
+    }
     if (threadIdx.x != threads) return;
     const unsigned char* from = reinterpret_cast<const unsigned char*>(mixture.operands);
     int stage = 0;
@@ -449,8 +501,10 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
     return;
   }
 
+  take_registers<232>();
   make_operands<Spherical, Products>(mixture, rows, first, memory, state);
   publish_to_products();
+  show_operands();
   wait_for_consumers();
   const int group = static_cast<int>(threadIdx.x) / 128;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -513,7 +567,7 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
 }
 
 template <int Steps, bool Spherical, int Products>
-__global__ void __launch_bounds__(threads + 32, 1)
+__global__ void __launch_bounds__(all_threads, 1)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
   if constexpr (has_warpgroup_products) {
     if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement == no_frame)
@@ -529,7 +583,7 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const auto kernel = expectation_kernel<Steps, Spherical, Products>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");
-  kernel<<<(rows.count + tile_rows - 1) / tile_rows, threads + 32, bytes, stream>>>(mixture, rows, stages);
+  kernel<<<(rows.count + tile_rows - 1) / tile_rows, all_threads, bytes, stream>>>(mixture, rows, stages);
   cuda::check_launch("expectation");
 }
 

@@ -13,9 +13,9 @@ namespace shoal::gmm::tensor_diagonal {
 /// Finds the frame and splits the mixture into float16 terms in it. Run whenever the parameters change.
 void pack_mixture(const problem& mixture, cudaStream_t stream);
 
-/// Fills terms, shifts, log_sums, log_densities, norms, exponents, far_masks and tile_sums of a chunk: by tensor cores
-/// in the frame, of which the second kernel finds again what matters when the frame is wide, or one by one when there
-/// is none, and for tiles that the second kernel leaves to the third.
+/// Fills terms, columns_by_rows, shifts, log_sums, log_densities, norms, exponents, far_masks and tile_sums of a chunk:
+/// by tensor cores in the frame, of which the second kernel finds again what matters when the frame is wide, or one by
+/// one when there is none, and for tiles that the second kernel leaves to the third.
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void refine(const problem& mixture, const chunk& rows, cudaStream_t stream);
 void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t stream);

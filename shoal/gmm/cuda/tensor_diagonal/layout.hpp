@@ -46,6 +46,9 @@ constexpr int compiled_steps(int columns) {
 /// The same numbers as a list.
 using step_counts = std::integer_sequence<int, 1, 2, 4, 6, 8>;
 
+/// Features that a block of the moments sums: with one product both, of the same responsibilities.
+constexpr int moment_features(int products, bool spherical) { return products == 1 && !spherical ? 2 : 1; }
+
 /// Columns of the moments' products.
 constexpr int padded_width(int columns) { return columns <= 64 ? 64 : 128; }
 

@@ -1,9 +1,10 @@
 // The maximisation's sums of diagonal and spherical mixtures of many columns: Σ r z and Σ r z² in the frame, products
-// of responsibilities with rows on tensor cores. Rows are transposed and split first; responsibilities become operands
-// in registers, from the terms that the expectation step left.
+// of responsibilities with rows on tensor cores. Responsibilities become operands in registers, from the terms that the
+// expectation step left, beside the rows, transposed and split.
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <cstdint>
 #include <type_traits>
@@ -25,54 +26,11 @@ constexpr int all_threads = threads + 128;  // and those that fetch, of whom reg
 [[maybe_unused]] constexpr int block_steps = block_rows / step_size;
 constexpr int most_stages = 6;
 
-// Responsibilities are multiplied by this power of two, so that float16 holds those of 2⁻³⁹ and more of the greatest
-// weight of 128 rows; less counts as nothing.
-[[maybe_unused]] constexpr float most_exponent = 15;
+// Responsibilities are multiplied by this power of two beside that of the greatest weight of 128 rows, so that float16
+// holds those of 2⁻³⁸ and more of it; less counts as nothing. With one more a weight next to the next power of two
+// would be rounded out of its range.
+[[maybe_unused]] constexpr float most_exponent = 14;
 [[maybe_unused]] constexpr float least_responsibility = 0x1p-24F;
-
-constexpr int pack_threads = 128;
-
-// A column of 16 rows for each thread, in the order in which a thread of the moments holds their responsibilities.
-template <bool Spherical, int Products>
-__global__ void __launch_bounds__(pack_threads)
-    transpose_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      *mixture.arrangement != common_frame)
-    return;
-  constexpr int terms = split_terms(Products);
-  const int width = mixture.width;
-  const int at = static_cast<int>(blockIdx.x) * pack_threads + static_cast<int>(threadIdx.x);
-  const int column = at % width;
-  const int step = at / width;
-  const bool inside = column < mixture.columns;
-  const float2 frame = inside ? mixture.frame[column] : make_float2(0.0F, 0.0F);
-  float z[step_size];
-#pragma unroll
-  for (int i = 0; i < step_size; ++i) {
-    const int row = step * step_size + i;
-    const float x =
-        inside && row < rows.count ? rows.rows[static_cast<std::size_t>(row) * mixture.columns + column] : 0.0F;
-    z[step_place(i)] = row < rows.count ? within_range(in_frame(x, frame)) : 0.0F;
-  }
-  const std::size_t block = static_cast<std::size_t>(width) * step_size;
-#pragma unroll
-  for (int feature = 0; feature < (Spherical ? 1 : 2); ++feature) {
-    std::uint16_t* const to =
-        mixture.columns_by_rows +
-        (feature * (mixture.chunk_rows / step_size) + static_cast<std::size_t>(step)) * terms * block;
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      float v[8];
-#pragma unroll
-      for (int i = 0; i < 8; ++i) v[i] = feature == 0 ? z[8 * half + i] : z[8 * half + i] * z[8 * half + i];
-      uint4 high, low;
-      split_eight<Products>(v, high, low);
-      const int place = operand_place(column, 8 * half);
-      *reinterpret_cast<uint4*>(to + place) = high;
-      if constexpr (Products == 3) *reinterpret_cast<uint4*>(to + block + place) = low;
-    }
-  }
-}
 
 struct stage_barriers {
   unsigned long long full[most_stages];
@@ -85,11 +43,12 @@ constexpr int terms_bytes(int products) { return tile_components * block_rows * 
 constexpr int row_bytes = block_rows * static_cast<int>(sizeof(float));
 constexpr int row_facts = 3;
 constexpr int operands_bytes(int width, int products) { return block_rows * width * 2 * split_terms(products); }
-constexpr int stage_bytes(int width, int products) {
-  return operands_bytes(width, products) + terms_bytes(products) + row_facts * row_bytes;
+constexpr int stage_bytes(int width, int products, bool spherical) {
+  return moment_features(products, spherical) * operands_bytes(width, products) + terms_bytes(products) +
+         row_facts * row_bytes;
 }
-constexpr int stages_of(int width, int products) {
-  const int some = ((226 << 10) - static_cast<int>(sizeof(stage_barriers))) / stage_bytes(width, products);
+constexpr int stages_of(int width, int products, bool spherical) {
+  const int some = ((226 << 10) - static_cast<int>(sizeof(stage_barriers))) / stage_bytes(width, products, spherical);
   return some < most_stages ? some : most_stages;
 }
 
@@ -97,13 +56,16 @@ constexpr int stages_of(int width, int products) {
 template <int Width, bool Spherical, int Products>
 struct component_sums {
   static constexpr int size = Width / 2;
+  static constexpr int features = moment_features(Products, Spherical);
+  // Two features' sums leave no registers for totals: tensor cores go on for a section.
+  static constexpr bool has_totals = features == 1;
 
   const problem& mixture;
   int component;  // g, in the tile
   int t;
   bool sums_weights;  // only those who do the first feature
-  float sum[size];
-  float total[size];
+  float sum[features][size];
+  float total[has_totals ? size : 1];
   float weight[2] = {0, 0};
   float norm[2] = {0, 0};
   float weight_total[2] = {0, 0};
@@ -115,8 +77,10 @@ struct component_sums {
   }
 
   __device__ void clear_totals() {
+    if constexpr (has_totals) {
 #pragma unroll
-    for (int i = 0; i < size; ++i) total[i] = 0;
+      for (int i = 0; i < size; ++i) total[i] = 0;
+    }
     weight_total[0] = weight_total[1] = norm_total[0] = norm_total[1] = 0;
   }
 
@@ -151,48 +115,58 @@ struct component_sums {
   // Responsibilities as an operand: components g, g + 8; of the thread's four rows the first two, then the others.
   __device__ void make(const step_terms& loaded, float exponent, unsigned (&high)[4], unsigned (&low)[4]) {
     const float4 four = loaded.shifts;
-    // What a term is less, or what a half_term is multiplied by.
-    float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
-    if constexpr (Products != 3) {
-      const float greatest[4] = {loaded.greatest.x, loaded.greatest.y, loaded.greatest.z, loaded.greatest.w};
+    const float shift[4] = {four.x - exponent, four.y - exponent, four.z - exponent, four.w - exponent};
+    if constexpr (Products == 3) {
 #pragma unroll
-      for (int j = 0; j < 4; ++j) shift[j] = power_of_two(greatest[j] - half_term_exponent - shift[j]);
-    }
-#pragma unroll
-    for (int i = 0; i < 2; ++i) {
-      float r[4];
-      if constexpr (Products == 3) {
+      for (int i = 0; i < 2; ++i) {
         const float4 own = loaded.terms[i];
         const float term[4] = {own.x, own.y, own.z, own.w};
+        float r[4];
 #pragma unroll
         for (int j = 0; j < 4; ++j) r[j] = power_of_two(term[j] - shift[j]);
-      } else {
-        const float2 near = __half22float2(*reinterpret_cast<const __half2*>(&loaded.terms[i].x));
-        const float2 next = __half22float2(*reinterpret_cast<const __half2*>(&loaded.terms[i].y));
-        r[0] = near.x * shift[0], r[1] = near.y * shift[1], r[2] = next.x * shift[2], r[3] = next.y * shift[3];
-      }
 #pragma unroll
-      for (int j = 0; j < 4; ++j) r[j] = r[j] >= least_responsibility ? r[j] : 0.0F;
-      weight[i] += (r[0] + r[1]) + (r[2] + r[3]);
-      if constexpr (Spherical) {
-        const float4 norms = loaded.norms;
-        norm[i] = fmaf(r[0], norms.x, fmaf(r[1], norms.y, fmaf(r[2], norms.z, fmaf(r[3], norms.w, norm[i]))));
-      }
+        for (int j = 0; j < 4; ++j) r[j] = r[j] >= least_responsibility ? r[j] : 0.0F;
+        add(r, loaded.norms, i);
 #pragma unroll
-      for (int j = 0; j < 2; ++j) {
-        if constexpr (Products == 3) {
-          tensor::split(r[2 * j], r[2 * j + 1], high[2 * j + i], low[2 * j + i]);
-        } else {
-          high[2 * j + i] = tensor::bits_of(__floats2half2_rn(r[2 * j], r[2 * j + 1]));
+        for (int j = 0; j < 2; ++j) tensor::split(r[2 * j], r[2 * j + 1], high[2 * j + i], low[2 * j + i]);
+      }
+    } else {
+      // Factors may be below float16's normal numbers. What is summed is what is multiplied by the rows.
+      const float greatest[4] = {loaded.greatest.x, loaded.greatest.y, loaded.greatest.z, loaded.greatest.w};
+      float factor[4];
+#pragma unroll
+      for (int j = 0; j < 4; ++j) factor[j] = power_of_two(greatest[j] - half_term_exponent - shift[j]);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const unsigned terms[2] = {loaded.terms[i].x, loaded.terms[i].y};
+        __half2 products[2];
+#pragma unroll
+        for (int j = 0; j < 2; ++j) {
+          const float2 two = __half22float2(*reinterpret_cast<const __half2*>(terms + j));
+          products[j] = __floats2half2_rn(two.x * factor[2 * j], two.y * factor[2 * j + 1]);
+          high[2 * j + i] = tensor::bits_of(products[j]);
+        }
+        if (sums_weights) {
+          const float2 near = __half22float2(products[0]), next = __half22float2(products[1]);
+          add({near.x, near.y, next.x, next.y}, loaded.norms, i);
         }
       }
     }
   }
 
+  __device__ void add(const float (&r)[4], const float4& norms, int i) {
+    weight[i] += (r[0] + r[1]) + (r[2] + r[3]);
+    if constexpr (Spherical) {
+      norm[i] = fmaf(r[0], norms.x, fmaf(r[1], norms.y, fmaf(r[2], norms.z, fmaf(r[3], norms.w, norm[i]))));
+    }
+  }
+
   // From the tensor cores' sums of 128 rows on; `back` takes their scale out.
   __device__ void flush(float back) {
+    if constexpr (has_totals) {
 #pragma unroll
-    for (int i = 0; i < size; ++i) total[i] = fmaf(sum[i], back, total[i]);
+      for (int i = 0; i < size; ++i) total[i] = fmaf(sum[0][i], back, total[i]);
+    }
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       weight_total[i] = fmaf(weight[i], back, weight_total[i]);
@@ -206,19 +180,23 @@ struct component_sums {
     return value + __shfl_xor_sync(~0U, value, 2);
   }
 
-  // On to float64. `to` is component g's sums.
-  __device__ void keep(double* to, int feature) {
+  // On to float64. `to` is component g's sums, `back` as before.
+  __device__ void keep(double* to, int first_feature, float back) {
     const int stride = sums_size(mixture.features, Width);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       double* const own = to + 8 * half * stride;
 #pragma unroll
-      for (int i = 0; i < Width / 8; ++i) {
-        double2* const at = reinterpret_cast<double2*>(own + feature * Width + 8 * i + 2 * t);
-        double2 two = *at;
-        two.x += static_cast<double>(total[4 * i + 2 * half]);
-        two.y += static_cast<double>(total[4 * i + 2 * half + 1]);
-        *at = two;
+      for (int feature = 0; feature < features; ++feature) {
+#pragma unroll
+        for (int i = 0; i < Width / 8; ++i) {
+          double2* const at = reinterpret_cast<double2*>(own + (first_feature + feature) * Width + 8 * i + 2 * t);
+          const int e = 4 * i + 2 * half;
+          double2 two = *at;
+          two.x += static_cast<double>(has_totals ? total[has_totals ? e : 0] : sum[feature][e] * back);
+          two.y += static_cast<double>(has_totals ? total[has_totals ? e + 1 : 0] : sum[feature][e + 1] * back);
+          *at = two;
+        }
       }
       const float weights = quad_sum(weight_total[half]);
       const float norms = quad_sum(norm_total[half]);
@@ -231,12 +209,22 @@ struct component_sums {
   }
 };
 
+// The exponent of a section's greatest weight.
+__device__ int section_exponent(const problem& mixture, int begin, int end) {
+  int greatest = INT_MIN;
+  for (int tile = begin / tile_rows + static_cast<int>(threadIdx.x) % 32; tile * tile_rows < end; tile += 32) {
+    greatest = max(greatest, mixture.exponents[tile]);
+  }
+  return __reduce_max_sync(~0U, greatest);
+}
+
 template <int Width, bool Spherical, int Products>
 __device__ void run(const problem& mixture, const chunk& rows) {
   extern __shared__ __align__(1024) unsigned char memory[];
   constexpr int terms = split_terms(Products);
-  constexpr int stages = stages_of(Width, Products);
-  constexpr int bytes = stage_bytes(Width, Products);
+  constexpr int features = moment_features(Products, Spherical);
+  constexpr int stages = stages_of(Width, Products, Spherical);
+  constexpr int bytes = stage_bytes(Width, Products, Spherical);
   constexpr int rows_bytes = operands_bytes(Width, Products);
   constexpr int operand_bytes = Width * step_size * 2;
   stage_barriers& barriers = *reinterpret_cast<stage_barriers*>(memory + stages * bytes);
@@ -249,7 +237,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
   }
   __syncthreads();
   const int tile = static_cast<int>(blockIdx.x);
-  const int feature = static_cast<int>(blockIdx.y);
+  const int feature = static_cast<int>(blockIdx.y) * features;
   const int lane = static_cast<int>(blockIdx.z);
   const int section_rows = mixture.section_rows;
   // Whole tiles of rows; the last one is filled up with rows that nobody is responsible for.
@@ -275,20 +263,24 @@ __device__ void run(const problem& mixture, const chunk& rows) {
         constexpr int facts = 1 + (Products == 3 ? 0 : 1) + (Spherical ? 1 : 0);
         expect(full, bytes - (row_facts - facts) * row_bytes);
         unsigned char* const to_facts = to + terms_bytes(Products);
+        const void* terms_from;
         if constexpr (Products == 3) {
-          fetch_expected(to, mixture.terms + term_place(mixture.tiles, tile * tile_components, row),
-                         terms_bytes(Products), full);
+          terms_from = mixture.terms + term_place(mixture.tiles, tile * tile_components, row);
         } else {
-          fetch_expected(to, mixture.half_terms + half_term_place(mixture.tiles, tile * tile_components, row),
-                         terms_bytes(Products), full);
+          terms_from = mixture.half_terms + half_term_place(mixture.tiles, tile * tile_components, row);
           fetch_expected(to_facts + row_bytes,
                          mixture.tile_greatest + static_cast<std::size_t>(tile) * mixture.chunk_rows + row, row_bytes,
                          full);
         }
         fetch_expected(to_facts, mixture.shifts + row, row_bytes, full);
         if constexpr (Spherical) fetch_expected(to_facts + 2 * row_bytes, mixture.norms + row, row_bytes, full);
-        fetch_expected(to_facts + row_facts * row_bytes, all + static_cast<std::size_t>(row / block_rows) * rows_bytes,
-                       rows_bytes, full);
+        const unsigned char* const rows_from = all + static_cast<std::size_t>(row / block_rows) * rows_bytes;
+        fetch_expected(to, terms_from, terms_bytes(Products), full);
+        for (int f = 0; f < features; ++f) {
+          fetch_expected(to_facts + row_facts * row_bytes + f * rows_bytes,
+                         rows_from + static_cast<std::size_t>(f) * (mixture.chunk_rows / block_rows) * rows_bytes,
+                         rows_bytes, full);
+        }
         if (++stage == stages) stage = 0, ++round;
       }
     }
@@ -309,8 +301,9 @@ __device__ void run(const problem& mixture, const chunk& rows) {
     const int end = min(section + section_rows, count);
     unsigned high[block_steps][4];
     unsigned low[block_steps][4];
+    int exponent = features == 2 ? section_exponent(mixture, section, end) : 0;
     for (int row = section; row < end; row += tile_rows) {
-      const int exponent = mixture.exponents[row / tile_rows];
+      if constexpr (features == 1) exponent = mixture.exponents[row / tile_rows];
       const float scale = most_exponent - static_cast<float>(exponent);
       int before = 0;
 #pragma unroll
@@ -328,13 +321,16 @@ __device__ void run(const problem& mixture, const chunk& rows) {
           if (s + 1 < block_steps) loaded = own.load(memory + stage * bytes, s + 1);
           begin_products();
           const unsigned long long b = advance(operands, static_cast<unsigned>(s * terms * operand_bytes));
-          const int keep = block + s > 0 ? 1 : 0;
+          const int keep = block + s > 0 || (features == 2 && row > section) ? 1 : 0;
           if constexpr (Products == 3) {
-            multiply(own.sum, low[s], b, keep);
-            multiply(own.sum, high[s], advance(b, operand_bytes), 1);
-            multiply(own.sum, high[s], b, 1);
+            multiply(own.sum[0], low[s], b, keep);
+            multiply(own.sum[0], high[s], advance(b, operand_bytes), 1);
+            multiply(own.sum[0], high[s], b, 1);
           } else {
-            multiply(own.sum, high[s], b, keep);
+#pragma unroll
+            for (int f = 0; f < features; ++f) {
+              multiply(own.sum[f], high[s], advance(b, static_cast<unsigned>(f * rows_bytes)), keep);
+            }
           }
           end_products();
         }
@@ -345,7 +341,7 @@ __device__ void run(const problem& mixture, const chunk& rows) {
       arrive(barriers.empty + before);
       own.flush(scalbnf(1.0F, exponent - static_cast<int>(most_exponent)));
     }
-    own.keep(kept, feature);
+    own.keep(kept, feature, scalbnf(1.0F, exponent - static_cast<int>(most_exponent)));
   }
 }
 
@@ -362,16 +358,13 @@ __global__ void __launch_bounds__(all_threads, 1)
 
 template <int Width, bool Spherical, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  const int padded = (rows.count + tile_rows - 1) / tile_rows * tile_rows;
-  transpose_kernel<Spherical, Products>
-      <<<padded / step_size * Width / pack_threads, pack_threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("transpose rows");
-  constexpr int bytes =
-      stages_of(Width, Products) * stage_bytes(Width, Products) + static_cast<int>(sizeof(stage_barriers));
+  constexpr int bytes = stages_of(Width, Products, Spherical) * stage_bytes(Width, Products, Spherical) +
+                        static_cast<int>(sizeof(stage_barriers));
   const auto kernel = moments_kernel<Width, Spherical, Products>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");
-  const dim3 grid(static_cast<unsigned>(mixture.tiles), static_cast<unsigned>(mixture.features),
+  const dim3 grid(static_cast<unsigned>(mixture.tiles),
+                  static_cast<unsigned>(mixture.features / moment_features(Products, Spherical)),
                   static_cast<unsigned>(mixture.lanes));
   kernel<<<grid, all_threads, bytes, stream>>>(mixture, rows);
   cuda::check_launch("moments");

@@ -57,10 +57,10 @@ struct exact_state {
   }
 };
 
-// The exponent of a tile's greatest weight, given as the bits that integers compare.
+// The exponent of a tile's greatest weight, given as the bits that integers compare; the least where all are zero.
 __device__ inline void write_exponent(const problem& mixture, int tile, int greatest_weight) {
   const float greatest = __int_as_float(greatest_weight);
-  mixture.exponents[tile] = greatest > 0 ? ilogbf(greatest) : 0;
+  mixture.exponents[tile] = greatest > 0 ? ilogbf(greatest) : -126;
 }
 
 // Writes what was found of a row whose terms have nothing in common beside them: the greatest of them and log₂ of

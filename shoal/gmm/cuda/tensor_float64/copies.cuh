@@ -7,13 +7,17 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// Copies the first `there` bytes of `Bytes` = 4, 8 or 16, and zeros for the others. `from` must be an address that may
-/// be read whatever `there` is. (__pipeline_memcpy_async makes a branch for each number of bytes.)
+/// Copies the first `there` bytes of 16 to an address of shared memory, and zeros for the others. `from` must be an
+/// address that may be read whatever `there` is.
+__device__ inline void copy_16_async(unsigned to, const void* from, unsigned there) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there) : "memory");
+}
+/// Copies the first `there` bytes of `Bytes` = 4, 8 or 16, likewise. (__pipeline_memcpy_async makes a branch for each
+/// number of bytes.)
 template <int Bytes>
 __device__ inline void copy_async(void* to, const void* from, unsigned there) {
   if constexpr (Bytes == 16) {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(cuda::shared_address(to)), "l"(from), "r"(there)
-                 : "memory");
+    copy_16_async(cuda::shared_address(to), from, there);
   } else {
     asm volatile("cp.async.ca.shared.global [%0], [%1], %3, %2;" ::"r"(cuda::shared_address(to)), "l"(from), "r"(there),
                  "n"(Bytes)

@@ -5,6 +5,7 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
@@ -38,6 +39,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     ring_place<stages> at;
     if (threadIdx.x >= Shape::groups * group_threads) {
       cuda::give_registers<block::fetching_registers>();
+      [[maybe_unused]] const bool begins_line = reinterpret_cast<std::uintptr_t>(chunk.rows) % 16 == 0;
       for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         for (unsigned index = 0; index < steps; ++index, at.next()) {
           stage_type& stage = stage_of[at.stage];
@@ -53,17 +55,19 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
                                  full);
           }
           const unsigned first_column = index * (half_steps * frame_step);
-          if (d % 4 == 0) {
-            fetch_half_columns<4, Shape>(chunk, d, tile * Shape::rows, first_column, stage);
+          if constexpr (!Shape::lines) {
+            fetch_half_columns<Shape>(chunk, d, tile * Shape::rows, first_column, stage);
+          } else if (begins_line && (tile + 1) * Shape::rows <= chunk.count) {
+            fetch_half_lines<Shape>(chunk, d, tile * Shape::rows, first_column, stage);
           } else {
-            fetch_half_columns<1, Shape>(chunk, d, tile * Shape::rows, first_column, stage);
+            fetch_half_numbers<Shape>(chunk, d, tile * Shape::rows, first_column, stage);
           }
           arrive_after_copies(full);
         }
       }
     } else {
       cuda::take_registers<block::own_registers>();
-      half_density_rows<Shape> rows;
+      half_density_rows<Shape> rows(d);
       for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         rows.begin();
         // A stage is left once its products have ended, beside the first ones of the next.

@@ -61,6 +61,7 @@ struct half_density_rows {
   int lane = static_cast<int>(threadIdx.x) % 32;
   int place = static_cast<int>(threadIdx.x) % 4;
   int row = group * static_cast<int>(score_tile_rows) + warp * 16 + lane / 4;
+  int shift;  // of the thread's rows in their lines
 
   split_rows<Shape::products> split[2];
   float sums[size] = {};
@@ -68,6 +69,9 @@ struct half_density_rows {
   float carries[Shape::products == 3 ? size : 1];  // what totals have too much
   float squares[2];
   double norm[2];
+
+  __device__ explicit half_density_rows(unsigned columns)
+      : shift(static_cast<int>(static_cast<unsigned>(row) * columns % 4)) {}
 
   __device__ void begin() {
 #pragma unroll
@@ -90,7 +94,7 @@ struct half_density_rows {
       float z[2][4];
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
-        const float4 x = *reinterpret_cast<const float4*>(stage.rows[step] + (row + 8 * part) * frame_step + place * 4);
+        const float4 x = half_row_four(stage, step, row + 8 * part, place * 4, shift);
         z[part][0] = fmaf(x.x, near.x, near.y);
         z[part][1] = fmaf(x.y, near.z, near.w);
         z[part][2] = fmaf(x.z, next.x, next.y);

@@ -11,15 +11,22 @@ namespace shoal::gmm::tensor_float64 {
 
 /// A group of four warps sums the moments of so many columns.
 inline constexpr unsigned half_group_columns = 64;
+/// Components of a block of the moments.
+constexpr unsigned half_block_components(unsigned components) { return components <= 32 ? 32 : 64; }
 /// Groups of a block at most. With two a thread has 232 registers, with three 160, which hold the sums of one product:
 /// diag (200,000, 768, 64) takes 0.71 and 0.81 ms an iteration with two and three, 0.57 and 0.52 in tf32; spherical
-/// 0.61 and 0.63, 0.51 and 0.55.
-constexpr unsigned half_moment_groups(covariance_type type, int products) {
-  return type == covariance_type::diag && products == 1 ? 3 : 2;
+/// 0.61 and 0.63, 0.51 and 0.55. An odd number of groups is better cut by three: with two, one has nothing to do.
+constexpr unsigned half_moment_groups(const kernel_layout& layout, int products) {
+  const unsigned all = (layout.columns + half_group_columns - 1) / half_group_columns;
+  if (layout.type == covariance_type::diag) {
+    if (products == 1) return 3;
+    return all == 3 && half_block_components(layout.components) == 32 ? 3 : 2;
+  }
+  return all == 3 || all == 5 ? 3 : 2;
 }
 /// Blocks that share the columns of a lane, and columns of each.
 constexpr unsigned half_column_blocks(const kernel_layout& layout, int products) {
-  const unsigned most = half_moment_groups(layout.type, products) * half_group_columns;
+  const unsigned most = half_moment_groups(layout, products) * half_group_columns;
   return (layout.columns + most - 1) / most;
 }
 constexpr unsigned half_block_columns(const kernel_layout& layout, int products) {
@@ -27,8 +34,6 @@ constexpr unsigned half_block_columns(const kernel_layout& layout, int products)
   const unsigned blocks = half_column_blocks(layout, products);
   return (groups + blocks - 1) / blocks * half_group_columns;
 }
-/// Components of a block of the moments.
-constexpr unsigned half_block_components(unsigned components) { return components <= 32 ? 32 : 64; }
 
 /// Blocks of half_moments() to a lane.
 constexpr unsigned half_moment_blocks(const kernel_layout& layout, int products) {

@@ -15,15 +15,16 @@
 namespace shoal::gmm::tensor_float64 {
 
 /// Each group of four warps has 64 columns and all components of the block.
-template <bool Spherical, int Components, int Products>
+/// `Lines`: rows are not of a multiple of four columns.
+template <bool Spherical, int Components, int Products, int Groups, bool Lines>
 struct half_moment_shape {
+  static constexpr bool lines = Lines;
   static constexpr bool spherical = Spherical;
   static constexpr int components = Components;
   static constexpr int products = Products;
   static constexpr int features = Spherical ? 1 : 2;
   static constexpr int terms = static_cast<int>(half_terms(Products));
-  static constexpr int groups =
-      static_cast<int>(half_moment_groups(Spherical ? covariance_type::spherical : covariance_type::diag, Products));
+  static constexpr int groups = Groups;
   static constexpr int columns = groups * static_cast<int>(half_group_columns);
   static constexpr int step = 32;                  // rows of a stage
   static constexpr int operand = Components * 16;  // numbers of one operand
@@ -36,23 +37,61 @@ struct half_moment_stage {
   float rows[Shape::step * Shape::row_stride];
 };
 
-/// Copies a step of the rows' columns; beyond the last row that row again, whose responsibilities are zero. Columns
-/// that nobody asks for are left as they are.
-template <int Width, class Shape>
+/// Copies a step of the rows' columns, of a multiple of four columns or of rows that are all there. These lie in memory
+/// in lines of 16 bytes: a row begins as many numbers after its place as it does in its line. Beyond the last row that
+/// row again, whose responsibilities are zero. Columns that nobody asks for are left as they are.
+template <class Shape>
 __device__ void fetch_half_rows(const row_chunk<float>& chunk, unsigned columns, std::size_t first_row,
                                 unsigned first_column, unsigned own_columns, half_moment_stage<Shape>& stage) {
   const unsigned warp = threadIdx.x % group_threads / 32, lane = threadIdx.x % 32;
   constexpr unsigned warps = group_threads / 32;
-  constexpr int turns = (Shape::columns + 32 * Width - 1) / (32 * Width);
-#pragma unroll 4
+  static_assert(warps % 4 == 0);
+  const unsigned shift = Shape::lines ? warp * columns % 4 : 0;  // of every fourth row from there on
+  const unsigned past = own_columns + shift, rest = columns - first_column + shift;
+  constexpr int turns = (Shape::columns + (Shape::lines ? 4 : 0) + 127) / 128;
+  if (first_row + Shape::step <= chunk.count) {
+    // One addition a row: whoever fetches is behind the products else.
+    const float* from = chunk.rows + (first_row + warp) * columns + first_column - shift + lane * 4;
+    const unsigned to = cuda::shared_address(stage.rows + warp * Shape::row_stride + lane * 4);
+    unsigned there[turns];
+#pragma unroll
+    for (int turn = 0; turn < turns; ++turn) {
+      const unsigned j = (turn * 32 + lane) * 4;
+      there[turn] = j >= past ? 0 : Shape::lines ? min(4U, rest - j) * sizeof(float) : 4 * sizeof(float);
+    }
+#pragma unroll
+    for (unsigned k = 0; k < Shape::step / warps; ++k, from += warps * columns) {
+#pragma unroll
+      for (int turn = 0; turn < turns; ++turn) {
+        if (there[turn] == 0) continue;
+        copy_16_async(to + (k * warps * Shape::row_stride + turn * 128) * sizeof(float), from + turn * 128,
+                      Shape::lines ? there[turn] : 16);
+      }
+    }
+    return;
+  }
+#pragma unroll 1
   for (unsigned r = warp; r < Shape::step; r += warps) {
-    const float* const from = chunk.rows + min(first_row + r, chunk.count - 1) * columns + first_column;
+    const float* const from = chunk.rows + min(first_row + r, chunk.count - 1) * columns + first_column - shift;
     float* const to = stage.rows + r * Shape::row_stride;
 #pragma unroll
     for (int turn = 0; turn < turns; ++turn) {
-      const unsigned j = (turn * 32 + lane) * Width;
-      if (j < own_columns) copy_async<Width * sizeof(float)>(to + j, from + j, Width * sizeof(float));
+      const unsigned j = (turn * 32 + lane) * 4;
+      const unsigned there = Shape::lines ? min(4U, rest - j) : 4;
+      if (j < past) copy_async<4 * sizeof(float)>(to + j, from + j, there * sizeof(float));
     }
+  }
+}
+
+/// The same number by number.
+template <class Shape>
+__device__ void fetch_half_row_numbers(const row_chunk<float>& chunk, unsigned columns, std::size_t first_row,
+                                       unsigned first_column, unsigned own_columns, half_moment_stage<Shape>& stage) {
+  const unsigned lane = threadIdx.x % 32;
+  for (unsigned r = threadIdx.x % group_threads / 32; r < Shape::step; r += group_threads / 32) {
+    const float* const from = chunk.rows + min(first_row + r, chunk.count - 1) * columns + first_column;
+    float* const to = stage.rows + r * Shape::row_stride + r * columns % 4;
+    for (unsigned j = lane; j < own_columns; j += 32) copy_async<sizeof(float)>(to + j, from + j, sizeof(float));
   }
 }
 
@@ -72,10 +111,21 @@ struct half_moment_sums {
   int place = static_cast<int>(threadIdx.x) % 4;
   int own_column = static_cast<int>(threadIdx.x) / group_threads * half_group_columns + warp * 16 + lane / 4;
 
+  int row_place;   // of the step's row 2 place: where the thread's first column lies
+  int next_place;  // of the row that follows
   float2 units[2];
   split_rows<Shape::products> split[2];
   float sums[Shape::features][size] = {};
   float totals[Shape::features][size];
+
+  __device__ explicit half_moment_sums(unsigned columns) {
+    const int row = 2 * place;
+    const auto shift = [&](int of) {
+      return Shape::lines ? static_cast<int>(static_cast<unsigned>(of) * columns % 4) : 0;
+    };
+    row_place = row * Shape::row_stride + shift(row) + own_column;
+    next_place = row_place + Shape::row_stride + (shift(row + 1) - shift(row));
+  }
 
   __device__ void begin_section() {
 #pragma unroll
@@ -95,7 +145,7 @@ struct half_moment_sums {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         const float* const row =
-            stage.rows + (16 * step + 2 * place + i % 2 + i / 2 * 8) * Shape::row_stride + own_column;
+            stage.rows + (16 * step + i / 2 * 8) * Shape::row_stride + (i % 2 == 0 ? row_place : next_place);
         z[0][i] = fmaf(row[0], units[0].x, units[0].y);
         z[1][i] = fmaf(row[8], units[1].x, units[1].y);
       }
@@ -202,6 +252,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     if (threadIdx.x >= Shape::groups * group_threads) {
       cuda::give_registers<block::fetching_registers>();
       const unsigned char* const all = reinterpret_cast<const unsigned char*>(frame.half_responsibilities);
+      const bool begins_line = reinterpret_cast<std::uintptr_t>(chunk.rows) % 16 == 0;
       for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
         for (std::size_t begin = section.begin; begin < section.end; begin += score_tile_rows) {
           const std::size_t operands =
@@ -215,10 +266,10 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
                           sizeof(stage.responsibilities), full);
             }
             const std::size_t first_row = begin + static_cast<std::size_t>(step * Shape::step);
-            if (d % 4 == 0) {
-              fetch_half_rows<4, Shape>(chunk, d, first_row, first_column, own_columns, stage);
+            if (!Shape::lines || (begins_line && first_row + Shape::step <= chunk.count)) {
+              fetch_half_rows<Shape>(chunk, d, first_row, first_column, own_columns, stage);
             } else {
-              fetch_half_rows<1, Shape>(chunk, d, first_row, first_column, own_columns, stage);
+              fetch_half_row_numbers<Shape>(chunk, d, first_row, first_column, own_columns, stage);
             }
             arrive_after_copies(full);
           }
@@ -226,7 +277,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       }
     } else {
       cuda::take_registers<block::own_registers>();
-      half_moment_sums<Shape> own;
+      half_moment_sums<Shape> own(d);
 #pragma unroll
       for (int part = 0; part < 2; ++part) {
         const unsigned column = first_column + static_cast<unsigned>(own.own_column + 8 * part);

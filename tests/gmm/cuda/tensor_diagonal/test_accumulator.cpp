@@ -161,8 +161,15 @@ TEST(LargeDiagonalAccumulator, KeepsElevenBitsWhenAskedForLess) {
   const std::size_t count = 2000;
   for (const shoal::precision precision : {shoal::precision::tf32, shoal::precision::bf16}) {
     for (const covariance_type type : types) {
-      for (const std::size_t columns : {16, 32, 54, 128}) {
-        const auto mixture = reference::random_model(type, 200, columns, 0.3, 5);
+      // One to six tiles of components, whose products run beside what is done with the tile before.
+      for (const auto& [columns, components] : {std::pair<std::size_t, std::size_t>{16, 200},
+                                                {32, 129},
+                                                {54, 257},
+                                                {128, 100},
+                                                {128, 384},
+                                                {100, 500},
+                                                {65, 641}}) {
+        const auto mixture = reference::random_model(type, components, columns, 0.3, 5);
         const auto values = reference::random_rows<float>(mixture, count, columns, 6);
         const statistics got = checks::comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, precision));
         const statistics expected = checks::comparable(in_double(mixture, values));
@@ -303,6 +310,41 @@ TEST(LargeDiagonalAccumulator, KeepsItsDigitsFarFromTheOrigin) {
     auto mixture = reference::random_model(type, 100, 40, 0.5, 61);
     for (double& mean : mixture.means) mean += 1e6;
     check(mixture, reference::random_rows<float>(mixture, 3000, 40, 62));
+  }
+}
+
+// Rounded to fewer digits they are the power of two.
+TEST(LargeDiagonalAccumulator, TakesWeightsNextToAPowerOfTwo) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    const auto mixture = reference::random_model(type, 1, 20, 0.5, 71);
+    const auto values = reference::random_rows<float>(mixture, 600, 20, 72);
+    const std::vector<float> weights(600, std::nextafter(2.0F, 0.0F));
+    check(mixture, values, weights);
+    checks::expect_close(
+        checks::comparable(on_gpu(mixture, values, weights, std::size_t{1} << 30, shoal::precision::tf32)),
+        checks::comparable(in_double(mixture, values, weights)), coarse_sum_tolerance, "tf32");
+  }
+}
+
+// With one product responsibilities are scaled beside the greatest weight of many rows.
+TEST(LargeDiagonalAccumulator, TakesWeightsOfManySizes) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    const auto mixture = reference::random_model(type, 150, 70, 0.5, 71);
+    const std::size_t count = 9000;
+    const auto values = reference::random_rows<float>(mixture, count, 70, 72);
+    for (const float least : {1.0F, 1e-3F, 1e-25F}) {
+      std::vector<float> weights(count);
+      for (std::size_t row = 0; row < count; ++row) {
+        const bool none = row / 128 % 5 == 2;  // of a whole tile of rows
+        weights[row] = none ? 0.0F : least * static_cast<float>(1 + row / 128 % 7 * 100);
+      }
+      check(mixture, values, weights);
+      checks::expect_close(
+          checks::comparable(on_gpu(mixture, values, weights, std::size_t{1} << 30, shoal::precision::tf32)),
+          checks::comparable(in_double(mixture, values, weights)), coarse_sum_tolerance, "tf32");
+    }
   }
 }
 

@@ -106,6 +106,26 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
   check_shapes<float>({{9000, 200, 3}, {2300, 260, 70}}, true, 0.4, checks::kernel_tolerance<float>, types);
 }
 
+// float32 rows of more columns begin at any number of their lines of 16 bytes: both sides of every number of groups of
+// columns, whole tiles and those that are filled up, far rows between others.
+TEST(TensorFloat64, AgreesWhereRowsBeginAnywhere) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::vector<covariance_type> types{covariance_type::diag, covariance_type::spherical};
+  constexpr std::size_t rows[] = {1, 127, 191, 192, 193, 384, 321}, components[] = {5, 32, 33, 64, 65, 10};
+  std::size_t turn = 0;
+  for (const std::size_t columns : {129, 130, 131, 159, 161, 191, 193, 257, 321}) {
+    for (const std::size_t more : {0, 3}) {
+      check_shapes<float>({{rows[(turn + more) % 7], columns, components[(turn + more) % 6]}}, turn % 2 == 1,
+                          turn % 3 == 0 ? 1.2 : 0.4, checks::kernel_tolerance<float>, types);
+    }
+    ++turn;
+  }
+  // Few columns of many components, which are not read once.
+  check_shapes<float>({{500, 33, 70}, {500, 67, 100}, {500, 30, 65}}, true, 0.4, checks::kernel_tolerance<float>,
+                      types);
+  check_shapes<float>({{9001, 129, 5}, {1001, 131, 100}}, false, 0.4, checks::kernel_tolerance<float>, types);
+}
+
 // float32 rows that are read once: both sides of every width, number of components and tile, lanes of several sections,
 // and tiles with far rows between others.
 TEST(TensorFloat64, AgreesWhereRowsAreReadOnce) {
@@ -217,7 +237,8 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   };
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
     for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70},
-                           shape{700, 33, 8}, shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16}}) {
+                           shape{700, 33, 8}, shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16},
+                           shape{700, 161, 33}, shape{577, 193, 64}, shape{385, 321, 10}}) {
       SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
       const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
       const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
