@@ -216,7 +216,7 @@ HWY_INLINE double add_wide_rows(const block_input<T>& block, const std::int32_t*
 }
 
 inline bool are_wide(std::size_t columns, std::size_t clusters) {
-  return columns >= least_wide_columns && clusters <= most_ordered_clusters;
+  return columns >= least_ordered_columns && clusters <= most_ordered_clusters;
 }
 
 template <bool Sum, bool Measure, class T>

@@ -16,7 +16,7 @@ inline constexpr std::size_t most_fused_columns = 4;
 inline constexpr std::size_t slab_rows = 3 * block_rows;
 
 /// Rows of so many columns are added to their clusters cluster by cluster, up to so many clusters.
-inline constexpr std::size_t least_wide_columns = 160;
+inline constexpr std::size_t least_ordered_columns = 160;
 inline constexpr std::size_t most_ordered_clusters = 4096;
 
 /// Memory in which a fit may remember a label and a bound for each row; rows beyond it are compared with all centroids

@@ -73,7 +73,7 @@ TYPED_TEST(RowSums, AreThoseOfOneRowAfterTheOther) {
   struct shape {
     std::size_t rows, columns, clusters;
   };
-  const std::size_t wide = kmeans::least_wide_columns, most = kmeans::most_ordered_clusters;
+  const std::size_t wide = kmeans::least_ordered_columns, most = kmeans::most_ordered_clusters;
   for (const shape s : {shape{1300, wide - 1, 20}, shape{1300, wide, 20}, shape{1300, wide + 1, 20},
                         shape{511, wide + 7, 3}, shape{512, wide + 15, 1}, shape{513, wide + 16, 600}, shape{1, 300, 2},
                         shape{2100, 303, 64}, shape{700, 771, 5}, shape{600, wide, most}, shape{600, wide, most + 1}}) {
