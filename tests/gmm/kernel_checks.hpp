@@ -110,4 +110,17 @@ inline void expect_same_bits(const shoal::gmm::statistics& got, const shoal::gmm
 template <class Scalar>
 inline constexpr double kernel_tolerance = sizeof(Scalar) == 4 ? 3e-5 : 1e-12;
 
+// Of the Q of spherical covariances only the sum over the columns counts.
+inline shoal::gmm::statistics with_traces(shoal::gmm::statistics sums) {
+  const shoal::gmm::statistics_layout& layout = sums.layout();
+  if (layout.type() != covariance_type::spherical) return sums;
+  for (std::size_t k = 0; k < layout.components(); ++k) {
+    for (std::size_t j = 1; j < layout.columns(); ++j) {
+      sums.values()[layout.second(k, 0, 0)] += sums.second(k, j, j);
+      sums.values()[layout.second(k, j, j)] = 0;
+    }
+  }
+  return sums;
+}
+
 }  // namespace checks
