@@ -5,10 +5,10 @@
 namespace grid {
 
 template <class Scalar>
-const Scalar* values_on(int, std::size_t) {
+const Scalar* values_on(int, std::size_t, const clusters&) {
   throw shoal::not_built("CUDA support was not built; configure with -DSHOAL_CUDA=ON");
 }
-template const float* values_on(int, std::size_t);
-template const double* values_on(int, std::size_t);
+template const float* values_on(int, std::size_t, const clusters&);
+template const double* values_on(int, std::size_t, const clusters&);
 
 }  // namespace grid
