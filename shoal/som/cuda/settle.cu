@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   cuda::wait_for_predecessor();
   __shared__ Scalar all_staged[warps][staged_columns];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
-  row_terms<Scalar, Metric> terms(in, lane);
+  // Units are found before for wide rows alone.
+  row_terms<Scalar, Metric, Scores == score_kind::found> terms(in, lane);
   // All rows, or those that a search could not decide.
   const doubtful_rows& doubtful = in.rows.doubtful;
   const int count = doubtful.list == nullptr ? in.rows.count : static_cast<int>(doubtful.counts[1]);

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/som/cuda/operand_layout.hpp>
 #include <shoal/som/cuda/settle_lists.hpp>
 #include <shoal/som/cuda/settle_row.cuh>
 
@@ -116,18 +117,22 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
         for (int step = 16; step > 0; step /= 2) sums[t] += from_lane(sums[t], step);
         if ((start + t) % 32 != lane || start + t >= count) continue;
         const int unit = unit_at(start + t);
-        Scalar error = 0;
         if constexpr (scores) {
           const float half_norm = in.units.half_norms[unit];
           if (half_norm == unlisted_half_norm) continue;
           sums[t] += half_norm;
-          if constexpr (own_errors) error = error_of(sums[t], half_norm, row_norm);
+          if constexpr (own_errors) {
+            const float error = error_of(sums[t], half_norm, row_norm);
+            const bool known = error < INFINITY;
+            found.near.take(known ? sums[t] - error : -INFINITY, unit);
+            found.most.take(known ? sums[t] + error : INFINITY, unit);
+            continue;
+          }
         }
-        const bool known = error < static_cast<Scalar>(INFINITY);
-        found.near.take(known ? sums[t] - error : -static_cast<Scalar>(INFINITY), unit);
-        found.most.take(known ? sums[t] + error : static_cast<Scalar>(INFINITY), unit);
+        found.near.take(sums[t], unit);
       }
     }
+    if constexpr (!own_errors) found.most = found.near;
     return found;
   }
 
@@ -325,7 +330,7 @@ __host__ __device__ bool stays(int columns) {
   return columns * sizeof(Scalar) <= most_staged_bytes;
 }
 
-template <class Scalar, metric Metric, bool Two>
+template <class Scalar, metric Metric, bool Two, bool Wide>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
   extern __shared__ __align__(16) unsigned char dynamic_memory[];
@@ -335,7 +340,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
   if (threadIdx.x == 0) open_count = 0;
   __syncthreads();
-  row_terms<Scalar, Metric> terms(in, lane);
+  row_terms<Scalar, Metric, Wide> terms(in, lane);
   Scalar* const staged = stays<Scalar>(columns) ? reinterpret_cast<Scalar*>(dynamic_memory) + warp * columns : nullptr;
   const auto task_of = [&](int i) {
     return listed_task<Scalar, Metric>{{in, in.rows.rows + static_cast<std::size_t>(i) * columns, staged, lane}};
@@ -417,15 +422,23 @@ __global__ void __launch_bounds__(32 * warps) settle_doubtful_kernel(settle_argu
   }
 }
 
-template <class Scalar, metric Metric>
-void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
+template <class Scalar, metric Metric, bool Wide>
+void launch_rows(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
   const std::size_t blocks =
       std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
   const int columns = in.units.columns;
   const std::size_t shared = stays<Scalar>(columns) ? warps * columns * sizeof(Scalar) : 0;
   const auto kernel =
-      in.to.shape != nullptr ? settle_kernel<Scalar, Metric, true> : settle_kernel<Scalar, Metric, false>;
+      in.to.shape != nullptr ? settle_kernel<Scalar, Metric, true, Wide> : settle_kernel<Scalar, Metric, false, Wide>;
   cuda::launch_in_turn(kernel, static_cast<unsigned>(blocks), 32 * warps, shared, stream, in);
+}
+
+template <class Scalar, metric Metric>
+void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
+  if constexpr (!in_parts(least_float16_columns<Scalar>)) {
+    if (!in_parts(in.units.columns)) return launch_rows<Scalar, Metric, false>(in, multiprocessors, stream);
+  }
+  launch_rows<Scalar, Metric, true>(in, multiprocessors, stream);
 }
 
 }  // namespace
