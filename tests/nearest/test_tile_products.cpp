@@ -1,4 +1,9 @@
 // Products of bytes by the tile unit are the plain ones, and a search that uses them finds the same to the bit.
+#if defined(__linux__)
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+
 #include <fstream>
 #include <random>
 #include <string>
@@ -38,8 +43,17 @@ bool holds_tiles() {
 #endif
 }
 
+// Whether the system lets this process have tiles: a sandbox may not.
+bool are_lent() {
+#if defined(__x86_64__) && defined(__linux__)
+  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+#else
+  return false;
+#endif
+}
+
 TEST(TileProducts, AreUsedWhereTheProcessorHasThem) {
-  if (!is_listed("amx_int8")) GTEST_SKIP() << no_unit;
+  if (!is_listed("amx_int8") || !are_lent()) GTEST_SKIP() << no_unit;
   EXPECT_TRUE(shoal::has_tile_products());
   if (!shoal::has_byte_search()) GTEST_SKIP() << "this build does not search by bytes";
   const auto data = clouds<float>(100, 300, 5, 1.5, 0, 1);

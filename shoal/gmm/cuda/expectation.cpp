@@ -14,6 +14,8 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
   const bool whole = shard_rows >= rows.most_shard_rows();
   shards_at_once_ = whole && rows.resident();
   cuda::device_group& group = rows.group();
+  bool suits = whole && again;  // all GPUs
+  std::vector<accumulator_shape> shapes;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
     const accumulator_shape shape{layout,
@@ -26,12 +28,15 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
                                   whole ? rows.shards().count() : 1};
     accumulators_.push_back(make_accumulator<Scalar>(shape));
     learning_.push_back(nullptr);
-    if (whole && again && tied::suits<Scalar>(shape)) {
-      auto learning = tied::make_accumulator(shape, rows.shards_of(g), std::move(accumulators_.back()));
-      learning_.back() = learning.get();
-      accumulators_.back() = std::move(learning);
-    }
+    suits = suits && tied::suits<Scalar>(shape);
+    shapes.push_back(shape);
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
+  }
+  for (std::size_t g = 0; suits && g < group.size(); ++g) {
+    const cuda::device_scope scope(group[g].device);
+    auto learning = tied::make_accumulator(shapes[g], rows.shards_of(g), std::move(accumulators_[g]));
+    learning_[g] = learning.get();
+    accumulators_[g] = std::move(learning);
   }
   learn_rows();
   if (rows.shards().count() == 1) return;
@@ -41,7 +46,7 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
 
 template <class Scalar>
 void expectation_step<Scalar>::learn_rows() {
-  if (learning_[0] == nullptr) return;  // what suits one GPU suits all
+  if (learning_[0] == nullptr) return;
   for (std::size_t turn = 0; turn < rows_->turns(); ++turn) {
     rows_->for_each_piece_of(turn, {0, rows_->most_shard_rows()},
                              [&](std::size_t g, std::size_t, const cuda::device_piece<Scalar>& piece) {

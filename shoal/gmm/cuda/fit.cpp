@@ -12,11 +12,11 @@
 namespace shoal::gmm {
 
 template <class Scalar>
-device_fit<Scalar>::device_fit(const device_fit_rows<Scalar>& fit, std::size_t sum_rows)
+device_fit<Scalar>::device_fit(const device_fit_rows<Scalar>& fit, std::size_t sum_rows, bool again)
     : fit_(fit),
       layout_(fit.options.covariance_type, fit.options.components, fit.rows.columns()),
       parts_(fit.rows.group(), layout_, fit.options.regularization),
-      expectation_(fit.rows, layout_, sum_rows) {}
+      expectation_(fit.rows, layout_, sum_rows, again) {}
 
 template <class Scalar>
 double device_fit<Scalar>::score() {

@@ -25,9 +25,9 @@ class device_fit : public mixture_stepper {
   std::size_t reseeded() const override { return reseeded_; }
 
  protected:
-  /// Kernels are chosen for sums of `sum_rows` rows of each GPU.
+  /// Kernels are chosen for sums of `sum_rows` rows of each GPU, of all rows `again` and again.
   explicit device_fit(const device_fit_rows<Scalar>& fit,
-                      std::size_t sum_rows = std::numeric_limits<std::size_t>::max());
+                      std::size_t sum_rows = std::numeric_limits<std::size_t>::max(), bool again = true);
 
   /// The model has been replaced by one that no step led to.
   virtual void forget() = 0;

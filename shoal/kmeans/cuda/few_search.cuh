@@ -33,6 +33,11 @@ template <class Scalar>
 __device__ void sort_centroids(const one_pass_arguments<Scalar>& in, float* bounds, few_frame<Scalar>& frame) {
   const int places = bound_places(in.clusters);
   int* const numbers = reinterpret_cast<int*>(bounds + bound_offset(places) + 1);
+  // Of centroids that are not numbers some places have none.
+  for (int i = static_cast<int>(threadIdx.x); i < in.clusters; i += static_cast<int>(blockDim.x)) {
+    numbers[bound_offset(i)] = i;
+  }
+  __syncthreads();
   // Four threads count the centroids before one.
   constexpr int sharers = 4;
   const int sharer = static_cast<int>(threadIdx.x) % sharers, step = static_cast<int>(blockDim.x) / sharers;
@@ -178,7 +183,7 @@ __device__ __noinline__ int nearest_by_warp(const Scalar* row, const double* cen
       nearest = number;
     }
   }
-  return nearest;
+  return nearest < clusters ? nearest : 0;  // of distances that are not numbers
 }
 
 // The least two keys of a thread's rows among all centroids.
@@ -365,9 +370,13 @@ __device__ void decide(const one_pass_arguments<Scalar>& in, const Scalar* rows,
   }
 }
 
+/// Rows and centroids nearer to the origin than this have squares that float32 can add up.
+inline constexpr float most_few_distance = 1e15F;
+
 // The nearest centroids of up to 32 · few_rows() rows, a thread's being a row every 32; 0 of rows that are not there.
+// Whether any row or centroid is most_few_distance away.
 template <class Scalar, int Columns>
-__device__ void search_rows(const one_pass_arguments<Scalar>& in, const float4* searched,
+__device__ bool search_rows(const one_pass_arguments<Scalar>& in, const float4* searched,
                             const few_frame<Scalar>& frame, const Scalar* rows, int count,
                             int (&labels)[few_rows(Columns)]) {
   constexpr int each = few_rows(Columns);
@@ -416,10 +425,16 @@ __device__ void search_rows(const one_pass_arguments<Scalar>& in, const float4* 
       doubtful[i] = false;
     }
   }
-  bool any = false;
+  const float most_norm = frame.largest < most_few_distance ? most_few_distance * most_few_distance : 0;
+  bool any = false, far = false;
 #pragma unroll
-  for (int i = 0; i < each; ++i) any = any || doubtful[i];
-  if (__any_sync(~0U, any)) decide<Scalar, Columns>(in, rows, doubtful, labels);
+  for (int i = 0; i < each; ++i) {
+    any = any || doubtful[i];
+    far = far || !(norms[i] <= most_norm);
+  }
+  if (!__any_sync(~0U, any || far)) return false;
+  decide<Scalar, Columns>(in, rows, doubtful, labels);
+  return __any_sync(~0U, far);
 }
 
 }  // namespace shoal::kmeans

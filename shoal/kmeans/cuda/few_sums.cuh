@@ -37,7 +37,8 @@ class few_sums {
   }
 
   /// What a lane keeps between its pieces beside the totals: [few_kept_numbers()] in global memory.
-  __device__ void save(double* to) const {
+  __device__ void save(double* to) {
+    if (sizeof(Scalar) == 4) begin_totals();
     __syncwarp();
     for (int i = thread_; i < clusters_ * threads_ * values; i += 32) to[i] = static_cast<double>(all_[i]);
     to[clusters_ * 32 * values + thread_] = inertia_;
@@ -45,6 +46,7 @@ class few_sums {
   __device__ void restore(const double* from) {
     for (int i = thread_; i < clusters_ * threads_ * values; i += 32) all_[i] = static_cast<Scalar>(from[i]);
     inertia_ = from[clusters_ * 32 * values + thread_];
+    moved_ = sizeof(Scalar) == 4;
     __syncwarp();
   }
 
@@ -54,23 +56,32 @@ class few_sums {
     add_some<false>(rows, weights, count, labels);
   }
 
+  /// The same of rows or centroids so far away that squares or sums of the rows' own scalar might overflow: one row
+  /// after the other, in float64.
+  __device__ void add_in_float64(const Scalar* rows, const Scalar* weights, int count, const int (&labels)[each]) {
+    begin_totals();
+    inertia_ +=
+        row_by_row(rows, weights, count, labels, [&](int item, double number) { atomicAdd(totals_ + item, number); });
+  }
+
   /// A block of rows was added: the sums move on where others might make them too many for the rows' own scalar.
   __device__ void end_block(std::size_t blocks) {
     if constexpr (sizeof(Scalar) == 4) {
       if (blocks % blocks_of_sums() != 0) return;
-      if (blocks == blocks_of_sums()) {
-        reduce([&](int item, double sum) { totals_[item] = sum; });
-      } else {  // the only writer of its totals, in order
+      if (moved_) {  // the only writer of its totals, in order
         reduce([&](int item, double sum) { atomicAdd(totals_ + item, sum); });
+      } else {
+        reduce([&](int item, double sum) { totals_[item] = sum; });
+        moved_ = true;
       }
       clear();
     }
   }
 
-  /// [clusters][Columns + 1] sums in float64 where the warp's memory begins, after so many blocks of the lane.
-  __device__ double* finish(std::size_t blocks) {
+  /// [clusters][Columns + 1] sums in float64 where the warp's memory begins.
+  __device__ double* finish() {
     auto* const to = reinterpret_cast<double*>(all_);
-    const bool moved_on = sizeof(Scalar) == 4 && blocks >= blocks_of_sums();
+    const bool moved_on = sizeof(Scalar) == 4 && moved_;
     // What is written lies before what later items read: an item has as many bytes there, or more.
     reduce([&](int item, double sum) { to[item] = moved_on ? sum + __ldcg(totals_ + item) : sum; });
     return to;
@@ -80,6 +91,8 @@ class few_sums {
 
  private:
   static constexpr int places = 32 / values;  // of a cluster's centre
+  // Sums of squares below it have lost digits to numbers that are not normal, and are done again in float64.
+  static constexpr float least_squares = 0x1p-102F;
   static constexpr unsigned own_bytes = 32 * sizeof(some), centre_bytes = places * sizeof(some);
 
   // An address in shared memory whose parts the compiler does not add anew for each row.
@@ -96,6 +109,41 @@ class few_sums {
 
   __device__ int first_column() const { return thread_ % row_threads * values; }
   __device__ unsigned blocks_of_sums() const { return static_cast<unsigned>(threads_ / row_threads); }
+
+  // Totals hold something from here on.
+  __device__ void begin_totals() {
+    if (moved_) return;
+    for (int i = thread_; i < clusters_ * (Columns + 1); i += 32) totals_[i] = 0;
+    __syncwarp();
+    moved_ = true;
+  }
+
+  // Hands on what each row adds to its cluster's sums in float64, a column by each thread; this thread's squares.
+  template <class Take>
+  __device__ double row_by_row(const Scalar* rows, const Scalar* weights, int count, const int (&labels)[each],
+                               const Take& take) const {
+    const unsigned first = centres_ - thread_ % places * unsigned{sizeof(some)};
+    const auto* const centres = static_cast<const Scalar*>(__cvta_shared_to_generic(first));
+    double squares = 0;
+#pragma unroll
+    for (int i = 0; i < each; ++i) {
+#pragma unroll 1
+      for (int row = i * 32; row < min(count, i * 32 + 32); ++row) {
+        const int k = __shfl_sync(~0U, labels[i], row % 32);
+        const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[row]);
+        if (thread_ < Columns) {
+          const double difference =
+              static_cast<double>(rows[row * Columns + thread_]) - static_cast<double>(centres[k * 32 + thread_]);
+          take(k * (Columns + 1) + thread_, weight * difference);
+          squares += weight * difference * difference;
+        } else if (thread_ == Columns) {
+          take(k * (Columns + 1) + Columns, weight);
+        }
+        __syncwarp();
+      }
+    }
+    return squares;
+  }
 
   __device__ void clear() {
     __syncwarp();
@@ -171,7 +219,20 @@ class few_sums {
       }
       added[i].at[Columns] = weight;
     }
-    inertia_ += static_cast<double>(of_rows);
+    double squares = static_cast<double>(of_rows);
+    if (sizeof(Scalar) == 4 && of_rows < least_squares) {
+      squares = 0;
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        const auto weight = static_cast<double>(added[i].at[Columns]);
+#pragma unroll
+        for (int v = 0; v < Columns; ++v) {
+          const auto moved = static_cast<double>(added[i].at[v]);
+          if (Plain || weight > 0) squares += Plain ? moved * moved : moved * moved / weight;
+        }
+      }
+    }
+    inertia_ += squares;
     if (threads_ == 32) {
       add_own<32>(labels, added);
       return;
@@ -255,6 +316,15 @@ class few_sums {
         *next = other;
       }
     }
+    if constexpr (sizeof(Scalar) == 4) {
+      float most = 0;
+#pragma unroll
+      for (int v = 0; v < values; ++v) most = fmaxf(most, taken[v] * of_rows[v]);
+      if (__reduce_max_sync(~0U, __float_as_uint(most)) < __float_as_uint(least_squares)) {
+        inertia_ += row_by_row(rows, weights, count, labels, [](int, double) {});
+        return;
+      }
+    }
 #pragma unroll
     for (int v = 0; v < values; ++v) inertia_ += static_cast<double>(taken[v] * of_rows[v]);
   }
@@ -263,6 +333,7 @@ class few_sums {
   Scalar* all_;
   unsigned own_, centres_;  // addresses in shared memory, the thread's
   double* totals_;
+  bool moved_ = false;  // totals hold something
   double inertia_ = 0;
 };
 

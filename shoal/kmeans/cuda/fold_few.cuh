@@ -98,7 +98,7 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
       const int count = static_cast<int>(min(std::size_t{part_rows}, end - at));
       const Scalar* const from = in.piece.rows + at * Columns;
       int labels[each];
-      search_rows<Scalar, Columns>(in, searched, frame, from, count, labels);
+      const bool far = search_rows<Scalar, Columns>(in, searched, frame, from, count, labels);
 #pragma unroll
       for (int i = 0; i < each; ++i) {
         const uint2 word = words[part + i * 32 + thread];
@@ -111,7 +111,12 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
           if (i * 32 + thread < count) in.labels[at + i * 32 + thread] = labels[i];
         }
       }
-      sums.add(from, in.piece.weights == nullptr ? nullptr : in.piece.weights + at, count, labels);
+      const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + at;
+      if (sizeof(Scalar) == 4 && far) {
+        sums.add_in_float64(from, weights, count, labels);
+      } else {
+        sums.add(from, weights, count, labels);
+      }
     }
     part += part_rows;
     if (!last && part < hashed_rows) continue;
@@ -133,7 +138,7 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
 
   if (thread == 0) hashes[warp] = fingerprint;
   if (complete) {
-    sums.finish(blocks);
+    sums.finish();
   } else {
     sums.save(kept);
   }

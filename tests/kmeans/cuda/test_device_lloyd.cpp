@@ -56,6 +56,7 @@ void expect_like_cpu(const table<Scalar>& made, const std::vector<double>& centr
       shoal::fold<Scalar>(data.context, data.scaled.data(), kmeans::statistics_monoid{clusters, made.columns},
                           kmeans::accumulate_body<Scalar>{&prepared});
   ASSERT_EQ(got.fingerprint, fact.fingerprint) << what;
+  EXPECT_NEAR(got.inertia, fact.inertia, 1e-6 * fact.inertia) << what;
   for (std::size_t k = 0; k < clusters; ++k) {
     ASSERT_NEAR(got.weights[k], fact.weights[k], 1e-6 * fact.weights[k]) << what << ", cluster " << k;
     const double scale = fact.weights[k] * std::sqrt(fact.inertia / static_cast<double>(made.rows));
@@ -200,6 +201,22 @@ TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
     expect_like_cpu(made, spread_rows(made.view(), s.clusters),
                     std::to_string(s.columns) + " columns, K = " + std::to_string(s.clusters),
                     s.clusters % 2 == 0 ? &weights : nullptr);
+  }
+}
+
+// Squares that float32 loses below its normal numbers, and squares and sums beyond its range.
+TYPED_TEST(DeviceLloyd, FewColumnsOfAnyMagnitude) {
+  SHOAL_NEEDS_DEVICES(1);
+  const table<TypeParam> row{1, 1, {0}};
+  const on_device<TypeParam> data(row.view());
+  const std::size_t rows = data.rows.group()[0].multiprocessors * kmeans::least_few_rows + 77;
+  for (const std::size_t columns : {1, 3, 5, 12}) {
+    for (const float scale : {1e-30F, 1e-22F, 1e-17F, 1e15F, 1e20F, 1e30F, 1e37F}) {
+      auto made = clouds<TypeParam>(rows, columns, 5, 2.5, 0, static_cast<unsigned>(columns));
+      for (TypeParam& value : made.values) value *= static_cast<TypeParam>(scale);
+      expect_like_cpu(made, spread_rows(made.view(), 9),
+                      std::to_string(columns) + " columns times " + std::to_string(static_cast<double>(scale)));
+    }
   }
 }
 

@@ -30,7 +30,7 @@ device_chunked_fit<Scalar>::device_chunked_fit(const device_fit_rows<Scalar>& fi
 template <class Scalar>
 device_chunked_fit<Scalar>::device_chunked_fit(const device_fit_rows<Scalar>& fit, const chunk_plan& plan,
                                                std::size_t sum_rows)
-    : device_fit<Scalar>(fit, sum_rows), plan_(plan) {}
+    : device_fit<Scalar>(fit, sum_rows, false), plan_(plan) {}
 
 template <class Scalar>
 void device_chunked_fit<Scalar>::seed(std::size_t restart) {

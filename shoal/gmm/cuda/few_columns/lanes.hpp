@@ -109,9 +109,6 @@ class lanes_accumulator final : public accumulator<Scalar> {
     arguments_.count = piece.count;
     arguments_.first_unit = static_cast<decltype(arguments_.first_unit)>(piece.share_first / cuda::piece_unit);
     arguments_.fresh = fresh_;
-    if constexpr (requires { arguments_.complete; }) {
-      arguments_.complete = piece.share_first == 0 && piece.count >= most_shards_ * shard_rows_;
-    }
     if (most_shards_ > 1) shards_ = std::max(shards_, ceiling(piece.count, shard_rows_));
     arguments_.shard_units = static_cast<decltype(arguments_.shard_units)>(
         ceiling(shards_ == 1 ? piece.count : shard_rows_, cuda::piece_unit));

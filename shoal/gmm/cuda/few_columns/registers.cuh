@@ -149,6 +149,7 @@ struct logarithms {
   }
 };
 inline constexpr int exponent_bias = 127;
+static_assert(cuda::piece_unit <= 32 * register_group_words && cuda::piece_unit / (32 * register_rows) <= 127);
 
 /// Where a warp works on far rows.
 struct far_room {
@@ -198,7 +199,6 @@ struct warp_memory {
       for (int w = 0; w < Shape::warps; ++w) total += states[w * a.statistics + i];
       lane[i] = total;
     }
-    if (a.complete) return;
     for (unsigned i = threadIdx.x; i < Shape::warps * a.statistics; i += Shape::threads) kept[i] = states[i];
   }
 

@@ -10,7 +10,6 @@ namespace shoal::gmm::few_columns {
 /// What a launch is told. Groups belong to warps, whose sums stay apart until the last row.
 struct register_arguments : team_arguments {
   double* states = nullptr;  ///< [shards][lanes][warps][statistics]
-  bool complete = false;     ///< no more pieces come: nobody reads the states
 };
 
 /// One kernel.
