@@ -162,6 +162,21 @@ TEST_F(RegisterAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   }
 }
 
+// A chunked fit plans for the rows of a step and is scored by all rows, in pieces as long as a step's or longer.
+TEST_F(RegisterAccumulator, AddsMoreRowsThanItWasPlannedFor) {
+  for (const covariance_type type : checks::all_types) {
+    const auto model = rounded_model(type, 5, 3, 2, 41);
+    const auto data = reference::random_rows<float>(model, 20'011, 3, 42);
+    on_device device(model, data);
+    for (const std::size_t piece : {4096, 8192, 12288}) {
+      device.accumulator =
+          shoal::gmm::few_columns::make_register_accumulator(checks::shape_of(device.layout, 4096, false));
+      expect_sums(device.sums(piece), model, data, checks::kernel_tolerance<float>,
+                  fmt::format("{}, pieces of {}", checks::name(type), piece));
+    }
+  }
+}
+
 TEST_F(RegisterAccumulator, StoppedKernelsChangeNothing) {
   const auto model = rounded_model(covariance_type::full, 3, 4, 2, 31);
   const auto data = reference::random_rows<float>(model, 500, 4, 32);
