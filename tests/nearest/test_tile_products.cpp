@@ -4,6 +4,7 @@
 #include <unistd.h>
 #endif
 
+#include <cstdint>
 #include <fstream>
 #include <random>
 #include <string>
@@ -21,7 +22,8 @@ namespace {
 
 using kmeans_reference::clouds;
 
-constexpr auto no_unit = "this processor has no tile unit, or its system does not lend it";
+constexpr auto no_unit =
+    "no tile unit: this processor has none, its system does not lend it, or the compiler did not know it";
 
 // What the system says of its processor.
 bool is_listed(const std::string& flag) {
@@ -43,10 +45,12 @@ bool holds_tiles() {
 #endif
 }
 
-// Whether the system lets this process have tiles: a sandbox may not.
+// Whether the system has tiles to lend: a sandbox may not. It does not ask for them, as the library must.
 bool are_lent() {
 #if defined(__x86_64__) && defined(__linux__)
-  return syscall(SYS_arch_prctl, 0x1023, 18) == 0;
+  constexpr long supported = 0x1021;
+  std::uint64_t states = 0;
+  return syscall(SYS_arch_prctl, supported, &states) == 0 && (states & std::uint64_t{1} << 18) != 0;
 #else
   return false;
 #endif

@@ -16,6 +16,7 @@
 #include <shoal/gmm/cuda/expectation_maximization.hpp>
 #include <shoal/gmm/cuda/step/parts.hpp>
 #include <shoal/gmm/cuda/step/squarem.hpp>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/expectation_maximization.hpp>
 #include <shoal/gmm/options.hpp>
 #include <shoal/io/row_source.hpp>
@@ -23,6 +24,10 @@
 #include "../../cuda_devices.hpp"
 #include "../kernel_checks.hpp"
 #include "../reference.hpp"
+
+// After SHOAL_NEEDS_DEVICES: skips where the first GPU lacks the kernels that only Hopper's tensor cores run.
+#define SHOAL_NEEDS_PRODUCTS() \
+  if (!shoal::gmm::tensor::has_products()) GTEST_SKIP() << "this GPU is not of the Hopper generation"
 
 namespace device_checks {
 

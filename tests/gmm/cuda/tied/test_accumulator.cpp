@@ -13,7 +13,6 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/expectation.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>
-#include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 #include <shoal/gmm/fit.hpp>
 
@@ -33,8 +32,7 @@ class TiedAccumulator : public ::testing::Test {
  protected:
   void SetUp() override {
     SHOAL_NEEDS_DEVICES(1);
-    if (!shoal::gmm::tensor::has_products())
-      GTEST_SKIP() << "tied mixtures are taken so on Hopper's tensor cores alone";
+    SHOAL_NEEDS_PRODUCTS();
   }
 };
 
@@ -416,6 +414,7 @@ TEST(TiedAccumulatorShape, HasNoWeightsAndSoManyComponents) {
     return shoal::gmm::tied::make_accumulator<float>(shape, 1, std::make_unique<nobody<float>>());
   };
   SHOAL_NEEDS_DEVICES(1);
+  SHOAL_NEEDS_PRODUCTS();
   EXPECT_NO_THROW(make(256, 16, false));
   EXPECT_THROW(make(257, 16, false), shoal::bad_argument);
   EXPECT_NO_THROW(make(128, 128, false));

@@ -59,6 +59,10 @@ void expect_same(const gmm::fit_result& got, const gmm::fit_result& expected) {
 template <class Scalar>
 class TiedFits : public cuda_devices::on_one_device {
  protected:
+  void SetUp() override {
+    SHOAL_NEEDS_DEVICES(1);
+    SHOAL_NEEDS_PRODUCTS();
+  }
   static gmm::fit_result fit(const held_rows<Scalar>& held, const placing& where, const gmm::options& options) {
     return gmm::fit(*gmm::make_cuda_backend(held.on(where, shards)), options, {});
   }
