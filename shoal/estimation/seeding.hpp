@@ -30,6 +30,12 @@ std::vector<double> seed_random_rows(const fold_context& context, const weighted
                                      const data_summary& summary, const seeding_request& request,
                                      const make_passes& passes = {});
 
+/// The same rows, where the executor holds them: on a GPU when all are on one (seeding_passes::keep_rows()).
+template <class Scalar>
+std::unique_ptr<row_source<double>> keep_random_rows(const fold_context& context, const weighted_rows<Scalar>& data,
+                                                     const data_summary& summary, const seeding_request& request,
+                                                     const make_passes& passes = {});
+
 /// Greedy k-means++ (Arthur & Vassilvitskii 2007, section 6): each step draws request.trials rows in proportion to
 /// weight · squared distance to the nearest row chosen so far and keeps the one that leaves the least sum of them.
 template <class Scalar>
@@ -54,6 +60,12 @@ extern template std::vector<double> seed_random_rows(const fold_context&, const 
                                                      const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_random_rows(const fold_context&, const weighted_rows<double>&,
                                                      const data_summary&, const seeding_request&, const make_passes&);
+extern template std::unique_ptr<row_source<double>> keep_random_rows(const fold_context&, const weighted_rows<float>&,
+                                                                     const data_summary&, const seeding_request&,
+                                                                     const make_passes&);
+extern template std::unique_ptr<row_source<double>> keep_random_rows(const fold_context&, const weighted_rows<double>&,
+                                                                     const data_summary&, const seeding_request&,
+                                                                     const make_passes&);
 extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<float>&,
                                                    const data_summary&, const seeding_request&, const make_passes&);
 extern template std::vector<double> seed_plus_plus(const fold_context&, const weighted_rows<double>&,

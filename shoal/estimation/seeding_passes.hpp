@@ -4,12 +4,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <vector>
 
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding_report.hpp>
+#include <shoal/io/row_source.hpp>
 
 namespace shoal {
 
@@ -69,6 +71,8 @@ class seeding_passes {
   virtual std::size_t columns() const = 0;
   /// These rows in float64, appended in this order.
   virtual void append_rows(std::span<const std::size_t> rows, std::vector<double>& points) = 0;
+  /// These rows in float64, in memory of their own where the executor holds the rows: of a GPU, when all are on one.
+  virtual std::unique_ptr<row_source<double>> keep_rows(std::span<const std::size_t> rows);
   /// A row drawn in proportion to the weights alone.
   virtual std::size_t draw_by_weight(double u) = 0;
 };

@@ -11,6 +11,7 @@
 #include <shoal/gmm/jump.hpp>
 #include <shoal/kmeans/backend.hpp>
 #include <shoal/kmeans/backend_fit.hpp>
+#include <shoal/kmeans/offset_backend.hpp>
 #include <shoal/kmeans/options.hpp>
 #include <shoal/nearest/nearest.hpp>
 #include <shoal/random/stream.hpp>
@@ -127,18 +128,29 @@ std::vector<double> centroids_of_tenth(const fold_context& context, const weight
                                        const data_summary& summary, const options& options,
                                        const seeding_request& request, const first_model_steps& on) {
   const std::size_t drawn = std::max(request.clusters, summary.positive_rows / 10);
-  const std::vector<double> sample =
-      seed_random_rows(context, data, summary, {drawn, request.seed, request.stream}, on.seeding);
+  const seeding_request some{drawn, request.seed, request.stream};
   kmeans::options clustering;
   clustering.clusters = request.clusters;
   clustering.seed = random::mix(request.seed, request.stream);
   clustering.threads = context.workers->threads();
-  const double products = static_cast<double>(sample.size()) * static_cast<double>(request.clusters);
-  if (!options.device.on_host() && products >= worthwhile_products) {
+  const double products =
+      static_cast<double>(drawn) * static_cast<double>(summary.columns) * static_cast<double>(request.clusters);
+  const bool on_gpu = !options.device.on_host() && products >= worthwhile_products;
+  if (on_gpu) {
     clustering.device.cuda = {options.device.cuda.front()};
     clustering.device.memory = options.device.memory;
   }
-  const view_source<double> rows({sample.data(), drawn, summary.columns});
+  // Rows far from zero are clustered about their mean, for which the host moves them.
+  const bool stay = on_gpu && kmeans::offset_of(summary).empty();
+  std::unique_ptr<row_source<double>> kept;
+  std::vector<double> sample;
+  if (stay) {
+    kept = keep_random_rows(context, data, summary, some, on.seeding);
+  } else {
+    sample = seed_random_rows(context, data, summary, some, on.seeding);
+  }
+  const view_source<double> seen({sample.data(), drawn, summary.columns});
+  const row_source<double>& rows = stay ? *kept : static_cast<const row_source<double>&>(seen);
   const control stoppable{{}, context.stop};
   const fold_context alone = context_of(*context.workers, 0, stoppable);  // every rank has the whole sample
   const auto backend = kmeans::make_backend<double>(clustering.device, {alone, &rows, nullptr});

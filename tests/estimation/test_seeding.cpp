@@ -9,10 +9,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/estimation/data_check.hpp>
+#include <shoal/estimation/race.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
 #include <shoal/execution/executor.hpp>
+#include <shoal/random/stream.hpp>
 
 #include "../copying_source.hpp"
 #include "../kmeans/kmeans_reference.hpp"
@@ -385,6 +387,24 @@ TEST(Seeding, SaysHowFarItIsWhereItTakesAWhile) {
   ASSERT_EQ(rounds.size(), 6u);
   EXPECT_EQ(rounds.back().step, rounds.back().steps);
   EXPECT_TRUE(reports(method::plus_plus, 1 << 12, 129).empty());
+}
+
+// By the time that is waited for the winners have arrived, and few more, whatever share of the rows they are.
+TEST(Seeding, KnowsWhenEnoughRowsHaveArrived) {
+  constexpr std::size_t rows = 20'011;
+  for (const double weight : {1.0, 0.003, 250.0}) {
+    for (const std::size_t winners : {1ul, 2ul, 100ul, 2000ul, 10'000ul, 17'000ul, 19'000ul}) {
+      const double enough = shoal::enough_runners(winners);
+      const double latest = shoal::time_of_arrivals(enough, rows, weight);
+      std::size_t arrived = 0;
+      for (std::size_t row = 0; row < rows; ++row) {
+        arrived += -std::log(shoal::random::uniform_at(7, winners, row)) / weight <= latest ? 1 : 0;
+      }
+      EXPECT_GE(arrived, winners) << winners << " of rows of weight " << weight;
+      EXPECT_LE(static_cast<double>(arrived), enough + 8 * std::sqrt(enough)) << winners << " of weight " << weight;
+    }
+    EXPECT_TRUE(std::isfinite(shoal::time_of_arrivals(2.0 * rows, rows, weight)));
+  }
 }
 
 }  // namespace

@@ -35,20 +35,21 @@ __global__ void doubt_kernel(const double* times, std::size_t count, std::size_t
 }  // namespace
 
 template <class Scalar>
-std::vector<std::size_t> race_on_device(const cuda::device_piece<Scalar>& piece, std::size_t winners, double latest,
-                                        std::uint64_t seed, std::uint64_t random_stream, cudaStream_t stream) {
+device_race race_on_device(const cuda::device_piece<Scalar>& piece, std::size_t winners, double latest,
+                           std::uint64_t seed, std::uint64_t random_stream, cudaStream_t stream) {
+  device_race race;
   const auto wanted = static_cast<double>(winners);
   const std::size_t capacity = winners + static_cast<std::size_t>(16 * std::sqrt(wanted)) + 64;
-  if (!has_room(capacity * 64)) return {};
+  if (!has_room(capacity * 64)) return {{}, 0, false};
   cuda::device_buffer<unsigned long long> rows(2 * capacity), counter(1);
   cuda::device_buffer<double> weights(capacity), times(2 * capacity);
   cuda::device_buffer<unsigned> in_doubt(1);
   counter.fill_with_zeros(stream);
   in_doubt.fill_with_zeros(stream);
   keep_arrivals(piece, latest, seed, random_stream, rows.data(), weights.data(), capacity, counter.data(), stream);
-  const std::size_t found = counter.download(1, stream)[0];
+  const std::size_t found = race.arrived = counter.download(1, stream)[0];
   // An arrival so near to the latest may be none for the host.
-  if (found > capacity || found <= winners) return {};
+  if (found > capacity || found <= winners) return race;
   time_kernel<<<blocks_of(found), threads, 0, stream>>>(rows.data(), weights.data(), found, seed, random_stream,
                                                         times.data());
   cuda::check_launch("tell when rows arrive");
@@ -64,17 +65,17 @@ std::vector<std::size_t> race_on_device(const cuda::device_piece<Scalar>& piece,
   doubt_kernel<<<blocks_of(winners), threads, 0, stream>>>(times.data() + capacity, found, winners, in_doubt.data());
   cuda::check_launch("look for rows that arrive together");
   static_assert(sizeof(std::size_t) == sizeof(unsigned long long));
-  std::vector<std::size_t> first(winners);
-  cuda::check(cudaMemcpyAsync(first.data(), rows.data() + capacity, winners * sizeof(std::size_t),
+  race.first.resize(winners);
+  cuda::check(cudaMemcpyAsync(race.first.data(), rows.data() + capacity, winners * sizeof(std::size_t),
                               cudaMemcpyDeviceToHost, stream),
               "copy from the device");
-  if (in_doubt.download(1, stream)[0] != 0) return {};
-  return first;
+  if (in_doubt.download(1, stream)[0] != 0) return {{}, found, false};
+  return race;
 }
 
-template std::vector<std::size_t> race_on_device(const cuda::device_piece<float>&, std::size_t, double, std::uint64_t,
-                                                 std::uint64_t, cudaStream_t);
-template std::vector<std::size_t> race_on_device(const cuda::device_piece<double>&, std::size_t, double, std::uint64_t,
-                                                 std::uint64_t, cudaStream_t);
+template device_race race_on_device(const cuda::device_piece<float>&, std::size_t, double, std::uint64_t, std::uint64_t,
+                                    cudaStream_t);
+template device_race race_on_device(const cuda::device_piece<double>&, std::size_t, double, std::uint64_t,
+                                    std::uint64_t, cudaStream_t);
 
 }  // namespace shoal

@@ -14,7 +14,27 @@ namespace shoal {
 namespace {
 
 // Rows of a race from which the GPU puts them in order.
-constexpr std::size_t least_winners_on_device = std::size_t{1} << 14;
+constexpr std::size_t least_winners_on_device = std::size_t{1} << 10;
+// Times until which it waits for them, before the host decides.
+constexpr int most_attempts = 6;
+
+// Rows in memory of a GPU that is theirs.
+class kept_rows final : public row_source<double> {
+ public:
+  kept_rows(cuda::device_buffer<double> values, std::size_t rows, std::size_t columns, int device)
+      : values_(std::move(values)), source_(device_matrix_view<const double>(values_.data(), rows, columns, device)) {}
+  std::size_t rows() const override { return source_.rows(); }
+  std::size_t columns() const override { return source_.columns(); }
+  matrix_view<const double> read(std::size_t first, std::size_t count, aligned_buffer<double>& buffer) const override {
+    return source_.read(first, count, buffer);
+  }
+  bool resident() const override { return source_.resident(); }
+  const device_matrix_view<const double>* on_device() const override { return source_.on_device(); }
+
+ private:
+  cuda::device_buffer<double> values_;
+  device_source<double> source_;
+};
 
 template <class Scalar, class Work>
 class device_passes final : public seeding_passes {
@@ -45,6 +65,16 @@ class device_passes final : public seeding_passes {
       const std::vector<Scalar> values = rows_->fetched(row);
       points.insert(points.end(), values.begin(), values.end());
     }
+  }
+  std::unique_ptr<row_source<double>> keep_rows(std::span<const std::size_t> rows) override {
+    if (!alone_ || !rows_->resident() || shares_.size() != 1) return seeding_passes::keep_rows(rows);
+    const cuda::device_scope scope(device(0).device);
+    cuda::device_buffer<std::size_t> indices;
+    cuda::device_buffer<double> kept(rows.size() * columns());
+    indices.upload(rows, device(0).compute);
+    gather_points(shares_[0].all, columns(), indices.data(), rows.size(), kept.data(), device(0).compute);
+    device(0).compute.synchronize();
+    return std::make_unique<kept_rows>(std::move(kept), rows.size(), columns(), device(0).device);
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
@@ -150,13 +180,22 @@ class device_passes final : public seeding_passes {
   // The GPUs find rows that arrive early enough; their times, which decide, are the host's to the last bit.
   std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
     const std::size_t winners = std::min(count, summary_->positive_rows);
-    const auto wanted = static_cast<double>(winners);
-    // Until t about t · Σw rows arrive, when no weight stands out: enough, with a margin.
-    double latest = (wanted + 8 * std::sqrt(wanted) + 32) * rows_->data().weight_scale / summary_->total_weight;
+    const std::size_t runners_in_all = summary_->positive_rows;
+    const double weight = summary_->total_weight / rows_->data().weight_scale /
+                          static_cast<double>(std::max<std::size_t>(1, runners_in_all));
+    // Enough, with a margin, when no weight stands out.
+    double latest = time_of_arrivals(enough_runners(winners), runners_in_all, weight);
     if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device) {
       const cuda::device_scope scope(device(0).device);
-      std::vector<std::size_t> first = race_on_device(shares_[0].all, winners, latest, seed, stream, device(0).compute);
-      if (!first.empty()) return first;
+      // Where weights differ, fewer or more arrive than those of equal weight would: another time tells.
+      for (int attempt = 0; attempt < most_attempts; ++attempt) {
+        device_race race = race_on_device(shares_[0].all, winners, latest, seed, stream, device(0).compute);
+        if (!race.first.empty()) return std::move(race.first);
+        if (!race.decided) break;
+        const auto arrived = static_cast<double>(std::max<std::size_t>(1, race.arrived));
+        latest *= time_of_arrivals(enough_runners(winners), runners_in_all, weight) /
+                  time_of_arrivals(arrived, runners_in_all, weight);
+      }
     }
     while (true) {
       const std::vector<weighted_row> early =

@@ -44,7 +44,10 @@ template bool is_usual<double>(room_name, const accumulator_shape&);
 bool is_usual(room_name room, const predictor_shape& shape) {
   const std::size_t columns = shape.layout.columns();
   if (room == room_name::few_columns) return columns * shape.layout.components() <= most_prediction_numbers;
-  return room != room_name::tensor_float64 || columns >= tensor_float64::least_columns;
+  if (room != room_name::tensor_float64) return true;
+  if (shape.layout.has_matrices()) return columns >= tensor_float64::least_matrix_columns;
+  return columns >= tensor_float64::least_diagonal_columns &&
+         columns * shape.layout.components() >= tensor_float64::least_diagonal_numbers;
 }
 
 }  // namespace shoal::gmm

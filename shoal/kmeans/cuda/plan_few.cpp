@@ -40,7 +40,7 @@ few_shape choose_shape(std::size_t clusters, std::size_t columns, std::size_t sc
 
 bool is_few(const summed_rows& summed, std::size_t clusters, std::size_t columns, std::size_t scalar_bytes,
             std::size_t multiprocessors, std::size_t shared_bytes) {
-  return columns <= most_one_pass_columns && (columns == 1 || clusters <= most_one_pass_clusters) &&
+  return columns <= most_one_pass_columns && clusters <= most_one_pass_clusters(columns, scalar_bytes) &&
          summed.shard >= multiprocessors * least_few_rows &&
          choose_shape(clusters, columns, scalar_bytes, shared_bytes).warps > 0;
 }

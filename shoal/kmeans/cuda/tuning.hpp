@@ -40,17 +40,20 @@ inline constexpr std::size_t most_wide_clusters = 8;
 inline constexpr std::size_t least_wide_columns = 64;
 inline constexpr std::size_t most_wide_columns = 256;
 
-/// With at most so many columns and clusters (in one column as many as there is room for) and from so many rows for
-/// each multiprocessor on, threads keep sums of all clusters in shared memory: rows are labelled and summed in one
+/// With at most so many columns and clusters (mostly as many as there is room for) and from so many rows for each
+/// multiprocessor on, threads keep sums of all clusters in shared memory: rows are labelled and summed in one
 /// pass. Steps of (rows, columns, clusters) take on an H200 in separate passes and so, in ms, float32 (10⁷, 3, 20)
 /// 0.358 and 0.102, (5·10⁶, 10, 37) 0.557 and 0.198, (10⁶, 5, 10) 0.106 and 0.024, (10⁶, 1, 100) 0.074 and 0.024, (10⁶,
 /// 1, 200) 0.085 and 0.033, float64 (3·10⁶, 8, 33) 0.160; since float32 sums are guarded, (10⁷, 3, 20) 0.107. Of fewer
 /// rows, when sums were slower, (10⁵, 3, 64) 0.025 and 0.036, (10⁵, 12, 33) 0.039 and 0.050. With more clusters (10⁷,
-/// 3, 64) 0.626 and 0.220, (10⁶, 8, 64) 0.103 and 0.070, (10⁶, 12, 64) 0.120 and 0.085, float64 0.231 and 0.121; up to
-/// 100 were ahead too, but fit with 8 warps and were not all tested.
+/// 3, 64) 0.626 and 0.220, (10⁶, 8, 64) 0.103 and 0.070, (10⁶, 12, 64) 0.120 and 0.085, float64 0.231 and 0.121. With
+/// as many clusters as there is room for (10⁷, 2, 65) 0.522 and 0.197, (10⁷, 3, 65) 0.642 and 0.231, (10⁷, 8, 65) 1.10
+/// and 0.54, float64 2.24 and 0.70; float64 of two to four columns keeps its former limit.
 inline constexpr std::size_t most_one_pass_columns = 12;
-inline constexpr std::size_t most_one_pass_clusters = 64;
 inline constexpr std::size_t least_few_rows = 4096;
+constexpr std::size_t most_one_pass_clusters(std::size_t columns, std::size_t scalar_bytes) {
+  return scalar_bytes == 8 && columns >= 2 && columns <= 4 ? 64 : static_cast<std::size_t>(-1);
+}
 /// Its blocks have as many warps as there is shared memory for, at most and at least so many. When each step was slower
 /// (10⁷, 3, 20) took 0.217 with 16 and 0.312 with 8, (5·10⁶, 10, 37) 0.356 and 0.521, (10⁶, 5, 10) 0.032 and 0.040.
 inline constexpr int most_few_warps = 16;

@@ -222,7 +222,7 @@ TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
     for (const std::size_t memory : {0ul, 2 * 4096 * 3 * sizeof(TypeParam)}) {
       auto device = this->on_device(source, weights, memory);
       const shoal::weighted_rows<TypeParam>& held = device.rows().data();
-      for (const std::size_t clusters : {1ul, 5ul, 9000ul, 16'383ul, 16'384ul, rows}) {
+      for (const std::size_t clusters : {1ul, 5ul, 1023ul, 1024ul, 5002ul, 9000ul, 25'011ul, rows - 1, rows}) {
         const shoal::seeding_request request{clusters, 5, clusters};
         EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
                   shoal::seed_random_rows(this->context_, held, device.summary(), request))
@@ -247,6 +247,30 @@ TYPED_TEST(DeviceData, RacesWhereRowsArriveTogether) {
   const shoal::weighted_rows<TypeParam>& held = device.rows().data();
   EXPECT_EQ(shoal::seed_random_rows(this->context_, held, device.summary(), request, device.seeding()),
             shoal::seed_random_rows(this->context_, held, device.summary(), request));
+}
+
+// On the GPU that holds the rows, or on the host when pieces of them come and go: the same rows in either place.
+TYPED_TEST(DeviceData, KeepsTheRowsThatItDraws) {
+  const std::size_t rows = 30'003, columns = 3;
+  const auto data = clouds<TypeParam>(rows, columns, 6, 4.0);
+  const shoal::view_source<TypeParam> source(data.view());
+  for (const std::size_t memory : {0ul, 2 * 4096 * 4 * sizeof(TypeParam)}) {
+    auto device = this->on_device(source, nullptr, memory);
+    for (const std::size_t drawn : {1ul, 1023ul, 1024ul, 3000ul, rows}) {
+      const shoal::seeding_request request{drawn, 5, drawn};
+      const auto kept =
+          shoal::keep_random_rows(this->context_, device.rows().data(), device.summary(), request, device.seeding());
+      EXPECT_EQ(kept->on_device() != nullptr, memory == 0);
+      ASSERT_EQ(kept->rows(), drawn);
+      ASSERT_EQ(kept->columns(), columns);
+      const shoal::cuda::readable_rows<double> readable(kept.get());
+      shoal::aligned_buffer<double> buffer;
+      const auto values = readable.get()->read(0, drawn, buffer);
+      EXPECT_EQ(std::vector<double>(values.data(), values.data() + drawn * columns),
+                shoal::seed_random_rows(this->context_, device.rows().data(), device.summary(), request))
+          << drawn << " rows, memory " << memory;
+    }
+  }
 }
 
 TYPED_TEST(DeviceData, SeedsFromFewDistinctRows) {

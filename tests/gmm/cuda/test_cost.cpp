@@ -340,11 +340,26 @@ TEST(UsualRoom, IsTensorCoresForManyRowsOfManyNumbers) {
 }
 
 TEST(UsualRoom, OfPredictionsIsPlainForFewFloat64Columns) {
+  const auto is_plain = [](covariance_type type, std::size_t components, std::size_t columns) {
+    predictor_shape shape;
+    shape.layout = statistics_layout(type, components, columns);
+    return !is_usual(room_name::tensor_float64, shape);
+  };
+  for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
+    EXPECT_TRUE(is_plain(type, 10, 5)) << checks::name(type);
+    EXPECT_FALSE(is_plain(type, 10, 6)) << checks::name(type);
+  }
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    EXPECT_TRUE(is_plain(type, 100, 7)) << checks::name(type);
+    EXPECT_TRUE(is_plain(type, 18, 8)) << checks::name(type);
+    EXPECT_FALSE(is_plain(type, 19, 8)) << checks::name(type);
+    EXPECT_TRUE(is_plain(type, 9, 16)) << checks::name(type);
+    EXPECT_FALSE(is_plain(type, 10, 16)) << checks::name(type);
+  }
+}
+
+TEST(UsualRoom, OfPredictionsIsThatForFewColumnsUpToSoManyNumbers) {
   predictor_shape shape;
-  shape.layout = statistics_layout(covariance_type::full, 10, 16);
-  EXPECT_FALSE(is_usual(room_name::tensor_float64, shape));
-  shape.layout = statistics_layout(covariance_type::full, 10, 17);
-  EXPECT_TRUE(is_usual(room_name::tensor_float64, shape));
   shape.layout = statistics_layout(covariance_type::diag, 16, 16);
   EXPECT_TRUE(is_usual(room_name::few_columns, shape));
   shape.layout = statistics_layout(covariance_type::diag, 17, 16);

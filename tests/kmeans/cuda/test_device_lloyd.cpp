@@ -190,10 +190,13 @@ TYPED_TEST(DeviceLloyd, FewColumnsAndManyRows) {
   const table<TypeParam> row{1, 1, {0}};
   const on_device<TypeParam> data(row.view());
   const std::size_t enough = data.rows.group()[0].multiprocessors * kmeans::least_few_rows;
-  for (const shape& s : {shape{1, 9},  shape{1, 41},  shape{1, 120}, shape{1, 300}, shape{1, 400}, shape{2, 11},
-                         shape{2, 40}, shape{2, 64},  shape{2, 65},  shape{3, 20},  shape{3, 39},  shape{3, 63},
-                         shape{4, 33}, shape{4, 64},  shape{5, 1},   shape{5, 2},   shape{7, 33},  shape{8, 64},
-                         shape{9, 40}, shape{12, 40}, shape{12, 64}, shape{13, 17}}) {
+  for (const shape& s :
+       {shape{1, 9},   shape{1, 41},  shape{1, 120}, shape{1, 300}, shape{1, 400}, shape{2, 11},  shape{2, 40},
+        shape{2, 64},  shape{2, 65},  shape{3, 20},  shape{3, 39},  shape{3, 63},  shape{4, 33},  shape{4, 64},
+        shape{5, 1},   shape{5, 2},   shape{7, 33},  shape{8, 64},  shape{9, 40},  shape{12, 40}, shape{12, 64},
+        shape{13, 17}, shape{2, 66},  shape{2, 129}, shape{2, 190}, shape{3, 97},  shape{3, 190}, shape{4, 65},
+        shape{4, 102}, shape{4, 110}, shape{5, 65},  shape{5, 94},  shape{8, 65},  shape{8, 95},  shape{8, 101},
+        shape{9, 97},  shape{12, 65}, shape{12, 93}, shape{12, 120}}) {
     const auto made = clouds<TypeParam>(s.clusters == 39 ? enough - 1 : enough + s.clusters, s.columns, 5, 2.5,
                                         s.columns % 2 == 0 ? 0 : 100, s.columns);
     std::vector<TypeParam> weights;
@@ -356,8 +359,9 @@ TEST(DeviceLloydShape, FewColumnsAndClustersOfManyRowsAreLabelledAndSummedInOneP
   EXPECT_FALSE(is_few(enough - 1, 3, 20));
   for (const std::size_t scalar_bytes : {4, 8}) {
     for (const std::size_t columns : {2, 4, 5, 8, 12}) {
-      EXPECT_TRUE(is_few(enough, columns, kmeans::most_one_pass_clusters, scalar_bytes)) << columns;
-      EXPECT_FALSE(is_few(enough, columns, kmeans::most_one_pass_clusters + 1, scalar_bytes)) << columns;
+      EXPECT_TRUE(is_few(enough, columns, 64, scalar_bytes)) << columns;
+      EXPECT_EQ(is_few(enough, columns, 65, scalar_bytes), scalar_bytes == 4 || columns >= 5) << columns;
+      EXPECT_FALSE(is_few(enough, columns, 200, scalar_bytes)) << columns;
     }
     EXPECT_FALSE(is_few(enough, 13, 20, scalar_bytes));
     EXPECT_TRUE(is_few(enough, 1, 96, scalar_bytes));

@@ -64,7 +64,6 @@ device_parts<Scalar>::device_parts(cuda::device_group& group, const statistics_l
   work_.grow(work_size(kernel_layout(layout), static_cast<unsigned>(group[0].multiprocessors), group[0].shared_bytes));
   state_.grow(1);
   state_.fill_with_zeros(group[0].compute);  // the host reads all of it back, whatever the steps wrote
-  host_model_.grow(model_size(layout));
   host_state_.grow(1);
   host_reason_.grow(1);
   takes_lanes_ = group.size() == 1 && can_maximise_lanes<Scalar>(kernel_layout(layout));
@@ -101,15 +100,16 @@ step_arguments<Scalar> device_parts<Scalar>::arguments(const double* statistics)
 template <class Scalar>
 void device_parts<Scalar>::prepare(const model& model) {
   begin_steps(not_known, 0);
-  double* at = host_model_.data();
-  for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
-    at = std::copy(part->begin(), part->end(), at);
-  }
   {
     const cuda::device_scope scope((*group_)[0].device);
     const cuda::stream& stream = (*group_)[0].compute;
     group_->hold_for_broadcast(stream);
-    model_.upload({host_model_.data(), host_model_.size()}, stream);
+    double* at = model_.data();
+    for (const auto* part : {&model.weights, &model.means, &model.covariances}) {
+      cuda::check(cudaMemcpyAsync(at, part->data(), part->size() * sizeof(double), cudaMemcpyHostToDevice, stream),
+                  "copy to the device");  // which has read pageable memory when it returns
+      at += part->size();
+    }
     gmm::prepare(arguments(nullptr), stream);
   }
   broadcast();

@@ -88,7 +88,6 @@ class device_parts {
   cuda::device_buffer<double> before_;
   cuda::device_buffer<double> work_;
   cuda::device_buffer<step_state> state_;
-  cuda::pinned_buffer<double> host_model_;
   cuda::pinned_buffer<step_state> host_state_;
   cuda::pinned_buffer<int> host_reason_;
 };
