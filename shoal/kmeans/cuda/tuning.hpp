@@ -47,8 +47,8 @@ inline constexpr std::size_t most_wide_columns = 256;
 /// 1, 200) 0.085 and 0.033, float64 (3·10⁶, 8, 33) 0.160; since float32 sums are guarded, (10⁷, 3, 20) 0.107. Of fewer
 /// rows, when sums were slower, (10⁵, 3, 64) 0.025 and 0.036, (10⁵, 12, 33) 0.039 and 0.050. With more clusters (10⁷,
 /// 3, 64) 0.626 and 0.220, (10⁶, 8, 64) 0.103 and 0.070, (10⁶, 12, 64) 0.120 and 0.085, float64 0.231 and 0.121. With
-/// as many clusters as there is room for (10⁷, 2, 65) 0.522 and 0.197, (10⁷, 3, 65) 0.642 and 0.231, (10⁷, 8, 65) 1.10
-/// and 0.54, float64 2.24 and 0.70; float64 of two to four columns keeps its former limit.
+/// as many clusters as there is room for (10⁷, 2, 65) 0.511 and 0.197, (10⁷, 3, 65) 0.638 and 0.233, (10⁷, 8, 65) 1.11
+/// and 0.52, float64 2.26 and 0.68; float64 of two to four columns keeps its former limit.
 inline constexpr std::size_t most_one_pass_columns = 12;
 inline constexpr std::size_t least_few_rows = 4096;
 constexpr std::size_t most_one_pass_clusters(std::size_t columns, std::size_t scalar_bytes) {

@@ -6,8 +6,8 @@
 namespace shoal::gmm::tensor_float64 {
 
 /// Columns from which on predictions take these kernels, and numbers of all components' means: labels of 10⁶ float64
-/// rows take on an NVIDIA H200, in ms, by the plain kernel and here, full × 16 columns and 100 components 67 and 4.1, ×
-/// 16, 10 7.4 and 1.1, × 8, 100 12 and 4.1, diagonal × 16, 33 3.8 and 1.1. Fits take them for fewer columns too, of
+/// rows take on an NVIDIA H200, in ms, by the plain kernel and here, full × 16 columns and 100 components 69 and 4.9, ×
+/// 16, 10 9.4 and 1.6, × 8, 100 14 and 4.8, diagonal × 16, 33 5.7 and 1.8. Fits take them for fewer columns too, of
 /// more components than the kernels for few columns take.
 inline constexpr std::size_t least_matrix_columns = 6;
 inline constexpr std::size_t least_diagonal_columns = 8;
