@@ -8,19 +8,23 @@
 
 namespace shoal {
 
-double column_span(const data_summary& summary, std::span<const double> points, std::size_t j) {
-  double least = summary.minimum[j], greatest = summary.maximum[j];
-  for (std::size_t at = j; at < points.size(); at += summary.columns) {
-    least = std::min(least, points[at]);
-    greatest = std::max(greatest, points[at]);
+std::vector<double> column_spans(const data_summary& summary, std::span<const double> points) {
+  const std::size_t columns = summary.columns;
+  std::vector<double> least = summary.minimum, greatest = summary.maximum;
+  for (std::size_t at = 0; at < points.size(); at += columns) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      least[j] = std::min(least[j], points[at + j]);
+      greatest[j] = std::max(greatest[j], points[at + j]);
+    }
   }
-  return greatest - least;
+  for (std::size_t j = 0; j < columns; ++j) greatest[j] -= least[j];
+  return greatest;
 }
 
 void check_spread(const data_summary& summary, std::span<const double> points) {
   constexpr double narrowest = 1 / widest_span<double>;
   double span = 0;
-  for (std::size_t j = 0; j < summary.columns; ++j) span = std::max(span, column_span(summary, points, j));
+  for (const double one : column_spans(summary, points)) span = std::max(span, one);
   if (span == 0 || span >= narrowest) return;
   throw bad_data(fmt::format(
       "no column spans more than {:.3g}, and squares of less than {:.0e} leave the range of float64: multiply the rows "

@@ -3,13 +3,14 @@
 
 #include <cstddef>
 #include <span>
+#include <vector>
 
 #include <shoal/estimation/data_summary.hpp>
 
 namespace shoal {
 
-/// From the least to the greatest value of column j, of rows and points [points][columns].
-double column_span(const data_summary& summary, std::span<const double> points, std::size_t j);
+/// [columns] from the least to the greatest value of each column, of rows and points [points][columns].
+std::vector<double> column_spans(const data_summary& summary, std::span<const double> points);
 
 /// Throws bad_data where rows differ, but in every column by so little that squares of their differences have no digits
 /// left in float64: all of them would be as near to one point as to another. `points` are what the rows are measured

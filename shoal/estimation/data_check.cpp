@@ -36,8 +36,9 @@ template <class Scalar>
 void check_span(const data_summary& summary, std::span<const double> points) {
   constexpr bool narrow = sizeof(Scalar) == 4;
   constexpr double widest = widest_span<Scalar>;
+  const std::vector<double> spans = column_spans(summary, points);
   for (std::size_t j = 0; j < summary.columns; ++j) {
-    const double span = column_span(summary, points, j);
+    const double span = spans[j];
     if (span <= widest) continue;
     throw bad_data(
         fmt::format("column {} spans {:.3g}, and squares of more than {:.0e} leave the range of {}: {}divide the "

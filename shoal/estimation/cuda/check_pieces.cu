@@ -76,9 +76,23 @@ __device__ double least_over_groups(double* shared, double value, unsigned colum
   return least;
 }
 
+// A conversion takes many times as long as these steps, which do the same for all but zero and what is not normal.
+__device__ double widened(float value) {
+  const unsigned bits = __float_as_uint(value), exponent = bits & 0x7f800000u;
+  if (exponent == 0 || exponent == 0x7f800000u) return static_cast<double>(value);
+  const unsigned high = (bits & 0x80000000u) | (((bits & 0x7fffffffu) >> 3) + ((1023u - 127u) << 20));
+  return __hiloint2double(static_cast<int>(high), static_cast<int>(bits << 29));
+}
+__device__ double widened(double value) { return value; }
+
+__device__ float least_of(float a, float b) { return fminf(a, b); }
+__device__ float greatest_of(float a, float b) { return fmaxf(a, b); }
+__device__ double least_of(double a, double b) { return fmin(a, b); }
+__device__ double greatest_of(double a, double b) { return fmax(a, b); }
+
 // take(value, weight, row) for the rows group, group + groups, … of a column of a unit, in this order. Values are
 // fetched ahead of their turn, since a thread that waits for each in turn waits for memory alone.
-template <class Scalar, class Take>
+template <bool Weighted, class Scalar, class Take>
 __device__ void visit_column(const Scalar* values, const Scalar* weights, std::size_t columns, std::size_t size,
                              std::size_t group, std::size_t groups, const Take& take) {
   constexpr int batch = 64 / sizeof(Scalar);
@@ -88,20 +102,25 @@ __device__ void visit_column(const Scalar* values, const Scalar* weights, std::s
     for (int b = 0; b < batch; ++b) {
       const std::size_t i = from + b * groups;
       value[b] = i < size ? values[i * columns] : Scalar{0};
-      weight[b] = weights != nullptr && i < size ? weights[i] : Scalar{1};
+      if constexpr (Weighted) weight[b] = i < size ? weights[i] : Scalar{1};
     }
 #pragma unroll
     for (int b = 0; b < batch; ++b) {
       const std::size_t i = from + b * groups;
-      if (i < size) take(static_cast<double>(value[b]), static_cast<double>(weight[b]), i);
+      if (i >= size) continue;
+      if constexpr (Weighted) {
+        take(value[b], widened(weight[b]), i);
+      } else {
+        take(value[b], 1.0, i);
+      }
     }
   }
 }
 
 // A block checks a slab of columns of a unit of rows: thread t has column t mod wide of the rows of group t / wide. The
-// blocks of a unit's first slab find what rows have beside columns. unit_kernel took 1.8 ms at 200,000 rows × 768
-// columns on an NVIDIA H200 when a block had all columns.
-template <class Scalar>
+// blocks of a unit's first slab find what rows have beside columns. It took 1.8 ms at 200,000 rows × 768 columns on an
+// NVIDIA H200 when a block had all columns.
+template <bool Weighted, class Scalar>
 __global__ void __launch_bounds__(threads)
     unit_kernel(const Scalar* rows, const Scalar* weights, std::size_t first, std::size_t count, std::size_t columns,
                 bool fingerprint, column_moments* moments, row_findings* findings) {
@@ -110,14 +129,15 @@ __global__ void __launch_bounds__(threads)
   const std::size_t begin = std::size_t{blockIdx.x} * cuda::piece_unit;
   const std::size_t size = min(cuda::piece_unit, count - begin);
   rows += begin * columns;
-  if (weights != nullptr) weights += begin;
+  if constexpr (Weighted) weights += begin;
   if (threadIdx.x == 0) found = {0, 0, 0, no_position, no_position, 0};
   __syncthreads();
 
   double weight = 0, largest = 0;
   unsigned long long positive = 0;
   for (std::size_t i = threadIdx.x; i < size; i += threads) {
-    const double own = weights == nullptr ? 1.0 : static_cast<double>(weights[i]);
+    double own = 1;
+    if constexpr (Weighted) own = static_cast<double>(weights[i]);
     if (!(own >= 0) || !isfinite(own)) {
       atomicMin(&found.bad_weight, first + begin + i);
       continue;
@@ -126,7 +146,7 @@ __global__ void __launch_bounds__(threads)
     largest = fmax(largest, own);
     if (own > 0) ++positive;
     if (fingerprint && blockIdx.y == 0) {
-      const Scalar* const row_weight = weights == nullptr ? nullptr : weights + i;
+      const Scalar* const row_weight = Weighted ? weights + i : nullptr;
       atomicAdd(&found.fingerprint,
                 static_cast<unsigned long long>(hash_row(rows + i * columns, row_weight, columns, first + begin + i)));
     }
@@ -147,28 +167,34 @@ __global__ void __launch_bounds__(threads)
   const unsigned column = threadIdx.x % wide;
   const std::size_t j = std::size_t{blockIdx.y} * slab + column;
   const bool mine = group < groups && j < columns;
-  column_moments own{unit_weight, 0, 0, infinity, -infinity, infinity, -infinity};
+  constexpr Scalar none = static_cast<Scalar>(infinity);
+  Scalar lowest = none, highest = -none, minimum = none, maximum = -none;
   double sum = 0;
   if (mine) {
-    visit_column(rows + j, weights, columns, size, group, groups, [&](double value, double row_weight, std::size_t i) {
-      if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
-      own.lowest = fmin(own.lowest, value);
-      own.highest = fmax(own.highest, value);
-      if (!(row_weight > 0)) return;
-      sum += row_weight * value;
-      own.minimum = fmin(own.minimum, value);
-      own.maximum = fmax(own.maximum, value);
-    });
+    visit_column<Weighted>(rows + j, weights, columns, size, group, groups,
+                           [&](Scalar value, double row_weight, std::size_t i) {
+                             if (!isfinite(value)) atomicMin(&found.bad_row, first + begin + i);
+                             lowest = least_of(lowest, value);
+                             highest = greatest_of(highest, value);
+                             if (!(row_weight > 0)) return;
+                             sum += row_weight * widened(value);
+                             if constexpr (!Weighted) return;
+                             minimum = least_of(minimum, value);
+                             maximum = greatest_of(maximum, value);
+                           });
   }
+  if constexpr (!Weighted) minimum = lowest, maximum = highest;
+  column_moments own{unit_weight, 0, 0, minimum, maximum, lowest, highest};
   sum = sum_over_groups(shared, sum, column, wide, groups);
   own.mean = unit_weight > 0 ? sum / unit_weight : 0;
   double square = 0;
   if (mine) {
-    visit_column(rows + j, weights, columns, size, group, groups, [&](double value, double row_weight, std::size_t) {
-      if (!(row_weight > 0)) return;  // zero times the square of a huge difference may be no number
-      const double delta = value - own.mean;
-      square += row_weight * delta * delta;
-    });
+    visit_column<Weighted>(rows + j, weights, columns, size, group, groups,
+                           [&](Scalar value, double row_weight, std::size_t) {
+                             if (!(row_weight > 0)) return;  // zero times the square of a huge number may be none
+                             const double delta = widened(value) - own.mean;
+                             square += row_weight * delta * delta;
+                           });
   }
   own.second_moment = sum_over_groups(shared, square, column, wide, groups);
   own.minimum = least_over_groups(shared, own.minimum, column, wide, groups);
@@ -240,8 +266,9 @@ void check_piece(const cuda::device_piece<Scalar>& piece, std::size_t columns, b
   // No bad row is the greatest number.
   cuda::check(cudaMemsetAsync(scratch_findings, 0xff, units * sizeof(row_findings), stream), "clear device memory");
   const dim3 blocks(static_cast<unsigned>(units), static_cast<unsigned>((columns + slab - 1) / slab));
-  unit_kernel<<<blocks, threads, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count, columns, fingerprint,
-                                              scratch, scratch_findings);
+  const auto kernel = piece.weights == nullptr ? unit_kernel<false, Scalar> : unit_kernel<true, Scalar>;
+  kernel<<<blocks, threads, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count, columns, fingerprint,
+                                         scratch, scratch_findings);
   cuda::check_launch("check_piece");
   combine_kernel<<<blocks_for(columns + 1), threads, 0, stream>>>(scratch, scratch_findings, units, columns, moments,
                                                                   findings);

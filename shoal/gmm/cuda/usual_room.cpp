@@ -45,6 +45,7 @@ bool is_usual(room_name room, const predictor_shape& shape) {
   const std::size_t columns = shape.layout.columns();
   if (room == room_name::few_columns) return columns * shape.layout.components() <= most_prediction_numbers;
   if (room != room_name::tensor_float64) return true;
+  if (columns > 1 && shape.layout.components() >= tensor_float64::many_components) return true;
   if (shape.layout.has_matrices()) return columns >= tensor_float64::least_matrix_columns;
   return columns >= tensor_float64::least_diagonal_columns &&
          columns * shape.layout.components() >= tensor_float64::least_diagonal_numbers;

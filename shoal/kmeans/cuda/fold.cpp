@@ -13,8 +13,10 @@ namespace shoal::kmeans {
 
 std::vector<double> mean_of_centroids(const std::vector<double>& centroids, std::size_t clusters) {
   std::vector<double> mean(centroids.size() / clusters, 0.0);
-  for (std::size_t i = 0; i < centroids.size(); ++i) {
-    mean[i % mean.size()] += centroids[i] / static_cast<double>(clusters);
+  const double count = static_cast<double>(clusters);
+  for (auto row = centroids.begin(); row != centroids.end(); row += static_cast<std::ptrdiff_t>(mean.size())) {
+    std::transform(mean.begin(), mean.end(), row, mean.begin(),
+                   [count](double sum, double value) { return sum + value / count; });
   }
   return mean;
 }

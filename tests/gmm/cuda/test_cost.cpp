@@ -350,11 +350,18 @@ TEST(UsualRoom, OfPredictionsIsPlainForFewFloat64Columns) {
     EXPECT_FALSE(is_plain(type, 10, 6)) << checks::name(type);
   }
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
-    EXPECT_TRUE(is_plain(type, 100, 7)) << checks::name(type);
+    EXPECT_TRUE(is_plain(type, 100, 4)) << checks::name(type);
+    EXPECT_TRUE(is_plain(type, 29, 5)) << checks::name(type);
+    EXPECT_FALSE(is_plain(type, 30, 5)) << checks::name(type);
     EXPECT_TRUE(is_plain(type, 18, 8)) << checks::name(type);
     EXPECT_FALSE(is_plain(type, 19, 8)) << checks::name(type);
     EXPECT_TRUE(is_plain(type, 9, 16)) << checks::name(type);
     EXPECT_FALSE(is_plain(type, 10, 16)) << checks::name(type);
+  }
+  for (const covariance_type type : checks::all_types) {
+    EXPECT_TRUE(is_plain(type, 511, 2)) << checks::name(type);
+    EXPECT_FALSE(is_plain(type, 512, 2)) << checks::name(type);
+    EXPECT_TRUE(is_plain(type, 512, 1)) << checks::name(type);
   }
 }
 

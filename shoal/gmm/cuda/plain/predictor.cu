@@ -14,8 +14,10 @@ namespace {
 
 constexpr unsigned tile_rows = score_tile_rows;
 
-// The blocks' scratch takes at most so many bytes.
+// The blocks' scratch takes at most so many bytes, of many components enough for so many blocks.
 constexpr std::size_t scratch_limit = std::size_t{256} << 20;
+constexpr std::size_t most_scratch = std::size_t{1} << 30;
+constexpr std::size_t least_blocks = 512;
 
 template <class Scalar>
 __device__ void write_row(const prediction<Scalar>& out, const row_posterior& found, const double* terms,
@@ -66,8 +68,10 @@ class plain_predictor final : public predictor<Scalar> {
  public:
   plain_predictor(const predictor_shape& shape, cudaStream_t stream)
       : layout_(shape.layout), score_(shape.most_rows, stream) {
-    const std::size_t block_scratch = shape.layout.components() * tile_rows;
-    const std::size_t affordable = std::max<std::size_t>(1, scratch_limit / (block_scratch * sizeof(double)));
+    const std::size_t block_scratch = shape.layout.components() * tile_rows,
+                      block_bytes = block_scratch * sizeof(double);
+    const std::size_t limit = std::max(scratch_limit, std::min(least_blocks * block_bytes, most_scratch));
+    const std::size_t affordable = std::max<std::size_t>(1, limit / block_bytes);
     blocks_ = static_cast<unsigned>(
         std::max<std::size_t>(1, std::min({score_tiles(shape.most_rows), affordable, 16 * shape.multiprocessors})));
     scratch_.grow(blocks_ * block_scratch);

@@ -14,13 +14,19 @@ namespace shoal::gmm::tensor_float64 {
 inline constexpr std::size_t workspace_bytes = std::size_t{128} << 20;
 /// The same where rows are read once, and terms are for those of far tiles alone: fewer launches that mostly find none.
 inline constexpr std::size_t one_pass_workspace_bytes = std::size_t{512} << 20;
+/// Of many components so many rows in spite of it, in memory for at most so many terms: fits of (10⁶, 8, 1000) diagonal
+/// components take 20 ms an iteration instead of 36, labels 18 ms instead of 47.
+inline constexpr std::size_t least_chunk_rows = std::size_t{1} << 16;
+inline constexpr std::size_t most_chunk_bytes = std::size_t{1} << 30;
 
 class chunk_workspace {
  public:
   /// Chunks are of whole units but for the last of a piece.
   chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit,
                   std::size_t bytes = workspace_bytes) {
-    const std::size_t wanted = bytes / (components * sizeof(double)) / unit * unit;
+    const std::size_t row_bytes = components * sizeof(double);
+    bytes = std::max(bytes, std::min(least_chunk_rows * row_bytes, most_chunk_bytes));
+    const std::size_t wanted = bytes / row_bytes / unit * unit;
     rows_ = std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
     values_.grow(components * rows_);
     sums_.grow(2 * score_tiles(rows_));

@@ -10,8 +10,10 @@ namespace shoal::gmm::tensor_float64 {
 /// 16, 10 9.4 and 1.6, × 8, 100 14 and 4.8, diagonal × 16, 33 5.7 and 1.8. Fits take them for fewer columns too, of
 /// more components than the kernels for few columns take.
 inline constexpr std::size_t least_matrix_columns = 6;
-inline constexpr std::size_t least_diagonal_columns = 8;
+inline constexpr std::size_t least_diagonal_columns = 5;
 inline constexpr std::size_t least_diagonal_numbers = 150;
+/// From so many components on of any more columns than one: full × 3 and 1000 62 and 36, diagonal × 2 39 and 18.
+inline constexpr std::size_t many_components = 512;
 
 /// float64 rows of so many columns at most stay in registers while a block goes through the components.
 inline constexpr std::size_t row_columns = 128;
