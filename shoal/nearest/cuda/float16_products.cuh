@@ -1,8 +1,7 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
-//   tile_centroids, Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before
-//   its
-// scores are there, take_tile(scores, tile), finish()
+//   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
+// there, take_tile(scores, tile), finish(), and tile_centroids, a multiple of 64
 #pragma once
 
 #include <cuda_runtime.h>
@@ -41,9 +40,8 @@ __device__ inline void multiply(float (&d)[32], unsigned long long a, unsigned l
   asm volatile(
       "{.reg .pred p; setp.ne.b32 p, %34, 0;"
       "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
-      "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, %32, %33, p, 1, 1, "
-      "0, "
-      "0;}"
+      "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "%32, %33, p, 1, 1, 0, 0;}"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
         "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
         "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
