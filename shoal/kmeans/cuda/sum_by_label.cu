@@ -382,6 +382,10 @@ sum_plan make_sum_plan(const summed_rows& summed, std::size_t clusters, std::siz
     if (plan.row_threads == 32) break;  // no copies to save
   }
   std::size_t block_columns = columns;
+  // Few rows make few lanes, none shorter than rows that are hashed together: blocks share their columns.
+  const std::size_t most_lanes = std::max<std::size_t>(1, (summed.shard + hashed_rows - 1) / hashed_rows);
+  const std::size_t sharers = std::max<std::size_t>(1, multiprocessors / most_lanes);
+  if (plan.row_threads == 32) block_columns = std::min(columns, padded((columns + sharers - 1) / sharers));
   const std::size_t room = whole;
   while (bytes_of(1, block_columns) > room) block_columns = padded((block_columns + 1) / 2);
   plan.block_columns = static_cast<int>(block_columns);

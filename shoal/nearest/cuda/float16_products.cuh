@@ -1,7 +1,7 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
 //   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
-// there, take_tile(scores, tile), finish()
+// there, take_tile(scores, tile), finish(), and tile_centroids, a multiple of 64
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,13 +23,31 @@ namespace {
 using namespace cuda;  // barriers, copies and operands of warpgroup.cuh
 
 constexpr int unit_rows = float16_layout::unit_rows;
-constexpr int tile_units = float16_cluster_tile / unit_rows;
 static_assert(segment_positions * 4 == float16_cluster_tile);  // a thread sees every fourth score of a row
 
 constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block, each with rows of its own
 constexpr int threads = 128 * (groups + 1);             // and one that fetches: a warp what all share, and one for
                                                         // the rows of each group
 constexpr int most_stages = 8, most_resident_slabs = 11;
+
+template <class Search>
+constexpr int units_of_tile = Search::tile_centroids / unit_rows;
+
+using cuda::multiply;
+
+// As in warpgroup_products.cuh: d (64 × 64) = keep · d + a (64 × 16) · (b (64 × 16))ᵀ.
+__device__ inline void multiply(float (&d)[32], unsigned long long a, unsigned long long b, int keep) {
+  asm volatile(
+      "{.reg .pred p; setp.ne.b32 p, %34, 0;"
+      "wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, "
+      "%14, %15, %16, %17, %18, %19, %20, %21, %22, %23, %24, %25, %26, %27, %28, %29, %30, %31}, "
+      "%32, %33, p, 1, 1, 0, 0;}"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3]), "+f"(d[4]), "+f"(d[5]), "+f"(d[6]), "+f"(d[7]), "+f"(d[8]),
+        "+f"(d[9]), "+f"(d[10]), "+f"(d[11]), "+f"(d[12]), "+f"(d[13]), "+f"(d[14]), "+f"(d[15]), "+f"(d[16]),
+        "+f"(d[17]), "+f"(d[18]), "+f"(d[19]), "+f"(d[20]), "+f"(d[21]), "+f"(d[22]), "+f"(d[23]), "+f"(d[24]),
+        "+f"(d[25]), "+f"(d[26]), "+f"(d[27]), "+f"(d[28]), "+f"(d[29]), "+f"(d[30]), "+f"(d[31])
+      : "l"(a), "l"(b), "r"(keep));
+}
 
 // Where the operand of a block's rows comes from.
 enum class fetching {
@@ -38,11 +56,11 @@ enum class fetching {
 };
 
 // How shared memory is cut when a slab has so many products.
-template <int Steps, fetching Way>
+template <int Steps, fetching Way, int TileUnits>
 struct cut {
   static constexpr unsigned slab_bytes = float16_layout::slab_bytes(Steps);
   static constexpr int stage_rows = Way == fetching::resident ? 0 : groups;  // units of rows in a stage
-  static constexpr unsigned stage_bytes = (stage_rows + tile_units) * slab_bytes;
+  static constexpr unsigned stage_bytes = (stage_rows + TileUnits) * slab_bytes;
   static constexpr unsigned all_bytes = 225 * 1024;
   // Of rows that stay, of so many items at a time.
   static constexpr unsigned rows_bytes(int slabs, int items) {
@@ -177,9 +195,10 @@ __device__ void fetch_rows(const float16_arguments& in, unsigned char* shared, b
 }
 
 // The operands of centroids, and of rows that do not stay.
-template <int Steps, fetching Way>
+template <int Steps, fetching Way, class Search>
 __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared, barriers& bars) {
-  using cut = cut<Steps, Way>;
+  constexpr int tile_units = units_of_tile<Search>;
+  using cut = cut<Steps, Way, tile_units>;
   constexpr unsigned bytes = cut::slab_bytes;
   const int lane = threadIdx.x % 32;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
@@ -211,7 +230,7 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
 
 template <int Steps, fetching Way, class Search>
 __device__ void score_rows(const float16_arguments& in, unsigned char* shared, barriers& bars) {
-  using cut = cut<Steps, Way>;
+  using cut = cut<Steps, Way, units_of_tile<Search>>;
   constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
@@ -251,7 +270,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
     item.next();
     if (item.there()) read_known();
     for (int tile = first_tile; tile <= last_tile; ++tile) {
-      float scores[2 * segment_positions];
+      float scores[Search::tile_centroids / 2];
       const auto release = [&](int stage, int turn) {
         if (threadIdx.x % 128 != 0) return;
         arrive(bars.empty + stage);
@@ -319,7 +338,7 @@ __device__ void search_rows(const float16_arguments& in) {
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
     const int warp = threadIdx.x % 128 / 32;
-    if (warp == 0) fetch_stages<Steps, Way>(in, shared, bars);
+    if (warp == 0) fetch_stages<Steps, Way, Search>(in, shared, bars);
     if (Way == fetching::resident && warp > 0 && warp <= groups) fetch_rows<Steps>(in, shared, bars, warp - 1);
   } else {
     take_registers<232>();
@@ -334,7 +353,7 @@ __global__ void __launch_bounds__(threads, 1) search_kernel(float16_arguments in
 
 template <int Steps, fetching Way, class Search>
 void launch_as(float16_arguments in, std::size_t multiprocessors, cudaStream_t stream) {
-  using cut = cut<Steps, Way>;
+  using cut = cut<Steps, Way, units_of_tile<Search>>;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
   const int slabs = layout.stored_slabs();
   // The next rows come while these are searched: into memory of their own where warpgroups then still multiply in turn.

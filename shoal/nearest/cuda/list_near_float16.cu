@@ -16,11 +16,12 @@ template <bool Two>
 class near_of_rows {
   static constexpr int scores_of_tile = 2 * segment_positions;
   static constexpr int positions_of_row = scores_of_tile / 2;  // scores of one row that the thread sees in a tile
-  static constexpr int tile_centroids = 4 * positions_of_row;
-  static constexpr int segment = 16;  // scores of a row that are passed by together
+  static constexpr int segment = 16;                           // scores of a row that are passed by together
   static constexpr int segments = positions_of_row / segment;
 
  public:
+  static constexpr int tile_centroids = float16_cluster_tile;
+
   __device__ near_of_rows(const float16_arguments& in, const scored_row (&facts)[2], float largest_norm,
                           const scored_place& place)
       : in_(in), place_(place), facts_{facts[0], facts[1]} {

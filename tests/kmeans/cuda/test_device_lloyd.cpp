@@ -131,6 +131,46 @@ TYPED_TEST(DeviceLloyd, RowsOfAnyWidth) {
   }
 }
 
+// Clusters on both sides of a narrow tile, with rows on both sides of a lane's and columns on both sides of a block's.
+TYPED_TEST(DeviceLloyd, FewWideClustersOfFewRows) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {255, 256, 257, 640, 1025}) {
+    for (const std::size_t clusters : {2, 63, 64, 65, 127, 128, 129}) {
+      for (const std::size_t rows : {511, 513, 1030}) {
+        if (columns * clusters > 70000) continue;
+        const auto made = clouds<TypeParam>(rows, columns, 5, 2.5, columns % 2 == 0 ? 0 : 100, rows + columns);
+        expect_like_cpu(made, spread_rows(made.view(), clusters),
+                        std::to_string(rows) + " x " + std::to_string(columns) + ", K = " + std::to_string(clusters));
+      }
+    }
+  }
+}
+
+// Centroids that only float64 tells apart, some of them not at all: rows are in doubt between many of them.
+TYPED_TEST(DeviceLloyd, RowsInDoubtAmongManyCentroids) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t columns : {127, 128, 129, 511, 512, 513, 1537}) {
+    for (const std::size_t clusters : {2, 5, 32, 33, 63, 64, 65}) {
+      const auto made = clouds<TypeParam>(2503, columns, 5, 2.5, 0, columns);
+      const std::size_t distinct = clusters < 5 ? 1 : 2;
+      std::vector<double> centroids(clusters * columns);
+      const std::vector<double> some = spread_rows(made.view(), distinct);
+      for (std::size_t k = 0; k < clusters; ++k) {
+        for (std::size_t j = 0; j < columns; ++j) {
+          const double apart = k % 7 == 3 ? 0 : 1e-9 * static_cast<double>((k * 37 + j * 11) % 13);
+          centroids[k * columns + j] = some[k % distinct * columns + j] + apart;
+        }
+      }
+      const kmeans::model model{clusters, columns, centroids, {}};
+      on_device<TypeParam> data(made.view());
+      std::vector<std::int32_t> labels(made.rows), expected(made.rows);
+      kmeans::predict_on_device(data.rows, model, labels.data());
+      kmeans::predict(model, data.source, expected.data());
+      EXPECT_EQ(labels, expected) << columns << " columns, K = " << clusters;
+    }
+  }
+}
+
 // So many rows that every block of a search has several tiles of them, one after another.
 TYPED_TEST(DeviceLloyd, ManyTilesOfRows) {
   SHOAL_NEEDS_DEVICES(1);
