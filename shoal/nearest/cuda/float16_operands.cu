@@ -16,6 +16,7 @@ constexpr int warps = threads / 32;
 constexpr int warp_rows = 8;                     // whose core matrices a warp writes
 constexpr int row_threads = 32 / warp_rows;      // of a row
 constexpr int turn_columns = 8 * row_threads;    // of a row at a time
+constexpr int centroid_turns = 4;                // on their way at a time, of a centroid
 constexpr std::size_t cached_bytes = 32u << 20;  // of operands that stay in a GPU's second cache
 
 // Eight neighbouring columns of a row; zero beyond the last.
@@ -58,20 +59,20 @@ struct row_sums {
   float lost = 0;
 };
 
-// Writes a row times `factor`, with the sign of `Sign`. Every thread of the warp comes here; columns beyond the last
-// are zero.
+// Writes a row times `factor`, with the sign of `Sign`, of several warps that share it the columns of one. Every thread
+// of the warp comes here; columns beyond the last are zero.
 template <int Sign, bool Aligned, class Scalar>
 __device__ row_sums write_row(const Scalar* row, const float* origin, const float16_layout& layout, std::size_t place,
-                              float factor, unsigned char* to) {
+                              float factor, unsigned char* to, int part = 0, int parts = 1) {
   // Rows have the second numbers first.
   const std::size_t half = layout.twice ? layout.unit_bytes() / 2 : 0;
   unsigned char* const to_first = to + (Sign > 0 ? half : 0);
   unsigned char* const to_second = to + (Sign > 0 ? 0 : half);
-  const int first = static_cast<int>(threadIdx.x) % 32 / warp_rows * 8, all = layout.padded();
+  const int first = static_cast<int>(threadIdx.x) % 32 / warp_rows * 8 + part * turn_columns, all = layout.padded();
   row_sums sums;
-  constexpr int turns = Sign > 0 ? 2 : 4;  // centroids are few, and their warps wait for nothing else
+  constexpr int turns = Sign > 0 ? 2 : centroid_turns;
 #pragma unroll turns
-  for (int column = first; column < all; column += turn_columns) {
+  for (int column = first; column < all; column += parts * turn_columns) {
     Scalar values[8];
     const int there = layout.columns - column;
     read_columns<Aligned>(row + column, there, values);
@@ -152,17 +153,37 @@ __global__ void __launch_bounds__(threads)
   to.facts[place] = facts;
 }
 
+// Warps that share a centroid, so that none waits for memory more than once or twice: there may be few centroids, and
+// nothing else keeps the GPU busy then.
+int warps_of_centroid(int padded_columns) {
+  int parts = 1;
+  while (parts < warps && parts * centroid_turns * turn_columns < padded_columns) parts *= 2;
+  return parts;
+}
+
 __global__ void __launch_bounds__(threads)
-    convert_centroids_kernel(searched_centroids centroids, float16_operands to, const int* stopped) {
+    convert_centroids_kernel(searched_centroids centroids, float16_operands to, int parts, const int* stopped) {
   cuda::wait_for_predecessor();
   if (stopped != nullptr && *stopped) return;
-  const std::size_t place = (std::size_t{blockIdx.x} * warps + threadIdx.x / 32) * warp_rows + threadIdx.x % warp_rows;
+  __shared__ row_sums of_parts[warps][warp_rows];
+  const int warp = static_cast<int>(threadIdx.x) / 32, in_warp = static_cast<int>(threadIdx.x) % warp_rows;
+  const std::size_t place =
+      (std::size_t{blockIdx.x} * (warps / parts) + static_cast<unsigned>(warp / parts)) * warp_rows + in_warp;
   const int exponent = float16_exponent(*centroids.bounds);
   // Places beyond the last centroid hold that again.
   const std::size_t k = min(place, static_cast<std::size_t>(centroids.clusters - 1));
-  const row_sums sums =
-      write_row<-1, false>(centroids.values + k * centroids.columns, centroids.origin,
-                           float16_layout(centroids.columns, to.digits), place, power_of_two(exponent), to.centroids);
+  row_sums sums = write_row<-1, false>(centroids.values + k * centroids.columns, centroids.origin,
+                                       float16_layout(centroids.columns, to.digits), place, power_of_two(exponent),
+                                       to.centroids, warp % parts, parts);
+  if (parts > 1) {
+    if (threadIdx.x % 32 < warp_rows) of_parts[warp][in_warp] = sums;
+    __syncthreads();
+    if (warp % parts != 0) return;
+    for (int part = 1; part < parts; ++part) {
+      sums.squares += of_parts[warp + part][in_warp].squares;
+      sums.lost += of_parts[warp + part][in_warp].lost;
+    }
+  }
   const double largest = __longlong_as_double(static_cast<long long>(centroids.bounds->largest_norm));
   const double unscale = ldexp(1.0, -2 * exponent), own = static_cast<double>(sums.squares) * 1.005 * unscale;
   const float half_norm = centroids.half_norms[k] < unlisted_half_norm ? centroids.half_norms[k] : 0.0f;
@@ -204,8 +225,9 @@ template void convert_rows(const double*, std::size_t, int, const float*, const 
 
 void convert_centroids(const searched_centroids& centroids, const float16_operands& to, const int* stopped,
                        cudaStream_t stream) {
-  const auto blocks = static_cast<unsigned>(centroids.padded / (warps * warp_rows));
-  cuda::launch_in_turn(convert_centroids_kernel, blocks, threads, 0, stream, centroids, to, stopped);
+  const int parts = warps_of_centroid(float16_layout(centroids.columns, to.digits).padded());
+  const auto blocks = static_cast<unsigned>(centroids.padded / (warps / parts * warp_rows));
+  cuda::launch_in_turn(convert_centroids_kernel, blocks, threads, 0, stream, centroids, to, parts, stopped);
 }
 
 }  // namespace shoal

@@ -357,6 +357,11 @@ __device__ void search_rows(const tensor_arguments& in) {
           if (threadIdx.x % 128 == 0) arrive(empty + seen_stage);
           if (++seen_stage == in.stages) seen_stage = 0;
         }
+        // No unit of few is in the last tiles.
+        if (Decides && (start + t) * unit_tile >= in.units) {
+          least[0][t] = least[1][t] = __float_as_int(0x1p126f);
+          continue;
+        }
 #pragma unroll
         for (int half = 0; half < 2; ++half) {
           least[half][t] = least_of_half(scores[t % 2], half);

@@ -14,9 +14,10 @@
 namespace shoal::som {
 namespace {
 
-constexpr int most_listed = 512;  // units of a row that are not looked for among all
-constexpr int together = 4;       // units that a warp measures at a time
-constexpr int most_open = 128;    // rows that a block leaves for its end
+constexpr int most_listed = 512;    // units of a row that are not looked for among all
+constexpr int doubtful_blocks = 3;  // of a multiprocessor
+constexpr int together = 4;         // units that a warp measures at a time
+constexpr int most_open = 128;      // rows that a block leaves for its end
 constexpr int open_turns = most_open / warps;
 constexpr std::size_t most_staged_bytes = 4096;   // of a row that a warp keeps in shared memory
 constexpr int none_open = -1, several_open = -2;  // for a unit
@@ -196,12 +197,28 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     return wide.second > candidate_bound<Metric, double>(wide.first, norm, unit, in.units.columns);
   }
 
-  // The nearer one of two units.
-  __device__ int nearer(int a, int b, double norm) const {
+  // The nearer one of two units. The row comes from memory once, for its norm too.
+  __device__ int nearer(int a, int b) const {
+    const int columns = in.units.columns;
+    const double* const to_a = in.units.exact + static_cast<std::size_t>(a) * columns;
+    const double* const to_b = in.units.exact + static_cast<std::size_t>(b) * columns;
+    double squares = 0, from_a = 0, from_b = 0;
+#pragma unroll 4
+    for (int j = lane; j < columns; j += 32) {
+      const Scalar value = row[j];
+      squares = add_to_norm<Metric>(squares, static_cast<double>(value - in.units.centre[j]));
+      from_a = add_exactly<Metric>(from_a, static_cast<double>(value), to_a[j]);
+      from_b = add_exactly<Metric>(from_b, static_cast<double>(value), to_b[j]);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      squares += from_lane(squares, step);
+      from_a += from_lane(from_a, step);
+      from_b += from_lane(from_b, step);
+    }
     least_two<double> wide;
-    wide.take(in_float64(a), a);
-    wide.take(in_float64(b), b);
-    if (decides(wide, norm)) return wide.nearest;
+    wide.take(from_a, a);
+    wide.take(from_b, b);
+    if (decides(wide, sqrt(squares))) return wide.nearest;
     best_two best;
     if (lane < 2) best.take(exactly(lane == 0 ? a : b), lane == 0 ? a : b);
     best.join(1);
@@ -230,8 +247,14 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
   __device__ int find(int i, double norm, int* memory) const {
     const int count = read_lists(i, memory);
     if (count < 0) return -1;
-    const auto unit_at = [&](int n) { return memory[n]; };
     if (count == 1) return memory[0];
+    return nearest_of(
+        count, [&](int n) { return memory[n]; }, norm);
+  }
+
+  // The nearest one of units, `count` of them.
+  template <class Unit>
+  __device__ int nearest_of(int count, const Unit& unit_at, double norm) const {
     const measured_units found = measure_units(count, unit_at, norm);
     const least_two<Scalar>& near = found.near;
     Scalar nearest = found.most.first;
@@ -392,33 +415,32 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   terms.finish();
 }
 
-// Of rows with two units left a warp takes one, of the others a block.
+// Of doubtful rows a warp takes one: those with two units left, then the others.
 template <class Scalar>
-__global__ void __launch_bounds__(32 * warps) settle_doubtful_kernel(settle_arguments<Scalar> in) {
+__global__ void __launch_bounds__(32 * warps, doubtful_blocks) settle_doubtful_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
+  extern __shared__ __align__(16) unsigned char dynamic_memory[];
   constexpr metric euclidean = metric::euclidean;
-  __shared__ shared_search<Scalar> shared;
   const doubtful_rows& doubtful = in.rows.doubtful;
   const unsigned pairs = doubtful.counts[0], open = doubtful.counts[1];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, columns = in.units.columns;
-  const auto task_of = [&](int i) {
-    const Scalar* const row = in.rows.rows + static_cast<std::size_t>(i) * columns;
-    return listed_task<Scalar, euclidean>{{in, row, nullptr, lane}};
-  };
-  bool zero = true;
-  for (unsigned n = blockIdx.x * warps + warp; n < pairs; n += gridDim.x * warps) {
-    const int i = doubtful.list[n].x, a = in.to.labels[i], b = doubtful.list[n].y;
-    const listed_task<Scalar, euclidean> task = task_of(i);
-    const double norm = norm_of_row<euclidean, Scalar>(in, task.row, nullptr, lane, zero);
-    const int unit = task.nearer(a, b, norm);
+  Scalar* const staged = stays<Scalar>(columns) ? reinterpret_cast<Scalar*>(dynamic_memory) + warp * columns : nullptr;
+  for (unsigned n = blockIdx.x * warps + warp; n < pairs + open; n += gridDim.x * warps) {
+    const bool pair = n < pairs;
+    const int2 entry = doubtful.list[pair ? n : doubtful.capacity - 1 - (n - pairs)];
+    const int i = entry.x;
+    const listed_task<Scalar, euclidean> task{
+        {in, in.rows.rows + static_cast<std::size_t>(i) * columns, pair ? nullptr : staged, lane}};
+    int unit = 0;
+    if (pair) {
+      unit = task.nearer(in.to.labels[i], entry.y);
+    } else {
+      bool zero = true;
+      const double norm = norm_of_row<euclidean, Scalar>(in, task.row, staged, lane, zero);
+      unit = task.nearest_of(
+          in.units.units, [](int k) { return k; }, norm);
+    }
     if (lane == 0) in.to.labels[i] = unit;
-  }
-  for (unsigned n = blockIdx.x; n < open; n += gridDim.x) {
-    const int i = doubtful.list[doubtful.capacity - 1 - n].x;
-    const listed_task<Scalar, euclidean> task = task_of(i);
-    const double norm = norm_of_row<euclidean, Scalar>(in, task.row, nullptr, lane, zero);
-    const best_two best = find_among_all<false>(task, norm, shared);
-    if (threadIdx.x == 0) in.to.labels[i] = best.first_unit;
   }
 }
 
@@ -461,8 +483,9 @@ template <class Scalar>
 void settle_doubtful(const searched_rows<Scalar>& rows, const device_units<Scalar>& units, const settled_rows& to,
                      std::size_t multiprocessors, cudaStream_t stream) {
   const settle_arguments<Scalar> in{rows, units, to, {}, {}};
-  cuda::launch_in_turn(settle_doubtful_kernel<Scalar>, static_cast<unsigned>(4 * multiprocessors), 32 * warps, 0,
-                       stream, in);
+  const std::size_t shared = stays<Scalar>(units.columns) ? warps * units.columns * sizeof(Scalar) : 0;
+  cuda::launch_in_turn(settle_doubtful_kernel<Scalar>, static_cast<unsigned>(doubtful_blocks * multiprocessors),
+                       32 * warps, shared, stream, in);
 }
 template void settle_doubtful(const searched_rows<float>&, const device_units<float>&, const settled_rows&, std::size_t,
                               cudaStream_t);

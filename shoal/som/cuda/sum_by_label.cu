@@ -16,6 +16,7 @@ namespace {
 
 constexpr int least_warps = 8, most_warps = 16;  // of a block
 constexpr int least_tile_rows = 256, most_tile_rows = 4096;
+constexpr int few_sorted = 16;  // units
 constexpr int row_bits = 12;
 static_assert(1 << row_bits == most_tile_rows);
 constexpr int batch = ring_rows;  // rows on their way from memory at a time
@@ -42,7 +43,23 @@ __device__ void sort_tile(const std::int32_t* labels, int count, int units, unsi
   __syncthreads();  // the tile before is done
   for (int k = threadIdx.x; k < units; k += threads) counts[k] = 0;
   __syncthreads();
-  for (int i = threadIdx.x; i < count; i += threads) atomicAdd(counts + labels[i], 1u);
+  // Beside few units most of a warp's rows would wait for each other at one place.
+  const bool few = units <= few_sorted;
+  const auto all_turns = [&](const auto& visit) {
+    for (int start = 0; start < count; start += threads) {
+      const int i = start + static_cast<int>(threadIdx.x);
+      const int label = i < count ? labels[i] : -1;
+      visit(i, label, __match_any_sync(all_lanes, label));
+    }
+  };
+  const unsigned below = (1u << threadIdx.x % 32) - 1;
+  if (few) {
+    all_turns([&](int, int label, unsigned alike) {
+      if (label >= 0 && (alike & below) == 0) atomicAdd(counts + label, static_cast<unsigned>(__popc(alike)));
+    });
+  } else {
+    for (int i = threadIdx.x; i < count; i += threads) atomicAdd(counts + labels[i], 1u);
+  }
   __syncthreads();
   // Each thread has neighbouring units.
   const int each = (units + threads - 1) / threads, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -64,7 +81,16 @@ __device__ void sort_tile(const std::int32_t* labels, int count, int units, unsi
     start += here;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < count; i += threads) {
+  if (few) {
+    all_turns([&](int i, int label, unsigned alike) {
+      unsigned first = 0;
+      if (label >= 0 && (alike & below) == 0) first = atomicAdd(counts + label, static_cast<unsigned>(__popc(alike)));
+      first = __shfl_sync(all_lanes, first, __ffs(alike) - 1);
+      if (label < 0) return;
+      order[first + __popc(alike & below)] = static_cast<unsigned>(label) << row_bits | static_cast<unsigned>(i);
+    });
+  }
+  for (int i = threadIdx.x; i < count && !few; i += threads) {
     const auto label = static_cast<unsigned>(labels[i]);
     order[atomicAdd(counts + label, 1u)] = label << row_bits | static_cast<unsigned>(i);
   }
@@ -342,6 +368,24 @@ int summed_tile_rows(std::size_t count, int units, int columns, metric metric, s
       }
     }
     return units <= rows ? rows : 0;
+  }
+  if (measured > 0 && columns > 64) {
+    // The same where rows are not read ahead.
+    const std::size_t blocks = multiprocessors * static_cast<std::size_t>(resident);
+    const auto all_fit = [&](std::size_t each) {
+      return static_cast<std::size_t>(resident) * (shared_bytes_of(static_cast<int>(each), units, measured) + 1024) <=
+             shared_bytes;
+    };
+    if (all_fit(static_cast<std::size_t>(rows))) {
+      for (std::size_t turns = 1;; ++turns) {
+        const std::size_t each = (count + blocks * turns - 1) / (blocks * turns);
+        if (each <= most_tile_rows && (all_fit(each) || each <= least_tile_rows)) {
+          rows = std::max(rows, static_cast<int>(each));
+          break;
+        }
+      }
+      return units <= rows ? rows : 0;
+    }
   }
   const std::size_t wanted = count / (4 * multiprocessors);
   const auto fits_alone = [&](int more) {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -341,6 +342,64 @@ TYPED_TEST(DeviceMap, RowsThatAreAddedByLabelGiveTheBitsOfRowsOneByOne) {
       EXPECT_EQ(one_by_one.history, by_label.history) << what;
       EXPECT_EQ(one_by_one.quality.hits, by_label.quality.hits) << what;
     }
+  }
+}
+
+// Beside few units searches decide rows that are added by label, and what they leave in doubt is measured: by narrow
+// tiles and wide ones, with units that several warps prepare, and exact and near ties of two units and of more.
+TYPED_TEST(DeviceMap, FewUnitsOfWideRowsAreTheHosts) {
+  const std::size_t rows = 8 * 4096 + 41;
+  const std::vector<std::pair<std::size_t, std::vector<std::size_t>>> shapes = {{17, {2, 16, 17, 64, 65, 128, 129}},
+                                                                                {65, {3, 64, 65}},
+                                                                                {129, {16, 17, 64, 65, 127}},
+                                                                                {257, {33, 63}},
+                                                                                {513, {2, 31}},
+                                                                                {1025, {15}}};
+  for (const auto& [columns, counts] : shapes) {
+    const auto made = clouds<TypeParam>(rows, columns);
+    const shoal::view_source<TypeParam> source(made.view());
+    for (const std::size_t units : counts) {
+      som::model map = random_map(units, 1, columns, som::lattice::rectangular, false);
+      const auto expect_the_hosts = [&](const char* what) {
+        std::vector<std::int32_t> here(rows, -1), there(rows, -2);
+        som::predict(map, source, here.data(), 2);
+        som::predict(map, source, there.data(), 1, 0, nullptr, {}, gpus(1));
+        EXPECT_EQ(there, here) << what << ", " << columns << " columns, " << units << " units";
+      };
+      expect_the_hosts("random units");
+      for (const std::size_t alike : {2, 3}) {
+        for (std::size_t u = 0; u < units; ++u) {
+          for (std::size_t j = 0; j < columns; ++j) {
+            map.codebook[u * columns + j] = static_cast<double>(made.values[u / alike * columns + j]);
+          }
+        }
+        expect_the_hosts("units that are rows");
+      }
+      for (const double spread : {1e-9, 1e-4}) {
+        for (std::size_t u = 0; u < units; ++u) {
+          for (std::size_t j = 0; j < columns; ++j) {
+            map.codebook[u * columns + j] = 1 + spread * static_cast<double>((u * 31 + j * j) % 97);
+          }
+        }
+        expect_the_hosts("units that are nearly the same");
+      }
+    }
+  }
+}
+
+// Tiles of rows are cut so that all multiprocessors end together, whatever the number of rows.
+TYPED_TEST(DeviceMap, TilesOfAnySizeGiveTheBitsOfStreamedRows) {
+  for (const std::size_t columns : {65, 129, 769}) {
+    const std::size_t rows = 9 * 4096 + 4099, units = 10;
+    const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns), some_weights<TypeParam>(rows));
+    som::options options = options_from(random_map(units / 2, 2, columns, som::lattice::rectangular, false));
+    options.epochs = 3;
+    options.device = gpus(1);
+    const som::fit_result at_once = som::fit(data.source, options, data.weighting());
+    options.device.memory = 4 * 4096 * (columns + 1) * sizeof(TypeParam);
+    const som::fit_result streamed = som::fit(data.source, options, data.weighting());
+    EXPECT_EQ(streamed.history, at_once.history) << columns;
+    EXPECT_EQ(streamed.model.codebook, at_once.model.codebook) << columns;
   }
 }
 
