@@ -19,15 +19,20 @@ inline constexpr std::size_t one_pass_workspace_bytes = std::size_t{512} << 20;
 inline constexpr std::size_t least_chunk_rows = std::size_t{1} << 16;
 inline constexpr std::size_t most_chunk_bytes = std::size_t{1} << 30;
 
+/// Rows of a chunk, whole units.
+inline std::size_t chunk_rows(std::size_t components, std::size_t most_rows, std::size_t unit, std::size_t bytes) {
+  const std::size_t row_bytes = components * sizeof(double);
+  bytes = std::max(bytes, std::min(least_chunk_rows * row_bytes, most_chunk_bytes));
+  const std::size_t wanted = bytes / row_bytes / unit * unit;
+  return std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
+}
+
 class chunk_workspace {
  public:
   /// Chunks are of whole units but for the last of a piece.
   chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit,
                   std::size_t bytes = workspace_bytes) {
-    const std::size_t row_bytes = components * sizeof(double);
-    bytes = std::max(bytes, std::min(least_chunk_rows * row_bytes, most_chunk_bytes));
-    const std::size_t wanted = bytes / row_bytes / unit * unit;
-    rows_ = std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
+    rows_ = chunk_rows(components, most_rows, unit, bytes);
     values_.grow(components * rows_);
     sums_.grow(2 * score_tiles(rows_));
   }

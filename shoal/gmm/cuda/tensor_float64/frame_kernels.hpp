@@ -29,7 +29,11 @@ void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chun
                       cudaStream_t stream);
 
 /// Blocks of moments_in_frame() to a lane.
+template <class Scalar>
 std::size_t frame_moment_blocks(const kernel_layout& layout);
+/// Such blocks of a multiprocessor.
+template <class Scalar>
+std::size_t frame_moment_places(const kernel_layout& layout);
 
 /// Moves the sums of all lanes from the origin to the components' centres. Of a spherical component only the sum of Q
 /// means something; its columns' variances are made equal.

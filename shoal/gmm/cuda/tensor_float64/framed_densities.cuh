@@ -100,6 +100,7 @@ __device__ __forceinline__ void take_framed_tile(const kernel_layout& layout, co
     const stage_type& stage = stage_of[(passed + index) % stages];
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
+      if (sizeof(Scalar) == 8 && half == 1 && index * frame_step + 8 >= d) break;  // no column is there
       const double near = stage.origin[8 * half + place], far = stage.origin[8 * half + place + 4];
       [[maybe_unused]] double ratio[2] = {1, 1};
       if constexpr (Spherical && sizeof(Scalar) == 4) {

@@ -4,6 +4,9 @@
 
 #include <cuda_runtime.h>
 
+#include <algorithm>
+#include <bit>
+
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
@@ -13,24 +16,31 @@
 
 namespace shoal::gmm::tensor_float64 {
 
-/// The same pointer, of which the compiler knows nothing: it found the places of all sums before the rows passed, and
-/// had no registers for them.
+/// The same pointer or number, of which the compiler knows nothing: it found the places of all sums before the rows
+/// passed, and had no registers for them.
 __device__ inline double* found_anew(double* pointer) {
   asm volatile("" : "+l"(pointer));
   return pointer;
 }
+__device__ inline unsigned found_anew(unsigned number) {
+  asm volatile("" : "+r"(number));
+  return number;
+}
 
-/// How a block divides its tile: warps down the components, and what each of them has.
-template <int WarpsDown, int Sixteens, int Eights, int Resident, int Step>
+/// How a block divides its tile: warps down the components, and what each of them has. Where a tile is too small for
+/// all warps, each of `Parts` parts of them has all of it, and takes its own eights of the rows.
+template <int WarpsDown, int Sixteens, int Eights, int Resident, int Step, int Parts = 1>
 struct moment_tile {
+  static constexpr int parts = Parts;
   static constexpr int warps_down = WarpsDown;
-  static constexpr int warps_across = threads / 32 / WarpsDown;
+  static constexpr int warps_across = threads / 32 / WarpsDown / Parts;
   static constexpr int sixteens = Sixteens;  // of components of a warp
   static constexpr int eights = Eights;      // of columns of a warp
   static constexpr int components = WarpsDown * Sixteens * 16;
   static constexpr int columns = warps_across * Eights * 8;
   static constexpr int resident = Resident;  // blocks of a multiprocessor
   static constexpr int step = Step;          // rows between two barriers
+  static_assert(warps_across * WarpsDown * Parts * 32 == threads && Step % (8 * Parts) == 0);
 };
 
 template <class Scalar, class Term, class Tile>
@@ -70,19 +80,28 @@ __device__ void fetch_responsibilities(const row_terms& terms, unsigned componen
   }
 }
 
-// The same of a tile of the rows' columns.
+// The same of a tile of the rows' columns. Threads keep their columns from row to row, so that places are sums.
 template <class Scalar, class Tile, int Width, class Stage>
 __device__ void fetch_tile(const row_chunk<Scalar>& chunk, unsigned columns, unsigned first_column, std::size_t begin,
                            std::size_t end, Stage& stage) {
-  constexpr unsigned per_row = Tile::columns / Width;
+  constexpr unsigned per_row = std::min(32u, std::bit_ceil(unsigned{Tile::columns / Width}));
+  constexpr unsigned at_once = threads / per_row;
+  static_assert(Tile::step % at_once == 0);
+  const unsigned r = threadIdx.x / per_row, own = threadIdx.x % per_row * Width;
+  const Scalar* const from = chunk.rows + (begin + r) * columns + first_column + own;
+  Scalar* const to = &stage.rows[r * Stage::row_stride + own];
+  const unsigned rows = begin + r < end ? static_cast<unsigned>(end - begin) - r : 0;
 #pragma unroll
-  for (unsigned e = 0; e < Tile::step * per_row; e += threads) {
-    if (Tile::step * per_row % threads != 0 && e + threadIdx.x >= Tile::step * per_row) break;
-    const unsigned r = (e + threadIdx.x) / per_row, j = (e + threadIdx.x) % per_row * Width;
-    const bool there = begin + r < end && first_column + j < columns;
-    copy_async<Width * sizeof(Scalar)>(&stage.rows[r * Stage::row_stride + j],
-                                       there ? chunk.rows + (begin + r) * columns + first_column + j : chunk.rows,
-                                       there ? Width * sizeof(Scalar) : 0);
+  for (unsigned j = 0; j < Tile::columns; j += per_row * Width) {
+    if (Tile::columns % (per_row * Width) != 0 && own + j >= Tile::columns) break;
+    const bool inside = first_column + own + j < columns;
+#pragma unroll
+    for (unsigned e = 0; e < Tile::step; e += at_once) {
+      const bool there = inside && e < rows;
+      copy_async<Width * sizeof(Scalar)>(to + e * Stage::row_stride + j,
+                                         there ? from + std::size_t{e} * columns + j : chunk.rows,
+                                         there ? Width * sizeof(Scalar) : 0);
+    }
   }
 }
 
@@ -110,6 +129,27 @@ struct eight_rows {
   }
 };
 
+/// Adds the sums of all parts of a block's warps to those of the first part, one half of the parts to the other.
+/// `memory` holds `Count` numbers for each thread of half of the parts.
+template <class Tile, int Count>
+__device__ __forceinline__ void add_parts(double (&sums)[Count], int part, double* memory) {
+  constexpr int of_part = threads / Tile::parts;
+  const int own = static_cast<int>(threadIdx.x) % of_part;
+#pragma unroll
+  for (int half = Tile::parts / 2; half > 0; half /= 2) {
+    if (half <= part && part < 2 * half) {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) memory[i * (half * of_part) + (part - half) * of_part + own] = sums[i];
+    }
+    __syncthreads();
+    if (part < half) {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) sums[i] += memory[i * (half * of_part) + part * of_part + own];
+    }
+    __syncthreads();  // read before others are written
+  }
+}
+
 /// A block for each tile of columns, tile of components and lane. Responsibilities are Terms.
 template <class Scalar, class Term, covariance_type Type, class Tile>
 __global__ void __launch_bounds__(threads, Tile::resident)
@@ -127,7 +167,8 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   auto* const stage_of = reinterpret_cast<stage_type*>(memory);
   const unsigned d = layout.columns;
   const unsigned group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
-  const int down = static_cast<int>(threadIdx.x) / 32 / Tile::warps_across;
+  const int part = static_cast<int>(threadIdx.x) / (threads / Tile::parts);
+  const int down = static_cast<int>(threadIdx.x) / 32 / Tile::warps_across % Tile::warps_down;
   const int across = static_cast<int>(threadIdx.x) / 32 % Tile::warps_across;
   const unsigned first_column = blockIdx.x * Tile::columns, first = blockIdx.y * Tile::components;
   double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
@@ -184,11 +225,12 @@ __global__ void __launch_bounds__(threads, Tile::resident)
       const stage_type& stage = stage_of[index % stages];
       // What the next eight rows need is read beside the products of these.
       eight_rows<Term, Scalar, Tile> next;
-      next.read(stage, r_at, x_at, 0);
+      next.read(stage, r_at, x_at, 8 * part);
 #pragma unroll
-      for (int eight = 0; eight < Tile::step; eight += 8) {
+      for (int turn = 0; turn < Tile::step; turn += 8 * Tile::parts) {
+        const int eight = turn + 8 * part;
         const eight_rows<Term, Scalar, Tile> own = next;
-        if (eight + 8 < Tile::step) next.read(stage, r_at, x_at, eight + 8);
+        if (turn + 8 * Tile::parts < Tile::step) next.read(stage, r_at, x_at, eight + 8 * Tile::parts);
         double r[Tile::sixteens][4];
 #pragma unroll
         for (int m = 0; m < Tile::sixteens; ++m) {
@@ -201,41 +243,47 @@ __global__ void __launch_bounds__(threads, Tile::resident)
 #pragma unroll
           for (int m = 0; m < Tile::sixteens; ++m) {
 #pragma unroll
-            for (int part = 0; part < 2; ++part) {
-              weight[m][part] += r[m][part] + r[m][2 + part];
+            for (int side = 0; side < 2; ++side) {
+              weight[m][side] += r[m][side] + r[m][2 + side];
               if constexpr (spherical) {
-                norm[m][part] = fma(r[m][part], near, fma(r[m][2 + part], far, norm[m][part]));
+                norm[m][side] = fma(r[m][side], near, fma(r[m][2 + side], far, norm[m][side]));
               }
             }
           }
         }
-        double z[features][Tile::eights][2];
 #pragma unroll
         for (int n = 0; n < Tile::eights; ++n) {
+          double z[2];
 #pragma unroll
-          for (int e = 0; e < 2; ++e) {
-            z[0][n][e] = static_cast<double>(own.rows[n][e]) - origin[n];
-            if constexpr (features == 2) z[1][n][e] = z[0][n][e] * z[0][n][e];
-          }
-        }
+          for (int e = 0; e < 2; ++e) z[e] = static_cast<double>(own.rows[n][e]) - origin[n];
 #pragma unroll
-        for (int feature = 0; feature < features; ++feature) {
+          for (int feature = 0; feature < features; ++feature) {
 #pragma unroll
-          for (int n = 0; n < Tile::eights; ++n) {
+            for (int m = 0; m < Tile::sixteens; ++m) multiply_add(product[feature][m][n], r[m], z);
 #pragma unroll
-            for (int m = 0; m < Tile::sixteens; ++m) multiply_add(product[feature][m][n], r[m], z[feature][n]);
+            for (double& value : z) value *= value;
           }
         }
       }
     }
     wait_for_copies<0>();
     __syncthreads();  // the stages have been read
+    if constexpr (Tile::parts > 1) {
+      constexpr int products = features * Tile::sixteens * Tile::eights * 4;
+      static_assert((products + 4 * Tile::sixteens) * threads / 2 * sizeof(double) <= stages * sizeof(stage_type));
+      auto* const rest = reinterpret_cast<double*>(memory);
+      add_parts<Tile>(reinterpret_cast<double(&)[products]>(product), part, rest);
+      add_parts<Tile>(reinterpret_cast<double(&)[2 * Tile::sixteens]>(weight), part, rest);
+      if constexpr (spherical) add_parts<Tile>(reinterpret_cast<double(&)[2 * Tile::sixteens]>(norm), part, rest);
+      if (part != 0) continue;
+    }
+    const unsigned own_group = found_anew(group), own_place = found_anew(place);
 #pragma unroll
     for (int m = 0; m < Tile::sixteens; ++m) {
 #pragma unroll
-      for (int part = 0; part < 2; ++part) {
-        const unsigned k = first + (down * Tile::sixteens + m) * 16 + 8 * part + group;
-        double weights = weight[m][part], norms = norm[m][part];
+      for (int side = 0; side < 2; ++side) {
+        const unsigned k = first + (down * Tile::sixteens + m) * 16 + 8 * side + own_group;
+        double weights = weight[m][side], norms = norm[m][side];
         weights += __shfl_xor_sync(~0U, weights, 1);
         weights += __shfl_xor_sync(~0U, weights, 2);
         norms += __shfl_xor_sync(~0U, norms, 1);
@@ -243,7 +291,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
         if (k >= layout.components) continue;
         // W, S and Q of a component; Q of a spherical one has its sum in its first place.
         double* const component = found_anew(lane) + layout.header + k * layout.component_size;
-        if (sums_weights && place == 0) {
+        if (sums_weights && own_place == 0) {
           component[layout.weight] += weights;
           if constexpr (spherical) component[1 + d] += norms;
         }
@@ -251,11 +299,11 @@ __global__ void __launch_bounds__(threads, Tile::resident)
         for (int n = 0; n < Tile::eights; ++n) {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
-            const unsigned column = first_column + (across * Tile::eights + n) * 8 + 2 * place + e;
+            const unsigned column = first_column + (across * Tile::eights + n) * 8 + 2 * own_place + e;
             if (column >= d) continue;
 #pragma unroll
             for (int feature = 0; feature < features; ++feature) {
-              component[first_sum + feature * d + column] += product[feature][m][n][2 * part + e];
+              component[first_sum + feature * d + column] += product[feature][m][n][2 * side + e];
             }
           }
         }

@@ -147,7 +147,7 @@ void moments_in_tied_frame(const kernel_layout& layout, const row_chunk<Scalar>&
   component_frame shared;
   shared.origin = frame.origin;
   shared.together = frame.together;
-  with_moment_tile(layout, [&](auto tile) {
+  with_moment_tile<Scalar>(layout, [&](auto tile) {
     launch_framed_moments<Scalar, double, covariance_type::tied, decltype(tile)>(layout, chunk, shared, parameters,
                                                                                  terms, plan, stream);
   });

@@ -52,6 +52,10 @@ inline constexpr std::size_t sections_of_lane = 4;
 /// Rows whose products take as long as to add a section's sums of float16 terms to their lane.
 inline constexpr std::size_t half_section_cost = 100;
 
+/// The same of float64 products: with 100 diag (10⁵, 128, 10) takes 0.133 ms and 0.118 so, (10⁶, 64, 100) 2.87
+/// and 2.74; with 300 sections were too few for the blocks at (10⁶, 64, 97).
+inline constexpr std::size_t framed_section_cost = 200;
+
 /// From so many tied components on they are multiplied in their frame; fewer from so many rows on, times components but
 /// one: (10⁶, 16, 2) takes 0.33 ms there and 0.45 without, (300,000, 16, 2) 0.19 and 0.14 when launches were more.
 inline constexpr std::size_t least_tied_components = 4;

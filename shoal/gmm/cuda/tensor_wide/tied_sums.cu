@@ -110,7 +110,7 @@ void tied_sums::add(const problem& mixture, const row_chunk& chunk, const row_te
   tensor_float64::component_frame shared;
   shared.origin = frame_.origin;
   shared.together = frame_.together;
-  tensor_float64::with_moment_tile(mixture.layout, [&](auto shape) {
+  tensor_float64::with_moment_tile<float>(mixture.layout, [&](auto shape) {
     tensor_float64::launch_framed_moments<float, double, covariance_type::tied, decltype(shape)>(
         mixture.layout, chunk, shared, mixture.parameters, terms, lanes, stream);
   });

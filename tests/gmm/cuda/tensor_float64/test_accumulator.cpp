@@ -106,6 +106,29 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
   check_shapes<float>({{9000, 200, 3}, {2300, 260, 70}}, true, 0.4, checks::kernel_tolerance<float>, types);
 }
 
+// float64 rows take smaller tiles of few components: components and columns on both sides of every one, rows on both
+// sides of the eights that parts of a block share, of steps, and of sections.
+TEST(TensorFloat64, AgreesInTilesOfFewComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t rows[] = {257, 1, 31, 1025, 63, 8, 129, 700, 65, 9, 33};
+  constexpr std::size_t columns[] = {1,  33, 7,  64, 97,  15,  48, 16, 129, 8,   17, 96, 193,
+                                     24, 49, 25, 65, 128, 300, 32, 40, 127, 257, 47, 63, 192};
+  constexpr double spreads[] = {0.7, 3.0, 0.7, 100.0};
+  std::size_t turn = 0;
+  for (const std::size_t components :
+       {1, 2, 7, 8, 9, 15, 16, 17, 23, 24, 25, 31, 32, 33, 47, 48, 49, 64, 65, 80, 95, 96, 97}) {
+    for (int more = 0; more < 5; ++more) {
+      check_shapes<double>({{rows[turn % std::size(rows)], columns[turn % std::size(columns)], components}},
+                           turn % 2 == 1, spreads[turn % 4], checks::kernel_tolerance<double>,
+                           {turn / 4 % 2 == 0 ? covariance_type::diag : covariance_type::spherical});
+      ++turn;
+    }
+  }
+  check_shapes<double>({{9001, 33, 10}, {8193, 48, 16}, {4100, 130, 3}, {9000, 17, 33}, {5000, 100, 65}}, true, 0.7,
+                       checks::kernel_tolerance<double>,
+                       {covariance_type::diag, covariance_type::spherical, covariance_type::tied});
+}
+
 // float32 rows of more columns begin at any number of their lines of 16 bytes: both sides of every number of groups of
 // columns, whole tiles and those that are filled up, far rows between others.
 TEST(TensorFloat64, AgreesWhereRowsBeginAnywhere) {
@@ -354,6 +377,7 @@ TEST(TensorFloat64, GivesTheSameBitsStreamedAndAgain) {
   SHOAL_NEEDS_DEVICES(1);
   check_bits<float>(40);
   check_bits<double>(17);
+  check_bits<double>(49);
 }
 
 // Predictions against those of the kernels that take any shape.
