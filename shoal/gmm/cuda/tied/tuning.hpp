@@ -6,8 +6,8 @@
 namespace shoal::gmm::tied {
 
 inline constexpr std::size_t most_columns = 2048;
-/// The kernels for spherical mixtures take so many components of few columns, and of more by float16 terms. Of rows
-/// wider than narrow_columns others are taken by float64 products.
+/// The kernels for spherical mixtures take so many components of few columns, and of more those that read rows once.
+/// Others are taken by the kernels for many components up to narrow_columns, and by float64 products beyond.
 inline constexpr std::size_t most_product_components = 256, most_components = 128;
 inline constexpr std::size_t narrow_columns = 128;
 
