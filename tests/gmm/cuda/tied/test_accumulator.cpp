@@ -246,7 +246,7 @@ TEST_F(TiedAccumulator, ColumnsHaveScalesOfTheirOwn) {
 }
 
 TEST_F(TiedAccumulator, FarRowsAreDoneInDouble) {
-  for (const auto [columns, components] :
+  for (const auto& [columns, components] :
        std::vector<std::pair<std::size_t, std::size_t>>{{8, 10}, {16, 10}, {33, 10}, {100, 10}, {200, 10}, {24, 130}}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 7);
     for (const double distance : {60.0, 1e3, 1e5, 3e12, 3e38}) {
@@ -260,7 +260,7 @@ TEST_F(TiedAccumulator, FarRowsAreDoneInDouble) {
 }
 
 TEST_F(TiedAccumulator, AnEmptyComponentGetsNothing) {
-  for (const auto [columns, components] :
+  for (const auto& [columns, components] :
        std::vector<std::pair<std::size_t, std::size_t>>{{6, 5}, {40, 5}, {140, 5}, {20, 130}, {6, 260}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 11);
     model.weights[2] = 0;
@@ -274,7 +274,7 @@ TEST_F(TiedAccumulator, AnEmptyComponentGetsNothing) {
 }
 
 TEST_F(TiedAccumulator, KeepsItsDigitsFarFromTheOrigin) {
-  for (const auto [columns, components] : std::vector<std::pair<std::size_t, std::size_t>>{
+  for (const auto& [columns, components] : std::vector<std::pair<std::size_t, std::size_t>>{
            {8, 20}, {16, 20}, {40, 20}, {128, 20}, {140, 20}, {40, 129}, {16, 257}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.5, 21);
     for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
@@ -367,7 +367,7 @@ TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
   struct shape {
     std::size_t columns, components, count;
   };
-  for (const auto [columns, components, count] :
+  for (const auto& [columns, components, count] :
        {shape{8, 16, 800'011}, shape{16, 16, 800'011}, shape{40, 16, 800'011}, shape{16, 257, 100'003},
         shape{20, 127, 100'003}, shape{20, 128, 100'003}, shape{20, 129, 100'003}, shape{64, 130, 50'003}}) {
     for (const double apart : {0.7, 3.0}) {

@@ -76,16 +76,16 @@ TYPED_TEST(TiedFits, AreTheSameOnAnyNumberOfGpusAndRanks) {
     std::size_t columns, components, count;
   };
   constexpr std::size_t many = rows<TypeParam>, some = 100'003;
-  for (const auto [columns, components, count] : sizeof(TypeParam) == 4
-                                                     ? std::vector<shape>{{16, few_components, many},
-                                                                          {20, few_components, many},
-                                                                          {20, 127, some},
-                                                                          {20, 128, some},
-                                                                          {20, 129, some},
-                                                                          {16, 256, some},
-                                                                          {16, 257, some},
-                                                                          {16, 258, some}}
-                                                     : std::vector<shape>{{8, few_components, many}}) {
+  for (const auto& [columns, components, count] : sizeof(TypeParam) == 4
+                                                      ? std::vector<shape>{{16, few_components, many},
+                                                                           {20, few_components, many},
+                                                                           {20, 127, some},
+                                                                           {20, 128, some},
+                                                                           {20, 129, some},
+                                                                           {16, 256, some},
+                                                                           {16, 257, some},
+                                                                           {16, 258, some}}
+                                                      : std::vector<shape>{{8, few_components, many}}) {
     const std::vector<TypeParam> values = make_rows<TypeParam>(columns, components, count);
     const held_rows<TypeParam> held({values.data(), count, columns});
     for (const gmm::acceleration acceleration : {gmm::acceleration::none, gmm::acceleration::squarem}) {
