@@ -15,6 +15,7 @@
 #include <shoal/gmm/cuda/expectation.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
+#include <shoal/gmm/cuda/tied/tuning.hpp>
 #include <shoal/gmm/fit.hpp>
 
 #include "../../../cuda_devices.hpp"
@@ -114,6 +115,9 @@ TEST_F(TiedAccumulator, EveryNumberOfColumns) {
 TEST_F(TiedAccumulator, Float64RowsKeepTheirDigits) {
   for (std::size_t columns = 1; columns <= 16; ++columns) check<double>(5003, columns, 9, 0.6);
   for (const std::size_t components : {1, 2, 33, 128}) check<double>(4097, 8, components, 0.6);
+  for (const std::size_t components : {65, 129, 160}) {
+    for (const std::size_t columns : {4, 5, 7}) check<double>(4097, columns, components, 0.6);
+  }
   for (const std::size_t rows : {1, 31, 512, 4096, 46800}) check<double>(rows, 5, 7, 0.8);
   check<double>(5003, 8, 10, 20, false);
 }
@@ -451,6 +455,17 @@ TEST_F(TiedAccumulator, FitsOfCorrelatedColumnsEndWhereFloat64Ends) {
       }
     }
   }
+}
+
+TEST(TiedAccumulatorShape, OfFloat64RowsHasNeitherTooFewNorTooManyNumbers) {
+  const auto is_faster = [](std::size_t columns, std::size_t components) {
+    return shoal::gmm::tied::is_faster(8, 1'000'000, columns, components);
+  };
+  EXPECT_TRUE(is_faster(8, 160));
+  EXPECT_FALSE(is_faster(8, 161));
+  EXPECT_TRUE(is_faster(4, 65));
+  EXPECT_FALSE(is_faster(4, 64));
+  EXPECT_FALSE(is_faster(3, 100));
 }
 
 TEST(TiedAccumulatorShape, HasNoWeightsAndSoManyColumns) {
