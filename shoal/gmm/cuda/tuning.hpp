@@ -36,6 +36,15 @@ constexpr few_columns_limit few_columns_limit_of(bool matrices, std::size_t colu
   return columns >= 4 && columns <= 8 ? few_columns_limit{256, 8192} : few_columns_limit{512, 6144};
 }
 
+/// Tied float64 mixtures of so many rows and columns, and of more components than the model of cost knows, take tensor
+/// cores from fewer components and numbers on, since these multiply rows with a matrix once for all of them: 10⁶ rows
+/// of (columns, components) take with the kernels for few columns and by tensor cores (3, 160) 2.02 and 2.91 ms, (3,
+/// 200) 3.72 and 3.79, (3, 257) 8.3 and 5.1, (4, 160) 2.09 and 3.01, (4, 200) 3.90 and 3.97, (4, 257) 9.0 and 4.8, (6,
+/// 160) 2.33 and 3.05, (6, 200) 5.05 and 4.27, (8, 101) 3.11 and 2.07, (8, 129) 5.5 and 2.7, (10, 129) 4.6 and 2.9,
+/// (12, 129) 12.3 and 2.6; 100,000 rows (8, 129) 0.66 and 0.33, (4, 257) 1.01 and 0.55.
+inline constexpr std::size_t least_tied_rows = 100'000, least_tied_columns = 3, most_known_tied_components = 100;
+inline constexpr few_columns_limit tied_double_limit{192, 5000};
+
 /// Full and tied mixtures take tensor cores before that when there are so many columns, so many numbers K·d³ and so
 /// many rows for each multiprocessor: with the kernels for few columns and with them 2²⁰ rows take, (16 columns, 16
 /// components) 0.494 and 0.439, (16, 24) 0.770 and 0.625, tied 0.856 and 0.653, where components lie apart 0.770 and

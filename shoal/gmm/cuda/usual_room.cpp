@@ -22,7 +22,13 @@ bool is_within_limit(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns();
   const few_columns_limit limit = few_columns_limit_of<Scalar>(matrices, columns);
   const std::size_t moments = matrices ? 1 + columns * (columns + 3) / 2 : 1 + 2 * columns;
-  return shape.layout.components() <= limit.components && shape.layout.components() * moments <= limit.numbers;
+  const auto is_within = [&](const few_columns_limit& most) {
+    return shape.layout.components() <= most.components && shape.layout.components() * moments <= most.numbers;
+  };
+  const bool shares_products = sizeof(Scalar) == 8 && shape.layout.type() == covariance_type::tied &&
+                               shape.share_rows >= least_tied_rows && columns >= least_tied_columns &&
+                               shape.layout.components() > most_known_tied_components;
+  return is_within(limit) && (!shares_products || is_within(tied_double_limit));
 }
 
 }  // namespace

@@ -327,6 +327,22 @@ TEST(UsualRoom, IsThatForFewColumnsUpToSoManyComponents) {
   }
 }
 
+TEST(UsualRoom, IsThatForFewColumnsUpToFewerComponentsOfTiedFloat64Rows) {
+  const auto is_usual = [](covariance_type type, std::size_t rows, std::size_t columns, std::size_t components) {
+    return shoal::gmm::is_usual<double>(room_name::few_columns, shape_of(type, rows, columns, components));
+  };
+  struct limit {
+    std::size_t columns, components;
+  };
+  for (const limit& most : {limit{3, 192}, limit{4, 192}, limit{6, 178}, limit{8, 111}, limit{10, 100}}) {
+    EXPECT_TRUE(is_usual(covariance_type::tied, 1'000'000, most.columns, most.components)) << most.columns;
+    EXPECT_FALSE(is_usual(covariance_type::tied, 100'000, most.columns, most.components + 1)) << most.columns;
+    EXPECT_TRUE(is_usual(covariance_type::tied, 99'999, most.columns, most.components + 1)) << most.columns;
+    EXPECT_TRUE(is_usual(covariance_type::full, 1'000'000, most.columns, most.components + 1)) << most.columns;
+  }
+  EXPECT_TRUE(is_usual(covariance_type::tied, 1'000'000, 2, 400));
+}
+
 TEST(UsualRoom, IsTensorCoresForManyRowsOfManyNumbers) {
   const auto come_first = [](covariance_type type, std::size_t rows, std::size_t columns, std::size_t components) {
     return !shoal::gmm::is_usual<float>(room_name::few_columns_teams, shape_of(type, rows, columns, components));

@@ -9,6 +9,7 @@
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tied/kernels.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
@@ -25,39 +26,67 @@ class nobody final : public accumulator<float> {
   void merge(double*, const prepared_parameters<float>&, cudaStream_t) override {}
 };
 
-// Sums keep float32's digits whatever was asked for: products are the least of the time. Beyond the components of
-// float16 terms the mixture is a diagonal one, whose columns may have units of their own there too.
+// Which kernels for mixtures without matrices take the spherical one.
+enum class spherical_room { few_columns, float64_products, products };
+
+// Float16 terms are multiplied by tensor_float64 up to so many components, by tensor_diagonal beyond. The latter takes
+// no more than narrow_columns: beyond them float64 products do.
+template <class Scalar>
+spherical_room room_of(const accumulator_shape& shape) {
+  const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
+  if (sizeof(Scalar) == 8) return spherical_room::few_columns;
+  if (columns <= few_columns::most_columns && components <= most_product_components) return spherical_room::few_columns;
+  const bool many = columns <= few_columns::most_columns || components > most_components;
+  return many && columns <= narrow_columns ? spherical_room::products : spherical_room::float64_products;
+}
+
+// Sums keep float32's digits whatever was asked for: products are the least of the time. Where float64 products take
+// it the mixture is a diagonal one, whose columns may have units of their own there too.
 accumulator_shape spherical_shape(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
-  const bool few = columns <= few_columns::most_columns || components <= most_components;
+  const bool diagonal = columns > narrow_columns && components > most_components;
   accumulator_shape spherical = shape;
-  spherical.layout = statistics_layout(few ? covariance_type::spherical : covariance_type::diag, components, columns);
+  spherical.layout =
+      statistics_layout(diagonal ? covariance_type::diag : covariance_type::spherical, components, columns);
   spherical.precision = precision::float32;
   spherical.shards = spherical.data_shards = 1;
   return spherical;
 }
 
-// float64 rows by the kernels for few columns alone: others multiply with a matrix as fast as without. So do those of
-// float32 rows for many components of up to 128 columns.
+// float64 rows by the kernels for few columns alone: others multiply with a matrix as fast as without.
 template <class Scalar>
 bool is_taken(const accumulator_shape& shape) {
-  const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
   if (shape.layout.type() != covariance_type::tied || shape.weighted || !tensor::has_products()) return false;
+  const accumulator_shape spherical = spherical_shape(shape);
   if (sizeof(Scalar) == 8) {
-    return columns <= few_columns::most_columns && few_columns::suits<Scalar>(spherical_shape(shape));
+    return shape.layout.columns() <= few_columns::most_columns && few_columns::suits<Scalar>(spherical);
   }
-  if (columns <= few_columns::most_columns) return components <= most_product_components;
-  return columns <= most_columns && (columns > narrow_columns || components <= most_components);
+  switch (room_of<Scalar>(shape)) {
+    case spherical_room::few_columns:
+      return true;
+    case spherical_room::products:
+      return tensor_diagonal::suits(spherical);
+    case spherical_room::float64_products:
+      return shape.layout.columns() <= most_columns && tensor_float64::suits(spherical);
+  }
+  return false;
 }
 
 template <class Scalar>
-std::unique_ptr<accumulator<Scalar>> make_spherical(const accumulator_shape& shape) {
+std::unique_ptr<accumulator<Scalar>> make_spherical(const accumulator_shape& shape, spherical_room) {
   return few_columns::make_accumulator<Scalar>(shape);
 }
 template <>
-std::unique_ptr<accumulator<float>> make_spherical(const accumulator_shape& shape) {
-  if (shape.layout.columns() > few_columns::most_columns) return tensor_float64::make_accumulator<float>(shape);
-  return few_columns::make_product_accumulator(shape, std::make_unique<nobody>());
+std::unique_ptr<accumulator<float>> make_spherical(const accumulator_shape& shape, spherical_room room) {
+  switch (room) {
+    case spherical_room::few_columns:
+      return few_columns::make_product_accumulator(shape, std::make_unique<nobody>());
+    case spherical_room::products:
+      return tensor_diagonal::make_accumulator(shape);
+    case spherical_room::float64_products:
+      return tensor_float64::make_accumulator<float>(shape);
+  }
+  throw bad_argument("unknown kernels for spherical mixtures");
 }
 
 // Σ z and Σ z zᵀ of each shard: the sums of a mixture of one component, which has all of every row.
@@ -117,7 +146,7 @@ class tied_accumulator final : public learning_accumulator<Scalar> {
  public:
   tied_accumulator(const accumulator_shape& shape, std::size_t shards, std::unique_ptr<accumulator<Scalar>> other)
       : other_(std::move(other)),
-        spherical_(make_spherical<Scalar>(spherical_shape(shape))),
+        spherical_(make_spherical<Scalar>(spherical_shape(shape), room_of<Scalar>(shape))),
         layout_(shape.layout),
         sums_layout_(spherical_shape(shape).layout),
         rows_(shape, shards),
@@ -125,6 +154,7 @@ class tied_accumulator final : public learning_accumulator<Scalar> {
         sums_(spherical_shape(shape).layout.size()),
         scores_(scores_size(layout_)),
         stopped_(2) {
+    if (room_of<Scalar>(shape) == spherical_room::products) make_room_in_float();
     const std::size_t d = layout_.columns, all = layout_.components * d;
     double* at = numbers_.data();
     const auto take = [&](std::size_t size) { return std::exchange(at, at + size); };
@@ -163,13 +193,26 @@ class tied_accumulator final : public learning_accumulator<Scalar> {
   }
 
  private:
-  // The kernels for spherical mixtures of float32 rows read components in float64 alone, but for log_shift.
+  void make_room_in_float() {
+    const std::size_t all = std::size_t{layout_.components} * layout_.columns;
+    float_numbers_.grow(3 * all + layout_.components);
+    float* at = float_numbers_.data();
+    const auto take = [&](std::size_t size) { return std::exchange(at, at + size); };
+    mixture_.in_float = {take(all), take(all), take(all), take(layout_.components)};
+  }
+
+  // Most kernels for spherical mixtures of float32 rows read components in float64 alone, but for log_shift.
   prepared_parameters<Scalar> as_spherical(const prepared_parameters<Scalar>& parameters) const {
     prepared_parameters<Scalar> spherical;
     spherical.in_double = {mixture_.centres, mixture_.offsets, mixture_.factors, mixture_.log_constants,
                            parameters.in_double.log_shift};
-    spherical.packed.log_shift = parameters.in_double.log_shift;
-    if constexpr (sizeof(Scalar) == 8) spherical.packed = spherical.in_double;
+    if constexpr (sizeof(Scalar) == 8) {
+      spherical.packed = spherical.in_double;
+    } else {
+      const component_arrays<float>& in_float = mixture_.in_float;
+      spherical.packed = {in_float.centres, in_float.offsets, in_float.factors, in_float.log_constants,
+                          parameters.in_double.log_shift};
+    }
     spherical.stopped = mixture_.own_stopped;
     return spherical;
   }
@@ -183,6 +226,7 @@ class tied_accumulator final : public learning_accumulator<Scalar> {
   row_sums<Scalar> rows_;
   std::size_t shard_ = other_rows;
   cuda::device_buffer<double> numbers_, sums_, scores_;
+  cuda::device_buffer<float> float_numbers_;
   cuda::device_buffer<int> stopped_;
   spherical_mixture mixture_;
 };

@@ -71,6 +71,17 @@ __global__ void __launch_bounds__(threads)
   mixture.norms[j] = norm;
 }
 
+// Kernels that find some distances in float32 and others in float64 sum both about the same centre.
+__device__ void place_in_float(const spherical_mixture& mixture, std::size_t at, double mean, double inverse) {
+  const auto centre = static_cast<float>(mean);
+  const double offset = (static_cast<double>(centre) - mean) * inverse;
+  mixture.centres[at] = static_cast<double>(centre);
+  mixture.offsets[at] = offset;
+  mixture.in_float.centres[at] = centre;
+  mixture.in_float.offsets[at] = static_cast<float>(offset);
+  mixture.in_float.factors[at] = static_cast<float>(inverse);
+}
+
 // Component k. `place_column` has left the factors of the first one. Block k.
 __global__ void __launch_bounds__(factor_threads)
     pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
@@ -115,9 +126,14 @@ __global__ void __launch_bounds__(factor_threads)
     const double inverse = mixture.factors[i], from_origin = slope / inverse;
     near = near && fabs(from_origin) <= most_column_distance;  // a comparison that a NaN fails
     squared_distance = fma(from_origin, from_origin, squared_distance);
-    mixture.centres[own + i] = mixture.origin[i] + (empty ? 0 : from_origin / inverse);
-    mixture.offsets[own + i] = 0;
+    const double mean = mixture.origin[i] + (empty ? 0 : from_origin / inverse);
     if (k != 0) mixture.factors[own + i] = inverse;
+    if (mixture.in_float.centres != nullptr) {
+      place_in_float(mixture, own + i, mean, inverse);
+    } else {
+      mixture.centres[own + i] = mean;
+      mixture.offsets[own + i] = 0;
+    }
   }
   norm = block.sum(norm);
   squared_line = block.sum(squared_line);
@@ -128,7 +144,9 @@ __global__ void __launch_bounds__(factor_threads)
     *mixture.other_stopped = 0;
   }
   if (block.rank != 0) return;
-  mixture.log_constants[k] = empty ? -INFINITY : in.log_constants[k] + 0.5 * (squared_distance - squared_line);
+  const double constant = empty ? -INFINITY : in.log_constants[k] + 0.5 * (squared_distance - squared_line);
+  mixture.log_constants[k] = constant;
+  if (mixture.in_float.log_constants != nullptr) mixture.in_float.log_constants[k] = static_cast<float>(constant);
 }
 
 // Weight and first moments of component k, about its own centre. Block k.

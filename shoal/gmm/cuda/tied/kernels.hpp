@@ -25,14 +25,15 @@ struct learnt_rows {
 
 /// The spherical mixture, whose columns have deviations of their own, as prepared_components have it.
 struct spherical_mixture {
-  double* centres = nullptr;        ///< [K][d]
-  double* offsets = nullptr;        ///< [K][d] zero
-  double* factors = nullptr;        ///< [K][d] 1/s, the same powers of two for each component
-  double* log_constants = nullptr;  ///< [K]
-  double* origin = nullptr;         ///< [d] m
-  double* norms = nullptr;          ///< [d] Σ (zⱼ/sⱼ)² of a row in the mean
-  int* own_stopped = nullptr;       ///< not zero: its kernels leave the rows alone
-  int* other_stopped = nullptr;     ///< not zero: the others do
+  double* centres = nullptr;         ///< [K][d]
+  double* offsets = nullptr;         ///< [K][d] zero, or what float32 centres lack of the means, times −1/s
+  double* factors = nullptr;         ///< [K][d] 1/s, the same powers of two for each component
+  double* log_constants = nullptr;   ///< [K]
+  component_arrays<float> in_float;  ///< the same about centres that float32 has; null where nobody asks for it
+  double* origin = nullptr;          ///< [d] m
+  double* norms = nullptr;           ///< [d] Σ (zⱼ/sⱼ)² of a row in the mean
+  int* own_stopped = nullptr;        ///< not zero: its kernels leave the rows alone
+  int* other_stopped = nullptr;      ///< not zero: the others do
 };
 
 /// Writes the mixture and who works.

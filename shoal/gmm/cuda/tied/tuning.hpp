@@ -6,8 +6,12 @@
 namespace shoal::gmm::tied {
 
 inline constexpr std::size_t most_columns = 2048;
-/// The kernels for spherical mixtures take so many components of few columns, and of more by float16 terms. Of rows
-/// wider than narrow_columns others are taken by float64 products.
+/// The kernels for spherical mixtures take so many components of few columns, and of more those that read rows once.
+/// Others are taken by the kernels for many components up to narrow_columns, and by float64 products beyond: 10⁶ rows
+/// of (columns, components) take with the kernels from before and as spherical mixtures (8, 257) 4.0 and 1.5 ms, (8,
+/// 1000) 14.0 and 3.5, (16, 257) 4.1 and 1.6, (3, 300) 3.0 and 1.4, (17, 129) 3.7 and 1.2, (64, 129) 12.4 and 1.5, (64,
+/// 1000) 88 and 4.9, (128, 129) 40 and 2.0; 30,000 of (16, 257) 0.61 and 0.23, 10,000 of (32, 130) 0.40 and 0.19, (64,
+/// 130) 0.65 and 0.29.
 inline constexpr std::size_t most_product_components = 256, most_components = 128;
 inline constexpr std::size_t narrow_columns = 128;
 
@@ -32,8 +36,9 @@ inline constexpr std::size_t centre_rows = 512;
 /// 0.53 and 0.45, (10⁶, 8, 16) 0.14 and 0.09, (10⁶, 3, 64) 0.18 and 0.14, (100,000, 16, 5) 0.12 and 0.06, (30,000, 16,
 /// 33) 0.079 and 0.077; but (10⁷, 3, 16) 0.42 and 0.49, (10⁶, 2, 33) 0.10 and 0.12, (10⁶, 6, 10) 0.07 and 0.08, (10⁶,
 /// 13, 2) 0.10 and 0.11. (100,000, 129, 33) 7.3 and 0.52, (1000, 256, 33) 0.53 and 0.37, (1000, 256, 10) 0.28 and 0.28.
-/// Float64 (10⁶, 8, 33) 0.61 and 0.46, (10⁶, 10, 5) 0.40 and 0.12, (10⁶, 14, 10) 0.37 and 0.32; but (10⁶, 5, 2) 0.054
-/// and 0.064, (10⁶, 16, 33) 0.64 and 0.84.
+/// Float64 (10⁶, 8, 33) 0.61 and 0.46, (10⁶, 10, 5) 0.40 and 0.12, (10⁶, 14, 10) 0.37 and 0.32, (10⁶, 4, 65) 0.61 and
+/// 0.54, (10⁶, 4, 100) 1.31 and 0.76, (10⁶, 6, 160) 2.33 and 2.19, (10⁶, 8, 160) 2.91 and 2.60; but (10⁶, 5, 2) 0.054
+/// and 0.064, (10⁶, 16, 33) 0.64 and 0.84, (10⁶, 8, 200) 3.6 and 4.7, (10⁶, 8, 320) 5.3 and 34.
 ///
 /// Where components lie apart, 20 to 100 µs to find that out are lost ((100,000, 16, 10) 0.143 and 0.160 ms, (1000,
 /// 256, 10) 0.24 and 0.35, (10⁶, 64, 10) 1.27 and 1.29): so it is taken where the others take longer than that.
@@ -41,7 +46,8 @@ constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t 
   if (components < 2) return false;
   const auto products = static_cast<double>(rows) * static_cast<double>(columns * columns * components);
   if (value_bytes == 8) {
-    return rows >= 300'000 && products >= 3e8 && columns >= 6 && columns <= 14 &&
+    const bool wide_enough = columns >= 6 || (columns >= 4 && components >= 65);
+    return rows >= 300'000 && products >= 3e8 && wide_enough && columns <= 14 && components <= 160 &&
            (columns <= 8 || columns * components <= 330);
   }
   if (columns > narrow_columns) return products >= 2e9;

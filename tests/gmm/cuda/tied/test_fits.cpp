@@ -23,12 +23,12 @@ using checks::covariance_type;
 using sharded_rows::held_rows;
 using sharded_rows::placing;
 
-constexpr std::size_t shards = 2, components = 6;
+constexpr std::size_t shards = 2, few_components = 6;
 // So many that kernels which learn rows are the fastest.
 template <class Scalar>
 constexpr std::size_t rows = sizeof(Scalar) == 4 ? 840'011 : 1'570'011;
 
-gmm::options options_for(gmm::acceleration acceleration) {
+gmm::options options_for(gmm::acceleration acceleration, std::size_t components = few_components) {
   gmm::options options;
   options.components = components;
   options.covariance_type = covariance_type::tied;
@@ -41,11 +41,12 @@ gmm::options options_for(gmm::acceleration acceleration) {
 }
 
 template <class Scalar>
-std::vector<Scalar> make_rows(std::size_t columns) {
+std::vector<Scalar> make_rows(std::size_t columns, std::size_t components = few_components,
+                              std::size_t count = rows<Scalar>) {
   const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.7, 5);
-  EXPECT_TRUE(gmm::tied::suits<Scalar>(checks::shape_of(
-      gmm::statistics_layout(covariance_type::tied, components, columns), rows<Scalar> / shards, false)));
-  return reference::random_rows<Scalar>(model, rows<Scalar>, columns, 6);
+  EXPECT_TRUE(gmm::tied::suits<Scalar>(
+      checks::shape_of(gmm::statistics_layout(covariance_type::tied, components, columns), count / shards, false)));
+  return reference::random_rows<Scalar>(model, count, columns, 6);
 }
 
 void expect_same(const gmm::fit_result& got, const gmm::fit_result& expected) {
@@ -71,15 +72,27 @@ using scalars = testing::Types<float, double>;
 TYPED_TEST_SUITE(TiedFits, scalars);
 
 TYPED_TEST(TiedFits, AreTheSameOnAnyNumberOfGpusAndRanks) {
-  for (const std::size_t columns :
-       sizeof(TypeParam) == 4 ? std::vector<std::size_t>{16, 20} : std::vector<std::size_t>{8}) {
-    const std::vector<TypeParam> values = make_rows<TypeParam>(columns);
-    const held_rows<TypeParam> held({values.data(), rows<TypeParam>, columns});
+  struct shape {
+    std::size_t columns, components, count;
+  };
+  constexpr std::size_t many = rows<TypeParam>, some = 100'003;
+  for (const auto& [columns, components, count] : sizeof(TypeParam) == 4
+                                                      ? std::vector<shape>{{16, few_components, many},
+                                                                           {20, few_components, many},
+                                                                           {20, 127, some},
+                                                                           {20, 128, some},
+                                                                           {20, 129, some},
+                                                                           {16, 256, some},
+                                                                           {16, 257, some},
+                                                                           {16, 258, some}}
+                                                      : std::vector<shape>{{8, few_components, many}}) {
+    const std::vector<TypeParam> values = make_rows<TypeParam>(columns, components, count);
+    const held_rows<TypeParam> held({values.data(), count, columns});
     for (const gmm::acceleration acceleration : {gmm::acceleration::none, gmm::acceleration::squarem}) {
-      const gmm::options options = options_for(acceleration);
+      const gmm::options options = options_for(acceleration, components);
       const gmm::fit_result expected = this->fit(held, {}, options);
       for (const placing& where : sharded_rows::placings(held.row_bytes())) {
-        SCOPED_TRACE(testing::Message() << columns << " columns, " << name(where));
+        SCOPED_TRACE(testing::Message() << columns << " columns, " << components << " components, " << name(where));
         expect_same(this->fit(held, where, options), expected);
       }
       sharded_rows::run_on_ranks(held, {2, shards}, [&](const auto& data, const shoal::control& control) {
