@@ -1,5 +1,6 @@
 #include <shoal/som/codebook_index.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -18,6 +19,11 @@ void codebook_index<Scalar>::set(som::metric metric, std::span<const double> cod
   set_exact(codebook);
   set_origin();
   set_panels();
+  few_ = metric == som::metric::euclidean && units <= most_few_units && units * columns <= most_few_values &&
+         std::all_of(codebook.begin(), codebook.end(), [](double value) { return std::isfinite(value); });
+  // Without cells, which are made for centroids that are searched more often: an epoch of 200,000 rows of 3 columns on
+  // 49 units takes 2.4 ms, with them 5.8.
+  if (few_) centroids_.set(codebook, units, columns, 0);
   // Unit roundoff times: two for the inputs, one for each column's operation and a few for starts, thresholds and
   // norms; in float64 the definition rounds as often again. A maximum rounds nothing but its inputs.
   const double unit = static_cast<double>(std::numeric_limits<Scalar>::epsilon()) / 2;

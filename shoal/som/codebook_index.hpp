@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <shoal/core/aligned_buffer.hpp>
+#include <shoal/nearest/centroid_index.hpp>
 #include <shoal/som/metric.hpp>
 
 namespace shoal::som {
@@ -44,6 +45,8 @@ class codebook_index {
   /// [columns] the weights of a unit; for cosine w/‖w‖, or zero.
   const double* exact(std::size_t unit) const { return exact_.data() + unit * columns_; }
   double largest_norm() const { return largest_norm_; }
+  /// The units as the search of k-means wants them, when they are few enough for it (tuning.hpp); else null.
+  const centroid_index<Scalar>* few() const { return few_ ? &centroids_ : nullptr; }
   double error_factor() const { return error_factor_; }
 
  private:
@@ -62,6 +65,8 @@ class codebook_index {
   aligned_buffer<Scalar> coordinates_;
   aligned_buffer<Scalar> starts_;
   std::vector<double> exact_;
+  bool few_ = false;
+  centroid_index<Scalar> centroids_;
 };
 extern template class codebook_index<float>;
 extern template class codebook_index<double>;

@@ -7,6 +7,7 @@
 
 #include <shoal/core/aligned_buffer.hpp>
 #include <shoal/core/matrix_view.hpp>
+#include <shoal/nearest/scratch.hpp>
 #include <shoal/som/codebook_index.hpp>
 
 namespace shoal::som {
@@ -14,8 +15,9 @@ namespace shoal::som {
 /// Memory that find_units keeps between calls; one for each thread.
 template <class Scalar>
 struct search_scratch {
-  aligned_buffer<Scalar> rows;    ///< [slab_rows][columns], about the origin
-  aligned_buffer<Scalar> minima;  ///< [slab_rows][groups]
+  aligned_buffer<Scalar> rows;      ///< [slab_rows][columns], about the origin
+  aligned_buffer<Scalar> minima;    ///< [slab_rows][groups]
+  nearest_scratch<Scalar> nearest;  ///< of the search among few units
 };
 
 /// What find_units writes for each row.
