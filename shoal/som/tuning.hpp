@@ -33,9 +33,9 @@ inline std::size_t panels_in_group(std::size_t panels, std::size_t columns, std:
 inline constexpr std::size_t few_slab_rows = 3 * block_rows;
 
 /// Up to so many units, and coordinates in all of them, an epoch finds by the search that k-means has, in a fifth to
-/// nine tenths of the time on a Zen 5. Beyond, that search may leave too many rows in doubt: 20,000 uniform float32 rows
-/// of 256 columns take 80 ms beside 256 units, by the maps' own search 47; rows of 1024 columns beside 128 units gain
-/// nothing.
+/// nine tenths of the time on a Zen 5. Beyond, that search may leave too many rows in doubt: 20,000 uniform float32
+/// rows of 256 columns take 80 ms beside 256 units, by the maps' own search 47; rows of 1024 columns beside 128 units
+/// gain nothing.
 inline constexpr std::size_t most_few_units = 128;
 inline constexpr std::size_t most_few_values = std::size_t{1} << 16;
 
