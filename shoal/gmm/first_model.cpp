@@ -140,22 +140,22 @@ std::vector<double> centroids_of_tenth(const fold_context& context, const weight
     clustering.device.cuda = {options.device.cuda.front()};
     clustering.device.memory = options.device.memory;
   }
-  // Rows far from zero are clustered about their mean, for which the host moves them.
-  const bool stay = on_gpu && kmeans::offset_of(summary).empty();
-  std::unique_ptr<row_source<double>> kept;
-  std::vector<double> sample;
-  if (stay) {
-    kept = keep_random_rows(context, data, summary, some, on.seeding);
-  } else {
-    sample = seed_random_rows(context, data, summary, some, on.seeding);
-  }
-  const view_source<double> seen({sample.data(), drawn, summary.columns});
-  const row_source<double>& rows = stay ? *kept : static_cast<const row_source<double>&>(seen);
   const control stoppable{{}, context.stop};
   const fold_context alone = context_of(*context.workers, 0, stoppable);  // every rank has the whole sample
-  const auto backend = kmeans::make_backend<double>(clustering.device, {alone, &rows, nullptr});
-  const auto clusters = kmeans::fit(*backend, clustering, stoppable, kmeans::vanishing_rows::accepted);
-  return shared_from(context.ranks, 0, clusters.model.centroids);
+  const auto centroids_of = [&](kmeans::backend<double>& backend) {
+    const auto clusters = kmeans::fit(backend, clustering, stoppable, kmeans::vanishing_rows::accepted);
+    return shared_from(context.ranks, 0, clusters.model.centroids);
+  };
+  const std::size_t bytes = drawn * summary.columns * sizeof(double);
+  if (on_gpu && (options.device.memory == 0 || 4 * bytes <= options.device.memory)) {
+    const auto kept = keep_random_rows(context, data, summary, some, on.seeding);
+    const auto backend = kmeans::make_backend<double>(clustering.device, {alone, kept.get(), nullptr});
+    // Rows far from zero are clustered about their mean, for which the host moves them.
+    if (kept->on_device() == nullptr || kmeans::offset_of(backend->summary()).empty()) return centroids_of(*backend);
+  }
+  const std::vector<double> sample = seed_random_rows(context, data, summary, some, on.seeding);
+  const view_source<double> rows({sample.data(), drawn, summary.columns});
+  return centroids_of(*kmeans::make_backend<double>(clustering.device, {alone, &rows, nullptr}));
 }
 
 }  // namespace

@@ -126,7 +126,9 @@ __global__ void __launch_bounds__(threads)
                 bool fingerprint, column_moments* moments, row_findings* findings) {
   __shared__ double shared[threads];
   __shared__ row_findings found;
-  const std::size_t begin = std::size_t{blockIdx.x} * cuda::piece_unit;
+  const unsigned slabs = static_cast<unsigned>((columns + slab - 1) / slab);
+  const std::size_t unit = blockIdx.x / slabs, part = blockIdx.x % slabs;
+  const std::size_t begin = unit * cuda::piece_unit;
   const std::size_t size = min(cuda::piece_unit, count - begin);
   rows += begin * columns;
   if constexpr (Weighted) weights += begin;
@@ -145,7 +147,7 @@ __global__ void __launch_bounds__(threads)
     weight += own;
     largest = fmax(largest, own);
     if (own > 0) ++positive;
-    if (fingerprint && blockIdx.y == 0) {
+    if (fingerprint && part == 0) {
       const Scalar* const row_weight = Weighted ? weights + i : nullptr;
       atomicAdd(&found.fingerprint,
                 static_cast<unsigned long long>(hash_row(rows + i * columns, row_weight, columns, first + begin + i)));
@@ -165,7 +167,7 @@ __global__ void __launch_bounds__(threads)
   const unsigned groups = threads / wide;
   const unsigned group = threadIdx.x / wide;
   const unsigned column = threadIdx.x % wide;
-  const std::size_t j = std::size_t{blockIdx.y} * slab + column;
+  const std::size_t j = part * slab + column;
   const bool mine = group < groups && j < columns;
   constexpr Scalar none = static_cast<Scalar>(infinity);
   Scalar lowest = none, highest = -none, minimum = none, maximum = -none;
@@ -201,11 +203,11 @@ __global__ void __launch_bounds__(threads)
   own.maximum = -least_over_groups(shared, -own.maximum, column, wide, groups);
   own.lowest = least_over_groups(shared, own.lowest, column, wide, groups);
   own.highest = -least_over_groups(shared, -own.highest, column, wide, groups);
-  if (group == 0 && j < columns) moments[std::size_t{blockIdx.x} * columns + j] = own;
+  if (group == 0 && j < columns) moments[unit * columns + j] = own;
   __syncthreads();
   if (threadIdx.x != 0) return;
-  row_findings& all = findings[blockIdx.x];
-  if (blockIdx.y == 0) {  // all but the first bad row, which any slab may find
+  row_findings& all = findings[unit];
+  if (part == 0) {  // all but the first bad row, which any slab may find
     all.weight = found.weight;
     all.largest_weight = found.largest_weight;
     all.positive_rows = found.positive_rows;
@@ -265,7 +267,7 @@ void check_piece(const cuda::device_piece<Scalar>& piece, std::size_t columns, b
   const std::size_t units = check_units(piece.count);
   // No bad row is the greatest number.
   cuda::check(cudaMemsetAsync(scratch_findings, 0xff, units * sizeof(row_findings), stream), "clear device memory");
-  const dim3 blocks(static_cast<unsigned>(units), static_cast<unsigned>((columns + slab - 1) / slab));
+  const auto blocks = static_cast<unsigned>(units * ((columns + slab - 1) / slab));
   const auto kernel = piece.weights == nullptr ? unit_kernel<false, Scalar> : unit_kernel<true, Scalar>;
   kernel<<<blocks, threads, 0, stream>>>(piece.rows, piece.weights, piece.first, piece.count, columns, fingerprint,
                                          scratch, scratch_findings);

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <shoal/estimation/cuda/candidates.hpp>
+#include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_share.hpp>
 #include <shoal/estimation/cuda/greedy.hpp>
 #include <shoal/estimation/cuda/race.hpp>
@@ -69,6 +70,8 @@ class device_passes final : public seeding_passes {
   std::unique_ptr<row_source<double>> keep_rows(std::span<const std::size_t> rows) override {
     if (!alone_ || !rows_->resident() || shares_.size() != 1) return seeding_passes::keep_rows(rows);
     const cuda::device_scope scope(device(0).device);
+    // Whoever takes them needs room too, and has other ways with rows of the host.
+    if (!has_room(3 * rows.size() * columns() * sizeof(double))) return seeding_passes::keep_rows(rows);
     cuda::device_buffer<std::size_t> indices;
     cuda::device_buffer<double> kept(rows.size() * columns());
     indices.upload(rows, device(0).compute);
@@ -185,7 +188,8 @@ class device_passes final : public seeding_passes {
                           static_cast<double>(std::max<std::size_t>(1, runners_in_all));
     // Enough, with a margin, when no weight stands out.
     double latest = time_of_arrivals(enough_runners(winners), runners_in_all, weight);
-    if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device) {
+    if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device &&
+        winners < runners_in_all) {
       const cuda::device_scope scope(device(0).device);
       // Where weights differ, fewer or more arrive than those of equal weight would: another time tells.
       for (int attempt = 0; attempt < most_attempts; ++attempt) {
