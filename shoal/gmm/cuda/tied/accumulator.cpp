@@ -44,7 +44,7 @@ spherical_room room_of(const accumulator_shape& shape) {
 // it the mixture is a diagonal one, whose columns may have units of their own there too.
 accumulator_shape spherical_shape(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns(), components = shape.layout.components();
-  const bool diagonal = columns > narrow_columns && components > most_components;
+  const bool diagonal = columns > narrow_columns && components > most_wide_components;
   accumulator_shape spherical = shape;
   spherical.layout =
       statistics_layout(diagonal ? covariance_type::diag : covariance_type::spherical, components, columns);

@@ -11,8 +11,11 @@ inline constexpr std::size_t most_columns = 2048;
 /// of (columns, components) take with the kernels from before and as spherical mixtures (8, 257) 4.0 and 1.5 ms, (8,
 /// 1000) 14.0 and 3.5, (16, 257) 4.1 and 1.6, (3, 300) 3.0 and 1.4, (17, 129) 3.7 and 1.2, (64, 129) 12.4 and 1.5, (64,
 /// 1000) 88 and 4.9, (128, 129) 40 and 2.0; 30,000 of (16, 257) 0.61 and 0.23, 10,000 of (32, 130) 0.40 and 0.19, (64,
-/// 130) 0.65 and 0.29.
-inline constexpr std::size_t most_product_components = 256, most_components = 128;
+/// 130) 0.65 and 0.29. From 65 components on they are faster than float64 products as well: 10⁶ of (17, 65) 0.83 for
+/// 1.31, (64, 100) 1.11 for 1.77, (128, 128) 1.66 for 2.28 (bench/results/tied-65-to-128-nvidia-h200-2026-11-28.json).
+inline constexpr std::size_t most_product_components = 256, most_components = 64;
+/// Beyond narrow_columns float64 products take more than so many components as a diagonal mixture.
+inline constexpr std::size_t most_wide_components = 128;
 inline constexpr std::size_t narrow_columns = 128;
 
 /// How far a spherical component may be from the origin in one column, in its deviations, and the sum of squares over

@@ -146,7 +146,8 @@ TEST_F(TiedAccumulator, MoreComponentsOfFewColumns) {
   check<double>(2031, 8, 200, 0.6);
 }
 
-// Those of tensor_diagonal: more than the kernels that read rows once take, in tiles of 128.
+// Those of tensor_diagonal: more than the kernels that read rows once take, in tiles of 128, or than 64 of many
+// columns.
 TEST_F(TiedAccumulator, MoreComponents) {
   for (const std::size_t components : {129, 130, 192, 255, 256, 257, 258, 385}) {
     if (components > 256) check(1031, 16, components, 0.5);
@@ -157,6 +158,7 @@ TEST_F(TiedAccumulator, MoreComponents) {
     for (const std::size_t columns : {1, 3, 8, 13}) check(1031, columns, components, 0.6);
   }
   for (const std::size_t columns : {48, 63, 64, 65, 97, 127, 128}) check(515, columns, 129, 0.3);
+  for (const std::size_t columns : {17, 32, 33, 65, 128}) check(515, columns, 65, 0.3);
   check(515, 128, 257, 0.3);
   for (const std::size_t rows : {1, 15, 127, 128, 129, 511, 4097, 46800}) check(rows, 20, 131, 0.5);
   check(70011, 8, 300, 0.6);
