@@ -11,6 +11,8 @@
 namespace shoal::gmm::tensor_wide {
 namespace {
 
+int products_of(const accumulator_shape& shape) { return shape.precision == precision::float32 ? 3 : 1; }
+
 class wide_accumulator final : public accumulator<float> {
  public:
   explicit wide_accumulator(const accumulator_shape& shape)
@@ -18,8 +20,8 @@ class wide_accumulator final : public accumulator<float> {
         plan_(plan_moments(shape, layout_)),
         lanes_(plan_.all().lanes * plan_.lanes.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
-        buffers_(shape.layout, shape.precision == precision::float32 ? 3 : 1, workspace_.terms().stride,
-                 shape.multiprocessors),
+        buffers_(shape.layout, products_of(shape), workspace_.terms().stride, shape.multiprocessors,
+                 takes_frame(shape.layout, products_of(shape), shape.share_rows)),
         tied_(shape, workspace_.rows()),
         // Sums about an origin need no lists, and components that are too far apart for them are rare.
         sections_(buffers_.sizes(), tied_.used() ? 0 : shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {

@@ -1,6 +1,7 @@
 #include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
 
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 
 namespace shoal::gmm::tensor_wide {
 namespace {
@@ -17,8 +18,14 @@ bool takes(const statistics_layout& layout, std::size_t shared_bytes) {
          shared_bytes >= least_shared_bytes && tensor::has_products();
 }
 
+bool takes_frame(const statistics_layout& layout, int products, std::size_t share_rows) {
+  return products == 1 && layout.type() == covariance_type::full && layout.columns() <= most_framed_columns &&
+         layout.components() >= least_framed_components && layout.components() <= most_framed_components &&
+         share_rows >= least_framed_rows;
+}
+
 density_buffers::density_buffers(const statistics_layout& layout, int products, std::size_t chunk_rows,
-                                 std::size_t processors) {
+                                 std::size_t processors, bool framed) {
   using tensor::take;
   problem_.layout = kernel_layout(layout);
   problem_.products = products;
@@ -37,6 +44,12 @@ density_buffers::density_buffers(const statistics_layout& layout, int products, 
   problem_.far_tiles = take(far_tiles_, (chunk_rows + tile - 1) / tile);
   problem_.any_far = take(any_far_, 1);
   any_far_.fill_with_zeros();
+  if (!framed) return;
+  problem_.frame.apart = take(apart_, 1);
+  problem_.frame.exponents = take(frame_exponents_, d);
+  problem_.frame.origin = take(origin_, d);
+  problem_.frame.scales = take(frame_scales_, stages_of(d) * stage_depth);
+  problem_.frame.offsets = take(frame_offsets_, layout.components() * padded_columns(d));
 }
 
 }  // namespace shoal::gmm::tensor_wide

@@ -8,6 +8,7 @@
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/density_rows.cuh>
+#include <shoal/gmm/cuda/tensor_wide/density_sums.cuh>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_wide/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
@@ -62,12 +63,6 @@ struct row_operands {
   }
 };
 
-template <int Size>
-__device__ __forceinline__ void hold(float (&sums)[Size]) {
-#pragma unroll
-  for (int i = 0; i < Size; ++i) asm volatile("" : "+f"(sums[i])::"memory");
-}
-
 // The small products come first, since tensor cores truncate sums.
 template <int Products, int Width, unsigned Steps, int Size>
 __device__ __forceinline__ void issue_products(float (&sums)[Size], const row_operands<Products>& rows,
@@ -97,25 +92,6 @@ __device__ __forceinline__ void multiply_steps(float (&sums)[Size], const row_op
   if (steps == 3) return issue_products<Products, Width, 3>(sums, rows, factor, keep);
   if (steps == 2) return issue_products<Products, Width, 2>(sums, rows, factor, keep);
   issue_products<Products, Width, 1>(sums, rows, factor, keep);
-}
-
-// Adds the squares of y, of which `sums` lacks the offsets.
-template <int Size>
-__device__ __forceinline__ void add_squares(const float (&sums)[Size], const float* offsets, double (&norm)[2]) {
-  const auto* const pairs = reinterpret_cast<const float2*>(offsets);
-  float part[2] = {};
-#pragma unroll
-  for (int i = 0; i < Size; i += 4) {
-    const float2 offset = __ldg(pairs + i);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const float first = sums[i + 2 * half] + offset.x, second = sums[i + 2 * half + 1] + offset.y;
-      part[half] = fmaf(first, first, part[half]);
-      part[half] = fmaf(second, second, part[half]);
-    }
-  }
-  norm[0] += static_cast<double>(part[0]);
-  norm[1] += static_cast<double>(part[1]);
 }
 
 template <int Products, int Width>
@@ -223,6 +199,7 @@ __global__ void __launch_bounds__(density_threads, 1)
                      const __grid_constant__ row_terms terms, const __grid_constant__ density_plan plan) {
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0) return;
+    if (mixture.frame.apart != nullptr && *mixture.frame.apart == 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     auto& barriers = *reinterpret_cast<density_barriers*>(memory + plan.barriers_at());
     make_barriers(barriers, plan);
@@ -309,6 +286,7 @@ void densities(const problem& mixture, const row_chunk& chunk, const row_terms& 
                         ? (width == 72 ? launch<3, 72> : (width == 104 ? launch<3, 104> : launch<3, 128>))
                         : (width == 72 ? launch<1, 72> : (width == 104 ? launch<1, 104> : launch<1, 128>));
   near(mixture, chunk, terms, stream);
+  if (mixture.frame.apart != nullptr) framed_densities(mixture, chunk, terms, stream);
   const auto tiles = static_cast<unsigned>((chunk.count + tile - 1) / tile);
   find_far_tiles<<<tiles, tile, 0, stream>>>(mixture, chunk, terms, far_limit(mixture.layout.columns));
   cuda::check_launch("find far rows");

@@ -61,6 +61,15 @@ constexpr int part_place(int row, int q, int stride) {
   return q / 2 * stride + row / 8 * 128 + q % 2 * 64 + row % 8 * 8;
 }
 
+/// A frame that all components share: rows about one origin, in units that are powers of two.
+struct frame_arrays {
+  int* apart = nullptr;      ///< not zero: the components are too far apart for it; null: it is not used
+  int* exponents = nullptr;  ///< [columns]
+  float* origin = nullptr;   ///< [columns]
+  float2* scales = nullptr;  ///< [columns, whole stages] s, −o s
+  float* offsets = nullptr;  ///< [K][columns, whole tiles] those of the mixture less Uᵀ(c − o)
+};
+
 /// A mixture and its buffers on the device. Column i of component k is taken in units of 2^exponents[i], about its
 /// centre.
 struct problem {
@@ -77,6 +86,7 @@ struct problem {
   double* corrections = nullptr;     ///< [K, 1 for tied] what the factor's determinant gained when it was rounded, ln
   std::uint16_t* factors = nullptr;  ///< [K, 1 for tied][tile][stage][step][term][width × 16]
   std::size_t factor_size = 0;       ///< of one component
+  frame_arrays frame;                ///< of mixtures whose rows may be moved into one
   int* far_tiles = nullptr;          ///< [tiles of a chunk] whether float32 is too coarse for one of its rows
   int* any_far = nullptr;            ///< whether one of all rows has been, in any chunk
 

@@ -8,6 +8,7 @@
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 
 namespace shoal::gmm::tensor_wide {
 namespace {
@@ -58,6 +59,88 @@ __global__ void __launch_bounds__(pack_threads) find_scales(const __grid_constan
   mixture.scales[k * padded + at] = scale;
 }
 
+// A warp for each column: the mean of the components' centres, and the greatest of their units.
+__global__ void __launch_bounds__(pack_threads) place_frame(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const unsigned d = mixture.layout.columns;
+  const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32, k = threadIdx.x % 32;
+  static_assert(most_framed_components <= 32);
+  if (i >= stages_of(d) * stage_depth) return;
+  if (i >= d) {
+    if (k == 0) mixture.frame.scales[i] = make_float2(0, 0);
+    return;
+  }
+  const auto& parameters = mixture.parameters.in_double;
+  const bool counts = k < mixture.layout.components && parameters.log_constants[k] != -INFINITY;
+  const std::size_t at = std::size_t{k} * d + i;
+  const double sum = cuda::warp_sum(counts ? parameters.centres[at] : 0.0);
+  const int count = __popc(__ballot_sync(~0U, counts));
+  const int exponent = counts ? mixture.exponents[at] : 0;
+  const int most = __reduce_max_sync(~0U, counts ? exponent : -1000);
+  const int least = __reduce_min_sync(~0U, counts ? exponent : 1000);
+  if (k != 0) return;
+  const auto origin = count > 0 ? static_cast<float>(sum / count) : 0.0F;
+  mixture.frame.exponents[i] = count > 0 ? most : 0;
+  mixture.frame.origin[i] = origin;
+  const float scale = ldexpf(1.0F, count > 0 ? -most : 0);
+  mixture.frame.scales[i] = make_float2(scale, -origin * scale);
+  if (count == 0 || most - least > most_frame_exponents) *mixture.frame.apart = 1;
+}
+
+// A block for each component: whether it is near the origin.
+__global__ void __launch_bounds__(pack_threads) find_apart(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0) return;
+  const cuda::block_group block;
+  const unsigned d = mixture.layout.columns;
+  const std::size_t k = blockIdx.x;
+  if (mixture.parameters.in_double.log_constants[k] == -INFINITY) return;
+  double sum = 0;
+  for (unsigned i = threadIdx.x; i < d; i += pack_threads) {
+    const double distance =
+        (mixture.parameters.in_double.centres[k * d + i] - static_cast<double>(mixture.frame.origin[i])) *
+        static_cast<double>(mixture.norms[k * d + i]);
+    sum = fma(distance, distance, sum);
+  }
+  sum = block.sum(sum);
+  // A comparison that a NaN fails.
+  const bool near = sum <= most_frame_distance * most_frame_distance * d;
+  if (threadIdx.x == 0 && !near) *mixture.frame.apart = 1;
+}
+
+// The units that the factor of component `k` is packed in.
+__device__ const int* factor_exponents(const problem& mixture, std::size_t k) {
+  if (mixture.frame.apart != nullptr && *mixture.frame.apart == 0) return mixture.frame.exponents;
+  return mixture.exponents + k * mixture.layout.columns;
+}
+
+// b − Ũᵀ(c − o) with the rounded factor Ũ, a thread for each column of a component.
+__global__ void __launch_bounds__(pack_threads) move_offsets(const __grid_constant__ problem mixture) {
+  if (*mixture.parameters.stopped != 0 || *mixture.frame.apart != 0) return;
+  const unsigned d = mixture.layout.columns, tiles = padded_columns(d);
+  // 32 columns for each block; its warps share the rows.
+  constexpr unsigned warps = pack_threads / 32;
+  __shared__ double of_warp[warps][32];
+  const unsigned warp = threadIdx.x / 32, thread = threadIdx.x % 32, column = blockIdx.x * 32 + thread;
+  const std::size_t k = blockIdx.y;
+  double sum = 0;
+  if (column < d) {
+    for (unsigned i = warp; i <= column; i += warps) {
+      const int exponent = mixture.frame.exponents[i];
+      const float exact = ldexpf(mixture.parameters.packed.factors[(k * d + i) * d + column], exponent);
+      const double distance =
+          mixture.parameters.in_double.centres[k * d + i] - static_cast<double>(mixture.frame.origin[i]);
+      sum = fma(static_cast<double>(__half2float(__float2half_rn(exact))), ldexp(distance, -exponent), sum);
+    }
+  }
+  of_warp[warp][thread] = sum;
+  __syncthreads();
+  if (warp != 0 || column >= tiles) return;
+  for (unsigned other = 1; other < warps; ++other) sum += of_warp[other][thread];
+  mixture.frame.offsets[k * tiles + column] =
+      column < d ? static_cast<float>(static_cast<double>(mixture.parameters.packed.offsets[k * d + column]) - sum)
+                 : 0.0F;
+}
+
 // A stage of a tile for each block; a thread takes eight elements of a column.
 __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ problem mixture) {
   if (*mixture.parameters.stopped != 0) return;
@@ -66,7 +149,7 @@ __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ pro
   while (s >= stages_above(d, t)) s -= stages_above(d, t++);
   const std::size_t k = blockIdx.y;
   const float* const factor = mixture.parameters.packed.factors + k * d * d;
-  const int* const exponents = mixture.exponents + k * d;
+  const int* const exponents = factor_exponents(mixture, k);
   const int terms = mixture.terms();
   const auto width = static_cast<int>(width_of(d));
   const int step_size = width * 16;
@@ -99,9 +182,10 @@ __global__ void __launch_bounds__(pack_threads) find_corrections(const __grid_co
   const cuda::block_group block;
   const unsigned d = mixture.layout.columns;
   const std::size_t k = blockIdx.x;
+  const int* const exponents = factor_exponents(mixture, k);
   double sum = 0;
   for (unsigned i = threadIdx.x; i < d; i += pack_threads) {
-    const float exact = ldexpf(mixture.parameters.packed.factors[(k * d + i) * d + i], mixture.exponents[k * d + i]);
+    const float exact = ldexpf(mixture.parameters.packed.factors[(k * d + i) * d + i], exponents[i]);
     const double ratio = static_cast<double>(__half2float(__float2half_rn(exact))) / static_cast<double>(exact);
     if (ratio > 0 && ratio < 2) sum += log(ratio);
   }
@@ -121,6 +205,15 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   find_scales<<<dim3(blocks(std::max(stages_of(d) * stage_depth, padded_columns(d))), mixture.layout.components),
                 pack_threads, 0, stream>>>(mixture);
   cuda::check_launch("find scales");
+  if (mixture.frame.apart != nullptr) {
+    cuda::check(cudaMemsetAsync(mixture.frame.apart, 0, sizeof(int), stream), "clear flags");
+    place_frame<<<blocks(stages_of(d) * stage_depth * 32), pack_threads, 0, stream>>>(mixture);
+    cuda::check_launch("place a frame");
+    find_apart<<<factors, pack_threads, 0, stream>>>(mixture);
+    cuda::check_launch("find components apart");
+    move_offsets<<<dim3(ceiling(padded_columns(d), 32U), factors), pack_threads, 0, stream>>>(mixture);
+    cuda::check_launch("move offsets");
+  }
   if (mixture.products != 3) {
     find_corrections<<<factors, pack_threads, 0, stream>>>(mixture);
     cuda::check_launch("find corrections");

@@ -45,4 +45,18 @@ inline constexpr std::size_t section_cost = 2048;
 inline constexpr unsigned least_holding_components = 3;
 inline constexpr unsigned least_holding_stages = 2;
 
+/// Rows are moved into one frame for all components, where one product is enough, while the components' centres are so
+/// near its origin: in deviations of a column given the others, root mean square over the columns. The errors of a
+/// row's log-density grow by as much.
+inline constexpr double most_frame_distance = 4;
+/// Powers of two between a column's units under two components, beyond which factors might leave float16's range.
+inline constexpr int most_frame_exponents = 6;
+/// Fewer rows do not make up for what it takes to find the frame.
+inline constexpr std::size_t least_framed_rows = 50000;
+/// Fewer components do not make up for rows that are not in shared memory: 200,000 x 200 takes .67 ms for .63 at two.
+inline constexpr std::size_t least_framed_components = 5;
+inline constexpr std::size_t most_framed_components = 32;
+/// Columns of a row that a thread can keep in registers beside the sums of two tiles.
+inline constexpr unsigned most_framed_columns = 208;
+
 }  // namespace shoal::gmm::tensor_wide

@@ -211,6 +211,60 @@ TEST(TensorWide, TakesTiedComponentsAnyDistanceApart) {
   take(100.0, many, least_rows(many) - 1);
 }
 
+// Rows in one frame for all components, on both sides of every number of steps, of components and of rows; and where
+// components are too far apart for it, or too different. The plan of as many rows is taken for fewer.
+TEST(TensorWide, AgreesWithFloat64WhereRowsAreMovedIntoAFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t least = tensor_wide::least_framed_components, most = tensor_wide::most_framed_components;
+  const auto take = [](std::size_t rows, std::size_t columns, std::size_t components, double spread, double offset,
+                       bool moved, bool differing = false) {
+    SCOPED_TRACE(fmt::format("{}x{} K={} spread {} at {}", rows, columns, components, spread, offset));
+    auto model = reference::random_model(covariance_type::full, components, columns, spread, 11);
+    for (double& mean : model.means) mean += offset;
+    // The second component is 256 times as wide in every direction.
+    for (std::size_t i = 0; differing && i < columns * columns; ++i) model.covariances[columns * columns + i] *= 65536;
+    // The second is empty, and rows that are drawn about it are the first one's.
+    if (components > 2 && !differing) {
+      model.weights[1] = 0;
+      std::copy_n(model.means.begin(), columns, model.means.begin() + static_cast<std::ptrdiff_t>(columns));
+    }
+    const bool weighted = rows % 2 == 1;
+    problem<float> of(reference::random_rows<float>(model, rows, columns, 12), columns,
+                      weighted ? device_checks::some_weights<float>(rows) : std::vector<float>());
+    on_devices<float> devices(of);
+    const auto scaled = of.scaled_weights();
+    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows(),
+                                                       weighted ? scaled.data() : nullptr);
+    const auto planned = [](std::size_t share_rows) {
+      return [share_rows](shoal::gmm::accumulator_shape shape) {
+        shape.share_rows = share_rows;
+        return coarse(shape);
+      };
+    };
+    const auto got = devices.sums(model, planned(tensor_wide::least_framed_rows));
+    checks::expect_close(got, expected, coarse_tolerance, "tf32");
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), coarse_log_tolerance * expected.total_weight());
+    const auto again = devices.sums(model, planned(tensor_wide::least_framed_rows));
+    EXPECT_EQ(got.log_likelihood(), again.log_likelihood());
+    // One row fewer is planned alike otherwise: the bits tell which kernel was at work.
+    const auto apart = devices.sums(model, planned(tensor_wide::least_framed_rows - 1));
+    EXPECT_EQ(got.log_likelihood() != apart.log_likelihood(), moved);
+  };
+  for (const std::size_t columns : {129, 143, 144, 145, 160, 161, 176, 177, 192, 193, 207, 208, 209}) {
+    take(511 + columns % 3, columns, least, 0.1, 0, columns <= tensor_wide::most_framed_columns);
+    if (HasFatalFailure()) return;
+  }
+  for (const std::size_t components : {std::size_t{1}, least - 1, least, most, most + 1}) {
+    take(700, 131, components, 0.7, 0, components >= least && components <= most);
+  }
+  // More tiles of rows than multiprocessors.
+  take(20001, 132, least, 0.7, 0, true);
+  take(640, 132, least, 2.0, 0, true);
+  take(640, 132, least, 30.0, 0, false);
+  take(641, 135, least, 0.7, 1000, true);
+  take(640, 132, least, 0.1, 0, false, true);
+}
+
 // Rows stay in shared memory, or come with each stage of columns: components and columns on both sides of that.
 TEST(TensorWide, AgreesWithFloat64WhetherRowsAreHeldOrNot) {
   SHOAL_NEEDS_DEVICES(1);
