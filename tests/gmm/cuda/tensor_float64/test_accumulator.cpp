@@ -373,6 +373,24 @@ predicted<Scalar> predict(const problem<Scalar>& of, const shoal::gmm::model& mo
           log_density.download(rows, stream), totals.front().log_likelihood};
 }
 
+// In a frame and apart, by blocks that finish rows and by kernels of their own, by one thread to a row and by several.
+TEST(TensorFloat64, RowsOfNoWeightMayHaveNoDensity) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const shape& s : {shape{300, 20, 5}, shape{300, 18, 70}, shape{70, 17, 260}, shape{33792, 8, 4}}) {
+      SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
+      const checks::weightless_rows rows(type, s.rows, s.columns, s.components);
+      const problem<double> of(rows.rows, s.columns, rows.weights);
+      on_devices<double> devices(of);
+      const auto got = devices.sums(rows.model, tensor_float64::make_accumulator<double>);
+      rows.expect(got);
+      const double score = predict(of, rows.model, tensor_float64::make_predictor<double>).score;
+      EXPECT_NEAR(score, got.log_likelihood(), 1e-11 * std::abs(score));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(TensorFloat64, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
