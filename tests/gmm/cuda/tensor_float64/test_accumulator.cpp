@@ -8,6 +8,7 @@
 #include <gtest/gtest.h>
 
 #include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/parameters.hpp>
 
@@ -64,6 +65,25 @@ void check_shapes(const std::vector<shape>& of_these, bool weighted, double spre
                                                           weighted ? weights.data() : nullptr);
       checks::expect_close(checks::comparable(got), checks::comparable(expected), tolerance, "");
       if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// Larger steps of many components are for GPUs that have room for them; a small one keeps what others have.
+TEST(TensorFloat64, TakesLargeStepsWhereThereIsRoom) {
+  constexpr std::size_t unit = 4096, rows = 1'000'000, usual = tensor_float64::workspace_bytes;
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  const auto of = [](std::size_t components, std::size_t free) {
+    return tensor_float64::affordable_chunk_rows(components, rows, unit, usual, free);
+  };
+  for (const std::size_t components : {1, 256, 257, 1000, 2048, 5000, 65535}) {
+    const std::size_t bytes = components * sizeof(double);
+    EXPECT_EQ(of(components, 80 * gibibyte), tensor_float64::chunk_rows(components, rows, unit, usual));
+    for (const std::size_t free : {std::size_t{0}, gibibyte / 8, gibibyte, 2 * gibibyte, 4 * gibibyte}) {
+      const std::size_t got = of(components, free);
+      EXPECT_EQ(got == rows ? 0 : got % unit, 0) << components << ", " << free;
+      EXPECT_GE(got, std::min(rows, std::max(unit, usual / bytes / unit * unit)));
+      EXPECT_LE(got * bytes, std::max({usual, free / 4, unit * bytes})) << components << ", " << free;
     }
   }
 }
