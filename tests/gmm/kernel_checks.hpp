@@ -85,6 +85,54 @@ inline void expect_close(const shoal::gmm::statistics& got, const shoal::gmm::st
   }
 }
 
+// Rows of thin components, some of which weigh nothing and lie where float64 has no density left.
+struct weightless_rows {
+  shoal::gmm::model model;
+  std::vector<double> rows, weights;
+
+  weightless_rows(covariance_type type, std::size_t count, std::size_t columns, std::size_t components)
+      : model(reference::random_model(type, components, columns, 0.5, 3)),
+        rows(reference::random_rows<double>(model, count, columns, 4)),
+        weights(count, 1.0) {
+    for (auto* const values : {&rows, &model.means}) {
+      for (double& value : *values) value = std::ldexp(value, -100);
+    }
+    for (double& value : model.covariances) value = std::ldexp(value, -200);
+    for (std::size_t r = 0; r < count; ++r) {
+      if (r % 7 != 3) {
+        weights[r] += 0.1 * static_cast<double>(r % 5);
+        continue;
+      }
+      weights[r] = 0;
+      rows[r * columns] = 1e140;
+      rows[r * columns + columns - 1] = -1e139;
+    }
+  }
+
+  // What only the rows that weigh something sum to.
+  void expect(const shoal::gmm::statistics& got) const {
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+    const std::size_t d = model.columns;
+    std::vector<double> others, of_others;
+    for (std::size_t r = 0; r < weights.size(); ++r) {
+      if (weights[r] == 0) continue;
+      others.insert(others.end(), rows.begin() + static_cast<std::ptrdiff_t>(r * d),
+                    rows.begin() + static_cast<std::ptrdiff_t>((r + 1) * d));
+      of_others.push_back(weights[r]);
+    }
+    const shoal::gmm::statistics expected = reference::accumulate<double>(
+        model, shoal::gmm::prepare<double>(model).centres, {others.data(), of_others.size(), d}, of_others.data());
+    EXPECT_NEAR(got.total_weight(), expected.total_weight(), 1e-12 * expected.total_weight());
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-11 * std::abs(expected.log_likelihood()));
+    for (std::size_t k = 0; k < model.components; ++k) {
+      EXPECT_NEAR(got.weight(k), expected.weight(k), 1e-9 * expected.total_weight());
+      for (std::size_t j = 0; j < d; ++j) {
+        EXPECT_NEAR(got.first(k, j), expected.first(k, j), std::ldexp(1e-8 * expected.total_weight(), -100));
+      }
+    }
+  }
+};
+
 // Of a spherical component's second moments only the sum over the columns means something.
 inline shoal::gmm::statistics comparable(shoal::gmm::statistics sums) {
   const shoal::gmm::statistics_layout& layout = sums.layout();

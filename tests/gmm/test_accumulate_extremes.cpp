@@ -41,6 +41,17 @@ TEST(AccumulateExtremes, DoesFarRowsInDouble) {
   }
 }
 
+TEST(AccumulateExtremes, RowsOfNoWeightMayHaveNoDensity) {
+  for (const covariance_type type : all_types) {
+    for (const std::size_t components : {1, 3, 20}) {
+      SCOPED_TRACE(fmt::format("{} {}", checks::name(type), components));
+      const checks::weightless_rows of(type, 700, 5, components);
+      of.expect(checks::accumulate<double>(shoal::gmm::prepare<double>(of.model), {of.rows.data(), 700, 5},
+                                           of.weights.data()));
+    }
+  }
+}
+
 TEST(AccumulateExtremes, SurvivesValuesNearTheLargestFloat) {
   for (const covariance_type type : all_types) {
     auto model = reference::random_model(type, 2, 3, 1.0, 4);

@@ -63,6 +63,55 @@ TEST(GmmWeights, RowsOfWeightZeroAreMeasuredAndNotCounted) {
   EXPECT_NEAR(mean, (log_density[0] + 2 * log_density[2]) / 3, 1e-14);
 }
 
+// Thin components without regularization, and rows that weigh nothing where float64 has no density left.
+TEST(GmmWeights, RowsOfWeightZeroMayHaveNoDensity) {
+  constexpr std::size_t count = 1400, columns = 3;
+  std::vector<double> near, far, weights;
+  std::uint64_t state = 3;
+  const auto uniform = [&] {
+    state = state * 6364136223846793005u + 1442695040888963407u;
+    return static_cast<double>(state >> 11) * 0x1p-53;
+  };
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t j = 0; j < columns; ++j) {
+      near.push_back(std::ldexp(10.0 * static_cast<double>(i % 2) + uniform() + uniform() + uniform(), -100));
+    }
+    weights.push_back(i % 7 == 3 ? 0 : 1 + 0.1 * static_cast<double>(i % 5));
+  }
+  far = near;
+  for (std::size_t i = 3; i < count; i += 7) far[i * columns] = 1e140;
+  const shoal::view_source<double> held({weights.data(), count, 1});
+  const auto fit = [&](const std::vector<double>& values, gmm::covariance_type type, gmm::algorithm algorithm,
+                       bool memberships) {
+    gmm::options options;
+    options.components = 2;
+    options.covariance_type = type;
+    options.algorithm = algorithm;
+    options.init = random_rows;
+    options.seed = 4;
+    options.regularization = 0;
+    options.max_iterations = 5;
+    options.tolerance = 0;
+    options.threads = 1;
+    if (algorithm != gmm::algorithm::batch) options.chunks.rows = 100;
+    options.chunks.memberships = options.chunks.local_models = memberships;
+    if (memberships) options.chunks.threshold = 0.01;
+    return gmm::fit(shoal::view_source<double>({values.data(), count, columns}), options, &held);
+  };
+  for (const auto type : {full, tied, diag, spherical}) {
+    for (const auto algorithm :
+         {gmm::algorithm::batch, gmm::algorithm::incremental, gmm::algorithm::stepwise, gmm::algorithm::asynchronous}) {
+      for (const bool memberships : {false, true}) {
+        if (memberships && algorithm != gmm::algorithm::asynchronous) continue;
+        const gmm::fit_result expected = fit(near, type, algorithm, memberships);
+        const gmm::fit_result got = fit(far, type, algorithm, memberships);
+        EXPECT_NEAR(got.mean_log_likelihood, expected.mean_log_likelihood, 1e-9)
+            << "type " << static_cast<int>(type) << ", algorithm " << static_cast<int>(algorithm);
+      }
+    }
+  }
+}
+
 TEST(GmmWeights, StatisticsTakeThemInAnyUnit) {
   const table data;
   gmm::options options;

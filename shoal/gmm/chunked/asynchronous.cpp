@@ -68,8 +68,9 @@ bool asynchronous_fit<Scalar>::visit_memberships(chunk_reader<Scalar>& reader, s
       Scalar* const kept = memberships_.data() + (block.first + i) * K;
       double moved = 0;
       for (std::size_t k = 0; k < K; ++k) moved += std::abs(static_cast<double>(now[k]) - static_cast<double>(kept[k]));
-      if (!every && moved <= threshold) continue;
-      std::copy_n(now, K, kept);
+      if (!every && !(moved > threshold)) continue;
+      // A row that weighs nothing may have a density of zero, and then belongs to no component.
+      std::transform(now, now + K, kept, [](Scalar value) { return std::isnan(value) ? Scalar{0} : value; });
       any = true;
     }
   });

@@ -52,7 +52,10 @@ struct row_terms {
     hn::Store(best, d, memory.best_norm.data() + r);
     hn::Store(sum, d, memory.sum.data() + r);
     hn::Store(hn::Log(d, sum), d, memory.log_sum.data() + r);
-    hn::Store(hn::Div(hn::Load(d, memory.weights.data() + r), sum), d, memory.scale.data() + r);
+    const auto weight = hn::Load(d, memory.weights.data() + r);
+    // A row that weighs nothing may have a density of zero.
+    const auto scale = hn::IfThenElseZero(hn::Gt(weight, hn::Zero(d)), hn::Div(weight, sum));
+    hn::Store(scale, d, memory.scale.data() + r);
   }
 };
 

@@ -21,6 +21,10 @@ constexpr int together = 8;                // open rows that a block compares wi
 constexpr int most_warp_clusters = 64;     // with which a warp compares an open row by itself
 constexpr int least_warp_columns = 128;    // and of how many columns at least
 
+__host__ __device__ constexpr bool decides_by_warps(int clusters, int columns) {
+  return clusters <= most_warp_clusters && columns >= least_warp_columns;
+}
+
 // Nothing is contracted: the sum has the bits of the host's.
 __device__ double add_square(double sum, double x, double c) {
   const double difference = __dsub_rn(x, c);
@@ -236,7 +240,7 @@ __global__ void __launch_bounds__(threads, 2)
   } else {
     decide_pairs(std::integral_constant<int, 32>());
   }
-  const bool by_warps = centroids.clusters <= most_warp_clusters && columns >= least_warp_columns;
+  const bool by_warps = decides_by_warps(centroids.clusters, columns);
   for (unsigned i = threadIdx.x / 32 * gridDim.x + blockIdx.x; by_warps && i < open_count;
        i += gridDim.x * (threads / 32)) {
     const int row = doubtful.list[doubtful.capacity - 1 - i].x;
@@ -300,7 +304,10 @@ __global__ void __launch_bounds__(threads, 2)
 template <class Scalar, class Of>
 void decide_doubtful(const cuda::device_piece<Scalar>& piece, const device_centroids<Of>& centroids,
                      std::int32_t* labels, const doubtful_rows& doubtful, const int* stopped, cudaStream_t stream) {
-  const bool stages = sizeof(Of) == 4 && centroids.columns <= most_staged_columns;
+  // Warps that decide by themselves read rows where they are: memory that they leave alone would only keep other blocks
+  // from their multiprocessor.
+  const bool stages = sizeof(Of) == 4 && centroids.columns <= most_staged_columns &&
+                      !decides_by_warps(centroids.clusters, centroids.columns);
   const std::size_t shared = stages ? sizeof(float) * together * static_cast<std::size_t>(centroids.columns) : 0;
   cuda::launch_in_turn(decide_kernel<Scalar, Of>, blocks, threads, shared, stream, piece, centroids, labels, doubtful,
                        stopped);

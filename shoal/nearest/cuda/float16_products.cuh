@@ -1,7 +1,7 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
 //   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
-// there, take_tile(scores, tile), finish(), and tile_centroids, a multiple of 64
+// there, take_tile(scores, tile), finish(), and tile_centroids, one of the widths that multiply() has: 64, 128 or 256
 #pragma once
 
 #include <cuda_runtime.h>
@@ -32,6 +32,10 @@ constexpr int most_stages = 8, most_resident_slabs = 11;
 
 template <class Search>
 constexpr int units_of_tile = Search::tile_centroids / unit_rows;
+
+template <class Search>
+constexpr bool has_products_of_tile =
+    units_of_tile<Search> == 1 || units_of_tile<Search> == 2 || units_of_tile<Search> == 4;
 
 using cuda::multiply;
 
@@ -230,6 +234,7 @@ __device__ void fetch_stages(const float16_arguments& in, unsigned char* shared,
 
 template <int Steps, fetching Way, class Search>
 __device__ void score_rows(const float16_arguments& in, unsigned char* shared, barriers& bars) {
+  static_assert(has_products_of_tile<Search>);
   using cut = cut<Steps, Way, units_of_tile<Search>>;
   constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;

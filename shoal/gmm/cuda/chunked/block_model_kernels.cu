@@ -401,7 +401,8 @@ __global__ void __launch_bounds__(block_threads)
         if (r < count) {
           visited_row<Row> visited(a, tile_begin, r, 0);
           visited.log_p = log_p = log_density_of(a, own, visited.row);
-          log_likelihood += (a.weights == nullptr ? 1.0 : static_cast<double>(a.weights[visited.index])) * log_p;
+          const double weight = a.weights == nullptr ? 1.0 : static_cast<double>(a.weights[visited.index]);
+          if (weight > 0) log_likelihood += weight * log_p;  // a row that weighs nothing may have a density of zero
           moved = has_moved(a, own, tile, visited);
           if (moved && a.part == K) take_changes(a, own, tile, visited, 0);
         }

@@ -207,7 +207,8 @@ __device__ bool expectation(const kernel_arguments<T>& a, const places<T>& p, co
       const T weight = weights == nullptr ? T{1} : weights[row];
       T scale = quotient(weight, sum);
       if constexpr (std::is_same_v<T, float>) far = far || !(sum <= static_cast<float>(a.components));
-      if (far) {
+      // A row that weighs nothing may have a density of zero, and terms that are no numbers.
+      if (far || (weight == 0 && !(sum <= static_cast<T>(a.components)))) {
         scale = 0;
         for (unsigned k = 0; k < a.components; ++k) terms[k] = 0;
         for (int i = 0; i < Shape::planes; ++i) reinterpret_cast<vector*>(p.rows)[i * a.stage_rows + row] = vector{};

@@ -116,6 +116,10 @@ __device__ void far_rows(const Arguments& a, const Team& team, const unsigned* f
       const unsigned row = word * 32 + static_cast<unsigned>(__ffs(static_cast<int>(bits))) - 1;
       const float* const x = from + static_cast<std::size_t>(row) * Columns;
       const double weight = weights == nullptr ? 1.0 : static_cast<double>(weights[row]);
+      if (weight == 0) {  // its density may be zero
+        if (team.rank == 0) lane[far_rows_place] += 1;
+        continue;
+      }
       for (unsigned k = team.rank; k < a.components; k += team.size) {
         double norm = 0;
         for (int j = 0; j < Columns; ++j) {

@@ -72,9 +72,10 @@ __device__ void add_tile(const plain_shape& shape, const cuda::device_piece<Scal
     const row_posterior found =
         posterior(parameters, layout, rows + std::size_t{block.rank} * layout.columns, cut, cut, terms, tile_rows);
     weight = piece.weights == nullptr ? 1.0 : static_cast<double>(piece.weights[first + block.rank]);
-    log_likelihood = weight * found.log_density;
+    // A row that weighs nothing may have a density of zero.
+    if (weight > 0) log_likelihood = weight * found.log_density;
     far = found.far ? 1 : 0;
-    const double scale = weight / found.sum;
+    const double scale = weight > 0 ? weight / found.sum : 0;
     for (unsigned k = 0; k < layout.components; ++k) terms[std::size_t{k} * tile_rows] *= scale;
   }
   log_likelihood = block.sum(log_likelihood);

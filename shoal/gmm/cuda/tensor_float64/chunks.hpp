@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 
@@ -27,12 +28,25 @@ inline std::size_t chunk_rows(std::size_t components, std::size_t most_rows, std
   return std::min(std::max(wanted, unit), (std::max<std::size_t>(most_rows, 1) + unit - 1) / unit * unit);
 }
 
+/// The same where so many bytes are free beside the rows: what goes beyond `bytes` takes at most a quarter of them.
+/// Sums are the same bits with any: they go by sections of the share.
+inline std::size_t affordable_chunk_rows(std::size_t components, std::size_t most_rows, std::size_t unit,
+                                         std::size_t bytes, std::size_t free) {
+  const std::size_t affordable = std::max(bytes, free / 4) / (components * sizeof(double)) / unit * unit;
+  return std::min(chunk_rows(components, most_rows, unit, bytes), std::max(unit, affordable));
+}
+
 class chunk_workspace {
  public:
-  /// Chunks are of whole units but for the last of a piece.
+  /// Chunks are of whole units but for the last of a piece. On the current GPU, which has the rows already.
   chunk_workspace(std::size_t components, std::size_t most_rows, std::size_t unit,
                   std::size_t bytes = workspace_bytes) {
     rows_ = chunk_rows(components, most_rows, unit, bytes);
+    if (components * rows_ * sizeof(double) > bytes) {
+      std::size_t free = 0, total = 0;
+      cuda::check(cudaMemGetInfo(&free, &total), "ask for its free memory");
+      rows_ = affordable_chunk_rows(components, most_rows, unit, bytes, free);
+    }
     values_.grow(components * rows_);
     sums_.grow(2 * score_tiles(rows_));
   }

@@ -148,9 +148,10 @@ __device__ void finish_rows(tile_densities<Tile>& of, const row_chunk<Scalar>& c
     double weight = 0, log_likelihood = 0;
     if (first_row + row < chunk.count) {
       weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[first_row + row]);
-      log_likelihood = weight * (greatest(row) + log(sum) + log_shift);
+      // A row that weighs nothing may have a density of zero.
+      if (weight > 0) log_likelihood = weight * (greatest(row) + log(sum) + log_shift);
     }
-    scale_of[row] = weight / sum;
+    scale_of[row] = weight > 0 ? weight / sum : 0;
     log_likelihood = cuda::warp_sum(log_likelihood);
     weight = cuda::warp_sum(weight);
     if (row % 32 == 0) {

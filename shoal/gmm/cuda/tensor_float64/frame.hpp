@@ -38,7 +38,8 @@ struct component_frame {
   double* constants = nullptr;  ///< [components, padded] −∞ for an empty component and beyond the last one
   double* curves = nullptr;     ///< [components, padded] of spherical ones, whose features are z alone
   double* norms = nullptr;      ///< [rows of a chunk] ‖z‖², spherical
-  int* together = nullptr;      ///< zero: components are too far from each other for a common origin
+  int* together = nullptr;      ///< zero: components are too far from each other for a common origin, or a deviation
+                                ///< is so large or small that squares about it would leave float64's range
 
   // For float32's grade by products of float16 terms, of float32 rows and at most most_half_components components; null
   // for others. z is in units of powers of two there. Operands lie as tensor::operand_place() says, [component][column]

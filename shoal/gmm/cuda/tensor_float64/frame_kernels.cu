@@ -70,9 +70,11 @@ __global__ void __launch_bounds__(frame_threads)
     if (is_empty(parameters, k)) continue;
     const std::size_t at = std::size_t{k} * layout.columns + column;
     // A comparison that a NaN fails.
-    const double distance = fabs(mean_of(parameters, at) - origin) * parameters.factors[at];
-    together = together && distance <= (half ? most_float_column_distance : most_column_distance);
-    near = near && distance <= most_half_column_distance && parameters.factors[at] / unit <= most_half_ratio;
+    const double factor = parameters.factors[at];
+    const double distance = fabs(mean_of(parameters, at) - origin) * factor;
+    together = together && distance <= (half ? most_float_column_distance : most_column_distance) &&
+               factor >= least_frame_factor && factor <= most_frame_factor;
+    near = near && together && distance <= most_half_column_distance && factor / unit <= most_half_ratio;
   }
   if (!together) *frame.together = 0;
   if (half && !near) *frame.near = 0;

@@ -1,4 +1,5 @@
-// The kernels for diagonal and spherical mixtures in a frame. They do nothing when components are apart.
+// The kernels for diagonal and spherical mixtures in a frame. They do nothing when components are apart, or
+// when squares about the origin would leave float64's range.
 #pragma once
 
 #include <cuda_runtime_api.h>

@@ -67,7 +67,8 @@ __global__ void __launch_bounds__(score_tile_rows)
       constexpr double cut = Predict ? prediction_cut<Scalar> : negligible_log_ratio<Scalar>;
       const row_sum found = exponentials(layout, mine, terms.stride, cut, *log_shift);
       weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
-      log_likelihood = weight * found.log_density;
+      // A row that weighs nothing may have a density of zero.
+      if (weight > 0) log_likelihood = weight * found.log_density;
       if constexpr (Predict) {
         unsigned best = 0;
         for (unsigned k = 0; k < layout.components; ++k) {
@@ -80,7 +81,7 @@ __global__ void __launch_bounds__(score_tile_rows)
         if (out.labels != nullptr) out.labels[row] = static_cast<std::int32_t>(best);
         if (out.log_density != nullptr) out.log_density[row] = static_cast<Scalar>(found.log_density);
       } else {
-        const double scale = weight / found.sum;
+        const double scale = weight > 0 ? weight / found.sum : 0;
         for_each_term(mine, terms.stride, layout.components,
                       [&](unsigned k, double term) { mine[k * terms.stride] = term * scale; });
       }

@@ -152,9 +152,10 @@ __device__ void finish_terms(unsigned components, double* own_terms, const row_c
     for (unsigned k = 0; k < components; ++k) sum += own_terms[k * row_block + row];
     if (first_row + row < chunk.count) {
       weight = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[first_row + row]);
-      log_likelihood = weight * (greatest + log(sum) + log_shift);
+      // A row that weighs nothing may have a density of zero.
+      if (weight > 0) log_likelihood = weight * (greatest + log(sum) + log_shift);
     }
-    rest[2 * row_block + row] = weight / sum;
+    rest[2 * row_block + row] = weight > 0 ? weight / sum : 0;
     log_likelihood = cuda::warp_sum(log_likelihood);
     weight = cuda::warp_sum(weight);
     if (row % 32 == 0) {

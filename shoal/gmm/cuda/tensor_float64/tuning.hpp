@@ -66,6 +66,11 @@ inline constexpr std::size_t least_tied_rows = std::size_t{1} << 19;
 inline constexpr double most_column_distance = 32;
 constexpr double most_squared_distance(std::size_t columns) { return 8192 + 16 * static_cast<double>(columns); }
 
+/// Reciprocals of the deviations that a frame takes. There rows are squared before they are divided by a variance: of
+/// rows up to 1e130 deviations away (check_reach.cpp) these keep squares, and 1/σ², within float64's range.
+inline constexpr double least_frame_factor = 1e-20;
+inline constexpr double most_frame_factor = 1e140;
+
 /// The same for float32 rows: float64 has digits to lose that they do not.
 inline constexpr double most_float_column_distance = 2048;
 inline constexpr double most_float_squared_distance = 1 << 22;

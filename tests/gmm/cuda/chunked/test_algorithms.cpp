@@ -367,18 +367,23 @@ class DeviceBlockModels : public cuda_devices::on_one_device {
 };
 
 // With one superchunk there is one model, wherever it is.
+shoal::gmm::options options_of_one_thread(covariance_type type, std::size_t components) {
+  shoal::gmm::options options = options_for(algorithm::asynchronous, components, type);
+  options.chunks = {};
+  options.chunks.rows = 300;
+  options.chunks.superchunks = 1;
+  options.chunks.threshold = 0.01;
+  options.chunks.memberships = true;
+  options.chunks.local_models = true;
+  return options;
+}
+
 template <class Scalar>
 void compare_with_one_thread(covariance_type type, std::size_t columns, std::size_t components, bool weighted,
                              std::size_t some_rows = 2345) {
   problem<Scalar> of(fit_data::as<Scalar>(fit_data::clusters(some_rows, columns, components, 3.0)), columns,
                      weighted ? device_checks::some_weights<Scalar>(some_rows) : std::vector<Scalar>());
-  of.options = options_for(algorithm::asynchronous, components, type);
-  of.options.chunks = {};
-  of.options.chunks.rows = 300;
-  of.options.chunks.superchunks = 1;
-  of.options.chunks.threshold = 0.01;
-  of.options.chunks.memberships = true;
-  of.options.chunks.local_models = true;
+  of.options = options_of_one_thread(type, components);
   on_devices<Scalar> devices(of);
   const auto host = on_host(of);
   const auto gpu = on_gpu(of, devices);
@@ -409,6 +414,32 @@ TEST_F(DeviceBlockModels, TakeWeights) {
   compare_with_one_thread<float>(covariance_type::diag, 2, 3, true);
   compare_with_one_thread<float>(covariance_type::full, 17, 2, true, 700);
   compare_with_one_thread<double>(covariance_type::diag, 2, 300, true, 700);
+}
+
+// Thin components, and rows that weigh nothing where float64 has no density left.
+TEST_F(DeviceBlockModels, RowsOfNoWeightMayHaveNoDensity) {
+  constexpr std::size_t some_rows = 700, columns = 3;
+  std::vector<double> values = fit_data::clusters(some_rows, columns, 2, 3.0), weights(some_rows, 1.0);
+  for (double& value : values) value = std::ldexp(value, -100);
+  for (std::size_t r = 3; r < some_rows; r += 7) {
+    weights[r] = 0;
+    values[r * columns] = 1e140;
+  }
+  for (const covariance_type type : {covariance_type::full, covariance_type::diag}) {
+    problem<double> of(values, columns, weights);
+    of.options = options_of_one_thread(type, 2);
+    of.options.regularization = 0;
+    on_devices<double> devices(of);
+    const auto host = on_host(of);
+    const auto gpu = on_gpu(of, devices);
+    host->seed(0);
+    gpu->seed(0);
+    const auto expected = run(*host, 5), got = run(*gpu, 5);
+    for (std::size_t i = 0; i < expected.size(); ++i) {
+      ASSERT_TRUE(std::isfinite(expected[i])) << checks::name(type) << ", pass " << i;
+      EXPECT_NEAR(got[i], expected[i], 1e-7 * (1 + std::abs(expected[i]))) << checks::name(type) << ", pass " << i;
+    }
+  }
 }
 
 TEST_F(DeviceBlockModels, EndNearBatchAndSettle) {

@@ -131,6 +131,17 @@ TEST_F(SmallAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
   }
 }
 
+TEST_F(SmallAccumulator, RowsOfNoWeightMayHaveNoDensity) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t columns : {2, 8}) {
+      SCOPED_TRACE(checks::name(type));
+      const checks::weightless_rows of(type, 700, columns, 3);
+      on_device<double> device(of.model, of.rows, of.weights);
+      of.expect(device.sums());
+    }
+  }
+}
+
 TEST_F(SmallAccumulator, AnEmptyComponentGetsNothing) {
   for (const covariance_type type : checks::all_types) {
     auto model = rounded_model(type, 5, 6, 2, 11);

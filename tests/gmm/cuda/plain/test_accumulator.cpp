@@ -88,6 +88,17 @@ TEST(DeviceAccumulate, DoesFarRowsInDouble) {
   }
 }
 
+TEST(DeviceAccumulate, RowsOfNoWeightMayHaveNoDensity) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    SCOPED_TRACE(checks::name(type));
+    const checks::weightless_rows rows(type, 700, 5, 3);
+    const problem<double> of(rows.rows, 5, rows.weights);
+    on_devices<double> devices(of);
+    rows.expect(devices.sums(rows.model, shoal::gmm::plain::make_accumulator<double>));
+  }
+}
+
 TEST(DeviceAccumulate, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {

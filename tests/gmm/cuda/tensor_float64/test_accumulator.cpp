@@ -1,12 +1,14 @@
 // The statistics and predictions of the kernels for float64 products, against those of plain float64 loops.
 #include <cmath>
 #include <iterator>
+#include <numbers>
 #include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <shoal/gmm/cuda/plain/plain.hpp>
+#include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/parameters.hpp>
 
@@ -63,6 +65,25 @@ void check_shapes(const std::vector<shape>& of_these, bool weighted, double spre
                                                           weighted ? weights.data() : nullptr);
       checks::expect_close(checks::comparable(got), checks::comparable(expected), tolerance, "");
       if (testing::Test::HasFailure()) return;
+    }
+  }
+}
+
+// Larger steps of many components are for GPUs that have room for them; a small one keeps what others have.
+TEST(TensorFloat64, TakesLargeStepsWhereThereIsRoom) {
+  constexpr std::size_t unit = 4096, rows = 1'000'000, usual = tensor_float64::workspace_bytes;
+  constexpr std::size_t gibibyte = std::size_t{1} << 30;
+  const auto of = [](std::size_t components, std::size_t free) {
+    return tensor_float64::affordable_chunk_rows(components, rows, unit, usual, free);
+  };
+  for (const std::size_t components : {1, 256, 257, 1000, 2048, 5000, 65535}) {
+    const std::size_t bytes = components * sizeof(double);
+    EXPECT_EQ(of(components, 80 * gibibyte), tensor_float64::chunk_rows(components, rows, unit, usual));
+    for (const std::size_t free : {std::size_t{0}, gibibyte / 8, gibibyte, 2 * gibibyte, 4 * gibibyte}) {
+      const std::size_t got = of(components, free);
+      EXPECT_EQ(got == rows ? 0 : got % unit, 0) << components << ", " << free;
+      EXPECT_GE(got, std::min(rows, std::max(unit, usual / bytes / unit * unit)));
+      EXPECT_LE(got * bytes, std::max({usual, free / 4, unit * bytes})) << components << ", " << free;
     }
   }
 }
@@ -342,6 +363,54 @@ TEST(TensorFloat64, TakesTilesOfTinyWeights) {
   }
 }
 
+template <class Scalar>
+struct predicted {
+  std::vector<std::int32_t> labels;
+  std::vector<Scalar> probabilities, log_density;
+  double score;
+};
+
+template <class Scalar, class Make>
+predicted<Scalar> predict(const problem<Scalar>& of, const shoal::gmm::model& model, const Make& make) {
+  on_devices<Scalar> devices(of);
+  const shoal::gmm::statistics_layout layout(model.covariance_type, model.components, model.columns);
+  shoal::gmm::device_parts<Scalar> parts(devices.group(), layout, 0);
+  parts.prepare(model);
+  const shoal::cuda::device_scope scope(devices.group()[0].device);
+  const cudaStream_t stream = devices.group()[0].compute;
+  const std::size_t rows = of.rows().rows();
+  shoal::cuda::device_buffer<std::int32_t> labels(rows);
+  shoal::cuda::device_buffer<Scalar> probabilities(rows * model.components), log_density(rows);
+  const auto predictor = make(
+      shoal::gmm::predictor_shape{layout, rows, devices.group()[0].multiprocessors, devices.group()[0].shared_bytes},
+      stream);
+  predictor->prepare(parts.parameters(0), stream);
+  devices.rows().for_each_piece([&](std::size_t, const auto& piece) {
+    predictor->add(piece, {labels.data(), probabilities.data(), log_density.data()}, stream);
+  });
+  const auto totals = predictor->totals(stream);
+  return {labels.download(rows, stream), probabilities.download(rows * model.components, stream),
+          log_density.download(rows, stream), totals.front().log_likelihood};
+}
+
+// In a frame and apart, by blocks that finish rows and by kernels of their own, by one thread to a row and by several.
+TEST(TensorFloat64, RowsOfNoWeightMayHaveNoDensity) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : all_types) {
+    for (const shape& s : {shape{300, 20, 5}, shape{300, 18, 70}, shape{70, 17, 260}, shape{33792, 8, 4}}) {
+      SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
+      const checks::weightless_rows rows(type, s.rows, s.columns, s.components);
+      const problem<double> of(rows.rows, s.columns, rows.weights);
+      on_devices<double> devices(of);
+      const auto got = devices.sums(rows.model, tensor_float64::make_accumulator<double>);
+      rows.expect(got);
+      const double score = predict(of, rows.model, tensor_float64::make_predictor<double>).score;
+      EXPECT_NEAR(score, got.log_likelihood(), 1e-11 * std::abs(score));
+      if (HasFailure()) return;
+    }
+  }
+}
+
 TEST(TensorFloat64, GivesNothingToAComponentOfWeightZero) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : all_types) {
@@ -382,36 +451,6 @@ TEST(TensorFloat64, GivesTheSameBitsStreamedAndAgain) {
 
 // Predictions against those of the kernels that take any shape.
 template <class Scalar>
-struct predicted {
-  std::vector<std::int32_t> labels;
-  std::vector<Scalar> probabilities, log_density;
-  double score;
-};
-
-template <class Scalar, class Make>
-predicted<Scalar> predict(const problem<Scalar>& of, const shoal::gmm::model& model, const Make& make) {
-  on_devices<Scalar> devices(of);
-  const shoal::gmm::statistics_layout layout(model.covariance_type, model.components, model.columns);
-  shoal::gmm::device_parts<Scalar> parts(devices.group(), layout, 0);
-  parts.prepare(model);
-  const shoal::cuda::device_scope scope(devices.group()[0].device);
-  const cudaStream_t stream = devices.group()[0].compute;
-  const std::size_t rows = of.rows().rows();
-  shoal::cuda::device_buffer<std::int32_t> labels(rows);
-  shoal::cuda::device_buffer<Scalar> probabilities(rows * model.components), log_density(rows);
-  const auto predictor = make(
-      shoal::gmm::predictor_shape{layout, rows, devices.group()[0].multiprocessors, devices.group()[0].shared_bytes},
-      stream);
-  predictor->prepare(parts.parameters(0), stream);
-  devices.rows().for_each_piece([&](std::size_t, const auto& piece) {
-    predictor->add(piece, {labels.data(), probabilities.data(), log_density.data()}, stream);
-  });
-  const auto totals = predictor->totals(stream);
-  return {labels.download(rows, stream), probabilities.download(rows * model.components, stream),
-          log_density.download(rows, stream), totals.front().log_likelihood};
-}
-
-template <class Scalar>
 void check_predictions(double tolerance) {
   for (const covariance_type type : all_types) {
     for (const shape& s : {shape{1, 17, 2}, shape{515, 33, 7}, shape{300, 129, 3}, shape{130, 20, 300}}) {
@@ -428,6 +467,39 @@ void check_predictions(double tolerance) {
         ASSERT_NEAR(got.probabilities[i], expected.probabilities[i], tolerance * static_cast<double>(s.columns));
       }
       EXPECT_NEAR(got.score, expected.score, tolerance * static_cast<double>(s.columns * s.rows));
+    }
+  }
+}
+
+// The unit of rows and model, a power of two, changes nothing but the densities' unit: neither where squares of rows
+// would leave float64's range nor where reciprocals of variances would.
+TEST(TensorFloat64, PredictsAtTheEndsOfFloat64) {
+  SHOAL_NEEDS_DEVICES(1);
+  constexpr std::size_t rows = 200, columns = 9, far = 100;
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    const auto model = reference::random_model(type, 30, columns, 0.5, 3);
+    auto values = reference::random_rows<double>(model, rows, columns, 4);
+    values[far * columns + 4] = 3e5;
+    const auto plain = predict(problem<double>(values, columns), model, tensor_float64::make_predictor<double>);
+    for (const int exponent : {-490, -470, -460, -300, 66, 67, 300, 498, 505}) {
+      SCOPED_TRACE(fmt::format("{} 2^{}", checks::name(type), exponent));
+      auto scaled_model = model;
+      auto scaled = values;
+      for (auto* const of : {&scaled, &scaled_model.means}) {
+        for (double& value : *of) value = std::ldexp(value, exponent);
+      }
+      for (double& value : scaled_model.covariances) value = std::ldexp(value, 2 * exponent);
+      const auto got = predict(problem<double>(scaled, columns), scaled_model, tensor_float64::make_predictor<double>);
+      EXPECT_EQ(got.labels, plain.labels);
+      for (std::size_t r = 0; r < rows; ++r) {
+        const double expected = plain.log_density[r] - static_cast<double>(columns) * exponent * std::numbers::ln2;
+        ASSERT_NEAR(got.log_density[r], expected, 1e-11 * (1000 + std::abs(expected))) << r;
+        // Those of the far row follow from differences between log-densities near 1e10.
+        for (std::size_t k = 0; k < model.components; ++k) {
+          const std::size_t at = r * model.components + k;
+          ASSERT_NEAR(got.probabilities[at], plain.probabilities[at], r == far ? 1e-4 : 1e-10) << r;
+        }
+      }
     }
   }
 }
