@@ -26,15 +26,16 @@ SHOAL_HD constexpr int few_row_threads(int columns, std::size_t scalar_bytes) {
 
 /// Whether the nearest centroid is looked for among groups of centroids first.
 SHOAL_HD constexpr bool few_in_groups(int columns) { return columns >= 2 && columns <= 4; }
-inline constexpr int few_group = 4;
+inline constexpr int few_group = 3;
 
 /// Rows that a thread searches at a time, which share the centroids that it loads.
 SHOAL_HD constexpr int few_rows(int columns) { return columns <= 3 ? 8 : 4; }
 
-/// Units of 16 bytes in shared memory, of a group of centroids: −c′, column by column, and ‖c′‖²/2, an odd number, so
-/// that threads which read different groups use different banks. Of a single centroid: −c′ and ‖c′‖²/2.
+/// Units of 16 bytes in shared memory, of a group of centroids: c′, column by column, and what their scores begin with,
+/// an odd number, so that threads which read different groups use different banks. Of a single centroid: −c′ and
+/// ‖c′‖²/2.
 SHOAL_HD constexpr int few_vectors(int columns) {
-  return few_in_groups(columns) ? (columns + 1) | 1 : (columns + 4) / 4;
+  return few_in_groups(columns) ? ((columns + 1) * few_group + 3) / 4 | 1 : (columns + 4) / 4;
 }
 
 /// Places for clusters, which are searched in groups or pairs. One beyond the last is never nearest.

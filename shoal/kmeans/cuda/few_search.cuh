@@ -15,9 +15,14 @@ namespace shoal::kmeans {
 // What the block knows of the centroids, beside `searched` and `centres` in shared memory.
 template <class Scalar>
 struct few_frame {
-  Scalar origin[most_one_pass_columns];  // of float32: the mean of the centroids
+  Scalar origin[most_one_pass_columns];  // of float32: the mean of the centroids; in groups the centroid next to it
   float largest;                         // ‖c − origin‖, at least that of every centroid
   float least_gap;                       // of one column: between neighbouring centroids that differ
+  // In groups.
+  int at_origin;                 // the centroid there
+  float origin_rounding;         // ‖c′‖² of that one
+  float least_norm;              // of the others that differ from it
+  float unclear, unclear_share;  // a row is in doubt up to the first plus the second times ‖x′‖²
 };
 
 // One column: between centroids in their order lie bounds, among which a row is looked for by halves. Their places: a
@@ -83,26 +88,103 @@ __device__ void sort_centroids(const one_pass_arguments<Scalar>& in, float* boun
 template <int Columns>
 constexpr float few_score_error = (Columns + 3) * 0x1p-24F * 1.05F;
 
-// −c′ and ‖c′‖²/2 of centroids of more columns. In groups the latter is less the error of scores of this centroid, so
-// that centroids far away leave no row in doubt.
+// −c′ and ‖c′‖²/2 of pairs of centroids of more columns.
 template <class Scalar, int Columns>
-__device__ void lay_out_centroids(const one_pass_arguments<Scalar>& in, float* elements, few_frame<Scalar>& frame) {
-  constexpr int group = few_in_groups(Columns) ? few_group : 1;
+__device__ void lay_out_pairs(const one_pass_arguments<Scalar>& in, float* elements, few_frame<Scalar>& frame) {
   for (int k = static_cast<int>(threadIdx.x); k < few_padded(in.clusters, Columns); k += static_cast<int>(blockDim.x)) {
-    float* const to = elements + k / group * 4 * few_vectors(Columns) + k % group;
+    float* const to = elements + k * 4 * few_vectors(Columns);
     const bool real = k < in.clusters;
     double norm = 0;
     for (int j = 0; j < Columns; ++j) {
       const double moved = real ? in.centroids[k * Columns + j] - static_cast<double>(frame.origin[j]) : 0;
       const auto rounded = static_cast<float>(moved);
-      to[j * group] = -rounded;
+      to[j] = -rounded;
       norm += static_cast<double>(rounded) * static_cast<double>(rounded);
     }
-    const double error = few_in_groups(Columns) ? static_cast<double>(few_score_error<Columns>) : 0;
-    to[Columns * group] = real ? static_cast<float>(norm * (0.5 - error)) : few_beyond;
+    to[Columns] = real ? static_cast<float>(norm * 0.5) : few_beyond;
     const float length = sqrtf(static_cast<float>(norm)) * 1.0001F;
     if (real) atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(length));
   }
+}
+
+// Last bits of a score that a group's number takes, and a place in a group.
+__device__ inline int group_bits(int clusters) {
+  return max(32 - __clz((clusters + few_group - 1) / few_group - 1), 2);
+}
+
+// A warp moves the origin from the mean of the centroids to the one next to it.
+template <class Scalar, int Columns>
+__device__ void move_origin(const one_pass_arguments<Scalar>& in, few_frame<Scalar>& frame) {
+  const int thread = static_cast<int>(threadIdx.x) % 32;
+  float least = INFINITY;
+  int nearest = 0;
+  for (int k = thread; k < in.clusters; k += 32) {
+    float distance = 0;
+    for (int j = 0; j < Columns; ++j) {
+      const auto moved = static_cast<float>(in.centroids[k * Columns + j] - static_cast<double>(frame.origin[j]));
+      distance = fmaf(moved, moved, distance);
+    }
+    if (!(distance < least)) continue;
+    least = distance;
+    nearest = k;
+  }
+  const unsigned bits = __float_as_uint(least);
+  const unsigned whose = __ballot_sync(~0U, bits == __reduce_min_sync(~0U, bits));
+  nearest = __shfl_sync(~0U, nearest, __ffs(static_cast<int>(whose)) - 1);
+  if (thread == 0) frame.at_origin = nearest;
+  if (thread < Columns) {
+    const auto rounded = static_cast<float>(in.centroids[nearest * Columns + thread]);
+    if (isfinite(rounded)) frame.origin[thread] = static_cast<Scalar>(in.centroids[nearest * Columns + thread]);
+  }
+}
+
+// c′ and shift − ‖c′‖²/2, such that the score x′·c′ − ‖c′‖²/2 + shift of the nearest centroid is not negative: the one
+// at the origin has the shift. So the largest scores are found as whole numbers, three at a time. The shift is small
+// enough to cost no digits, and large enough that rows nearest to the origin are not in doubt. Scores have the error of
+// scores of their centroid added, so that centroids far away leave no row in doubt.
+template <class Scalar, int Columns>
+__device__ void lay_out_groups(const one_pass_arguments<Scalar>& in, float* elements, few_frame<Scalar>& frame) {
+  constexpr float error = few_score_error<Columns>;
+  const auto place = [&](int k) { return elements + k / few_group * 4 * few_vectors(Columns) + k % few_group; };
+  const auto norm_at = [&](int k) {
+    double norm = 0;
+    for (int j = 0; j < Columns; ++j) {
+      const auto moved = static_cast<double>(place(k)[j * few_group]);
+      norm += moved * moved;
+    }
+    return norm;
+  };
+  const int first = static_cast<int>(threadIdx.x), step = static_cast<int>(blockDim.x);
+  for (int k = first; k < few_padded(in.clusters, Columns); k += step) {
+    const bool real = k < in.clusters;
+    for (int j = 0; j < Columns; ++j) {
+      place(k)[j * few_group] =
+          real ? static_cast<float>(in.centroids[k * Columns + j] - static_cast<double>(frame.origin[j])) : 0.0F;
+    }
+    if (!real) continue;
+    const auto norm = static_cast<float>(norm_at(k));
+    atomicMax(reinterpret_cast<int*>(&frame.largest), __float_as_int(sqrtf(norm) * 1.0001F));
+    if (k == frame.at_origin) {
+      frame.origin_rounding = norm;
+    } else if (norm > 0) {
+      atomicMin(reinterpret_cast<int*>(&frame.least_norm), __float_as_int(norm));
+    }
+  }
+  __syncthreads();
+  const float shift = isfinite(frame.least_norm) ? frame.least_norm / 8 : 0;
+  for (int k = first; k < few_padded(in.clusters, Columns); k += step) {
+    const double lost = norm_at(k) * (0.5 - static_cast<double>(error));
+    place(k)[Columns * few_group] =
+        k < in.clusters ? static_cast<float>(static_cast<double>(shift) - lost) : -few_beyond;
+  }
+  if (threadIdx.x != 0) return;
+  // ‖c′‖ of the nearest is at most 2·‖x′‖ and what the centroid at the origin was rounded by, and so its score less the
+  // shift at most ‖x′‖²/2.
+  const float taken = static_cast<float>(1 << group_bits(in.clusters)) * 0x1p-22F;
+  // Beyond, products of finite norms overflow.
+  const float smallest = frame.largest < 1e18F ? 16 * std::numeric_limits<float>::min() : INFINITY;
+  frame.unclear_share = error * 11 + taken * 0.51F;
+  frame.unclear = error * (2 * shift + 64 * frame.origin_rounding) + taken * 1.01F * shift + smallest;
 }
 
 // The centroids as the search reads them, and as the sums do: [clusters][32] numbers, a place for each bank.
@@ -120,7 +202,7 @@ __device__ void prepare(const one_pass_arguments<Scalar>& in, float4* searched, 
     const auto rounded = static_cast<float>(sum);
     if (thread == 0) frame.origin[j] = isfinite(rounded) ? static_cast<Scalar>(rounded) : Scalar{0};
   }
-  if (threadIdx.x == 0) frame.largest = 0, frame.least_gap = INFINITY;
+  if (threadIdx.x == 0) frame.largest = 0, frame.least_gap = frame.least_norm = INFINITY;
   for (int i = static_cast<int>(threadIdx.x); i < in.clusters * 32; i += static_cast<int>(blockDim.x)) {
     const int column = i % row_values;
     // A weight's place has -1 (few_sums.cuh).
@@ -132,8 +214,12 @@ __device__ void prepare(const one_pass_arguments<Scalar>& in, float4* searched, 
   auto* const elements = reinterpret_cast<float*>(searched);
   if constexpr (Columns == 1) {
     sort_centroids(in, elements, frame);
+  } else if constexpr (few_in_groups(Columns)) {
+    if (warp == 0) move_origin<Scalar, Columns>(in, frame);
+    __syncthreads();
+    lay_out_groups<Scalar, Columns>(in, elements, frame);
   } else {
-    lay_out_centroids<Scalar, Columns>(in, elements, frame);
+    lay_out_pairs<Scalar, Columns>(in, elements, frame);
   }
   __syncthreads();
 }
@@ -220,70 +306,94 @@ __device__ void search_all(int clusters, int kept, const float4* searched, const
   }
 }
 
-// Scores of a row with a group of centroids.
+// A group of centroids.
 template <int Columns>
-__device__ void group_scores(const float (&x)[Columns], const float4 (&c)[Columns + 1], float (&scores)[few_group]) {
-  scores[0] = c[Columns].x, scores[1] = c[Columns].y, scores[2] = c[Columns].z, scores[3] = c[Columns].w;
+struct few_centroids {
+  static constexpr int vectors = ((Columns + 1) * few_group + 3) / 4;
+  float numbers[4 * vectors];
+
+  __device__ few_centroids(const float4* searched, int group) {
 #pragma unroll
-  for (int j = 0; j < Columns; ++j) {
-    scores[0] = fmaf(x[j], c[j].x, scores[0]);
-    scores[1] = fmaf(x[j], c[j].y, scores[1]);
-    scores[2] = fmaf(x[j], c[j].z, scores[2]);
-    scores[3] = fmaf(x[j], c[j].w, scores[3]);
+    for (int v = 0; v < vectors; ++v) {
+      const float4 four = searched[group * few_vectors(Columns) + v];
+      numbers[4 * v] = four.x, numbers[4 * v + 1] = four.y, numbers[4 * v + 2] = four.z, numbers[4 * v + 3] = four.w;
+    }
+  }
+};
+
+// Scores of a row with a group of centroids, as whole numbers, which order like them where they are not negative; a
+// negative one is below those.
+template <int Columns>
+__device__ void group_scores(const float (&x)[Columns], const few_centroids<Columns>& c, int (&scores)[few_group]) {
+#pragma unroll
+  for (int i = 0; i < few_group; ++i) {
+    float sum = c.numbers[Columns * few_group + i];
+#pragma unroll
+    for (int j = 0; j < Columns; ++j) sum = fmaf(x[j], c.numbers[j * few_group + i], sum);
+    scores[i] = __float_as_int(sum);
   }
 }
 
-// The nearest centroids of a thread's rows, and whether that is in doubt. The least score of each group is kept with
-// the group's number in its last bits; then the least group is looked at once more.
+static_assert(few_group == 3);
+__device__ inline int largest_of(const int (&scores)[few_group]) {
+  return __vimax3_s32(scores[0], scores[1], scores[2]);
+}
+
+// The largest score of each row in a group, with the group's number in its last bits.
 template <int Columns>
-__device__ void search_groups(int clusters, float largest, const float4* searched,
-                              const float (&x)[few_rows(Columns)][Columns], const float (&norms)[few_rows(Columns)],
-                              int (&labels)[few_rows(Columns)], bool (&doubtful)[few_rows(Columns)]) {
-  constexpr int each = few_rows(Columns), vectors = few_vectors(Columns);
-  const int groups = (clusters + few_group - 1) / few_group, index_bits = 32 - __clz(groups - 1);
-  const int kept = -1 << index_bits;
-  float best[each], second[each];
+__device__ void group_keys(int group, int kept, const float4* searched, const float (&x)[few_rows(Columns)][Columns],
+                           int (&keys)[few_rows(Columns)]) {
+  const few_centroids<Columns> c(searched, group);
 #pragma unroll
-  for (int i = 0; i < each; ++i) {
-    second[i] = std::numeric_limits<float>::max();
-    best[i] = __int_as_float(__float_as_int(second[i]) & kept);  // of the first group
+  for (int i = 0; i < few_rows(Columns); ++i) {
+    int scores[few_group];
+    group_scores(x[i], c, scores);
+    keys[i] = (largest_of(scores) & kept) | group;
   }
-#pragma unroll 2
-  for (int g = 0; g < groups; ++g) {
-    float4 c[Columns + 1];
+}
+
+// The nearest centroids of a thread's rows. The largest score of each group is kept, and the largest two of those; then
+// the largest one's group is looked at once more. `clear` is how much larger the nearest one's score is than others
+// may be, but for frame.unclear. Others' scores that are negative count as 0.
+template <class Scalar, int Columns>
+__device__ void search_groups(int clusters, const few_frame<Scalar>& frame, const float4* searched,
+                              const float (&x)[few_rows(Columns)][Columns], const float (&norms)[few_rows(Columns)],
+                              int (&labels)[few_rows(Columns)], float (&clear)[few_rows(Columns)]) {
+  constexpr int each = few_rows(Columns);
+  const int groups = (clusters + few_group - 1) / few_group, kept = -1 << group_bits(clusters);
+  int best[each], second[each];
+  int g = groups % 2;
+  if (g != 0) {
+    group_keys<Columns>(0, kept, searched, x, best);
 #pragma unroll
-    for (int j = 0; j <= Columns; ++j) c[j] = searched[g * vectors + j];
+    for (int i = 0; i < each; ++i) second[i] = 0;
+  } else {
+#pragma unroll
+    for (int i = 0; i < each; ++i) best[i] = second[i] = 0;
+  }
+#pragma unroll 1
+  for (; g < groups; g += 2) {
+    int keys[each], others[each];
+    group_keys<Columns>(g, kept, searched, x, keys);
+    group_keys<Columns>(g + 1, kept, searched, x, others);
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      float scores[few_group];
-      group_scores(x[i], c, scores);
-      const float least = fminf(fminf(scores[0], scores[1]), fminf(scores[2], scores[3]));
-      const float key = __int_as_float((__float_as_int(least) & kept) | g);
-      second[i] = fminf(second[i], fmaxf(best[i], key));
-      best[i] = fminf(best[i], key);
+      const int high = max(keys[i], others[i]), low = min(keys[i], others[i]);
+      second[i] = __vimax3_s32(second[i], low, min(best[i], high));
+      best[i] = max(best[i], high);
     }
   }
-  const float taken = static_cast<float>(1 << index_bits) * 0x1p-22F;
-  // Beyond, products of finite norms overflow.
-  const float smallest = largest < 1e18F ? 16 * std::numeric_limits<float>::min() : INFINITY;
 #pragma unroll
   for (int i = 0; i < each; ++i) {
-    const int g = __float_as_int(best[i]) & ~kept;
-    float4 c[Columns + 1];
+    const int group = best[i] & ~kept;
+    int scores[few_group];
+    group_scores(x[i], few_centroids<Columns>(searched, group), scores);
 #pragma unroll
-    for (int j = 0; j <= Columns; ++j) c[j] = searched[g * vectors + j];
-    float scores[few_group];
-    group_scores(x[i], c, scores);
-    const float low = fminf(scores[0], scores[1]), high = fmaxf(scores[0], scores[1]);
-    const float other_low = fminf(scores[2], scores[3]), other_high = fmaxf(scores[2], scores[3]);
-    const float nearest = fminf(low, other_low);
-    const float next = fminf(fmaxf(low, other_low), fminf(high, other_high));
-    const int within = other_low < low ? (scores[3] < scores[2] ? 3 : 2) : (scores[1] < scores[0] ? 1 : 0);
-    labels[i] = g * few_group + within;
-    // ‖c′‖² of the nearest is at most 4·(‖x′‖² + its score).
-    const float error =
-        few_score_error<Columns> * (10.1F * norms[i] + 8.1F * fabsf(nearest)) + taken * fabsf(second[i]) + smallest;
-    doubtful[i] = !(fminf(next, second[i]) - nearest > error);
+    for (int k = 0; k < few_group; ++k) scores[k] = (scores[k] & kept) | k;
+    const int high = max(scores[0], scores[1]), low = min(scores[0], scores[1]);
+    const int nearest = max(high, scores[2]), next = __vimax3_s32(low, min(high, scores[2]), second[i]);
+    labels[i] = group * few_group + (nearest & 3);
+    clear[i] = fmaf(norms[i], -frame.unclear_share, __int_as_float(nearest) - __int_as_float(next));
   }
 }
 
@@ -378,11 +488,10 @@ inline constexpr float most_few_distance = 1e15F;
 template <class Scalar, int Columns>
 __device__ bool search_rows(const one_pass_arguments<Scalar>& in, const float4* searched,
                             const few_frame<Scalar>& frame, const Scalar* rows, int count,
-                            int (&labels)[few_rows(Columns)]) {
+                            Scalar (&read)[few_rows(Columns)][Columns], int (&labels)[few_rows(Columns)]) {
   constexpr int each = few_rows(Columns);
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const Scalar* const own = rows + thread * Columns;
-  Scalar read[each][Columns];
   if (count == 32 * each) {
 #pragma unroll
     for (int i = 0; i < each; ++i) {
@@ -408,31 +517,55 @@ __device__ bool search_rows(const one_pass_arguments<Scalar>& in, const float4* 
       norms[i] = fmaf(x[i][j], x[i][j], norms[i]);
     }
   }
-  bool doubtful[each];
-  if constexpr (Columns == 1) {
-    search_column(in.clusters, frame.largest, frame.least_gap, reinterpret_cast<const float*>(searched), x, labels,
-                  doubtful);
-  } else if constexpr (few_in_groups(Columns)) {
-    search_groups<Columns>(in.clusters, frame.largest, searched, x, norms, labels, doubtful);
+  const bool near = frame.largest < most_few_distance;
+  constexpr float most_norm = most_few_distance * most_few_distance;
+  bool doubtful[each], any = false, far = false;
+  if constexpr (few_in_groups(Columns)) {
+    float clear[each];
+    search_groups<Scalar, Columns>(in.clusters, frame, searched, x, norms, labels, clear);
+    if (count != 32 * each) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        if (i * 32 + thread < count) continue;
+        labels[i] = 0;
+        clear[i] = INFINITY;
+      }
+    }
+    // Numbers that are not negative order like whole ones; what is no number has a norm that is none, above all others.
+    int least_clear = __float_as_int(clear[0]), largest_norm = __float_as_int(norms[0]);
+#pragma unroll
+    for (int i = 1; i < each; i += 2) {
+      const int next = min(i + 1, each - 1);
+      least_clear = __vimin3_s32(least_clear, __float_as_int(clear[i]), __float_as_int(clear[next]));
+      largest_norm = __vimax3_s32(largest_norm, __float_as_int(norms[i]), __float_as_int(norms[next]));
+    }
+    far = !near || largest_norm > __float_as_int(most_norm);
+    any = far || least_clear <= __float_as_int(frame.unclear);
+    if (!__any_sync(~0U, any)) return false;
+#pragma unroll
+    for (int i = 0; i < each; ++i) doubtful[i] = !(clear[i] > frame.unclear);
   } else {
-    search_pairs<Columns>(in.clusters, frame.largest, searched, x, norms, labels, doubtful);
-  }
-  if (count != 32 * each) {
+    if constexpr (Columns == 1) {
+      search_column(in.clusters, frame.largest, frame.least_gap, reinterpret_cast<const float*>(searched), x, labels,
+                    doubtful);
+    } else {
+      search_pairs<Columns>(in.clusters, frame.largest, searched, x, norms, labels, doubtful);
+    }
+    if (count != 32 * each) {
+#pragma unroll
+      for (int i = 0; i < each; ++i) {
+        if (i * 32 + thread < count) continue;
+        labels[i] = 0;
+        doubtful[i] = false;
+      }
+    }
 #pragma unroll
     for (int i = 0; i < each; ++i) {
-      if (i * 32 + thread < count) continue;
-      labels[i] = 0;
-      doubtful[i] = false;
+      any = any || doubtful[i];
+      far = far || !(norms[i] <= (near ? most_norm : 0));
     }
+    if (!__any_sync(~0U, any || far)) return false;
   }
-  const float most_norm = frame.largest < most_few_distance ? most_few_distance * most_few_distance : 0;
-  bool any = false, far = false;
-#pragma unroll
-  for (int i = 0; i < each; ++i) {
-    any = any || doubtful[i];
-    far = far || !(norms[i] <= most_norm);
-  }
-  if (!__any_sync(~0U, any || far)) return false;
   decide<Scalar, Columns>(in, rows, doubtful, labels);
   return __any_sync(~0U, far);
 }

@@ -51,9 +51,10 @@ class few_sums {
   }
 
   /// Adds up to part_rows rows, the i-th of a thread being row i · 32 + thread.
-  __device__ void add(const Scalar* rows, const Scalar* weights, int count, const int (&labels)[each]) {
-    if (weights == nullptr && count == part_rows) return add_some<true>(rows, weights, count, labels);
-    add_some<false>(rows, weights, count, labels);
+  __device__ void add(const Scalar* rows, const Scalar (&read)[each][Columns], const Scalar* weights, int count,
+                      const int (&labels)[each]) {
+    if (weights == nullptr && count == part_rows) return add_some<true>(rows, read, weights, count, labels);
+    add_some<false>(rows, read, weights, count, labels);
   }
 
   /// The same of rows or centroids so far away that squares or sums of the rows' own scalar might overflow: one row
@@ -65,10 +66,10 @@ class few_sums {
   }
 
   /// A block of rows was added: the sums move on where others might make them too many for the rows' own scalar.
-  __device__ void end_block(std::size_t blocks) {
+  __device__ void end_block(unsigned blocks) {
     if constexpr (sizeof(Scalar) == 4) {
-      if (blocks % blocks_of_sums() != 0) return;
-      if (moved_) {  // the only writer of its totals, in order
+      if ((blocks & (blocks_of_sums() - 1)) != 0) return;  // of a power of two
+      if (moved_) {                                        // the only writer of its totals, in order
         reduce([&](int item, double sum) { atomicAdd(totals_ + item, sum); });
       } else {
         reduce([&](int item, double sum) { totals_[item] = sum; });
@@ -190,9 +191,10 @@ class few_sums {
 
   // Unweighted rows of a whole part, or any.
   template <bool Plain>
-  __device__ void add_some(const Scalar* rows, const Scalar* weights, int count, const int (&labels)[each]) {
+  __device__ void add_some(const Scalar* rows, const Scalar (&read)[each][Columns], const Scalar* weights, int count,
+                           const int (&labels)[each]) {
     if constexpr (row_threads == 1) {
-      add_alone<Plain>(rows, weights, count, labels);
+      add_alone<Plain>(read, weights, count, labels);
     } else {
       add_together<Plain>(rows, weights, count, labels);
     }
@@ -200,8 +202,8 @@ class few_sums {
 
   // A thread for each row.
   template <bool Plain>
-  __device__ void add_alone(const Scalar* rows, const Scalar* weights, int count, const int (&labels)[each]) {
-    const Scalar* const from = rows + thread_ * Columns;
+  __device__ void add_alone(const Scalar (&read)[each][Columns], const Scalar* weights, int count,
+                            const int (&labels)[each]) {
     Scalar of_rows = 0;
     some added[each];
 #pragma unroll
@@ -213,7 +215,7 @@ class few_sums {
       const some c = centre_at(static_cast<unsigned>(labels[i]) * centre_bytes);
 #pragma unroll
       for (int v = 0; v < Columns; ++v) {
-        const Scalar difference = there ? from[i * 32 * Columns + v] - c.at[v] : Scalar{0};
+        const Scalar difference = there ? read[i][v] - c.at[v] : Scalar{0};
         added[i].at[v] = Plain ? difference : weight * difference;
         of_rows = fma(added[i].at[v], difference, of_rows);
       }

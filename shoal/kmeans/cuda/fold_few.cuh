@@ -26,6 +26,23 @@ __device__ void prefetch_rows(const void* rows) {
   }
 }
 
+// What all threads of a warp have alike, as the result of an instruction that the compiler does not repeat for each
+// use.
+__device__ inline unsigned kept_by_warp(unsigned number) { return __reduce_max_sync(~0U, number); }
+template <class Scalar>
+__device__ const Scalar* kept_by_warp(const Scalar* address) {
+  const auto bits = reinterpret_cast<unsigned long long>(address);
+  const unsigned low = kept_by_warp(static_cast<unsigned>(bits)),
+                 high = kept_by_warp(static_cast<unsigned>(bits >> 32));
+  return reinterpret_cast<const Scalar*>(static_cast<unsigned long long>(high) << 32 | low);
+}
+
+__device__ inline unsigned long long sum_of_warp(unsigned long long number) {
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) number += __shfl_xor_sync(~0U, number, step);
+  return number;
+}
+
 template <class Scalar, int Columns>
 __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_arguments<Scalar> in) {
   // What needs no centroids is done while the work before this ends.
@@ -70,11 +87,18 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
   unsigned block = next_of_warp(passed), last_part = next_of_warp(passed > whole ? (passed - whole) * block_parts : 0);
   unsigned blocks = (min(passed, whole) + warps - 1 - warp) / warps;  // that the warp has had
   bool last = block >= min(whole, ended);
-  const auto row_of = [&](unsigned of_block) { return first + (std::size_t{of_block} - passed) * hashed_rows; };
-  const std::size_t first_rows = last ? row_of(whole) + last_part * part_rows : row_of(block);
-  if (first_rows + part_rows <= end) {
-    prefetch_rows<part_rows * Columns* static_cast<int>(sizeof(Scalar))>(in.piece.rows + first_rows * Columns);
-  }
+  // Rows of the piece in the lane are counted by 32 bits, from the first. What is the same for every part is kept,
+  // where the compiler would work it out anew for each.
+  const Scalar* const rows = kept_by_warp(in.piece.rows + first * Columns);
+  const unsigned to_next_block = (warps - 1) * hashed_rows + part_rows;  // from a block's last part
+  const unsigned rows_end = kept_by_warp(static_cast<unsigned>(end - first));
+  const auto row_of = [&](unsigned of_block) { return (of_block - passed) * unsigned{hashed_rows}; };
+  unsigned at = last ? row_of(whole) + last_part * part_rows : row_of(block);
+  const auto prefetch = [&](unsigned from) {
+    if (from + part_rows > rows_end) return;
+    prefetch_rows<part_rows * Columns* static_cast<int>(sizeof(Scalar))>(rows + std::size_t{from} * Columns);
+  };
+  prefetch(at);
 
   cuda::wait_for_predecessor();
   if (*in.stopped) return;
@@ -83,22 +107,27 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
 
   unsigned low = 0, high = 0;
   unsigned long long fingerprint = 0;
+  // A thread keeps what one of 32 blocks hashes to: the block's own number takes longer than all else that ends it.
+  unsigned its_block = 0, its_low = 0, its_high = 0;
+  const auto add_hash = [&] {
+    fingerprint += hash_of_block(odd_of_block(first_block + its_block), its_low, its_high);
+    its_low = its_high = 0;
+  };
   int part = 0;
   while (!last || last_part < last_parts) {
     if (last) {
       block = whole + last_part / block_parts;
       part = static_cast<int>(last_part % block_parts) * part_rows;
+      at = row_of(block) + part;
     }
-    const std::size_t at = row_of(block) + part;
-    if (at < end) {
-      const std::size_t next = at + (part + part_rows < hashed_rows ? part_rows : warps * hashed_rows - part);
-      if (next + part_rows <= end) {
-        prefetch_rows<part_rows * Columns* static_cast<int>(sizeof(Scalar))>(in.piece.rows + next * Columns);
-      }
-      const int count = static_cast<int>(min(std::size_t{part_rows}, end - at));
-      const Scalar* const from = in.piece.rows + at * Columns;
+    const unsigned next = at + (part + part_rows < hashed_rows ? part_rows : to_next_block);
+    if (at < rows_end) {
+      prefetch(next);
+      const int count = static_cast<int>(min(unsigned{part_rows}, rows_end - at));
+      const Scalar* const from = rows + std::size_t{at} * Columns;
       int labels[each];
-      const bool far = search_rows<Scalar, Columns>(in, searched, frame, from, count, labels);
+      Scalar read[each][Columns];
+      const bool far = search_rows<Scalar, Columns>(in, searched, frame, from, count, read, labels);
 #pragma unroll
       for (int i = 0; i < each; ++i) {
         const uint2 word = words[part + i * 32 + thread];
@@ -108,16 +137,17 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
       if (in.labels != nullptr) {
 #pragma unroll
         for (int i = 0; i < each; ++i) {
-          if (i * 32 + thread < count) in.labels[at + i * 32 + thread] = labels[i];
+          if (i * 32 + thread < count) in.labels[first + at + i * 32 + thread] = labels[i];
         }
       }
-      const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + at;
+      const Scalar* const weights = in.piece.weights == nullptr ? nullptr : in.piece.weights + first + at;
       if (sizeof(Scalar) == 4 && far) {
         sums.add_in_float64(from, weights, count, labels);
       } else {
-        sums.add(from, weights, count, labels);
+        sums.add(from, read, weights, count, labels);
       }
     }
+    at = next;
     part += part_rows;
     if (!last && part < hashed_rows) continue;
     low = __reduce_add_sync(~0U, low);
@@ -127,8 +157,9 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
       if (thread == 0) atomicAdd(&last_hashes[block - whole].y, high);
       last_part += warps;
     } else {
-      fingerprint += hash_of_block(odd_of_block(first_block + block), low, high);
-      sums.end_block(++blocks);
+      if (thread == static_cast<int>(blocks % 32)) its_block = block, its_low = low, its_high = high;
+      if (++blocks % 32 == 0) add_hash();
+      sums.end_block(blocks);
       block += warps;
       last = block >= min(whole, ended);
     }
@@ -136,6 +167,8 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
     low = high = 0;
   }
 
+  add_hash();
+  fingerprint = sum_of_warp(fingerprint);
   if (thread == 0) hashes[warp] = fingerprint;
   if (complete) {
     sums.finish();
@@ -149,8 +182,7 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
     if (of_thread >= passed && of_thread < ended) {
       fingerprint += hash_of_block(odd_of_block(first_block + of_thread), last_hashes[thread].x, last_hashes[thread].y);
     }
-#pragma unroll
-    for (int step = 16; step > 0; step /= 2) fingerprint += __shfl_xor_sync(~0U, fingerprint, step);
+    fingerprint = sum_of_warp(fingerprint);
     if (thread == 0 && fingerprint != 0) atomicAdd(in.fingerprint, fingerprint);
   }
   if (!complete) return;

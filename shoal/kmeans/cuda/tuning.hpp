@@ -44,7 +44,8 @@ inline constexpr std::size_t most_wide_columns = 256;
 /// multiprocessor on, threads keep sums of all clusters in shared memory: rows are labelled and summed in one
 /// pass. Steps of (rows, columns, clusters) take on an H200 in separate passes and so, in ms, float32 (10⁷, 3, 20)
 /// 0.358 and 0.102, (5·10⁶, 10, 37) 0.557 and 0.198, (10⁶, 5, 10) 0.106 and 0.024, (10⁶, 1, 100) 0.074 and 0.024, (10⁶,
-/// 1, 200) 0.085 and 0.033, float64 (3·10⁶, 8, 33) 0.160; since float32 sums are guarded, (10⁷, 3, 20) 0.107. Of fewer
+/// 1, 200) 0.085 and 0.033, float64 (3·10⁶, 8, 33) 0.160; since float32 sums are guarded, (10⁷, 3, 20) 0.107,
+/// and with centroids compared by three 0.098. Of fewer
 /// rows, when sums were slower, (10⁵, 3, 64) 0.025 and 0.036, (10⁵, 12, 33) 0.039 and 0.050. With more clusters (10⁷,
 /// 3, 64) 0.626 and 0.220, (10⁶, 8, 64) 0.103 and 0.070, (10⁶, 12, 64) 0.120 and 0.085, float64 0.231 and 0.121. With
 /// as many clusters as there is room for (10⁷, 2, 65) 0.511 and 0.197, (10⁷, 3, 65) 0.638 and 0.233, (10⁷, 8, 65) 1.11
