@@ -203,7 +203,7 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     const double* const to_a = in.units.exact + static_cast<std::size_t>(a) * columns;
     const double* const to_b = in.units.exact + static_cast<std::size_t>(b) * columns;
     double squares = 0, from_a = 0, from_b = 0;
-#pragma unroll 4
+#pragma unroll 8
     for (int j = lane; j < columns; j += 32) {
       const Scalar value = row[j];
       squares = add_to_norm<Metric>(squares, static_cast<double>(value - in.units.centre[j]));

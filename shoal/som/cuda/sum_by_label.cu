@@ -137,7 +137,8 @@ __global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), S
 #pragma unroll
         for (int s = 0; s < Slots; ++s) {
           const auto wide = static_cast<double>(x[b][s]);
-          if (in.add_rows) sums.add(s, wide - centre[s], weights[b], scales[s], rest_scale);
+          // Whether these are wanted is asked in the end: a branch here keeps numbers from being under way together.
+          sums.add(s, wide - centre[s], weights[b], scales[s], rest_scale);
           // Beyond the last column both are zero.
           if constexpr (Distances) distances[b] = add_exactly<metric::euclidean>(distances[b], wide, own[s]);
         }

@@ -387,13 +387,16 @@ TYPED_TEST(DeviceMap, FewUnitsOfWideRowsAreTheHosts) {
   }
 }
 
-// Wide rows of whole 16 bytes are fetched ahead where they are added by label: on both sides of each number of columns
-// at which warps share them otherwise, with more and fewer units than a tile has rows of one.
+// Wide rows of whole 16 bytes are fetched ahead where they are added by label: on both sides of the numbers of columns
+// from which on they are, and at which warps share them otherwise, with long runs of a label and short ones.
 TYPED_TEST(DeviceMap, FetchedRowsGiveTheBitsOfStreamedRows) {
-  for (const std::size_t columns :
-       {64, 66, 68, 128, 132, 256, 260, 384, 388, 512, 516, 768, 772, 896, 900, 1920, 1924}) {
-    const std::size_t rows = 8 * 4096 + 4099, units = columns % 128 == 0 ? 10 : 150;
-    const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns),
+  for (const std::size_t columns : {256, 260, 516, 896, 900, 1152, 1156, 1920, 1924}) {
+    const std::size_t rows = 8 * 4096 + 67, units = columns % 128 == 0 ? 10 : 150;
+    table<TypeParam> made{rows, columns, std::vector<TypeParam>(rows * columns)};
+    for (std::size_t i = 0; i < made.values.size(); ++i) {
+      made.values[i] = static_cast<TypeParam>(i * 2654435761U % 4294967291U >> 12) / 65536;
+    }
+    const given_rows<TypeParam> data(std::move(made),
                                      columns % 128 == 0 ? std::vector<TypeParam>{} : some_weights<TypeParam>(rows));
     som::options options;
     options.width = units / 2;
@@ -473,8 +476,8 @@ TEST(SumByLabel, TilesFitIntoSharedMemory) {
 // Small maps are smoothed by one kernel, a block of which has 31 columns: on both sides of the most units, and of that.
 TYPED_TEST(DeviceMap, SmallMapsAreSmoothedLikeTheHosts) {
   const std::size_t rows = 700;
-  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{1, 1},  {2, 1}, {5, 2},  {3, 11}, {64, 1},
-                                                                   {1, 64}, {8, 8}, {13, 5}, {65, 1}};
+  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{1, 1},  {2, 1},  {5, 2},  {3, 11}, {33, 1},
+                                                                   {1, 33}, {17, 2}, {1, 34}, {8, 8}};
   for (const std::size_t columns : {1, 30, 31, 32, 63}) {
     const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns), some_weights<TypeParam>(rows));
     for (const auto& [width, height] : shapes) {
