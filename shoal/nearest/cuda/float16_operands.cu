@@ -161,7 +161,6 @@ int warps_of_centroid(int padded_columns) {
   return parts;
 }
 
-template <bool Aligned>
 __global__ void __launch_bounds__(threads)
     convert_centroids_kernel(searched_centroids centroids, float16_operands to, int parts, const int* stopped) {
   cuda::wait_for_predecessor();
@@ -173,7 +172,7 @@ __global__ void __launch_bounds__(threads)
   const int exponent = float16_exponent(*centroids.bounds);
   // Places beyond the last centroid hold that again.
   const std::size_t k = min(place, static_cast<std::size_t>(centroids.clusters - 1));
-  row_sums sums = write_row<-1, Aligned>(centroids.values + k * centroids.columns, centroids.origin,
+  row_sums sums = write_row<-1, false>(centroids.values + k * centroids.columns, centroids.origin,
                                        float16_layout(centroids.columns, to.digits), place, power_of_two(exponent),
                                        to.centroids, warp % parts, parts);
   if (parts > 1) {
@@ -228,9 +227,7 @@ void convert_centroids(const searched_centroids& centroids, const float16_operan
                        cudaStream_t stream) {
   const int parts = warps_of_centroid(float16_layout(centroids.columns, to.digits).padded());
   const auto blocks = static_cast<unsigned>(centroids.padded / (warps / parts * warp_rows));
-  const bool aligned = centroids.columns % 2 == 0 && reinterpret_cast<std::size_t>(centroids.values) % 16 == 0;
-  cuda::launch_in_turn(aligned ? convert_centroids_kernel<true> : convert_centroids_kernel<false>, blocks, threads, 0,
-                       stream, centroids, to, parts, stopped);
+  cuda::launch_in_turn(convert_centroids_kernel, blocks, threads, 0, stream, centroids, to, parts, stopped);
 }
 
 }  // namespace shoal
