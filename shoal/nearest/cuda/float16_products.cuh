@@ -1,7 +1,8 @@
 // Products of float16 numbers of rows and centroids of any width on Hopper's tensor cores: column slab after column
 // slab from shared memory into sums in registers. What becomes of a tile's scores is the search's: a class
 //   Search(arguments, const scored_row (&)[2], largest_norm, scored_place), expect_tile(tile) before its scores are
-// there, take_tile(scores, tile), finish(), and tile_centroids, one of the widths that multiply() has: 64, 128 or 256
+// there, take_tile(scores, tile), finish(), tile_centroids, one of the widths that multiply() has (64, 128 or 256), and
+// adds_sections
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,6 +30,7 @@ constexpr int groups = float16_block_rows / unit_rows;  // warpgroups of a block
 constexpr int threads = 128 * (groups + 1);             // and one that fetches: a warp what all share, and one for
                                                         // the rows of each group
 constexpr int most_stages = 8, most_resident_slabs = 11;
+constexpr int section_slabs = 4;  // whose products are summed apart, where a search adds sections up
 
 template <class Search>
 constexpr int units_of_tile = Search::tile_centroids / unit_rows;
@@ -99,16 +101,20 @@ struct float16_arguments {
 // terms and what came before, at a unit of the greatest of them, and so their sum) is in proportion to a norm of the
 // centroid's own (float16_centroid): scores are kept less that, so that centroids of large norms, which are less well
 // known, put no others in doubt. The rest is the same for all centroids.
-__device__ inline float error_of_norm(const float16_row& row, float residual, const float16_layout& layout) {
+// Of sections that are added up apart each cuts off in proportion to its own part of the norms, and adding rounds.
+__device__ inline float error_of_norm(const float16_row& row, float residual, const float16_layout& layout,
+                                      bool in_sections) {
   constexpr float a = 1.05f * 8 * 0x1p-24f;
   // Beyond that, which only numbers near the ends of float32's range reach, keys would not order like scores.
   constexpr float most = 0x1p-9f;
   if (!(row.lost <= most * row.norm && residual <= most)) return INFINITY;
-  const int steps = layout.padded() / float16_layout::step_columns;
+  const int all_steps = layout.padded() / float16_layout::step_columns, section = section_slabs * layout.steps;
+  const int steps = in_sections ? min(all_steps, section) : all_steps;
+  const int added = in_sections ? (all_steps + section - 1) / section : 0;
   // Second numbers are at most 2⁻¹⁰ of the first ones: the small products come first, and those of two second numbers
   // are left out.
   const float second = layout.twice ? 0x1p-10f : 0.0f;
-  const float cut = static_cast<float>(18 * steps) * 0x1p-23f * 1.02f * (1 + 8 * second) + second * second;
+  const float cut = static_cast<float>(18 * steps + added) * 0x1p-23f * 1.02f * (1 + 8 * second) + second * second;
   return 1.001f * (row.lost + row.norm * (1.001f * residual + cut + a));
 }
 __device__ inline float error_of_all(float largest_norm, float unit, int steps) {
@@ -239,6 +245,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
   constexpr bool stay = Way == fetching::resident;
   const int group = threadIdx.x / 128, warp = threadIdx.x % 128 / 32, lane = threadIdx.x % 32, q = lane % 4;
   const float16_layout layout(in.centroids.columns, in.operands.digits);
+  const bool in_sections = Search::adds_sections && !layout.twice;
   const int turns = layout.turns(), steps = layout.padded() / float16_layout::step_columns * (layout.twice ? 3 : 1);
   unsigned char* const stages = shared + cut::rows_bytes(layout.stored_slabs(), in.kept_items);
   const float largest_norm =
@@ -268,7 +275,7 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       facts[half].norm = known[half].x;
       facts[half].magnitude = known[half].x * largest + 0.5f * largest_norm;
       facts[half].inverse = known[half].z * scale;
-      facts[half].error = error_of_norm({known[half].x, known[half].y}, residual, layout);
+      facts[half].error = error_of_norm({known[half].x, known[half].y}, residual, layout, in_sections);
     }
     Search taker(in, facts, largest_norm, {row_of_item(), item.part(), q, steps});
     const int first_tile = item.first_tile(), last_tile = item.last_tile();
@@ -303,9 +310,26 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       };
       if (in.in_turn) wait_for_turn(group);
       multiply_slab(0, 0);
+      float sums[Search::adds_sections ? Search::tile_centroids / 2 : 1] = {};
+      const auto add_section = [&] {
+        if constexpr (Search::adds_sections) {
+#pragma unroll
+          for (int i = 0; i < Search::tile_centroids / 2; ++i) {
+            asm volatile("" : "+f"(scores[i])::"memory");  // not before the products are there
+            sums[i] += scores[i];
+          }
+        }
+      };
       for (int turn = 1; turn < turns; ++turn) {
         const int before = at.stage;
         at.next(in.stages);
+        if (in_sections && turn % section_slabs == 0) {
+          wait_for_products<0>();
+          release(before, turn - 1);
+          add_section();
+          multiply_slab(turn, 0);
+          continue;
+        }
         multiply_slab(turn, 1);
         wait_for_products<1>();
         release(before, turn - 1);
@@ -316,7 +340,12 @@ __device__ void score_rows(const float16_arguments& in, unsigned char* shared, b
       wait_for_products<0>();
       release(at.stage, turns - 1);
       at.next(in.stages);
-      taker.take_tile(scores, tile);
+      if (in_sections) {
+        add_section();
+        if constexpr (Search::adds_sections) taker.take_tile(sums, tile);
+      } else {
+        taker.take_tile(scores, tile);
+      }
     }
     taker.finish();
   }

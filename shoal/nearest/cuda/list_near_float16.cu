@@ -21,6 +21,7 @@ class near_of_rows {
 
  public:
   static constexpr int tile_centroids = float16_cluster_tile;
+  static constexpr bool adds_sections = false;
 
   __device__ near_of_rows(const float16_arguments& in, const scored_row (&facts)[2], float largest_norm,
                           const scored_place& place)

@@ -31,6 +31,8 @@ template <wanted Wanted, int TileCentroids>
 class nearest_of_rows {
  public:
   static constexpr int tile_centroids = TileCentroids;
+  // A proof is sharper then: sums cut off what is small against them. Wider tiles have no registers for it.
+  static constexpr bool adds_sections = Wanted == wanted::proved_label && TileCentroids == 64;
   static constexpr precision Precision = Wanted == wanted::label ? precision::tf32 : precision::float32;
 
   __device__ nearest_of_rows(const float16_arguments& in, const scored_row (&facts)[2], float largest_norm,

@@ -180,6 +180,7 @@ struct smoothing {
   double* codebook = nullptr;      ///< [units][columns]
   const double* centre = nullptr;  ///< [columns] what the sums are about
   double* kept = nullptr;          ///< [units][columns] the codebook before the last move, else null
+  unsigned* done = nullptr;        ///< blocks of smooth_few_units() that are done; zero in between
   int* not_finite = nullptr;       ///< with `kept`: becomes 1 when a move leaves a number that is not finite
   SHOAL_HD int products() const { return neighborhood_function{kind, 0, cutoff}.products(); }
   SHOAL_HD bool hexagonal() const { return shape.lattice == lattice::hexagonal; }
@@ -188,5 +189,8 @@ struct smoothing {
   std::size_t pull_doubles() const;
 };
 void smooth_and_move(const smoothing& all, cudaStream_t stream);
+/// The same of small maps, which smooth_and_move() asks for.
+bool are_few_to_smooth(const smoothing& all);
+void smooth_few_units(const smoothing& all, cudaStream_t stream);
 
 }  // namespace shoal::som

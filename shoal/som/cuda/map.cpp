@@ -127,6 +127,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   for (std::size_t g = 0; g < places_.size(); ++g) {
     on_tensor_cores_ = on_tensor_cores_ && has_tensor_search(group[g].device);
     in_float16_ = in_float16_ && has_tensor_search(group[g].device);
+    fetches_rows_ = fetches_rows_ && has_tensor_search(group[g].device);
   }
   const bool rough = sizeof(Scalar) == 4 && rows.group().precision() != precision::float32;
   const bool proves = in_float16_ && !rough && few_are_open(shape.units(), columns_);
@@ -157,6 +158,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
     places_[g].labels.grow(most_labels);
     if (few_units_) {
       places_[g].doubtful_counts.grow(3);
+      places_[g].doubtful_counts.fill_with_zeros(group[g].compute);
       places_[g].doubtful_list.grow(most_labels);
     }
     if (on_tensor_cores_) places_[g].near.grow(most_near_columns(rows_at_once_, group[g].multiprocessors));
@@ -377,7 +379,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   const int tile_rows = what == pass::topology
                             ? 0
                             : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
-                                               sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
+                                               sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes, fetches_rows_);
   const bool by_label = tile_rows > 0 && !(by_short_rows(what) && adds_up_itself(all, here.units));
   const bool decides = by_label && few_units_;
   settled_rows to;
@@ -403,7 +405,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
       some.labels = labels;
       some.doubtful = {here.doubtful_counts.data(), here.doubtful_list.data(),
                        static_cast<unsigned>(here.doubtful_list.size())};
-      here.doubtful_counts.fill_with_zeros(gpu.compute);
+      if (!by_float16(what)) here.doubtful_counts.fill_with_zeros(gpu.compute);  // else settle() leaves zeros
     }
     settled.labels = visit || by_label ? labels : nullptr;
     const score_kind scores = search(some, what, first + begin, here, gpu);
@@ -415,7 +417,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   }
   if (by_label)
     sum_by_label(tile_rows, rows, here.units, here.labels.data(), to, gpu.multiprocessors, gpu.shared_bytes,
-                 gpu.compute);
+                 fetches_rows_, gpu.compute);
 }
 
 template <class Scalar>

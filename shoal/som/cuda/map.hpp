@@ -107,6 +107,7 @@ class device_map {
   bool few_units_ = false;          // searches decide rows that are added by label
   bool on_tensor_cores_ = false;    // rows are searched by search_tensor
   bool in_float16_ = false;         // by float16 products
+  bool fetches_rows_ = true;        // sums of wide rows fetch them ahead
   std::size_t float16_rows_ = 0;    // of them at one time
   std::size_t most_row_parts_ = 0;  // that lists have room for
   // Operands of rows that stay on the GPU stay there too, where they have room.

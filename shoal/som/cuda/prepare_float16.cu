@@ -22,13 +22,21 @@ __device__ void raise(unsigned long long* bound, const double (&values)[warps]) 
   if (greatest > *bound) atomicMax(bound, greatest);
 }
 
-// A warp for each unit.
+// Warps that share a unit, so that none waits for memory more than once: there may be few units, and nothing else keeps
+// the GPU busy then.
+int warps_of_unit(int columns) {
+  int parts = 1;
+  while (parts < warps && parts * 32 * together < columns) parts *= 2;
+  return parts;
+}
+
 template <class Scalar>
-__global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar> units) {
+__global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar> units, int parts) {
   cuda::wait_for_predecessor();
   __shared__ double norms[warps], largest_norms[warps];
   const int warp = static_cast<int>(threadIdx.x) / 32, lane = threadIdx.x % 32, last = units.units - 1;
-  const int k = min(static_cast<int>(blockIdx.x) * warps + warp, last);  // the last one again where there is none
+  // The last one again where there is none.
+  const int k = min((static_cast<int>(blockIdx.x) * warps + warp) / parts, last);
   const int columns = units.columns;
   const bool cosine = units.metric == metric::cosine;
   const double* const from = units.codebook + static_cast<std::size_t>(k) * columns;
@@ -56,7 +64,7 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
   const float far_score = one_tile ? static_cast<float>(0.5 * most_norm * most_norm) : unlisted_half_norm;
   double squares = 0, rounded_squares = 0;
   // Reads do not pass writes, so several come before them.
-  for (int start = lane; start < columns; start += 32 * together) {
+  for (int start = warp % parts * 32 * together + lane; start < columns; start += parts * 32 * together) {
     double values[together], centres[together], origins[together];
 #pragma unroll
     for (int t = 0; t < together; ++t) {
@@ -86,10 +94,22 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
   }
   squares = cuda::warp_sum(squares);
   rounded_squares = cuda::warp_sum(rounded_squares);
+  if (lane == 0) norms[warp] = squares, largest_norms[warp] = rounded_squares;
+  __syncthreads();
+  if (lane == 0) {
+    squares = rounded_squares = 0;
+    for (int w = warp / parts * parts; w < (warp / parts + 1) * parts; ++w) {
+      squares += norms[w];
+      rounded_squares += largest_norms[w];
+    }
+    if (warp % parts == 0) {
+      units.half_norms[k] = far ? far_score : cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
+    }
+  }
+  __syncthreads();
   if (lane == 0) {
     norms[warp] = sqrt(squares);
     largest_norms[warp] = far && one_tile ? most_norm * most_norm : rounded_squares;
-    units.half_norms[k] = far ? far_score : cosine ? 0.0f : static_cast<float>(rounded_squares / 2);
   }
   __syncthreads();
   if (threadIdx.x == 0) raise(&units.bounds->norm, norms);
@@ -100,8 +120,9 @@ __global__ void __launch_bounds__(32 * warps) prepare_kernel(device_units<Scalar
 
 template <class Scalar>
 void prepare_float16_units(const device_units<Scalar>& units, const float16_operands& operands, cudaStream_t stream) {
-  cuda::launch_in_turn(prepare_kernel<Scalar>, static_cast<unsigned>((units.units + warps - 1) / warps), 32 * warps, 0,
-                       stream, units);
+  const int parts = warps_of_unit(units.columns), of_block = warps / parts;
+  cuda::launch_in_turn(prepare_kernel<Scalar>, static_cast<unsigned>((units.units + of_block - 1) / of_block),
+                       32 * warps, 0, stream, units, parts);
   convert_centroids(units.float16, operands, nullptr, stream);
 }
 template void prepare_float16_units(const device_units<float>&, const float16_operands&, cudaStream_t);

@@ -203,7 +203,7 @@ struct listed_task : row_task<Scalar, Metric, score_kind::lists> {
     const double* const to_a = in.units.exact + static_cast<std::size_t>(a) * columns;
     const double* const to_b = in.units.exact + static_cast<std::size_t>(b) * columns;
     double squares = 0, from_a = 0, from_b = 0;
-#pragma unroll 4
+#pragma unroll 8
     for (int j = lane; j < columns; j += 32) {
       const Scalar value = row[j];
       squares = add_to_norm<Metric>(squares, static_cast<double>(value - in.units.centre[j]));
@@ -415,7 +415,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   terms.finish();
 }
 
-// Of doubtful rows a warp takes one: those with two units left, then the others.
+// Of doubtful rows a warp takes one: those with two units left, then the others. The last block leaves none of them.
 template <class Scalar>
 __global__ void __launch_bounds__(32 * warps, doubtful_blocks) settle_doubtful_kernel(settle_arguments<Scalar> in) {
   cuda::wait_for_predecessor();
@@ -441,6 +441,10 @@ __global__ void __launch_bounds__(32 * warps, doubtful_blocks) settle_doubtful_k
           in.units.units, [](int k) { return k; }, norm);
     }
     if (lane == 0) in.to.labels[i] = unit;
+  }
+  __syncthreads();  // every warp has read the counts
+  if (threadIdx.x == 0 && atomicInc(doubtful.counts + 2, gridDim.x - 1) == gridDim.x - 1) {
+    doubtful.counts[0] = doubtful.counts[1] = 0;
   }
 }
 

@@ -519,12 +519,23 @@ __device__ double norm_of_row(const settle_arguments<Scalar>& in, const Scalar* 
   double norm = 0;
   zero = true;
   __syncwarp();
-  for (int j = lane; j < in.units.columns; j += 32) {
-    const Scalar x = Metric == metric::cosine ? row[j] : row[j] - in.units.centre[j];
+  const auto centred = [&](int j) { return Metric == metric::cosine ? row[j] : row[j] - in.units.centre[j]; };
+  const auto take = [&](int j, Scalar x) {
     if (staged != nullptr) staged[j] = x;
     norm = add_to_norm<Metric>(norm, static_cast<double>(x));
     zero = zero && x == 0;
+  };
+  // Reads do not pass writes, so several of a wide row come before them.
+  constexpr int ahead = 8;
+  int j = lane;
+  for (; j + 32 * (ahead - 1) < in.units.columns; j += 32 * ahead) {
+    Scalar x[ahead];
+#pragma unroll
+    for (int t = 0; t < ahead; ++t) x[t] = centred(j + 32 * t);
+#pragma unroll
+    for (int t = 0; t < ahead; ++t) take(j + 32 * t, x[t]);
   }
+  for (; j < in.units.columns; j += 32) take(j, centred(j));
   __syncwarp();
   for (int step = 16; step > 0; step /= 2) norm = join_norms<Metric>(norm, from_lane(norm, step));
   zero = __all_sync(all_lanes, zero);

@@ -332,14 +332,10 @@ __global__ void move_kernel(smoothing in) {
       if (in.kept != nullptr && !isfinite(moved)) *in.not_finite = 1;
     }
   }
-  if (i == 0) {
+  if (i == 0) {  // no other thread asks for the epoch
     in.history[*in.epoch] = in.statistics[in.shape.units() * (columns + 1)];
+    ++*in.epoch;
   }
-}
-
-__global__ void next_epoch_kernel(unsigned* epoch) {
-  cuda::wait_for_predecessor();
-  ++*epoch;
 }
 
 unsigned blocks_for(std::size_t count, std::size_t of_block) {
@@ -357,6 +353,7 @@ std::size_t smoothing::pull_doubles() const {
 }
 
 void smooth_and_move(const smoothing& all, cudaStream_t stream) {
+  if (are_few_to_smooth(all)) return smooth_few_units(all, stream);
   const std::size_t places = all.columns + 1;
   const unsigned target_tiles = blocks_for(all.shape.width, block_targets);
   cuda::launch_in_turn(fill_tables_kernel, blocks_for(all.table_doubles(), 256), 256, 0, stream, all);
@@ -375,7 +372,6 @@ void smooth_and_move(const smoothing& all, cudaStream_t stream) {
     cuda::launch_in_turn(pull_kernel, blocks, threads, 0, stream, all);
   }
   cuda::launch_in_turn(move_kernel, blocks_for(all.shape.units() * all.columns, 256), 256, 0, stream, all);
-  cuda::launch_in_turn(next_epoch_kernel, 1, 1, 0, stream, all.epoch);
 }
 
 }  // namespace shoal::som

@@ -20,6 +20,8 @@ device_smoother<Scalar>::device_smoother(device_map<Scalar>& map, neighborhood k
   smoothing_.rate = rate;
   smoothing_.columns = columns;
   epoch_.grow(1);
+  done_.grow(1);
+  done_.fill_with_zeros();
   history_.grow(radii.size());
   history_.fill_with_zeros();  // all of it is read, also what a resumed fit never writes
   tables_.grow(smoothing_.table_doubles());
@@ -33,6 +35,7 @@ device_smoother<Scalar>::device_smoother(device_map<Scalar>& map, neighborhood k
   }
   smoothing_.radii = radii_.data();
   smoothing_.epoch = epoch_.data();
+  smoothing_.done = done_.data();
   smoothing_.statistics = map.statistics();
   smoothing_.tables = tables_.data();
   smoothing_.along = along_.data();

@@ -33,7 +33,7 @@ class device_smoother {
   device_map<Scalar>* map_;
   smoothing smoothing_;
   cuda::device_buffer<double> radii_, history_, tables_, along_, smoothed_, pull_, kept_;
-  cuda::device_buffer<unsigned> epoch_;
+  cuda::device_buffer<unsigned> epoch_, done_;
   cuda::device_buffer<int> not_finite_;
 };
 extern template class device_smoother<float>;

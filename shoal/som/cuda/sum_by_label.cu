@@ -8,131 +8,18 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/som/cuda/row_ring.cuh>
-#include <shoal/som/cuda/settle_row.cuh>
 #include <shoal/som/cuda/sum_by_label.hpp>
+#include <shoal/som/cuda/sum_fetched_rows.hpp>
+#include <shoal/som/cuda/sum_runs.cuh>
 
 namespace shoal::som {
 namespace {
 
-constexpr int least_warps = 8, most_warps = 16;  // of a block
-constexpr int least_tile_rows = 256, most_tile_rows = 4096;
-constexpr int few_sorted = 16;  // units
-constexpr int row_bits = 12;
-static_assert(1 << row_bits == most_tile_rows);
+constexpr int least_warps = 8;  // of a block
+constexpr int least_tile_rows = 256;
 constexpr int batch = ring_rows;  // rows on their way from memory at a time
 static_assert(batch == summed_together);
 constexpr std::size_t least_rows = 32768;
-
-template <class Scalar>
-struct sum_arguments {
-  searched_rows<Scalar> rows;
-  device_units<Scalar> units;
-  fixed_sums sums;
-  const std::int32_t* labels;
-  bool add_rows;  // Σ w(x − m) too
-  int tile_rows;
-  int chunks;  // of a block's columns, of different warps
-  int chunk_columns;
-};
-
-// Sorts the labels of a tile by counting; rows of one label come in any order. `counts` has a place for each unit,
-// `order` one for each row: label · most_tile_rows + row. Every thread of the block comes here.
-__device__ void sort_tile(const std::int32_t* labels, int count, int units, unsigned* counts, unsigned* order) {
-  __shared__ unsigned of_warps[most_warps];
-  const int threads = static_cast<int>(blockDim.x);
-  __syncthreads();  // the tile before is done
-  for (int k = threadIdx.x; k < units; k += threads) counts[k] = 0;
-  __syncthreads();
-  // Beside few units most of a warp's rows would wait for each other at one place.
-  const bool few = units <= few_sorted;
-  const auto all_turns = [&](const auto& visit) {
-    for (int start = 0; start < count; start += threads) {
-      const int i = start + static_cast<int>(threadIdx.x);
-      const int label = i < count ? labels[i] : -1;
-      visit(i, label, __match_any_sync(all_lanes, label));
-    }
-  };
-  const unsigned below = (1u << threadIdx.x % 32) - 1;
-  if (few) {
-    all_turns([&](int, int label, unsigned alike) {
-      if (label >= 0 && (alike & below) == 0) atomicAdd(counts + label, static_cast<unsigned>(__popc(alike)));
-    });
-  } else {
-    for (int i = threadIdx.x; i < count; i += threads) atomicAdd(counts + labels[i], 1u);
-  }
-  __syncthreads();
-  // Each thread has neighbouring units.
-  const int each = (units + threads - 1) / threads, warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int begin = min(static_cast<int>(threadIdx.x) * each, units), end = min(begin + each, units);
-  unsigned sum = 0;
-  for (int k = begin; k < end; ++k) sum += counts[k];
-  unsigned through = sum;
-  for (int step = 1; step < 32; step *= 2) {
-    const unsigned other = __shfl_up_sync(all_lanes, through, step);
-    if (lane >= step) through += other;
-  }
-  if (lane == 31) of_warps[warp] = through;
-  __syncthreads();
-  unsigned start = through - sum;
-  for (int w = 0; w < warp; ++w) start += of_warps[w];
-  for (int k = begin; k < end; ++k) {
-    const unsigned here = counts[k];
-    counts[k] = start;
-    start += here;
-  }
-  __syncthreads();
-  if (few) {
-    all_turns([&](int i, int label, unsigned alike) {
-      unsigned first = 0;
-      if (label >= 0 && (alike & below) == 0) first = atomicAdd(counts + label, static_cast<unsigned>(__popc(alike)));
-      first = __shfl_sync(all_lanes, first, __ffs(alike) - 1);
-      if (label < 0) return;
-      order[first + __popc(alike & below)] = static_cast<unsigned>(label) << row_bits | static_cast<unsigned>(i);
-    });
-  }
-  for (int i = threadIdx.x; i < count && !few; i += threads) {
-    const auto label = static_cast<unsigned>(labels[i]);
-    order[atomicAdd(counts + label, 1u)] = label << row_bits | static_cast<unsigned>(i);
-  }
-  __syncthreads();
-}
-
-// The sums of one thread's columns over a run of rows of one label. Plain: all weights are one, and there are so many
-// rows that no term, and nothing that is left of one, reaches 2⁵¹ in its unit: adding 1.5 · 2⁵² rounds it to the whole
-// number that the last bits of the sum then are, which is cheaper than a conversion and there and back again.
-template <int Slots, bool Plain>
-struct run_sums {
-  static constexpr double shift = 0x1.8p52;
-  long long whole[Slots] = {}, rest[Slots] = {};
-  long long weight_whole = 0, weight_rest = 0;
-  int rows = 0;
-
-  __device__ void add(int s, double value, double weight, double scale, double rest_scale) {
-    if constexpr (Plain) {
-      const double rounded = __fma_rn(value, scale, shift);
-      const double left = __fma_rn(value, scale, -__dsub_rn(rounded, shift));
-      whole[s] += __double_as_longlong(rounded);
-      rest[s] += __double_as_longlong(__fma_rn(left, rest_scale, shift));
-    } else {
-      const fixed_number fixed(weight * value, scale, rest_scale);
-      whole[s] += fixed.whole;
-      if (fixed.left != 0) rest[s] += __double2ll_rn(fixed.left * rest_scale);
-    }
-  }
-  __device__ void add_weight(double weight, double scale, double rest_scale) {
-    ++rows;
-    if constexpr (!Plain) {
-      const fixed_number fixed(weight, scale, rest_scale);
-      weight_whole += fixed.whole;
-      if (fixed.left != 0) weight_rest += __double2ll_rn(fixed.left * rest_scale);
-    }
-  }
-  __device__ long long shifted() const { return Plain ? rows * __double_as_longlong(shift) : 0; }
-};
-
-__device__ void add_whole(long long* to, long long value) {
-  if (value != 0) atomicAdd(reinterpret_cast<unsigned long long*>(to), static_cast<unsigned long long>(value));
-}
 
 // Lanes threads add a chunk of a row's columns up, Slots of them each.
 template <class Scalar, int Lanes, int Slots, bool Plain, bool Distances, bool Ahead>
@@ -250,7 +137,8 @@ __global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), S
 #pragma unroll
         for (int s = 0; s < Slots; ++s) {
           const auto wide = static_cast<double>(x[b][s]);
-          if (in.add_rows) sums.add(s, wide - centre[s], weights[b], scales[s], rest_scale);
+          // Whether these are wanted is asked in the end: a branch here keeps numbers from being under way together.
+          sums.add(s, wide - centre[s], weights[b], scales[s], rest_scale);
           // Beyond the last column both are zero.
           if constexpr (Distances) distances[b] = add_exactly<metric::euclidean>(distances[b], wide, own[s]);
         }
@@ -291,11 +179,6 @@ __global__ void __launch_bounds__(32 * (Slots > 2 ? most_warps : least_warps), S
 // Warps of a block that measure other columns of the same rows; 0: rows are not measured.
 int measured_chunks(metric metric, int columns) {
   return measures_by_label(metric, columns) ? (columns + distance_columns(columns) - 1) / distance_columns(columns) : 0;
-}
-
-std::size_t shared_bytes_of(int tile_rows, int units, int measured) {
-  return static_cast<std::size_t>(tile_rows + units) * sizeof(unsigned) +
-         static_cast<std::size_t>(measured) * static_cast<std::size_t>(tile_rows) * sizeof(double);
 }
 
 // Warps of a block that has so many chunks of columns.
@@ -349,8 +232,12 @@ void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, bool ah
 }  // namespace
 
 int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
-                     std::size_t multiprocessors, std::size_t shared_bytes) {
+                     std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
   if (count < least_rows) return 0;
+  if (fetches && can_be_fetched(columns, number_bytes, metric)) {
+    const int rows = fetched_tile_rows(count, units, columns, multiprocessors, shared_bytes);
+    if (rows > 0) return rows;
+  }
   const int measured = measured_chunks(metric, columns);
   const int resident = measured > 0 ? resident_blocks(columns, measured) : 1;
   const auto fits = [&](int rows) {
@@ -402,7 +289,7 @@ bool measures_by_label(metric metric, int columns) {
 template <class Scalar>
 void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device_units<Scalar>& units,
                   const std::int32_t* labels, const settled_rows& to, std::size_t multiprocessors,
-                  std::size_t shared_bytes, cudaStream_t stream) {
+                  std::size_t shared_bytes, bool fetches, cudaStream_t stream) {
   sum_arguments<Scalar> in;
   in.rows = rows;
   in.units = units;
@@ -414,6 +301,12 @@ void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device
   in.chunks = std::min((units.columns + in.chunk_columns - 1) / in.chunk_columns, most_warps);
   const bool plain = rows.weights == nullptr && to.sums->total_weight >= 4096;
   const bool distances = measures_by_label(units.metric, units.columns);
+  if (fetches && can_be_fetched(units.columns, sizeof(Scalar), units.metric) &&
+      reinterpret_cast<std::size_t>(rows.rows) % 16 == 0 &&
+      fetched_tile_rows(static_cast<std::size_t>(rows.count), units.units, units.columns, multiprocessors,
+                        shared_bytes) == tile_rows) {
+    return sum_fetched_rows(in, plain, multiprocessors, shared_bytes, stream);
+  }
   const bool ahead =
       reinterpret_cast<std::size_t>(rows.rows) % 16 == 0 &&
       reads_ahead(1, tile_rows, units.units, units.columns, distances ? in.chunks : 0, sizeof(Scalar), shared_bytes);
@@ -433,8 +326,8 @@ void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device
   }
 }
 template void sum_by_label(int, const searched_rows<float>&, const device_units<float>&, const std::int32_t*,
-                           const settled_rows&, std::size_t, std::size_t, cudaStream_t);
+                           const settled_rows&, std::size_t, std::size_t, bool, cudaStream_t);
 template void sum_by_label(int, const searched_rows<double>&, const device_units<double>&, const std::int32_t*,
-                           const settled_rows&, std::size_t, std::size_t, cudaStream_t);
+                           const settled_rows&, std::size_t, std::size_t, bool, cudaStream_t);
 
 }  // namespace shoal::som

@@ -387,6 +387,34 @@ TYPED_TEST(DeviceMap, FewUnitsOfWideRowsAreTheHosts) {
   }
 }
 
+// Wide rows of whole 16 bytes are fetched ahead where they are added by label: on both sides of the numbers of columns
+// from which on they are, and at which warps share them otherwise, with long runs of a label and short ones.
+TYPED_TEST(DeviceMap, FetchedRowsGiveTheBitsOfStreamedRows) {
+  for (const std::size_t columns : {256, 260, 516, 896, 900, 1152, 1156, 1920, 1924}) {
+    const std::size_t rows = 8 * 4096 + 67, units = columns % 128 == 0 ? 10 : 150;
+    table<TypeParam> made{rows, columns, std::vector<TypeParam>(rows * columns)};
+    for (std::size_t i = 0; i < made.values.size(); ++i) {
+      made.values[i] = static_cast<TypeParam>(i * 2654435761U % 4294967291U >> 12) / 65536;
+    }
+    const given_rows<TypeParam> data(std::move(made),
+                                     columns % 128 == 0 ? std::vector<TypeParam>{} : some_weights<TypeParam>(rows));
+    som::options options;
+    options.width = units / 2;
+    options.height = 2;
+    options.epochs = 2;
+    options.radius = som::range{1, 1};
+    options.init = som::initialization::codebook;
+    options.codebook = random_map(units / 2, 2, columns, som::lattice::rectangular, false).codebook;
+    options.device = gpus(1);
+    const som::fit_result at_once = som::fit(data.source, options, data.weighting());
+    options.device.memory = 2 * 4096 * (columns + 1) * sizeof(TypeParam);
+    const som::fit_result streamed = som::fit(data.source, options, data.weighting());
+    EXPECT_EQ(streamed.history, at_once.history) << columns;
+    EXPECT_EQ(streamed.model.codebook, at_once.model.codebook) << columns;
+    EXPECT_EQ(streamed.quality.hits, at_once.quality.hits) << columns;
+  }
+}
+
 // Tiles of rows are cut so that all multiprocessors end together, whatever the number of rows.
 TYPED_TEST(DeviceMap, TilesOfAnySizeGiveTheBitsOfStreamedRows) {
   for (const std::size_t columns : {65, 129, 769}) {
@@ -432,12 +460,42 @@ TEST(SumByLabel, TilesFitIntoSharedMemory) {
         const int chunk = som::distance_columns(columns);
         const int chunks = som::measures_by_label(som::metric::euclidean, columns) ? (columns + chunk - 1) / chunk : 0;
         for (const std::size_t bytes : {sizeof(float), sizeof(double)}) {
-          const int tile = som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, bytes, 132, shared_bytes);
-          const auto values = static_cast<std::size_t>(tile);
-          EXPECT_GE(values, 256U);
-          EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
-              << rows << " rows, " << columns << " columns";
+          for (const bool fetches : {false, true}) {
+            const auto values = static_cast<std::size_t>(
+                som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches));
+            EXPECT_GE(values, 256U);
+            EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
+                << rows << " rows, " << columns << " columns";
+          }
         }
+      }
+    }
+  }
+}
+
+// Small maps are smoothed by one kernel, a block of which has 31 columns: on both sides of the most units, and of that.
+TYPED_TEST(DeviceMap, SmallMapsAreSmoothedLikeTheHosts) {
+  const std::size_t rows = 700;
+  const std::vector<std::pair<std::size_t, std::size_t>> shapes = {{1, 1},  {2, 1},  {5, 2},  {3, 11}, {33, 1},
+                                                                   {1, 33}, {17, 2}, {1, 34}, {8, 8}};
+  for (const std::size_t columns : {1, 30, 31, 32, 63}) {
+    const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns), some_weights<TypeParam>(rows));
+    for (const auto& [width, height] : shapes) {
+      for (const bool toroidal : {false, true}) {
+        som::options options;
+        options.width = width;
+        options.height = height;
+        options.toroidal = toroidal;
+        options.epochs = 6;
+        options.radius = som::range{2, 0.5};
+        options.init = som::initialization::codebook;
+        options.codebook = random_map(width, height, columns, som::lattice::rectangular, toroidal).codebook;
+        const som::fit_result host = som::fit(data.source, options, data.weighting());
+        options.device = gpus(1);
+        const som::fit_result device = som::fit(data.source, options, data.weighting());
+        EXPECT_LE(apart(device.model.codebook, host.model.codebook), 1e-10)
+            << width << " x " << height << " units, " << columns << " columns";
+        EXPECT_EQ(device.history.size(), host.history.size());
       }
     }
   }
