@@ -121,8 +121,8 @@ struct half_density_rows {
     }
   }
 
-  /// From the tensor cores' sums on: to pairs of float32 numbers, which take half as long as float64, or with one
-  /// product to one.
+  /// From the tensor cores' sums on: to pairs of float32 numbers, which take half as long as float64. With one product
+  /// these go on for all columns.
   __device__ void flush() {
 #pragma unroll
     for (int i = 0; i < size; ++i) {
@@ -131,7 +131,7 @@ struct half_density_rows {
         carries[i] = (total - totals[i]) - more;
         totals[i] = total;
       } else {
-        totals[i] += sums[i];
+        totals[i] = sums[i];
       }
     }
 #pragma unroll

@@ -4,6 +4,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 
@@ -39,6 +42,15 @@ constexpr unsigned half_block_columns(const kernel_layout& layout, int products)
 constexpr unsigned half_moment_blocks(const kernel_layout& layout, int products) {
   const unsigned own = half_block_components(layout.components);
   return half_column_blocks(layout, products) * ((layout.components + own - 1) / own);
+}
+
+/// Blocks of all lanes at most, and sums of each.
+constexpr std::size_t most_half_blocks(const kernel_layout& layout, int products, std::size_t multiprocessors) {
+  return std::max<std::size_t>(multiprocessors, half_moment_blocks(layout, products));
+}
+constexpr std::size_t half_block_sums(const kernel_layout& layout, int products) {
+  return std::size_t{half_moment_groups(layout, products)} * half_group_columns *
+         half_block_components(layout.components) * features_of(layout.type);
 }
 
 /// Rows of at most so many columns and components are read once, by one kernel for log-densities and moments.
