@@ -36,20 +36,21 @@ class tensor_accumulator final : public accumulator<Scalar> {
         frame_(layout_, workspace_.rows(), half_products<Scalar>(shape), shape.multiprocessors),
         tied_(shape) {
     plan_.sums = lanes_.data();
-    plan_.share_rows = shape.share_rows;
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    clear_lanes(plan_, parameters.stopped, stream);
     frame_.pack(parameters, stream);
+    if (frame_.get().kept_blocks != 0) {
+      clear_kept_lanes(layout_, frame_.get(), plan_, parameters.stopped, stream);
+    } else {
+      clear_lanes(plan_, parameters.stopped, stream);
+    }
     tied_.pack(parameters, stream);
-    ended_ = true;
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     const row_terms terms = workspace_.terms();
-    ended_ = piece.share_first + piece.count >= plan_.share_rows;
     workspace_.for_each_chunk(piece, layout_.columns, [&](const row_chunk<Scalar>& chunk, std::size_t) {
       // Which of them work depends on the mixture.
       const prepared_parameters<Scalar> apart = tied_.apart(frame_.apart(parameters));
@@ -73,13 +74,11 @@ class tensor_accumulator final : public accumulator<Scalar> {
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    if constexpr (sizeof(Scalar) == 4) {
-      // Sums that go on wait for more rows: there are none.
-      if (!ended_ && frame_.get().kept_blocks != 0) {
-        half_moments(layout_, {nullptr, nullptr, 0, plan_.share_rows}, frame_.get(), parameters, plan_, stream);
-      }
+    if (frame_.get().kept_blocks != 0) {
+      merge_kept_lanes(layout_, frame_.get(), plan_, statistics, parameters.stopped, stream);
+    } else {
+      merge_lanes(plan_, statistics, parameters.stopped, stream);
     }
-    merge_lanes(plan_, statistics, parameters.stopped, stream);
     if (frame_.used()) {
       leave_frame(layout_, parameters.in_double, frame_.get(), statistics, parameters.stopped, stream);
     }
@@ -95,7 +94,6 @@ class tensor_accumulator final : public accumulator<Scalar> {
 
   kernel_layout layout_;
   lane_plan plan_;
-  bool ended_ = true;     // the last of the share's rows are among those that were added
   unsigned most_blocks_;  // of kernels that the frame mostly leaves nothing to do
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;

@@ -38,6 +38,7 @@ struct kept_state {
   int any = 0;
   int exponent = 0;
   int greatest = 0;
+  int begun = 0;  ///< zero: what the lane has in memory is of another pass
 };
 
 struct component_frame {

@@ -81,4 +81,10 @@ void half_responsibilities(const kernel_layout& layout, const row_chunk<float>& 
 void half_moments(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
                   const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream);
 
+/// As clear_lanes() and merge_lanes() where sums go on from section to section, once the frame is packed.
+void clear_kept_lanes(const kernel_layout& layout, const component_frame& frame, const lane_plan& plan,
+                      const int* stopped, cudaStream_t stream);
+void merge_kept_lanes(const kernel_layout& layout, const component_frame& frame, const lane_plan& plan,
+                      double* statistics, const int* stopped, cudaStream_t stream);
+
 }  // namespace shoal::gmm::tensor_float64

@@ -103,9 +103,16 @@ __device__ void fetch_half_row_numbers(const row_chunk<float>& chunk, unsigned c
   }
 }
 
-/// Adds to a number of global memory, and waits for nothing.
+/// Adds to a number of global memory, or begins it, and waits for nothing.
 __device__ inline void add_unasked(double* to, double value) {
   asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
+}
+__device__ inline void add_unasked(double* to, double value, bool begins) {
+  if (begins) {
+    *to = value;
+  } else {
+    add_unasked(to, value);
+  }
 }
 
 /// Sums of a thread: of its group's columns 16 warp + lane / 4 + 8 part, components 8 n + 2 place + e at
@@ -209,9 +216,10 @@ struct half_moment_sums {
   }
 
   /// Adds a section's sums to its lane, S and Q of a component. No other thread adds to the same numbers: the order is
-  /// kept. `first` is the thread's first component; `back` takes the scale of sums that go on out.
+  /// kept. `first` is the thread's first component; `back` takes the scale of sums that go on out,
+  /// and their first ones begin the lane's.
   __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first, unsigned first_column,
-                              double back = 1) const {
+                              double back = 1, bool begins = false) const {
 #pragma unroll
     for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
@@ -233,7 +241,7 @@ struct half_moment_sums {
               const int i = 4 * n + 2 * part + e;
               const float sum =
                   Shape::goes_on ? sums[feature][i] : totals[Shape::goes_on ? 0 : feature][Shape::goes_on ? 0 : i];
-              add_unasked(to + e * layout.component_size, unit * static_cast<double>(sum));
+              add_unasked(to + e * layout.component_size, unit * static_cast<double>(sum), begins);
             }
           }
           to = found_anew(to + 8 * layout.component_size);
@@ -330,13 +338,17 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
       if (!multiplies) kept.any = 0;
       if (kept.any != 0) own.for_each_kept(sums_there, [](float& sum, const float& there) { sum = there; });
-      const auto add_kept = [&] {
+      const auto add_kept = [&](double back) {
         cuda::wait_for_products<0>();
-        own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column,
-                        1 / static_cast<double>(half_scale(kept.exponent)));
+        own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column, back, kept.begun == 0);
+        kept.begun = 1;
+      };
+      const auto end_kept = [&] {
+        add_kept(1 / static_cast<double>(half_scale(kept.exponent)));
         kept.any = 0;
       };
       unsigned long long* before = nullptr;
+      [[maybe_unused]] bool any_far = false;
       for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
         using notes_type = tile_notes<Shape::spherical>;
         double weight = 0, norm = 0;
@@ -353,8 +365,9 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
           }
           const bool counts = multiplies && notes.far == 0;
           if constexpr (Shape::goes_on) {
+            any_far = any_far || notes.far != 0;
             if (counts) {
-              if (kept.any != 0 && (due || notes.exponent < kept.greatest - most_kept_exponents)) add_kept();
+              if (kept.any != 0 && (due || notes.exponent < kept.greatest - most_kept_exponents)) end_kept();
               if (kept.any != 0 && notes.exponent != kept.exponent) {
                 cuda::wait_for_products<0>();
                 own.rescale(half_scale(notes.exponent) / half_scale(kept.exponent));
@@ -405,11 +418,11 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       }
       if constexpr (Shape::goes_on) {
         cuda::wait_for_products<0>();
-        if (chunk.share_first + chunk.count >= plan.share_rows) {
-          if (kept.any != 0) add_kept();
-        } else if (kept.any != 0) {
+        if (multiplies && kept.any != 0) {
           own.for_each_kept(sums_there, [](const float& sum, float& there) { there = sum; });
         }
+        // Those that add far tiles to the lane find numbers of this pass there.
+        if (multiplies && any_far && kept.begun == 0) add_kept(0);
         if (threadIdx.x == 0) frame.kept[own_block] = kept;
       }
     }

@@ -32,7 +32,6 @@ struct lane_plan {
   std::size_t size = 0;          ///< of the statistics
   std::size_t section_rows = 0;  ///< divides cuda::piece_unit; a multiple of score_tile_rows
   unsigned lanes = 0;
-  std::size_t share_rows = 0;  ///< rows that are summed together
   bool many = false;           ///< several threads add the lanes of a sum
 };
 
