@@ -33,8 +33,8 @@ struct half_moment_shape {
   static constexpr bool goes_on = Products == 1;
 };
 
-/// Sums that go on are of so many rows of a lane at most, for tensor cores cut digits off; and they go to their lane
-/// where the greatest weight of a tile is so many powers of two below that of those before, and float32 would end.
+/// Sums that go on are of so many rows of a lane at most, for tensor cores cut digits off. They end sooner where the
+/// greatest weight of a tile is so many powers of two below that of those before, which float32 has no room for.
 inline constexpr std::size_t most_kept_rows = 8192;
 static_assert(most_kept_rows >= most_section_rows);
 inline constexpr int most_kept_exponents = 40;
@@ -216,8 +216,7 @@ struct half_moment_sums {
   }
 
   /// Adds a section's sums to its lane, S and Q of a component. No other thread adds to the same numbers: the order is
-  /// kept. `first` is the thread's first component; `back` takes the scale of sums that go on out,
-  /// and their first ones begin the lane's.
+  /// kept. `first` is the thread's first component. Sums that go on are multiplied by `back`, and may begin the lane.
   __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first, unsigned first_column,
                               double back = 1, bool begins = false) const {
 #pragma unroll
@@ -353,7 +352,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
         using notes_type = tile_notes<Shape::spherical>;
         double weight = 0, norm = 0;
         own.begin_section();
-        // By the section's place among all, for chunks may end anywhere.
+        // Whether sums end: by the section's place among all, for chunks may end anywhere.
         bool due = (chunk.share_first + section.begin) / plan.section_rows / plan.lanes %
                        (most_kept_rows / plan.section_rows) ==
                    0;
@@ -421,7 +420,7 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
         if (multiplies && kept.any != 0) {
           own.for_each_kept(sums_there, [](const float& sum, float& there) { there = sum; });
         }
-        // Those that add far tiles to the lane find numbers of this pass there.
+        // Far tiles are added to the lane after this.
         if (multiplies && any_far && kept.begun == 0) add_kept(0);
         if (threadIdx.x == 0) frame.kept[own_block] = kept;
       }
