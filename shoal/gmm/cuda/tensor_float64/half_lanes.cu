@@ -62,6 +62,8 @@ struct lane_part {
   bool begun;
 };
 constexpr unsigned most_merged_lanes = most_lanes;
+// Numbers that are asked for before the first is added.
+constexpr unsigned at_once = 16;
 
 // The block's second index is that of a lane's block; in the last one of these are the sums that products do not make.
 __global__ void __launch_bounds__(threads_of_lanes)
@@ -111,13 +113,21 @@ __global__ void __launch_bounds__(threads_of_lanes)
     double unit = 1 / static_cast<double>(frame.units[column].x);
     if (feature == 1) unit *= unit;
     double sum = 0;
-#pragma unroll 8
-    for (unsigned lane = 0; lane < plan.lanes; ++lane) {
-      const float kept = frame.kept_sums[(std::size_t{lane} * parts.blocks + blockIdx.y) * parts.sums() + i];
-      const lane_part part = lanes[lane];
-      double own = part.begun ? plan.sums[lane * plan.size + to] : 0;
-      if (part.back != 0) own += unit * part.back * static_cast<double>(kept);
-      sum += own;
+    for (unsigned begin = 0; begin < plan.lanes; begin += at_once) {
+      float kept[at_once];
+#pragma unroll
+      for (unsigned l = 0; l < at_once; ++l) {
+        const std::size_t block = std::size_t{min(begin + l, plan.lanes - 1)} * parts.blocks + blockIdx.y;
+        kept[l] = frame.kept_sums[block * parts.sums() + i];
+      }
+#pragma unroll
+      for (unsigned l = 0; l < at_once; ++l) {
+        if (begin + l >= plan.lanes) break;
+        const lane_part part = lanes[begin + l];
+        double own = part.begun ? plan.sums[(begin + l) * plan.size + to] : 0;
+        if (part.back != 0) own += unit * part.back * static_cast<double>(kept[l]);
+        sum += own;
+      }
     }
     statistics[to] = sum;
   }
