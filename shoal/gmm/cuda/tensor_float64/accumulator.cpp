@@ -39,8 +39,12 @@ class tensor_accumulator final : public accumulator<Scalar> {
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    clear_lanes(plan_, parameters.stopped, stream);
     frame_.pack(parameters, stream);
+    if (frame_.get().kept_blocks != 0) {
+      clear_kept_lanes(layout_, frame_.get(), plan_, parameters.stopped, stream);
+    } else {
+      clear_lanes(plan_, parameters.stopped, stream);
+    }
     tied_.pack(parameters, stream);
   }
 
@@ -70,7 +74,11 @@ class tensor_accumulator final : public accumulator<Scalar> {
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    merge_lanes(plan_, statistics, parameters.stopped, stream);
+    if (frame_.get().kept_blocks != 0) {
+      merge_kept_lanes(layout_, frame_.get(), plan_, statistics, parameters.stopped, stream);
+    } else {
+      merge_lanes(plan_, statistics, parameters.stopped, stream);
+    }
     if (frame_.used()) {
       leave_frame(layout_, parameters.in_double, frame_.get(), statistics, parameters.stopped, stream);
     }

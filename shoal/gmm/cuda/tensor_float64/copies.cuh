@@ -12,6 +12,10 @@ namespace shoal::gmm::tensor_float64 {
 __device__ inline void copy_16_async(unsigned to, const void* from, unsigned there) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there) : "memory");
 }
+/// The same where what follows `from` is asked for soon: memory is read in lines of 256 bytes.
+__device__ inline void copy_16_async_of_line(unsigned to, const void* from, unsigned there) {
+  asm volatile("cp.async.cg.shared.global.L2::256B [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(there) : "memory");
+}
 /// Copies the first `there` bytes of `Bytes` = 4, 8 or 16, likewise. (__pipeline_memcpy_async makes a branch for each
 /// number of bytes.)
 template <int Bytes>

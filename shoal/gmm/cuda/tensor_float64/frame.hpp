@@ -32,6 +32,15 @@ constexpr unsigned tile_components(unsigned components) {
   return components <= 32 ? 32 : (components <= 64 ? 64 : (components <= 128 ? 128 : most_block_components));
 }
 
+/// What a block's sums that go on from section to section are (half_moments.cuh): none yet, or times
+/// half_scale(exponent), of tiles of which `greatest` is the greatest exponent.
+struct kept_state {
+  int any = 0;
+  int exponent = 0;
+  int greatest = 0;
+  int begun = 0;  ///< zero: what the lane has in memory is of another pass
+};
+
 struct component_frame {
   double* origin = nullptr;     ///< [steps · frame_step] m; zero beyond the last column
   double* operands = nullptr;   ///< [step][component / 8][feature][half of the step][64], as operand_place() says
@@ -56,6 +65,9 @@ struct component_frame {
   float* half_norms = nullptr;    ///< [score tile][components, padded] Σ w r ‖z‖², spherical, in the frame's unit
   int* far = nullptr;             ///< [score tiles of a chunk] not zero: some row is beyond that grade
   int* exponents = nullptr;       ///< [score tiles of a chunk] of the greatest weight
+  float* kept_sums = nullptr;     ///< [kept_blocks][numbers of a block] sums that go on, between two chunks
+  kept_state* kept = nullptr;     ///< [kept_blocks]
+  unsigned kept_blocks = 0;       ///< with one product
   int products = 3;               ///< of float16 terms for one of float32's grade; 1: of one term each
   unsigned multiprocessors = 0;   ///< of this GPU
 

@@ -42,6 +42,9 @@ __global__ void __launch_bounds__(frame_threads)
   if (*stopped != 0) return;
   const cuda::block_group block;
   const unsigned column = blockIdx.x;
+  if (column == 0) {
+    for (unsigned i = block.rank; i < frame.kept_blocks; i += block.size) frame.kept[i] = {};
+  }
   if (column >= layout.columns) {
     if (block.rank != 0) return;
     if (column < frame.steps * frame_step) frame.origin[column] = 0;

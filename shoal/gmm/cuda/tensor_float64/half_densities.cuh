@@ -70,26 +70,34 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       half_density_rows<Shape> rows(d);
       for (std::size_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         rows.begin();
+        constexpr bool goes_on = Shape::products == 1;
         // A stage is left once its products have ended, beside the first ones of the next.
+        unsigned long long* before = nullptr;
         const auto multiply = [&](auto count) {
-          unsigned long long* before = nullptr;
 #pragma unroll
           for (unsigned step = 0; step < count(); ++step, at.next()) {
             cuda::wait(ring.full + at.stage, at.round);
-            rows.multiply_stage(stage_of[at.stage], step == 0, [&] {
-              if (step > 0) leave_stage(before);
+            rows.multiply_stage(stage_of[at.stage], goes_on ? before == nullptr : step == 0, [&] {
+              if (goes_on ? before != nullptr : step > 0) leave_stage(before);
             });
             before = ring.empty + at.stage;
           }
-          cuda::wait_for_products<0>();
-          leave_stage(before);
-          rows.flush();
+          if constexpr (!goes_on) {
+            cuda::wait_for_products<0>();
+            leave_stage(before);
+            rows.flush();
+          }
         };
         for (unsigned left = steps; left >= half_sums; left -= half_sums) {
           multiply(std::integral_constant<unsigned, half_sums>());
         }
         static_assert(half_sums == 2);
         if (steps % 2 != 0) multiply(std::integral_constant<unsigned, 1>());
+        if constexpr (goes_on) {
+          cuda::wait_for_products<0>();
+          leave_stage(before);
+          rows.flush();
+        }
         rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, notes[rows.group]);
       }
     }

@@ -65,7 +65,7 @@ struct half_density_rows {
 
   split_rows<Shape::products> split[2];
   float sums[size] = {};
-  float totals[size];
+  float totals[Shape::products == 3 ? size : 1];
   float carries[Shape::products == 3 ? size : 1];  // what totals have too much
   float squares[2];
   double norm[2];
@@ -76,8 +76,7 @@ struct half_density_rows {
   __device__ void begin() {
 #pragma unroll
     for (int i = 0; i < size; ++i) {
-      totals[i] = 0;
-      if constexpr (Shape::products == 3) carries[i] = 0;
+      if constexpr (Shape::products == 3) totals[i] = carries[i] = 0;
     }
     squares[0] = squares[1] = 0;
     norm[0] = norm[1] = 0;
@@ -121,8 +120,8 @@ struct half_density_rows {
     }
   }
 
-  /// From the tensor cores' sums on: to pairs of float32 numbers, which take half as long as float64, or with one
-  /// product to one.
+  /// From the tensor cores' sums on: to pairs of float32 numbers, which take half as long as float64. With one product
+  /// these go on for all columns.
   __device__ void flush() {
 #pragma unroll
     for (int i = 0; i < size; ++i) {
@@ -130,8 +129,6 @@ struct half_density_rows {
         const float more = sums[i] - carries[i], total = totals[i] + more;
         carries[i] = (total - totals[i]) - more;
         totals[i] = total;
-      } else {
-        totals[i] += sums[i];
       }
     }
 #pragma unroll
@@ -149,6 +146,14 @@ struct half_density_rows {
  private:
   __device__ void write_operand(std::uint16_t* to, float scale0, float scale1) const;
   __device__ void note_sums(float (&of_warp)[Shape::components], float factor0, float factor1) const;
+  __device__ void add_constants(const component_frame& frame);
+  __device__ const float (&high_parts() const)[size] {
+    if constexpr (Shape::products == 3) {
+      return totals;
+    } else {
+      return sums;
+    }
+  }
 };
 
 // Σ over the warp's rows of `sums` times a factor of each of the thread's two rows.
@@ -194,6 +199,58 @@ __device__ void half_density_rows<Shape>::write_operand(std::uint16_t* to, float
   }
 }
 
+// What products do not have. Log-densities become pairs, a total and what it has too little, or with one product stay
+// in `sums`.
+template <class Shape>
+__device__ void half_density_rows<Shape>::add_constants(const component_frame& frame) {
+  if constexpr (Shape::products != 3) {
+#pragma unroll
+    for (int n = 0; n < eights; ++n) {
+      const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[4 * n + i] += i % 2 == 0 ? constant.x : constant.z;
+      if constexpr (Shape::spherical) {
+        const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          float& sum = sums[4 * n + i];
+          sum = fmaf(i % 2 == 0 ? curve.x : curve.z, static_cast<float>(norm[i / 2]), sum);
+        }
+      }
+    }
+    return;
+  } else {
+    const auto add = [&](int i, float high, float low) {
+      const float total = totals[i] + high, taken = total - totals[i];
+      const float rest = (totals[i] - (total - taken)) + (high - taken) + low;
+      sums[i] = sums[i] + rest;
+      totals[i] = total;
+    };
+#pragma unroll
+    for (int i = 0; i < size; ++i) sums[i] = Shape::products == 3 ? -carries[Shape::products == 3 ? i : 0] : 0;
+#pragma unroll
+    for (int n = 0; n < eights; ++n) {
+      const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        add(4 * n + i, i % 2 == 0 ? constant.x : constant.z, i % 2 == 0 ? constant.y : constant.w);
+      }
+      if constexpr (Shape::spherical) {
+        const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
+#pragma unroll
+        for (int i = 0; i < 4; ++i) {
+          const float high = i % 2 == 0 ? curve.x : curve.z, low = i % 2 == 0 ? curve.y : curve.w;
+          const auto near = static_cast<float>(norm[i / 2]);
+          const float product = high * near;
+          const float rest = fmaf(high, near, -product) + low * near +
+                             high * static_cast<float>(norm[i / 2] - static_cast<double>(near));
+          add(4 * n + i, product, rest);
+        }
+      }
+    }
+  }
+}
+
 template <class Shape>
 __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
                                                  const component_frame& frame, const row_terms& terms, double log_shift,
@@ -210,49 +267,24 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     far = far || (inside && !(norm[part] <= most_half_norm(columns)));
     weight[part] = !inside ? 0.0F : (chunk.weights == nullptr ? 1.0F : chunk.weights[at]);
   }
-  // Log-densities as pairs: a total and what it has too little.
-  const auto add = [&](int i, float high, float low) {
-    const float total = totals[i] + high, taken = total - totals[i];
-    const float rest = (totals[i] - (total - taken)) + (high - taken) + low;
-    sums[i] = sums[i] + rest;
-    totals[i] = total;
-  };
-#pragma unroll
-  for (int i = 0; i < size; ++i) sums[i] = Shape::products == 3 ? -carries[Shape::products == 3 ? i : 0] : 0;
-#pragma unroll
-  for (int n = 0; n < eights; ++n) {
-    const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      add(4 * n + i, i % 2 == 0 ? constant.x : constant.z, i % 2 == 0 ? constant.y : constant.w);
-    }
-    if constexpr (Shape::spherical) {
-      const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) {
-        const float high = i % 2 == 0 ? curve.x : curve.z, low = i % 2 == 0 ? curve.y : curve.w;
-        const auto near = static_cast<float>(norm[i / 2]);
-        const float product = high * near;
-        const float rest = fmaf(high, near, -product) + low * near +
-                           high * static_cast<float>(norm[i / 2] - static_cast<double>(near));
-        add(4 * n + i, product, rest);
-      }
-    }
-  }
+  add_constants(frame);
   float most[2] = {-INFINITY, -INFINITY};
   float sum[2] = {};
+  const auto& greater = high_parts();
 #pragma unroll
   for (int part = 0; part < 2; ++part) {
 #pragma unroll
-    for (int i = 0; i < size / 2; ++i) most[part] = fmaxf(most[part], totals[i / 2 * 4 + 2 * part + i % 2]);
+    for (int i = 0; i < size / 2; ++i) most[part] = fmaxf(most[part], greater[i / 2 * 4 + 2 * part + i % 2]);
     most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 1));
     most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 2));
 #pragma unroll
     for (int i = 0; i < size / 2; ++i) {
       const int at = i / 2 * 4 + 2 * part + i % 2;
       // An empty component's is not a number, and counts as nothing.
-      const float ratio = (totals[at] - most[part]) + sums[at];
-      sums[at] = ratio >= -static_cast<float>(negligible_log_ratio<float>) ? expf(ratio) : 0.0F;
+      float ratio = greater[at] - most[part];
+      if constexpr (Shape::products == 3) ratio += sums[at];
+      const float exponential = Shape::products == 3 ? expf(ratio) : __expf(ratio);
+      sums[at] = ratio >= -static_cast<float>(negligible_log_ratio<float>) ? exponential : 0.0F;
       sum[part] += sums[at];
     }
     sum[part] += __shfl_xor_sync(~0U, sum[part], 1);
@@ -265,8 +297,10 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     const float own = place == 0 ? weight[0] : weight[1];
     weights = static_cast<double>(own);
     if (own > 0) {
-      log_likelihood = weights * (static_cast<double>(place == 0 ? most[0] : most[1]) +
-                                  log(static_cast<double>(place == 0 ? sum[0] : sum[1])) + log_shift);
+      const float own_sum = place == 0 ? sum[0] : sum[1];
+      const double log_sum =
+          Shape::products == 3 ? log(static_cast<double>(own_sum)) : static_cast<double>(logf(own_sum));
+      log_likelihood = weights * (static_cast<double>(place == 0 ? most[0] : most[1]) + log_sum + log_shift);
     }
   }
   log_likelihood = cuda::warp_sum(log_likelihood);

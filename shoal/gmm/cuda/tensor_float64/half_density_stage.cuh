@@ -70,7 +70,7 @@ __device__ void fetch_half_columns(const row_chunk<float>& chunk, unsigned colum
     const unsigned place = cuda::shared_address(to);
 #pragma unroll
     for (unsigned e = 0; e < Shape::rows; e += group_threads / per_row, line += group_threads / per_row * columns) {
-      copy_16_async(place + e * frame_step * sizeof(float), line, bytes);
+      copy_16_async_of_line(place + e * frame_step * sizeof(float), line, bytes);
     }
     return;
   }
@@ -99,7 +99,7 @@ __device__ void fetch_half_lines(const row_chunk<float>& chunk, unsigned columns
 #pragma unroll
     for (unsigned e = 0; e < Shape::rows; e += apart, line += apart * columns) {
       if (Shape::rows % apart != 0 && r + e >= Shape::rows) break;
-      copy_16_async(to + e * half_line * sizeof(float), line, static_cast<unsigned>(there) * sizeof(float));
+      copy_16_async_of_line(to + e * half_line * sizeof(float), line, static_cast<unsigned>(there) * sizeof(float));
     }
   };
   copy(own / per_row, own % per_row, std::integral_constant<unsigned, group_threads / per_row>());

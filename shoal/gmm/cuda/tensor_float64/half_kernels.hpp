@@ -4,6 +4,9 @@
 
 #include <cuda_runtime_api.h>
 
+#include <algorithm>
+#include <cstddef>
+
 #include <shoal/gmm/cuda/tensor_float64/frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 
@@ -41,6 +44,15 @@ constexpr unsigned half_moment_blocks(const kernel_layout& layout, int products)
   return half_column_blocks(layout, products) * ((layout.components + own - 1) / own);
 }
 
+/// Blocks of all lanes at most, and sums of each.
+constexpr std::size_t most_half_blocks(const kernel_layout& layout, int products, std::size_t multiprocessors) {
+  return std::max<std::size_t>(multiprocessors, half_moment_blocks(layout, products));
+}
+constexpr std::size_t half_block_sums(const kernel_layout& layout, int products) {
+  return std::size_t{half_moment_groups(layout, products)} * half_group_columns *
+         half_block_components(layout.components) * features_of(layout.type);
+}
+
 /// Rows of at most so many columns and components are read once, by one kernel for log-densities and moments.
 inline constexpr unsigned least_one_pass_columns = 17, most_one_pass_columns = 128, most_one_pass_components = 64;
 inline bool is_one_pass(const kernel_layout& layout) {
@@ -68,5 +80,11 @@ void half_responsibilities(const kernel_layout& layout, const row_chunk<float>& 
                            const prepared_parameters<float>& parameters, const row_terms& terms, cudaStream_t stream);
 void half_moments(const kernel_layout& layout, const row_chunk<float>& chunk, const component_frame& frame,
                   const prepared_parameters<float>& parameters, const lane_plan& plan, cudaStream_t stream);
+
+/// As clear_lanes() and merge_lanes() where sums go on from section to section, once the frame is packed.
+void clear_kept_lanes(const kernel_layout& layout, const component_frame& frame, const lane_plan& plan,
+                      const int* stopped, cudaStream_t stream);
+void merge_kept_lanes(const kernel_layout& layout, const component_frame& frame, const lane_plan& plan,
+                      double* statistics, const int* stopped, cudaStream_t stream);
 
 }  // namespace shoal::gmm::tensor_float64

@@ -1,5 +1,6 @@
 // Moments of float32 rows in the frame by products of float16 terms, three for one of float32's grade. A score tile of
-// rows is summed on tensor cores, sections in float32, and their sums in float64.
+// rows is summed on tensor cores, sections in float32, and their sums in float64. With one product tensor cores go on
+// from tile to tile and from section to section.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -29,7 +30,14 @@ struct half_moment_shape {
   static constexpr int step = 32;                  // rows of a stage
   static constexpr int operand = Components * 16;  // numbers of one operand
   static constexpr int row_stride = columns + 4;   // four pairs of rows begin in banks of their own
+  static constexpr bool goes_on = Products == 1;
 };
+
+/// Sums that go on are of so many rows of a lane at most, for tensor cores cut digits off. They end sooner where the
+/// greatest weight of a tile is so many powers of two below that of those before, which float32 has no room for.
+inline constexpr std::size_t most_kept_rows = 8192;
+static_assert(most_kept_rows >= most_section_rows);
+inline constexpr int most_kept_exponents = 40;
 
 template <class Shape>
 struct half_moment_stage {
@@ -95,9 +103,16 @@ __device__ void fetch_half_row_numbers(const row_chunk<float>& chunk, unsigned c
   }
 }
 
-/// Adds to a number of global memory, and waits for nothing.
+/// Adds to a number of global memory, or begins it, and waits for nothing.
 __device__ inline void add_unasked(double* to, double value) {
   asm volatile("red.global.add.f64 [%0], %1;" ::"l"(to), "d"(value) : "memory");
+}
+__device__ inline void add_unasked(double* to, double value, bool begins) {
+  if (begins) {
+    *to = value;
+  } else {
+    add_unasked(to, value);
+  }
 }
 
 /// Sums of a thread: of its group's columns 16 warp + lane / 4 + 8 part, components 8 n + 2 place + e at
@@ -116,7 +131,7 @@ struct half_moment_sums {
   float2 units[2];
   split_rows<Shape::products> split[2];
   float sums[Shape::features][size] = {};
-  float totals[Shape::features][size];
+  float totals[Shape::goes_on ? 1 : Shape::features][Shape::goes_on ? 1 : size];
 
   __device__ explicit half_moment_sums(unsigned columns) {
     const int row = 2 * place;
@@ -128,17 +143,40 @@ struct half_moment_sums {
   }
 
   __device__ void begin_section() {
+    if constexpr (!Shape::goes_on) {
 #pragma unroll
-    for (int feature = 0; feature < Shape::features; ++feature) {
+      for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
-      for (int i = 0; i < size; ++i) totals[feature][i] = 0;
+        for (int i = 0; i < size; ++i) totals[feature][i] = 0;
+      }
     }
   }
 
-  /// Adds a stage's rows, to sums that are begun anew. Terms are made beside the products of those before, which may
-  /// still run in the end; `leave` is called when those of the stage before have ended.
+  /// Gives sums that go on another scale.
+  __device__ void rescale(float factor) {
+#pragma unroll
+    for (int feature = 0; feature < Shape::features; ++feature) {
+#pragma unroll
+      for (int i = 0; i < size; ++i) sums[feature][i] *= factor;
+    }
+  }
+
+  /// Calls use(number, its place in the memory that a block's sums wait in for the next chunk).
+  template <class Use>
+  __device__ void for_each_kept(float* memory, const Use& use) {
+#pragma unroll
+    for (int feature = 0; feature < Shape::features; ++feature) {
+#pragma unroll
+      for (int i = 0; i < size; ++i) {
+        use(sums[feature][i], memory[(feature * size + i) * Shape::groups * group_threads + threadIdx.x]);
+      }
+    }
+  }
+
+  /// Adds a stage's rows, to sums that are begun anew if `keep` is 0 and not 1. Terms are made beside the products of
+  /// those before, which may still run in the end; `leave` is called when those of the stage before have ended.
   template <class Leave>
-  __device__ void multiply_stage(const half_moment_stage<Shape>& stage, bool anew, const Leave& leave) {
+  __device__ void multiply_stage(const half_moment_stage<Shape>& stage, int keep, const Leave& leave) {
 #pragma unroll
     for (int step = 0; step < Shape::step / 16; ++step) {
       float z[2][4];
@@ -160,7 +198,7 @@ struct half_moment_sums {
           return cuda::describe(cuda::shared_address(stage.responsibilities[step][term]), tensor::row_stride);
         };
         multiply_terms<Shape::products>(sums[feature], own, operand(0), operand(Shape::terms - 1),
-                                        anew && step == 0 ? 0 : 1);
+                                        step == 0 ? keep : 1);
         if (feature == 0) square(z);
       }
     }
@@ -168,17 +206,19 @@ struct half_moment_sums {
 
   /// From the tensor cores' sums on; `back` takes their scale out.
   __device__ void flush(float back) {
+    if constexpr (!Shape::goes_on) {
 #pragma unroll
-    for (int feature = 0; feature < Shape::features; ++feature) {
+      for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
-      for (int i = 0; i < size; ++i) totals[feature][i] = fmaf(sums[feature][i], back, totals[feature][i]);
+        for (int i = 0; i < size; ++i) totals[feature][i] = fmaf(sums[feature][i], back, totals[feature][i]);
+      }
     }
   }
 
   /// Adds a section's sums to its lane, S and Q of a component. No other thread adds to the same numbers: the order is
-  /// kept. `first` is the thread's first component.
-  __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first,
-                              unsigned first_column) const {
+  /// kept. `first` is the thread's first component. Sums that go on are multiplied by `back`, and may begin the lane.
+  __device__ void add_to_lane(const kernel_layout& layout, double* lane_sums, unsigned first, unsigned first_column,
+                              double back = 1, bool begins = false) const {
 #pragma unroll
     for (int feature = 0; feature < Shape::features; ++feature) {
 #pragma unroll
@@ -187,6 +227,7 @@ struct half_moment_sums {
         if (column >= layout.columns) continue;
         double unit = 1 / static_cast<double>(units[part].x);
         if (feature == 1) unit *= unit;
+        if constexpr (Shape::goes_on) unit *= back;
         // Component by component from there on, so that no places are known before they are needed.
         double* to = found_anew(lane_sums + layout.header + first * layout.component_size + 1 +
                                 (feature == 1 ? layout.columns : 0) + column);
@@ -196,8 +237,10 @@ struct half_moment_sums {
 #pragma unroll
           for (int e = 0; e < 2; ++e) {
             if (e < static_cast<int>(left)) {
-              add_unasked(to + e * layout.component_size,
-                          unit * static_cast<double>(totals[feature][4 * n + 2 * part + e]));
+              const int i = 4 * n + 2 * part + e;
+              const float sum =
+                  Shape::goes_on ? sums[feature][i] : totals[Shape::goes_on ? 0 : feature][Shape::goes_on ? 0 : i];
+              add_unasked(to + e * layout.component_size, unit * static_cast<double>(sum), begins);
             }
           }
           to = found_anew(to + 8 * layout.component_size);
@@ -243,6 +286,11 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     extern __shared__ __align__(128) unsigned char memory[];
     auto* const stage_of = reinterpret_cast<stage_type*>(memory);
     __shared__ ring_barriers ring;
+    // Read by all before one of them writes.
+    const std::size_t own_block = (std::size_t{blockIdx.z} * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+    float* const sums_there = frame.kept_sums + own_block * (Shape::columns * Shape::components * Shape::features);
+    kept_state kept;
+    if constexpr (Shape::goes_on) kept = frame.kept[own_block];
     make_ring<Shape::groups, stages>(ring);
     const unsigned d = layout.columns;
     const unsigned first_column = blockIdx.x * columns_of_block;
@@ -287,10 +335,27 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       const bool sums_weights = blockIdx.x == 0 && threadIdx.x < Shape::components;
       const unsigned component = first_component + threadIdx.x;
       double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
+      if (!multiplies) kept.any = 0;
+      if (kept.any != 0) own.for_each_kept(sums_there, [](float& sum, const float& there) { sum = there; });
+      const auto add_kept = [&](double back) {
+        cuda::wait_for_products<0>();
+        own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column, back, kept.begun == 0);
+        kept.begun = 1;
+      };
+      const auto end_kept = [&] {
+        add_kept(1 / static_cast<double>(half_scale(kept.exponent)));
+        kept.any = 0;
+      };
+      unsigned long long* before = nullptr;
+      [[maybe_unused]] bool any_far = false;
       for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
         using notes_type = tile_notes<Shape::spherical>;
         double weight = 0, norm = 0;
         own.begin_section();
+        // Whether sums end: by the section's place among all, for chunks may end anywhere.
+        bool due = (chunk.share_first + section.begin) / plan.section_rows / plan.lanes %
+                       (most_kept_rows / plan.section_rows) ==
+                   0;
         notes_type next(frame, section.begin / score_tile_rows, sums_weights, component);
         for (std::size_t begin = section.begin; begin < section.end; begin += score_tile_rows) {
           const notes_type notes = next;
@@ -298,30 +363,48 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
             next = notes_type(frame, begin / score_tile_rows + 1, sums_weights, component);
           }
           const bool counts = multiplies && notes.far == 0;
+          if constexpr (Shape::goes_on) {
+            any_far = any_far || notes.far != 0;
+            if (counts) {
+              if (kept.any != 0 && (due || notes.exponent < kept.greatest - most_kept_exponents)) end_kept();
+              if (kept.any != 0 && notes.exponent != kept.exponent) {
+                cuda::wait_for_products<0>();
+                own.rescale(half_scale(notes.exponent) / half_scale(kept.exponent));
+              }
+              due = false;
+              kept.greatest = kept.any != 0 ? max(kept.greatest, notes.exponent) : notes.exponent;
+              kept.exponent = notes.exponent;
+            }
+          }
           // A stage is left once its products have ended, beside the first ones of the next.
-          unsigned long long* before = nullptr;
 #pragma unroll
           for (int step = 0; step < tile_steps; ++step, at.next()) {
             cuda::wait(ring.full + at.stage, at.round);
             const auto leave = [&] {
-              if (step > 0) leave_stage(before);
+              if (Shape::goes_on ? before != nullptr : step > 0) leave_stage(before);
             };
             if (counts) {
-              own.multiply_stage(stage_of[at.stage], step == 0, leave);
+              own.multiply_stage(stage_of[at.stage], step > 0 ? 1 : Shape::goes_on ? kept.any : 0, leave);
             } else {
+              if constexpr (Shape::goes_on) cuda::wait_for_products<0>();
               leave();
             }
             before = ring.empty + at.stage;
+            if (counts) kept.any = 1;
           }
-          cuda::wait_for_products<0>();
-          leave_stage(before);
-          if (counts) own.flush(1 / half_scale(notes.exponent));
+          if constexpr (!Shape::goes_on) {
+            cuda::wait_for_products<0>();
+            leave_stage(before);
+            if (counts) own.flush(1 / half_scale(notes.exponent));
+          }
           if (sums_weights && notes.far == 0) {
             weight += static_cast<double>(notes.weight);
             if constexpr (Shape::spherical) norm += static_cast<double>(notes.norm);
           }
         }
-        if (multiplies) own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column);
+        if (multiplies && !Shape::goes_on) {
+          own.add_to_lane(layout, lane, first_component + 2 * own.place, first_column);
+        }
         if (sums_weights && component < layout.components) {
           double* const to = lane + layout.header + component * layout.component_size;
           to[layout.weight] += weight;
@@ -331,6 +414,15 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
             to[1 + d] += norm / (unit * unit);
           }
         }
+      }
+      if constexpr (Shape::goes_on) {
+        cuda::wait_for_products<0>();
+        if (multiplies && kept.any != 0) {
+          own.for_each_kept(sums_there, [](const float& sum, float& there) { there = sum; });
+        }
+        // Far tiles are added to the lane after this.
+        if (multiplies && any_far && kept.begun == 0) add_kept(0);
+        if (threadIdx.x == 0) frame.kept[own_block] = kept;
       }
     }
   }

@@ -41,6 +41,11 @@ class mixture_frame {
     take(frame_.half_weights, half_weights_, tiles * padded);
     if (layout.type == covariance_type::spherical) take(frame_.half_norms, half_norms_, tiles * padded);
     take(frame_.exponents, exponents_, tiles);
+    if (half_products != 1) return;
+    const std::size_t blocks = most_half_blocks(layout, half_products, multiprocessors);
+    frame_.kept_blocks = static_cast<unsigned>(blocks);
+    take(frame_.kept_sums, kept_sums_, blocks * half_block_sums(layout, half_products));
+    take(frame_.kept, kept_, blocks);
   }
 
   /// Run whenever the parameters change.
@@ -72,7 +77,8 @@ class mixture_frame {
   cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
   cuda::device_buffer<int> together_, far_, exponents_;
   cuda::device_buffer<float2> units_, half_constants_, half_curves_;
-  cuda::device_buffer<float> half_weights_, half_norms_;
+  cuda::device_buffer<float> half_weights_, half_norms_, kept_sums_;
+  cuda::device_buffer<kept_state> kept_;
   cuda::device_buffer<std::uint16_t> half_operands_, half_responsibilities_;
 };
 

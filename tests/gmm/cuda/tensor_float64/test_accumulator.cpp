@@ -296,6 +296,43 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   }
 }
 
+// Sums of one product go on from section to section: of one lane, of rows on both sides of what they are kept for, of
+// tiles whose greatest weights rise and fall by many powers of two, and whatever the cut into pieces.
+TEST(TensorFloat64, GoesOnFromSectionToSection) {
+  SHOAL_NEEDS_DEVICES(1);
+  SHOAL_NEEDS_PRODUCTS();
+  constexpr double coarse_tolerance = 1e-2;
+  constexpr std::size_t kept_rows = 8192;
+  const auto coarse = [](shoal::gmm::accumulator_shape shape) {
+    shape.precision = shoal::precision::tf32;
+    shape.multiprocessors = 1;
+    return tensor_float64::make_accumulator<float>(shape);
+  };
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const shape& s :
+         {shape{2 * kept_rows - 1, 130, 7}, shape{2 * kept_rows, 132, 33}, shape{2 * kept_rows + 1, 132, 33},
+          shape{2 * kept_rows + 4097, 196, 9}, shape{3 * kept_rows + 70, 260, 64}, shape{kept_rows + 4500, 129, 65}}) {
+      for (const bool weighted : {false, true}) {
+        SCOPED_TRACE(fmt::format("{} {}x{} K={} {}", checks::name(type), s.rows, s.columns, s.components, weighted));
+        const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
+        std::vector<float> weights;
+        for (std::size_t r = 0; weighted && r < s.rows; ++r) {
+          weights.push_back(std::ldexp(1.3F, -11 * static_cast<int>(r / 64 * 5 % 9)));
+        }
+        const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns, weights);
+        on_devices<float> resident(of);
+        on_devices<float> streamed(of, 2 * 4096 * (s.columns + 1) * sizeof(float));
+        ASSERT_FALSE(streamed.rows().resident());
+        const auto got = resident.sums(model, coarse);
+        const auto fine = resident.sums(model, tensor_float64::make_accumulator<float>);
+        checks::expect_close(checks::comparable(got), checks::comparable(fine), coarse_tolerance, "tf32");
+        checks::expect_same_bits(resident.sums(model, coarse), got, "again");
+        checks::expect_same_bits(streamed.sums(model, coarse), got, "streamed");
+      }
+    }
+  }
+}
+
 // An offset takes digits from the rows, and none from what is done with them.
 template <class Scalar>
 void check_offset(double offset) {
