@@ -32,7 +32,7 @@ struct lane_plan {
   std::size_t size = 0;          ///< of the statistics
   std::size_t section_rows = 0;  ///< divides cuda::piece_unit; a multiple of score_tile_rows
   unsigned lanes = 0;
-  bool many = false;           ///< several threads add the lanes of a sum
+  bool many = false;  ///< several threads add the lanes of a sum
 };
 
 /// Where a frame mostly leaves kernels nothing to do, more blocks than a GPU holds would take time to find that out.
