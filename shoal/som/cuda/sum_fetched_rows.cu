@@ -13,9 +13,9 @@
 namespace shoal::som {
 namespace {
 
-constexpr int batch = summed_together;            // rows that a warp adds at a time
-constexpr int most_parts = 4, most_stages = 16;   // a stage is a row
-constexpr int threads_at_most = 32 * most_warps;  // one warp of each part fetches: more spill registers
+[[maybe_unused]] constexpr int batch = summed_together;  // rows that a warp adds at a time
+constexpr int most_parts = 4, most_stages = 16;          // a stage is a row
+constexpr int threads_at_most = 32 * most_warps;         // one warp of each part fetches: more spill registers
 constexpr std::size_t least_fetched_bytes = std::size_t{96} << 10, kept_bytes = std::size_t{3} << 10;
 constexpr std::size_t least_rows = 32768;
 constexpr int least_tile_rows = 256;
