@@ -37,6 +37,19 @@ __device__ const Scalar* kept_by_warp(const Scalar* address) {
   return reinterpret_cast<const Scalar*>(static_cast<unsigned long long>(high) << 32 | low);
 }
 
+// Warps that begin together stay together: all of them search, then all of them wait for shared memory. So those of a
+// scheduler begin a quarter of a part's time after each other, where there are parts enough. A part's time is that of
+// its instructions, about so many a row.
+template <int Columns>
+__device__ void stagger_warps(int clusters, unsigned blocks) {
+  constexpr int schedulers = 4, least_blocks_of_warp = 4;
+  const int warps = static_cast<int>(blockDim.x) / 32, position = static_cast<int>(threadIdx.x) / 32 / schedulers;
+  if (blocks < static_cast<unsigned>(warps * least_blocks_of_warp)) return;
+  const int row_instructions = 100 + (Columns == 1 ? 0 : clusters * (2 * Columns + 3) / 2);
+  const auto delay = static_cast<long long>(position * few_rows(Columns) * row_instructions);
+  for (const long long begin = clock64(); clock64() - begin < delay;) __nanosleep(100);
+}
+
 __device__ inline unsigned long long sum_of_warp(unsigned long long number) {
 #pragma unroll
   for (int step = 16; step > 0; step /= 2) number += __shfl_xor_sync(~0U, number, step);
@@ -104,6 +117,7 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
   if (*in.stopped) return;
   if (!fresh) sums.restore(kept);
   prepare<Scalar, Columns>(in, searched, centres, frame);
+  stagger_warps<Columns>(clusters, ended - passed);
 
   unsigned low = 0, high = 0;
   unsigned long long fingerprint = 0;
