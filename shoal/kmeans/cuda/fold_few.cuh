@@ -39,7 +39,8 @@ __device__ const Scalar* kept_by_warp(const Scalar* address) {
 
 // Warps that begin together stay together: all of them search, then all of them wait for shared memory. So those of a
 // scheduler begin a quarter of a part's time after each other, where there are parts enough. A part's time is that of
-// its instructions, about so many a row.
+// its instructions, about so many a row. Rows of more columns gained nothing.
+constexpr int most_staggered_columns = 4;
 template <int Columns>
 __device__ void stagger_warps(int clusters, unsigned blocks) {
   constexpr int schedulers = 4, least_blocks_of_warp = 4;
@@ -117,7 +118,7 @@ __global__ void __launch_bounds__(32 * most_few_warps, 1) few_kernel(one_pass_ar
   if (*in.stopped) return;
   if (!fresh) sums.restore(kept);
   prepare<Scalar, Columns>(in, searched, centres, frame);
-  stagger_warps<Columns>(clusters, ended - passed);
+  if constexpr (Columns <= most_staggered_columns) stagger_warps<Columns>(clusters, ended - passed);
 
   unsigned low = 0, high = 0;
   unsigned long long fingerprint = 0;

@@ -234,7 +234,7 @@ void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, bool ah
 int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
                      std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
   if (count < least_rows) return 0;
-  if (fetches && can_be_fetched(columns, number_bytes, metric)) {
+  if (fetches && measures_by_label(metric, columns) && can_be_fetched(columns, number_bytes)) {
     const int rows = fetched_tile_rows(count, units, columns, multiprocessors, shared_bytes);
     if (rows > 0) return rows;
   }
@@ -301,7 +301,7 @@ void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device
   in.chunks = std::min((units.columns + in.chunk_columns - 1) / in.chunk_columns, most_warps);
   const bool plain = rows.weights == nullptr && to.sums->total_weight >= 4096;
   const bool distances = measures_by_label(units.metric, units.columns);
-  if (fetches && can_be_fetched(units.columns, sizeof(Scalar), units.metric) &&
+  if (fetches && distances && can_be_fetched(units.columns, sizeof(Scalar)) &&
       reinterpret_cast<std::size_t>(rows.rows) % 16 == 0 &&
       fetched_tile_rows(static_cast<std::size_t>(rows.count), units.units, units.columns, multiprocessors,
                         shared_bytes) == tile_rows) {

@@ -231,10 +231,10 @@ __global__ void __launch_bounds__(threads_at_most, 1) sum_fetched_kernel(sum_arg
 // Fewer warps than ten wait more for their own arithmetic than for rows: of 128 columns, which four would add up, an
 // epoch took twice as long. With twelve one of 200,000 float64 rows × 260 columns on 10 units takes 0.194 ms on an H200
 // instead of 0.218.
-bool can_be_fetched(int columns, std::size_t number_bytes, metric metric) {
+bool can_be_fetched(int columns, std::size_t number_bytes) {
   const sharing shares(columns);
-  return measures_by_label(metric, columns) && columns > 256 && shares.warps() <= most_warps &&
-         shares.chunks * shares.parts >= 10 && static_cast<std::size_t>(columns) * number_bytes % 16 == 0;
+  return columns > 256 && shares.warps() <= most_warps && shares.chunks * shares.parts >= 10 &&
+         static_cast<std::size_t>(columns) * number_bytes % 16 == 0;
 }
 
 int fetched_tile_rows(std::size_t count, int units, int columns, std::size_t multiprocessors,

@@ -19,9 +19,9 @@ struct sum_arguments {
   int chunk_columns;
 };
 
-/// Whether sum_fetched_rows() takes such rows, on GPUs that have_tensor_search(): they are measured, and a row is whole
-/// 16 bytes.
-bool can_be_fetched(int columns, std::size_t number_bytes, metric metric);
+/// Whether sum_fetched_rows() takes such rows where they are measured, on GPUs that have_tensor_search(): a row is
+/// whole 16 bytes.
+bool can_be_fetched(int columns, std::size_t number_bytes);
 
 /// As summed_tile_rows().
 int fetched_tile_rows(std::size_t count, int units, int columns, std::size_t multiprocessors, std::size_t shared_bytes);

@@ -4,7 +4,6 @@
 #include <cuda_runtime.h>
 
 #include <shoal/som/cuda/settle_row.cuh>
-#include <shoal/som/cuda/sum_by_label.hpp>
 
 namespace shoal::som {
 namespace {
