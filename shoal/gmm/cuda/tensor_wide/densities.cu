@@ -180,16 +180,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
         }
       }
     } while (work.next_tiles());
-#pragma unroll
-    for (unsigned half = 0; half < 2; ++half) {
-      norm[half] += __shfl_xor_sync(~0U, norm[half], 1);
-      norm[half] += __shfl_xor_sync(~0U, norm[half], 2);
-      const std::size_t row = work.first_row + in_tile + 8 * half;
-      // An empty component gives nothing, whatever its other parameters are.
-      if (t == 0 && row < chunk.count) {
-        terms.values[k * terms.stride + row] = constant == -INFINITY ? constant : constant - norm[half] / 2;
-      }
-    }
+    write_densities(norm, constant, k, work.first_row + in_tile, t, chunk, terms);
   }
 }
 

@@ -113,16 +113,7 @@ __device__ void multiply_framed(const problem& mixture, const row_chunk& chunk, 
     for (unsigned i = 0; i < 2; ++i) {
       add_squares(sum[i], mixture.frame.offsets + std::size_t{k} * padded + i * Width + 2 * t, norm);
     }
-#pragma unroll
-    for (unsigned half = 0; half < 2; ++half) {
-      norm[half] += __shfl_xor_sync(~0U, norm[half], 1);
-      norm[half] += __shfl_xor_sync(~0U, norm[half], 2);
-      const std::size_t row = work.first_row + in_tile + 8 * half;
-      // An empty component gives nothing, whatever its other parameters are.
-      if (t == 0 && row < chunk.count) {
-        terms.values[k * terms.stride + row] = constant == -INFINITY ? constant : constant - norm[half] / 2;
-      }
-    }
+    write_densities(norm, constant, k, work.first_row + in_tile, t, chunk, terms);
   }
 }
 
