@@ -20,12 +20,14 @@ constexpr int own_rows = tile_rows / 16;
 constexpr int own_components = 4;
 constexpr int batch = 16 * own_components;  // components in shared memory at a time
 constexpr int part = 16;                    // columns in shared memory at a time
+// Neighbouring threads write neighbouring columns: into other banks, and fours stay aligned.
+constexpr int padding = 4;
 
 struct shared_tile {
-  float x[part][tile_rows];
-  float centre[part][batch];
-  float factor[part][batch];
-  float offset[part][batch];
+  float x[part][tile_rows + padding];
+  float centre[part][batch + padding];
+  float factor[part][batch + padding];
+  float offset[part][batch + padding];
   double likelihoods[threads / 32];
   double weights[threads / 32];
   float greatest[tile_rows];  // terms
@@ -68,8 +70,9 @@ __device__ void find_norms(const problem& mixture, const chunk& rows, int first,
     __syncthreads();
     load_part(mixture, rows, first, batch_first, column, shared);
     __syncthreads();
+    const int present = min(part, mixture.columns - column);
 #pragma unroll 4
-    for (int j = 0; j < part; ++j) {
+    for (int j = 0; j < present; ++j) {
 #pragma unroll
       for (int c = 0; c < own_components; ++c) {
         const int k = own_components * across + c;
@@ -101,10 +104,8 @@ __device__ void keep_terms(const problem& mixture, int first, const shared_tile&
 __global__ void __launch_bounds__(threads, 2)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
-  if (*mixture.arrangement == common_frame ||
-      (*mixture.arrangement == wide_frame && mixture.crowded[blockIdx.x] == 0)) {
-    return;
-  }
+  const int arrangement = arrangement_of(mixture);
+  if (arrangement == common_frame || (arrangement == wide_frame && mixture.crowded[blockIdx.x] == 0)) return;
   extern __shared__ __align__(16) unsigned char memory[];
   shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
   const int first = static_cast<int>(blockIdx.x) * tile_rows;
@@ -123,10 +124,17 @@ __global__ void __launch_bounds__(threads, 2)
       if (k >= mixture.components) continue;
       const float constant = mixture.parameters.packed.log_constants[k];
 #pragma unroll
-      for (int r = 0; r < own_rows; ++r) {
-        const float term = fmaf(norms[r][c], -0.5F, constant) * log2_of_e;
-        mixture.terms[term_place(mixture.tiles, k, first + own_rows * down + r)] = term;
-        state[r].add(term, norms[r][c]);
+      for (int four = 0; four < own_rows; four += 4) {
+        float4 terms;
+        float* const term = &terms.x;
+#pragma unroll
+        for (int r = 0; r < 4; ++r) {
+          term[r] = fmaf(norms[four + r][c], -0.5F, constant) * log2_of_e;
+          state[four + r].add(term[r], norms[four + r][c]);
+        }
+        // Four rows' places are neighbours. One by one, the stores took most of the kernel.
+        float* const to = mixture.terms + term_place(mixture.tiles, k, first + own_rows * down + four);
+        *reinterpret_cast<float4*>(to) = terms;
       }
     }
   }

@@ -72,7 +72,7 @@ template <int Across>
 __global__ void __launch_bounds__(256, 2)
     dense_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, bool begins) {
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      mixture.arrangement[0] == common_frame)
+      *mixture.arrangement == common_frame)
     return;
   constexpr int width = each * Across;
   __shared__ __align__(16) float x[together][width];
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(256, 2)
     for (std::size_t i = static_cast<std::size_t>(thread); i < count * size; i += static_cast<std::size_t>(threads)) {
       lane_sums[static_cast<std::size_t>(first_component) * size + i] = 0;
     }
-    if (tile == 0 && lane == 0 && thread == 0) mixture.arrangement[1] = 1;
+    if (tile == 0 && lane == 0 && thread == 0) mixture.arrangement[has_dense_sums_at] = 1;
   }
 
   thread_sums own;

@@ -109,6 +109,8 @@ __device__ void make_operands(const problem& mixture, const chunk& rows, int fir
         const float value = in_frame(z[i], i % 2 == 0 ? make_float2(two.x, two.y) : make_float2(two.z, two.w));
         z[i] = within_range(value);
         if (z[i] != value) beyond = 1;
+        // Both features of one number: near a component's mean what z loses hardly matters then.
+        z[i] = in_terms<Products>(z[i]);
         squares[i] = z[i] * z[i];
         if constexpr (Spherical) {
           norm += squares[i];
@@ -370,7 +372,8 @@ __device__ void take_wide_tile(const problem& mixture, int tile, const tile_cons
     const float least = greatest[half] - wide_margin(mixture);
 #pragma unroll
     for (int i = 0; i < 32; ++i) {
-      if (scores[i / 2 * 4 + 2 * half + i % 2] >= least) candidates[half] |= 1U << i;
+      // Not being a number, the terms of components that the frame leaves out are candidates.
+      if (!(scores[i / 2 * 4 + 2 * half + i % 2] < least)) candidates[half] |= 1U << i;
     }
     mixture.candidates[(static_cast<std::size_t>(row + half) * mixture.tiles + tile) * 4 + t] = candidates[half];
   }
@@ -570,7 +573,8 @@ template <int Steps, bool Spherical, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
   if constexpr (has_warpgroup_products) {
-    if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement == no_frame)
+    if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+        arrangement_of(mixture) == no_frame)
       return;
     run_tile<Steps, Spherical, Products>(mixture, rows, stages);
   }

@@ -57,6 +57,11 @@ constexpr int padded_width(int columns) { return columns <= 64 ? 64 : 128; }
 inline constexpr int common_frame = 0;
 inline constexpr int wide_frame = 1;
 inline constexpr int no_frame = 2;
+/// What pack_mixture() and dense_moments() say beside how the mixture is arranged: whether there are dense_sums, and
+/// how many components a wide frame leaves out.
+inline constexpr int has_dense_sums_at = 1;
+inline constexpr int outsiders_at = 2;
+inline constexpr int arrangement_size = 3;
 
 struct problem {
   int columns = 0;
@@ -78,7 +83,7 @@ struct problem {
 
   float2* frame = nullptr;            ///< [columns, padded] S, −mS: units and centre that all components share
   float* mean_curve = nullptr;        ///< [columns, padded] mean over the components of the coefficient of z²
-  int* arrangement = nullptr;         ///< [0] common_frame, wide_frame or no_frame; [1] not zero: dense_sums are there
+  int* arrangement = nullptr;         ///< [arrangement_size] for arrangement_of()
   std::uint16_t* operands = nullptr;  ///< [tile][stage][step][operand_size], stages as the expectation step takes them
   float* constants = nullptr;         ///< [tiles · 128] what a term is made of beside products
   float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical

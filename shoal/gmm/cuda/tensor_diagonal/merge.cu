@@ -19,15 +19,19 @@ __global__ void __launch_bounds__(threads)
   int tile = lane - static_cast<int>(rows.share_first / tile_rows % likelihood_lanes);
   if (tile < 0) tile += likelihood_lanes;
   double* const sums = mixture.likelihood + lane * likelihood_sums;
-  for (; tile < tiles; tile += likelihood_lanes) {
-    const double2 sum = mixture.tile_sums[tile];
-    sums[0] += sum.x;
-    sums[1] += sum.y;
-    for (int word = 0; word < tile_rows / 32; ++word) {
-      sums[2] += __popc(mixture.far_masks[tile * (tile_rows / 32) + word]);
-    }
+  double likelihood = sums[0], weight = sums[1], far = sums[2];
+  // In order, but several tiles are read at once.
+#pragma unroll 8
+  for (int number = tile; number < tiles; number += likelihood_lanes) {
+    const double2 sum = mixture.tile_sums[number];
+    const uint4 masks = *reinterpret_cast<const uint4*>(mixture.far_masks + number * (tile_rows / 32));
+    likelihood += sum.x;
+    weight += sum.y;
+    far += __popc(masks.x) + __popc(masks.y) + __popc(masks.z) + __popc(masks.w);
   }
+  sums[0] = likelihood, sums[1] = weight, sums[2] = far;
 }
+static_assert(tile_rows / 32 == 4);
 
 __device__ double block_sum(double value) {
   __shared__ double parts[threads];
@@ -57,30 +61,41 @@ __device__ void merge_likelihood(const problem& mixture, double* statistics) {
   }
 }
 
-// The lanes' sum of one element of component k: in the frame, and of the rows that were summed about its own centre.
-__device__ double framed_sum(const problem& mixture, int k, int place) {
-  if (*mixture.arrangement != common_frame) return 0;
+// The lanes' sums of some elements of component k, of which several are read at once.
+template <int Count>
+struct element_sums {
+  double of[Count] = {};
+
+  __device__ void add(const double* from, const int (&places)[Count], int lanes, std::size_t step) {
+#pragma unroll 8
+    for (int lane = 0; lane < lanes; ++lane) {
+#pragma unroll
+      for (int i = 0; i < Count; ++i) of[i] += from[lane * step + places[i]];
+    }
+  }
+};
+
+// In the frame: of which `places` says where they are among a component's.
+template <int Count>
+__device__ element_sums<Count> framed_sums(const problem& mixture, int k, const int (&places)[Count]) {
+  element_sums<Count> sums;
+  if (*mixture.arrangement != common_frame) return sums;
   const auto size = static_cast<std::size_t>(sums_size(mixture.features, mixture.width));
   const std::size_t step = static_cast<std::size_t>(mixture.tiles) * tile_components * size;
-  const double* const from = mixture.sums + static_cast<std::size_t>(k) * size + place;
-  double sum = 0;
-#pragma unroll 8
-  for (int lane = 0; lane < mixture.lanes; ++lane) sum += from[lane * step];
-  return sum;
+  sums.add(mixture.sums + static_cast<std::size_t>(k) * size, places, mixture.lanes, step);
+  return sums;
 }
-__device__ double own_sum(const problem& mixture, int k, int place) {
-  if (*mixture.arrangement == common_frame && *mixture.any_far == 0) return 0;
+// Of the rows that were summed about the component's own centre.
+template <int Count>
+__device__ element_sums<Count> own_sums(const problem& mixture, int k, const int (&places)[Count]) {
+  element_sums<Count> sums;
+  if (*mixture.arrangement == common_frame && *mixture.any_far == 0) return sums;
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   const std::size_t step = static_cast<std::size_t>(mixture.components) * size;
-  const double* const from = mixture.own_sums + static_cast<std::size_t>(k) * size + place;
-  double sum = 0;
-#pragma unroll 8
-  for (int lane = 0; lane < mixture.own_lanes; ++lane) sum += from[lane * step];
-  if (mixture.arrangement[0] == common_frame || mixture.arrangement[1] == 0) return sum;
-  const double* const dense = mixture.dense_sums + static_cast<std::size_t>(k) * size + place;
-#pragma unroll 8
-  for (int lane = 0; lane < mixture.dense_lanes; ++lane) sum += dense[lane * step];
-  return sum;
+  sums.add(mixture.own_sums + static_cast<std::size_t>(k) * size, places, mixture.own_lanes, step);
+  if (*mixture.arrangement == common_frame || mixture.arrangement[has_dense_sums_at] == 0) return sums;
+  sums.add(mixture.dense_sums + static_cast<std::size_t>(k) * size, places, mixture.dense_lanes, step);
+  return sums;
 }
 
 // A component to a block, a column to a thread; the last block has the header.
@@ -94,29 +109,31 @@ __global__ void __launch_bounds__(threads)
   const bool inside = column < d;
   const int weight_at = mixture.features * mixture.width;
   double* const to = statistics + header + static_cast<std::size_t>(k) * (1 + 2 * static_cast<std::size_t>(d));
-  // With z = (x − m)/u: x − c = u z + (m − c).
-  const double framed_weight = framed_sum(mixture, k, weight_at);
-  const double weight = framed_weight + own_sum(mixture, k, 0);
-  double unit = 0;
+  // Σ r, and of a column Σ r z and Σ r z²; instead of the last, spherical, Σ r‖z‖².
+  const int own_column = inside ? column : 0;
+  const auto framed = framed_sums(
+      mixture, k, {weight_at, own_column, mixture.spherical ? weight_at + 1 : mixture.width + own_column});
+  const auto apart = own_sums(mixture, k, {0, 1 + own_column, 1 + d + own_column});
+  const double framed_weight = framed.of[0], weight = framed_weight + apart.of[0];
   double first = 0;
   double second = 0;
+  // With z = (x − m)/u: x − c = u z + (m − c).
   if (inside) {
-    unit = 1 / static_cast<double>(mixture.frame[column].x);
+    const double unit = 1 / static_cast<double>(mixture.frame[column].x);
     // Without rows in the frame, the frame may be anything.
     const double distance = framed_weight > 0
                                 ? -static_cast<double>(mixture.frame[column].y) * unit -
                                       mixture.parameters.in_double.centres[static_cast<std::size_t>(k) * d + column]
                                 : 0;
-    const double z = unit * framed_sum(mixture, k, column);
-    const double squares = mixture.spherical ? 0 : unit * unit * framed_sum(mixture, k, mixture.width + column);
-    first = z + framed_weight * distance + own_sum(mixture, k, 1 + column);
-    second = squares + (2 * z + framed_weight * distance) * distance + own_sum(mixture, k, 1 + d + column);
+    const double z = unit * framed.of[1];
+    const double squares = mixture.spherical ? 0 : unit * unit * framed.of[2];
+    first = z + framed_weight * distance + apart.of[1];
+    second = squares + (2 * z + framed_weight * distance) * distance + apart.of[2];
   }
   if (mixture.spherical) {
     // Only the variances' mean counts: they are made equal, each S²/W and a share of what is left.
-    const double squares = block_sum(second) + (1 / static_cast<double>(mixture.frame[0].x)) *
-                                                   (1 / static_cast<double>(mixture.frame[0].x)) *
-                                                   framed_sum(mixture, k, weight_at + 1);
+    const double unit = 1 / static_cast<double>(mixture.frame[0].x);
+    const double squares = block_sum(second) + unit * unit * framed.of[2];
     const double of_mean = inside && weight > 0 ? first * first / weight : 0;
     second = of_mean + (squares - block_sum(of_mean)) / d;
   }

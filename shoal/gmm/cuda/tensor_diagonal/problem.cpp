@@ -32,7 +32,7 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   const auto parts = static_cast<std::size_t>(mixture.features * split_terms(mixture.products));
   mixture.frame = take(frame_, columns);
   mixture.mean_curve = take(mean_curve_, columns);
-  mixture.arrangement = take(arrangement_, 2);
+  mixture.arrangement = take(arrangement_, arrangement_size);
   mixture.operands = take(operands_, static_cast<std::size_t>(mixture.tiles * mixture.steps) * parts * operand_size);
   mixture.constants = take(constants_, padded);
   mixture.own_constants = take(own_constants_, padded);

@@ -86,7 +86,7 @@ __device__ exact_state refine_row(const problem& mixture, const chunk& rows, int
       bool matters = false;
       if (left != 0) {
         k = candidate_component(word, __ffs(static_cast<int>(left)) - 1);
-        matters = mixture.terms[term_place(mixture.tiles, k, row)] >= least;
+        matters = !(mixture.terms[term_place(mixture.tiles, k, row)] < least);  // true of what is not a number
         left &= left - 1;
       }
       const unsigned some = __ballot_sync(~0U, matters);
@@ -137,7 +137,8 @@ __device__ bool is_crowded(const problem& mixture, const chunk& rows, int first)
 
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.arrangement != wide_frame)
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+      arrangement_of(mixture) != wide_frame)
     return;
   __shared__ exact_state states[tile_rows];
   __shared__ double likelihoods[tile_rows / 32];

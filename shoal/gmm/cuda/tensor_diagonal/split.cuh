@@ -7,6 +7,7 @@
 
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/tuning.hpp>
 
 namespace shoal::gmm::tensor_diagonal {
 
@@ -26,6 +27,14 @@ __device__ inline void split_eight(const float (&v)[8], uint4& high, uint4& low)
   }
 }
 
+// The number that a column's terms stand for.
+template <int Products>
+__device__ inline float in_terms(float value) {
+  const __half high = __float2half_rn(value);
+  if constexpr (Products == 1) return __half2float(high);
+  return __half2float(high) + __half2float(__float2half_rn(value - __half2float(high)));
+}
+
 __device__ inline float power_of_two(float exponent) {
   float value;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(value) : "f"(exponent));
@@ -34,6 +43,12 @@ __device__ inline float power_of_two(float exponent) {
 
 inline constexpr float log2_of_e = 1.44269504088896341F;
 inline constexpr double ln_2 = 0.693147180559945309417;
+
+// How the mixture is arranged, once pack_mixture() has said.
+__device__ inline int arrangement_of(const problem& mixture) {
+  const bool many = mixture.arrangement[outsiders_at] * components_an_outsider > mixture.components;
+  return many ? no_frame : *mixture.arrangement;
+}
 
 // In a wide frame a term so far below its row's greatest, in bits, counts as nothing, whatever the products' errors
 // are: with wide_squared_distance they are less than a bit each.

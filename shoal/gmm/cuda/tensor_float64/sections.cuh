@@ -48,17 +48,26 @@ __device__ inline bool any_far(const component_frame& frame, std::size_t begin, 
 
 static_assert(most_section_rows / score_tile_rows <= threads);
 
-/// Adds the score of a section's rows to the head of its lane, by one thread of the block.
+/// Adds the score of a section's rows to the head of its lane, by the first warp of the block: tile after tile, but a
+/// thread reads every 32nd of them. One thread that read them all took 13 µs, more than a kernel with nothing else to do.
 __device__ inline void add_score(const row_terms& terms, const lane_sections& section, double* lane) {
-  if (threadIdx.x != 0) return;
-  double log_likelihood = 0, weight = 0;
+  if (threadIdx.x >= 32) return;
   const std::size_t past = (section.end + score_tile_rows - 1) / score_tile_rows;
-  // One thread adds in order, and reads some tiles at once.
-#pragma unroll 8
-  for (std::size_t tile = section.begin / score_tile_rows; tile < past; ++tile) {
-    log_likelihood += terms.sums[2 * tile];
-    weight += terms.sums[2 * tile + 1];
+  const auto sum_of = [&](std::size_t tile, int which) { return tile < past ? terms.sums[2 * tile + which] : 0.0; };
+  double log_likelihood = 0, weight = 0;
+  std::size_t tile = section.begin / score_tile_rows + threadIdx.x;
+  double own_log_likelihood = sum_of(tile, 0), own_weight = sum_of(tile, 1);
+  for (std::size_t first = tile - threadIdx.x; first < past; first += 32) {
+    tile += 32;
+    const double next_log_likelihood = sum_of(tile, 0), next_weight = sum_of(tile, 1);
+#pragma unroll
+    for (int i = 0; i < 32; ++i) {
+      log_likelihood += __shfl_sync(~0U, own_log_likelihood, i);
+      weight += __shfl_sync(~0U, own_weight, i);
+    }
+    own_log_likelihood = next_log_likelihood, own_weight = next_weight;
   }
+  if (threadIdx.x != 0) return;
   lane[log_likelihood_at] += log_likelihood;
   lane[total_weight_at] += weight;
 }

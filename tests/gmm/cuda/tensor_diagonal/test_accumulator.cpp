@@ -141,7 +141,8 @@ TEST(LargeDiagonalAccumulator, GivesEachRowItsLogDensity) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : types) {
     for (const std::size_t columns : {16, 54, 128}) {
-      for (const double spread : {0.3, 1.0, 3.0}) {
+      // With 4.5 and 16 columns, 2.3 and 54, and 1.6 and 128 components are as far apart as a frame takes.
+      for (const double spread : {0.3, 1.0, 1.6, 2.3, 3.0, 4.5}) {
         const auto mixture = reference::random_model(type, 200, columns, spread, 5);
         const auto values = reference::random_rows<float>(mixture, 20, columns, 6);
         for (std::size_t r = 0; r < 20; ++r) {
@@ -155,33 +156,49 @@ TEST(LargeDiagonalAccumulator, GivesEachRowItsLogDensity) {
   }
 }
 
-// Products of 11 bits, which is what is promised for bf16 too.
+// Products of 11 bits, which is what is promised for bf16 too, of data of unit scale.
+void check_coarse(covariance_type type, std::size_t columns, std::size_t components, double spread) {
+  const std::size_t count = 2000;
+  auto mixture = reference::random_model(type, components, columns, spread, 5);
+  for (double& mean : mixture.means) mean /= std::max(1.0, spread);
+  for (double& variance : mixture.covariances) variance /= std::max(1.0, spread * spread);
+  const auto values = reference::random_rows<float>(mixture, count, columns, 6);
+  const statistics expected = checks::comparable(in_double(mixture, values));
+  for (const shoal::precision precision : {shoal::precision::tf32, shoal::precision::bf16}) {
+    const statistics got = checks::comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, precision));
+    checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, count));
+    for (std::size_t r = 0; r < 20; ++r) {
+      const std::vector<float> one(values.begin() + static_cast<std::ptrdiff_t>(r * columns),
+                                   values.begin() + static_cast<std::ptrdiff_t>((r + 1) * columns));
+      EXPECT_NEAR(on_gpu(mixture, one, {}, 1, precision).log_likelihood(), in_double(mixture, one).log_likelihood(),
+                  coarse_tolerance)
+          << checks::name(type) << ", " << columns << " columns, spread " << spread << ", row " << r;
+    }
+  }
+}
+
 TEST(LargeDiagonalAccumulator, KeepsElevenBitsWhenAskedForLess) {
   SHOAL_NEEDS_DEVICES(1);
-  const std::size_t count = 2000;
-  for (const shoal::precision precision : {shoal::precision::tf32, shoal::precision::bf16}) {
-    for (const covariance_type type : types) {
-      // One to six tiles of components, whose products run beside what is done with the tile before.
-      for (const auto& [columns, components] : {std::pair<std::size_t, std::size_t>{16, 200},
-                                                {32, 129},
-                                                {54, 257},
-                                                {128, 100},
-                                                {128, 384},
-                                                {100, 500},
-                                                {65, 641}}) {
-        const auto mixture = reference::random_model(type, components, columns, 0.3, 5);
-        const auto values = reference::random_rows<float>(mixture, count, columns, 6);
-        const statistics got = checks::comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, precision));
-        const statistics expected = checks::comparable(in_double(mixture, values));
-        checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, count));
-        for (std::size_t r = 0; r < 20; ++r) {
-          const std::vector<float> one(values.begin() + static_cast<std::ptrdiff_t>(r * columns),
-                                       values.begin() + static_cast<std::ptrdiff_t>((r + 1) * columns));
-          EXPECT_NEAR(on_gpu(mixture, one, {}, 1, precision).log_likelihood(), in_double(mixture, one).log_likelihood(),
-                      coarse_tolerance)
-              << checks::name(type) << ", " << columns << " columns, row " << r;
-        }
-      }
+  for (const covariance_type type : types) {
+    // One to six tiles of components, whose products run beside what is done with the tile before.
+    for (const auto& [columns, components] : {std::pair<std::size_t, std::size_t>{16, 200},
+                                              {32, 129},
+                                              {54, 257},
+                                              {128, 100},
+                                              {128, 384},
+                                              {100, 500},
+                                              {65, 641}}) {
+      check_coarse(type, columns, components, 0.3);
+    }
+  }
+}
+
+// Components as far apart as a frame takes them, and farther.
+TEST(LargeDiagonalAccumulator, KeepsElevenBitsFarFromTheFramesCentre) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    for (const double spread : {1.5, 2.5, 3.5, 6.0}) {
+      for (const std::size_t columns : {2, 16, 54, 128}) check_coarse(type, columns, 100, spread);
     }
   }
 }
@@ -278,6 +295,30 @@ TEST(LargeDiagonalAccumulator, TakesComponentsOfVeryDifferentScale) {
     const std::size_t each = mixture.covariances.size() / 30;
     for (std::size_t i = 0; i < each; ++i) mixture.covariances[3 * each + i] *= 1e-6;
     check(mixture, reference::random_rows<float>(mixture, 3000, 40, 36));
+  }
+}
+
+// A frame leaves out one of 16 components, and there is none where more would have to be.
+TEST(LargeDiagonalAccumulator, LeavesNarrowComponentsOutOfAFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    for (const std::size_t components : {16, 70, 130}) {
+      for (const double spread : {0.3, 3.0, 10.0}) {
+        for (const std::size_t narrow : {std::size_t{1}, components / 16, components / 16 + 1}) {
+          auto mixture = reference::random_model(type, components, 24, spread, 37);
+          const std::size_t each = mixture.covariances.size() / components;
+          for (std::size_t k = 0; k < narrow; ++k) {
+            for (std::size_t i = 0; i < each; ++i) mixture.covariances[(3 * k + 1) * each + i] *= 1e-7;
+          }
+          auto values = reference::random_rows<float>(mixture, 5003, 24, 36);
+          values[7 * 24] = 30000;
+          const auto weights = some_weights(5003, 4);
+          check(mixture, values);
+          check(mixture, values, weights);
+          checks::expect_same_bits(on_gpu(mixture, values, weights, 4096), on_gpu(mixture, values, weights), "pieces");
+        }
+      }
+    }
   }
 }
 
