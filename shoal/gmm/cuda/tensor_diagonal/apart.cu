@@ -3,6 +3,7 @@
 // component by itself, in float32.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
@@ -101,14 +102,8 @@ __device__ void keep_terms(const problem& mixture, int first, const shared_tile&
   }
 }
 
-__global__ void __launch_bounds__(threads, 2)
-    expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
-  const int arrangement = arrangement_of(mixture);
-  if (arrangement == common_frame || (arrangement == wide_frame && mixture.crowded[blockIdx.x] == 0)) return;
-  extern __shared__ __align__(16) unsigned char memory[];
-  shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
-  const int first = static_cast<int>(blockIdx.x) * tile_rows;
+__device__ void find_tile(const problem& mixture, const chunk& rows, int tile, shared_tile& shared) {
+  const int first = tile * tile_rows;
   const int thread = static_cast<int>(threadIdx.x);
   const int across = thread % 16;
   const int down = thread / 16;
@@ -178,8 +173,22 @@ __global__ void __launch_bounds__(threads, 2)
     sum.x += shared.likelihoods[i];
     sum.y += shared.weights[i];
   }
-  mixture.tile_sums[blockIdx.x] = sum;
-  write_exponent(mixture, static_cast<int>(blockIdx.x), shared.greatest_weight);
+  mixture.tile_sums[tile] = sum;
+  write_exponent(mixture, tile, shared.greatest_weight);
+}
+
+__global__ void __launch_bounds__(threads, 2)
+    expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
+  const int arrangement = arrangement_of(mixture);
+  if (arrangement == common_frame) return;
+  extern __shared__ __align__(16) unsigned char memory[];
+  shared_tile& shared = *reinterpret_cast<shared_tile*>(memory);
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles_of(rows); tile += static_cast<int>(gridDim.x)) {
+    if (arrangement == wide_frame && mixture.crowded[tile] == 0) continue;
+    find_tile(mixture, rows, tile, shared);
+    __syncthreads();
+  }
 }
 
 }  // namespace
@@ -188,7 +197,7 @@ void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t s
   constexpr int bytes = static_cast<int>(sizeof(shared_tile));
   cuda::check(cudaFuncSetAttribute(expectation_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");
-  expectation_kernel<<<(rows.count + tile_rows - 1) / tile_rows, threads, bytes, stream>>>(mixture, rows);
+  expectation_kernel<<<std::min(tiles_of(rows), most_tile_blocks), threads, bytes, stream>>>(mixture, rows);
   cuda::check_launch("expectation_apart");
 }
 

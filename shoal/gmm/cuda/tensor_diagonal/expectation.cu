@@ -587,7 +587,7 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const auto kernel = expectation_kernel<Steps, Spherical, Products>;
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
               "reserve shared memory");
-  kernel<<<(rows.count + tile_rows - 1) / tile_rows, all_threads, bytes, stream>>>(mixture, rows, stages);
+  kernel<<<tiles_of(rows), all_threads, bytes, stream>>>(mixture, rows, stages);
   cuda::check_launch("expectation");
 }
 

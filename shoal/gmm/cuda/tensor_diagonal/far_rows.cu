@@ -54,7 +54,7 @@ static_assert(32 * list_threads >= cuda::piece_unit);
 // A section's rows that a component holds are listed, few of many, and then summed.
 struct listed_rows {
   std::uint16_t row[32 * list_threads];  // in the section
-  float responsibility[sum_threads];     // of those that are summed next
+  float responsibility[32 * list_threads];
   int counts[list_threads / 32];
 };
 
@@ -146,21 +146,20 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool 
     const int count = list_rows(mixture, k, begin, min(begin + section_rows, rows.count), all, list);
     if (count == 0) continue;
     column_sums own;
-    for (int done = 0; done < count; done += sum_threads) {
-      const int some = min(sum_threads, count - done);
-      if (thread < some) list.responsibility[thread] = responsibility_of(mixture, k, begin + list.row[done + thread]);
-      __syncthreads();
+#pragma unroll 4
+    for (int i = thread; i < count; i += sum_threads) {
+      list.responsibility[i] = responsibility_of(mixture, k, begin + list.row[i]);
+    }
+    __syncthreads();
 #pragma unroll 8
-      for (int i = group; i < some; i += sum_threads / across) {
-        const auto r = static_cast<double>(list.responsibility[i]);
-        const auto row = static_cast<std::size_t>(begin + list.row[done + i]);
-        const float x = inside ? rows.rows[row * mixture.columns + column] : 0.0F;
-        const double difference = static_cast<double>(x) - centre;
-        own.weight += r;
-        own.first = fma(r, difference, own.first);
-        own.second = fma(r * difference, difference, own.second);
-      }
-      __syncthreads();
+    for (int i = group; i < count; i += sum_threads / across) {
+      const auto r = static_cast<double>(list.responsibility[i]);
+      const auto row = static_cast<std::size_t>(begin + list.row[i]);
+      const float x = inside ? rows.rows[row * mixture.columns + column] : 0.0F;
+      const double difference = static_cast<double>(x) - centre;
+      own.weight += r;
+      own.first = fma(r, difference, own.first);
+      own.second = fma(r * difference, difference, own.second);
     }
     add_groups(across, own, parts);
     total.add(own);

@@ -29,6 +29,9 @@ inline constexpr int likelihood_lanes = 256;
 /// 16-bit numbers of one block of an operand: 128 rows or components times one step (operands.hpp).
 inline constexpr int operand_size = 128 * step_size;
 
+/// Tiles of rows of a chunk.
+constexpr int tiles_of(const chunk& rows) { return (rows.count + tile_rows - 1) / tile_rows; }
+
 /// What a row's tile of the expectation step calls row number `row`: one thread's two rows are neighbours.
 constexpr int tile_place(int row) { return row / 16 * 16 + row % 16 / 2 + row % 2 * 8; }
 

@@ -15,7 +15,7 @@ __global__ void __launch_bounds__(threads)
     likelihood_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int lane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  const int tiles = (rows.count + tile_rows - 1) / tile_rows;
+  const int tiles = tiles_of(rows);
   int tile = lane - static_cast<int>(rows.share_first / tile_rows % likelihood_lanes);
   if (tile < 0) tile += likelihood_lanes;
   double* const sums = mixture.likelihood + lane * likelihood_sums;
@@ -111,8 +111,8 @@ __global__ void __launch_bounds__(threads)
   double* const to = statistics + header + static_cast<std::size_t>(k) * (1 + 2 * static_cast<std::size_t>(d));
   // Σ r, and of a column Σ r z and Σ r z²; instead of the last, spherical, Σ r‖z‖².
   const int own_column = inside ? column : 0;
-  const auto framed = framed_sums(
-      mixture, k, {weight_at, own_column, mixture.spherical ? weight_at + 1 : mixture.width + own_column});
+  const auto framed =
+      framed_sums(mixture, k, {weight_at, own_column, mixture.spherical ? weight_at + 1 : mixture.width + own_column});
   const auto apart = own_sums(mixture, k, {0, 1 + own_column, 1 + d + own_column});
   const double framed_weight = framed.of[0], weight = framed_weight + apart.of[0];
   double first = 0;

@@ -2,6 +2,7 @@
 // only to a bit or two which components matter for a row, and these are found again by themselves, in float32.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
@@ -135,19 +136,15 @@ __device__ bool is_crowded(const problem& mixture, const chunk& rows, int first)
   return candidates / inside * crowded_ratio >= mixture.components;
 }
 
-__global__ void __launch_bounds__(threads)
-    refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      arrangement_of(mixture) != wide_frame)
-    return;
+__device__ void refine_tile(const problem& mixture, const chunk& rows, int tile) {
   __shared__ exact_state states[tile_rows];
   __shared__ double likelihoods[tile_rows / 32];
   __shared__ double weights[tile_rows / 32];
-  const int first = static_cast<int>(blockIdx.x) * tile_rows;
+  const int first = tile * tile_rows;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = thread % 32;
   const bool crowded = is_crowded(mixture, rows, first);
-  if (thread == 0) mixture.crowded[blockIdx.x] = crowded ? 1 : 0;
+  if (thread == 0) mixture.crowded[tile] = crowded ? 1 : 0;
   if (crowded) return;
   // The words of this tile's rows are neighbours.
   unsigned* const kept = mixture.kept + kept_place(mixture.components, 0, first);
@@ -183,13 +180,24 @@ __global__ void __launch_bounds__(threads)
     sum.x += likelihoods[i];
     sum.y += weights[i];
   }
-  mixture.tile_sums[blockIdx.x] = sum;
+  mixture.tile_sums[tile] = sum;
+}
+
+__global__ void __launch_bounds__(threads)
+    refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+      arrangement_of(mixture) != wide_frame)
+    return;
+  for (int tile = static_cast<int>(blockIdx.x); tile < tiles_of(rows); tile += static_cast<int>(gridDim.x)) {
+    refine_tile(mixture, rows, tile);
+    __syncthreads();
+  }
 }
 
 }  // namespace
 
 void refine(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  refine_kernel<<<(rows.count + tile_rows - 1) / tile_rows, threads, 0, stream>>>(mixture, rows);
+  refine_kernel<<<std::min(tiles_of(rows), most_tile_blocks), threads, 0, stream>>>(mixture, rows);
   cuda::check_launch("refine");
 }
 

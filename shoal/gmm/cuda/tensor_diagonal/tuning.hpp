@@ -15,8 +15,9 @@ struct frame_limits {
 };
 
 /// With one product a log-density has an error of 1e-4·√ΣD⁴ (the root of its mean square), that of z² as a float16
-/// number: .026 at most here; with three, of what sums of products cut off of ΣD², 8e-5 at most. Components of rows without
-/// clusters keep to an edge in some columns: in 64 columns they have D = 14 and √ΣD⁴ = 200 after a hundred iterations.
+/// number: .026 at most here; with three, of what sums of products cut off of ΣD², 8e-5 at most. Components of rows
+/// without clusters keep to an edge in some columns: in 64 columns they have D = 14 and √ΣD⁴ = 200 after a hundred
+/// iterations.
 constexpr frame_limits limits_of(int products) {
   return products == 3 ? frame_limits{16, 256, 50176, 32} : frame_limits{24, 4096, 65536, 64};
 }
@@ -26,5 +27,9 @@ constexpr frame_limits wide_limits() { return {128, 65536, 1e300, 128}; }
 /// A wide frame leaves out one component among so many, whose terms are found by themselves for every row. Where a fit
 /// has put a component on a few rows, all components would take part of every row otherwise.
 inline constexpr int components_an_outsider = 16;
+
+/// Blocks of kernels that mostly have nothing to do. With one for each tile of 10⁶ rows they took 14 µs to find that
+/// out.
+inline constexpr int most_tile_blocks = 1056;
 
 }  // namespace shoal::gmm::tensor_diagonal

@@ -49,7 +49,8 @@ __device__ inline bool any_far(const component_frame& frame, std::size_t begin, 
 static_assert(most_section_rows / score_tile_rows <= threads);
 
 /// Adds the score of a section's rows to the head of its lane, by the first warp of the block: tile after tile, but a
-/// thread reads every 32nd of them. One thread that read them all took 13 µs, more than a kernel with nothing else to do.
+/// thread reads every 32nd of them. One thread that read them all took 13 µs, more than a kernel with nothing else to
+/// do.
 __device__ inline void add_score(const row_terms& terms, const lane_sections& section, double* lane) {
   if (threadIdx.x >= 32) return;
   const std::size_t past = (section.end + score_tile_rows - 1) / score_tile_rows;
