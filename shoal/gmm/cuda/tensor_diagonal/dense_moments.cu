@@ -183,6 +183,12 @@ void launch(const problem& mixture, const chunk& rows, bool begins, cudaStream_t
 
 void dense_moments(const problem& mixture, const chunk& rows, bool begins, cudaStream_t stream) {
   switch (dense_columns(mixture.columns)) {
+    case 1:
+      return launch<1>(mixture, rows, begins, stream);
+    case 2:
+      return launch<2>(mixture, rows, begins, stream);
+    case 4:
+      return launch<4>(mixture, rows, begins, stream);
     case 8:
       return launch<8>(mixture, rows, begins, stream);
     case 16:

@@ -168,7 +168,11 @@ constexpr std::size_t dense_place(const problem& mixture, int k, int row) {
   return static_cast<std::size_t>(row / dense_rows) * dense_tiles(mixture) + k / dense_components(mixture);
 }
 /// Threads that share a component: four columns each.
-constexpr int dense_columns(int columns) { return columns <= 32 ? 8 : columns <= 64 ? 16 : 32; }
+constexpr int dense_columns(int columns) {
+  int threads = 1;
+  while (4 * threads < columns) threads *= 2;
+  return threads;
+}
 
 /// Sums of one component in the frame: Σ r z, Σ r z² by column (none when spherical), then Σ r and Σ r‖z‖².
 constexpr int sums_size(int features, int width) { return features * width + 2; }

@@ -33,13 +33,15 @@ __global__ void __launch_bounds__(threads)
 }
 static_assert(tile_rows / 32 == 4);
 
+// The sum of the values of the threads of the block's first row, for all.
 __device__ double block_sum(double value) {
   __shared__ double parts[threads];
   const int thread = static_cast<int>(threadIdx.x);
-  parts[thread] = value;
+  const bool first = threadIdx.y == 0;
+  if (first) parts[thread] = value;
   for (int distance = threads / 2; distance > 0; distance /= 2) {
     __syncthreads();
-    if (thread < distance) parts[thread] += parts[thread + distance];
+    if (first && thread < distance) parts[thread] += parts[thread + distance];
   }
   __syncthreads();
   const double sum = parts[0];
@@ -50,27 +52,44 @@ __device__ double block_sum(double value) {
 // Σ w ln p, Σ w and the number of far rows; the header's last element is not used.
 __device__ void merge_likelihood(const problem& mixture, double* statistics) {
   const int thread = static_cast<int>(threadIdx.x);
-  if (thread == 0) statistics[likelihood_sums] = 0;
+  const bool writes = thread == 0 && threadIdx.y == 0;
+  if (writes) statistics[likelihood_sums] = 0;
   for (int which = 0; which < likelihood_sums; ++which) {
     double sum = 0;
     for (int lane = thread; lane < likelihood_lanes; lane += threads) {
       sum += mixture.likelihood[lane * likelihood_sums + which];
     }
     sum = block_sum(sum);
-    if (thread == 0) statistics[which] = sum;
+    if (writes) statistics[which] = sum;
   }
 }
 
-// The lanes' sums of some elements of component k, of which several are read at once.
+// The lanes' sums of some elements of component k: each of four threads takes every fourth lane, and reads several at
+// once. One thread for all lanes took an eighth of a pass over 10⁶ rows with one product.
+constexpr int merging_threads = 4;
 template <int Count>
 struct element_sums {
   double of[Count] = {};
 
   __device__ void add(const double* from, const int (&places)[Count], int lanes, std::size_t step) {
 #pragma unroll 8
-    for (int lane = 0; lane < lanes; ++lane) {
+    for (int lane = static_cast<int>(threadIdx.y); lane < lanes; lane += merging_threads) {
 #pragma unroll
       for (int i = 0; i < Count; ++i) of[i] += from[lane * step + places[i]];
+    }
+  }
+  // Gives each of these threads what all have.
+  __device__ void join() {
+    __shared__ double parts[merging_threads][Count][threads];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Count; ++i) parts[threadIdx.y][i][threadIdx.x] = of[i];
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < Count; ++i) {
+      of[i] = 0;
+#pragma unroll
+      for (int y = 0; y < merging_threads; ++y) of[i] += parts[y][i][threadIdx.x];
     }
   }
 };
@@ -83,6 +102,7 @@ __device__ element_sums<Count> framed_sums(const problem& mixture, int k, const 
   const auto size = static_cast<std::size_t>(sums_size(mixture.features, mixture.width));
   const std::size_t step = static_cast<std::size_t>(mixture.tiles) * tile_components * size;
   sums.add(mixture.sums + static_cast<std::size_t>(k) * size, places, mixture.lanes, step);
+  sums.join();
   return sums;
 }
 // Of the rows that were summed about the component's own centre.
@@ -93,13 +113,15 @@ __device__ element_sums<Count> own_sums(const problem& mixture, int k, const int
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   const std::size_t step = static_cast<std::size_t>(mixture.components) * size;
   sums.add(mixture.own_sums + static_cast<std::size_t>(k) * size, places, mixture.own_lanes, step);
-  if (*mixture.arrangement == common_frame || mixture.arrangement[has_dense_sums_at] == 0) return sums;
-  sums.add(mixture.dense_sums + static_cast<std::size_t>(k) * size, places, mixture.dense_lanes, step);
+  if (*mixture.arrangement != common_frame && mixture.arrangement[has_dense_sums_at] != 0) {
+    sums.add(mixture.dense_sums + static_cast<std::size_t>(k) * size, places, mixture.dense_lanes, step);
+  }
+  sums.join();
   return sums;
 }
 
-// A component to a block, a column to a thread; the last block has the header.
-__global__ void __launch_bounds__(threads)
+// A component to a block, a column to four threads; the last block has the header.
+__global__ void __launch_bounds__(threads* merging_threads)
     merge_kernel(const __grid_constant__ problem mixture, std::size_t header, double* statistics) {
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x);
@@ -137,6 +159,7 @@ __global__ void __launch_bounds__(threads)
     const double of_mean = inside && weight > 0 ? first * first / weight : 0;
     second = of_mean + (squares - block_sum(of_mean)) / d;
   }
+  if (threadIdx.y != 0) return;
   if (column == 0) to[0] = weight;
   if (!inside) return;
   to[1 + column] = first;
@@ -151,7 +174,7 @@ void add_likelihood(const problem& mixture, const chunk& rows, cudaStream_t stre
 }
 
 void merge_lanes(const problem& mixture, std::size_t header, double* statistics, cudaStream_t stream) {
-  merge_kernel<<<mixture.components + 1, threads, 0, stream>>>(mixture, header, statistics);
+  merge_kernel<<<mixture.components + 1, dim3(threads, merging_threads), 0, stream>>>(mixture, header, statistics);
   cuda::check_launch("merge_lanes");
 }
 

@@ -154,7 +154,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
   const bool outside = !distance.within(wide_limits());
   if (threadIdx.x == 0) {
     if (outside) atomicAdd(mixture.arrangement + outsiders_at, 1);
-    if (!distance.within(limits_of(mixture.products))) atomicMax(mixture.arrangement, wide_frame);
+    if (!distance.within(limits_of(mixture.products, mixture.steps))) atomicMax(mixture.arrangement, wide_frame);
   }
 
   double rounded_away = 0;  // what of the operands' products with a row at the mean is beyond their terms

@@ -15,11 +15,12 @@ struct frame_limits {
 };
 
 /// With one product a log-density has an error of 1e-4·√ΣD⁴ (the root of its mean square), that of z² as a float16
-/// number: .026 at most here; with three, of what sums of products cut off of ΣD², 8e-5 at most. Components of rows
-/// without clusters keep to an edge in some columns: in 64 columns they have D = 14 and √ΣD⁴ = 200 after a hundred
-/// iterations.
-constexpr frame_limits limits_of(int products) {
-  return products == 3 ? frame_limits{16, 256, 50176, 32} : frame_limits{24, 4096, 65536, 64};
+/// number: .026 at most here. With three, sums of products cut off digits of ΣD², step after step of 16 columns: 1e-4
+/// at most. Components of rows without clusters keep to an edge in some columns: in 64 columns they have D = 14 and
+/// √ΣD⁴ = 200 after a hundred iterations.
+constexpr frame_limits limits_of(int products, int steps) {
+  if (products == 1) return {24, 4096, 65536, 64};
+  return {16, steps <= 2 ? 512.0 : (steps <= 4 ? 384.0 : 256.0), 65536, 32};
 }
 /// The same for a wide frame: so that rows that matter are in float16's range, and that log₂-densities have errors of
 /// less than one where it matters which components are near a row.
