@@ -19,6 +19,7 @@ constexpr std::size_t least_section_rows = 512;
 constexpr std::size_t most_own_blocks = 2048;
 // Of a block of the kernel for rows that many components hold, and components of its tile; fewer components than
 // least_dense_components hold no row in such numbers.
+constexpr int least_dense_threads = 32;
 constexpr int most_dense_threads = 256;
 constexpr int most_dense_components = 256;
 constexpr std::size_t least_dense_components = 16;
@@ -95,8 +96,9 @@ class diagonal_accumulator final : public accumulator<float> {
   // As many lanes as fill the processors.
   void make_room_for_dense_moments(std::size_t multiprocessors) {
     const int across = dense_columns(problem_.columns);
-    while (problem_.dense_threads * across < most_dense_threads && dense_components(problem_) < most_dense_components &&
-           dense_components(problem_) < problem_.components) {
+    const int wanted = std::min(most_dense_components, problem_.components);
+    while (problem_.dense_threads * across < least_dense_threads ||
+           (problem_.dense_threads * across < most_dense_threads && dense_components(problem_) < wanted)) {
       problem_.dense_threads *= 2;
     }
     const auto blocks =

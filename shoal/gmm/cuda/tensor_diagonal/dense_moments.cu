@@ -112,14 +112,18 @@ __global__ void __launch_bounds__(256, 2)
         x[i / width][j] =
             j < mixture.columns && at < end ? rows.rows[static_cast<std::size_t>(at) * mixture.columns + j] : 0.0F;
       }
-      for (int i = thread; i < together * own_components; i += threads) {
-        const int k = first_component + i / together, at = row + i % together;
-        float r = 0;
-        if (k < mixture.components && at < end) {
-          const unsigned held = mixture.far_masks[at / 32] | mixture.kept[kept_place(mixture.components, k, at)];
-          if ((held >> at % 32 & 1) != 0) r = responsibility_of(mixture, k, at);
-        }
-        responsibilities[i / together * stride + i % together] = r;
+      // A row to a thread of each warp, with its facts for all components.
+      const int at = row + thread % together;
+      const bool present = at < end;
+      const row_facts facts(mixture, present ? at : row);
+#pragma unroll 8
+      for (int i = thread / together; i < own_components; i += threads / together) {
+        const int k = first_component + i;
+        const bool there = present && k < mixture.components;
+        const unsigned kept = there ? mixture.kept[kept_place(mixture.components, k, at)] : 0;
+        const float term = there ? mixture.terms[term_place(mixture.tiles, k, at)] : 0;
+        const bool held = there && (facts.far || (kept >> at % 32 & 1) != 0);
+        responsibilities[i * stride + thread % together] = held ? facts.responsibility(term) : 0;
       }
       __syncthreads();
 #pragma unroll 1
