@@ -2,6 +2,8 @@
 // statistics.
 #include <cuda_runtime.h>
 
+#include <algorithm>
+
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 
@@ -64,23 +66,23 @@ __device__ void merge_likelihood(const problem& mixture, double* statistics) {
   }
 }
 
-// The lanes' sums of some elements of component k: each of four threads takes every fourth lane, and reads several at
-// once. One thread for all lanes took an eighth of a pass over 10⁶ rows with one product.
-constexpr int merging_threads = 4;
+// The lanes' sums of some elements of component k: of several threads each takes its own lanes, and reads some at once.
+// One thread for 132 lanes took an eighth of a pass over 10⁶ rows with one product.
+constexpr int most_merging_threads = 4, lanes_a_thread = 16;
 template <int Count>
 struct element_sums {
   double of[Count] = {};
 
   __device__ void add(const double* from, const int (&places)[Count], int lanes, std::size_t step) {
 #pragma unroll 8
-    for (int lane = static_cast<int>(threadIdx.y); lane < lanes; lane += merging_threads) {
+    for (int lane = static_cast<int>(threadIdx.y); lane < lanes; lane += static_cast<int>(blockDim.y)) {
 #pragma unroll
       for (int i = 0; i < Count; ++i) of[i] += from[lane * step + places[i]];
     }
   }
   // Gives each of these threads what all have.
   __device__ void join() {
-    __shared__ double parts[merging_threads][Count][threads];
+    __shared__ double parts[most_merging_threads][Count][threads];
     __syncthreads();
 #pragma unroll
     for (int i = 0; i < Count; ++i) parts[threadIdx.y][i][threadIdx.x] = of[i];
@@ -88,8 +90,7 @@ struct element_sums {
 #pragma unroll
     for (int i = 0; i < Count; ++i) {
       of[i] = 0;
-#pragma unroll
-      for (int y = 0; y < merging_threads; ++y) of[i] += parts[y][i][threadIdx.x];
+      for (unsigned y = 0; y < blockDim.y; ++y) of[i] += parts[y][i][threadIdx.x];
     }
   }
 };
@@ -120,8 +121,8 @@ __device__ element_sums<Count> own_sums(const problem& mixture, int k, const int
   return sums;
 }
 
-// A component to a block, a column to four threads; the last block has the header.
-__global__ void __launch_bounds__(threads* merging_threads)
+// A component to a block, a column to some threads; the last block has the header.
+__global__ void __launch_bounds__(threads* most_merging_threads)
     merge_kernel(const __grid_constant__ problem mixture, std::size_t header, double* statistics) {
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x);
@@ -174,7 +175,9 @@ void add_likelihood(const problem& mixture, const chunk& rows, cudaStream_t stre
 }
 
 void merge_lanes(const problem& mixture, std::size_t header, double* statistics, cudaStream_t stream) {
-  merge_kernel<<<mixture.components + 1, dim3(threads, merging_threads), 0, stream>>>(mixture, header, statistics);
+  const int merging = std::clamp(mixture.lanes / lanes_a_thread, 1, most_merging_threads);
+  merge_kernel<<<mixture.components + 1, dim3(threads, static_cast<unsigned>(merging)), 0, stream>>>(mixture, header,
+                                                                                                     statistics);
   cuda::check_launch("merge_lanes");
 }
 

@@ -18,33 +18,37 @@ __device__ bool is_empty(const problem& mixture, int k) {
   return mixture.parameters.in_double.log_constants[k] == -INFINITY;
 }
 
-__device__ double block_sum(double value) {
-  __shared__ double parts[threads];
+// Joins each of some values of a block's threads, for all of them.
+template <int Count, class Join>
+__device__ void join_block(double (&values)[Count], const Join& join) {
+  __shared__ double parts[threads / 32][Count];
   const int thread = static_cast<int>(threadIdx.x);
-  parts[thread] = value;
-  __syncthreads();
-  for (int distance = threads / 2; distance > 0; distance /= 2) {
-    if (thread < distance) parts[thread] += parts[thread + distance];
-    __syncthreads();
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    for (int distance = 16; distance > 0; distance /= 2) {
+      values[i] = join(values[i], __shfl_xor_sync(~0U, values[i], distance));
+    }
   }
-  const double sum = parts[0];
-  __syncthreads();
-  return sum;
-}
-
-__device__ double block_least(double value) {
-  __shared__ double parts[threads];
-  const int thread = static_cast<int>(threadIdx.x);
-  parts[thread] = value;
-  __syncthreads();
-  for (int distance = threads / 2; distance > 0; distance /= 2) {
-    if (thread < distance) parts[thread] = fmin(parts[thread], parts[thread + distance]);
-    __syncthreads();
+  __syncthreads();  // all have read what was there
+  if (thread % 32 == 0) {
+    for (int i = 0; i < Count; ++i) parts[thread / 32][i] = values[i];
   }
-  const double least = parts[0];
   __syncthreads();
-  return least;
+#pragma unroll
+  for (int i = 0; i < Count; ++i) {
+    values[i] = parts[0][i];
+    for (int warp = 1; warp < threads / 32; ++warp) values[i] = join(values[i], parts[warp][i]);
+  }
 }
+struct sum_of {
+  __device__ double operator()(double a, double b) const { return a + b; }
+};
+struct least_of {
+  __device__ double operator()(double a, double b) const { return fmin(a, b); }
+};
+struct greatest_of {
+  __device__ double operator()(double a, double b) const { return fmax(a, b); }
+};
 
 __device__ double mean_of(const problem& mixture, std::size_t at) {
   return mixture.parameters.in_double.centres[at] -
@@ -64,37 +68,33 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
     return;
   }
   const auto place = [&](int k) { return static_cast<std::size_t>(k) * mixture.columns + column; };
-  double sum = 0;
-  double count = 0;
-  double least = INFINITY;  // of 1/σ
+  double sums[2] = {};           // of means, and their number
+  double least[1] = {INFINITY};  // of 1/σ
   for (int k = thread; k < mixture.components; k += threads) {
     if (is_empty(mixture, k)) continue;
-    sum += mean_of(mixture, place(k));
-    least = fmin(least, mixture.parameters.in_double.factors[place(k)]);
-    count += 1;
+    sums[0] += mean_of(mixture, place(k));
+    sums[1] += 1;
+    least[0] = fmin(least[0], mixture.parameters.in_double.factors[place(k)]);
   }
-  sum = block_sum(sum);
-  count = block_sum(count);
-  least = block_least(least);
-  const float centre = count > 0 ? static_cast<float>(sum / count) : 0.0F;
-  const int exponent = least > 1e-38 && least < 1e38 ? -ilogb(least) : 0;
+  join_block(sums, sum_of());
+  join_block(least, least_of());
+  const float centre = sums[1] > 0 ? static_cast<float>(sums[0] / sums[1]) : 0.0F;
+  const int exponent = least[0] > 1e-38 && least[0] < 1e38 ? -ilogb(least[0]) : 0;
   const float scale = ldexpf(1.0F, -exponent);
   // Of components that are outside because they are too narrow, curves would leave no digits to the others.
-  double squares = 0;
-  double framed = 0;
+  double squares[2] = {};  // and their number
   for (int k = thread; k < mixture.components; k += threads) {
     if (is_empty(mixture, k)) continue;
     const double ratio = mixture.parameters.in_double.factors[place(k)] / static_cast<double>(scale);
     if (!(ratio <= wide_limits().ratio)) continue;
-    squares += ratio * ratio;
-    framed += 1;
+    squares[0] += ratio * ratio;
+    squares[1] += 1;
   }
-  squares = block_sum(squares);
-  framed = block_sum(framed);
+  join_block(squares, sum_of());
   if (thread != 0) return;
   if (!cuda::has_warpgroup_products || !(fabsf(centre * scale) <= 1e30F)) atomicMax(mixture.arrangement, no_frame);
   mixture.frame[column] = make_float2(scale, -centre * scale);
-  mixture.mean_curve[column] = framed > 0 ? static_cast<float>(-0.5 / ln_2 * (squares / framed)) : 0.0F;
+  mixture.mean_curve[column] = squares[1] > 0 ? static_cast<float>(-0.5 / ln_2 * (squares[0] / squares[1])) : 0.0F;
 }
 
 // Where element `element` of component `k`'s operand number `part` lies.
@@ -108,86 +108,73 @@ __device__ double as_terms(float value, int products) {
   return static_cast<double>(products == 3 ? in_terms<3>(value) : in_terms<1>(value));
 }
 
-// How far a component is from the frame, over some columns: the greatest of each, and sums.
+// How far a component is from the frame: the greatest of all columns, and sums over them.
 struct frame_distance {
-  double column = 0;
-  double ratio = 0;
-  double squared = 0;
-  double fourth_powers = 0;
+  double greatest[2];  // a distance in deviations, and the frame's unit in them
+  double sums[2];      // of squared distances, and of their squares: not numbers where a distance is not one
 
-  __device__ void add(double distance, double its_ratio) {
-    column = fmax(column, distance);
-    ratio = fmax(ratio, its_ratio);
-    squared += distance * distance;
-    fourth_powers += distance * distance * distance * distance;
-  }
-  // Over all columns of a block. The sums are not numbers where a distance is not one, and within no limits.
-  __device__ void join() {
-    column = -block_least(-column);
-    ratio = -block_least(-ratio);
-    squared = block_sum(squared);
-    fourth_powers = block_sum(fourth_powers);
+  // Joins those of the columns of a block.
+  __device__ frame_distance(double distance, double ratio)
+      : greatest{fabs(distance), ratio}, sums{distance * distance, distance * distance * distance * distance} {
+    join_block(greatest, greatest_of());
+    join_block(sums, sum_of());
   }
   __device__ bool within(const frame_limits& limits) const {
-    return column <= limits.column_distance && ratio <= limits.ratio && squared <= limits.squared_distance &&
-           fourth_powers <= limits.fourth_powers;
+    return greatest[0] <= limits.column_distance && greatest[1] <= limits.ratio && sums[0] <= limits.squared_distance &&
+           sums[1] <= limits.fourth_powers;
   }
 };
 
 // The operands and constants of component k, which may be one of those that fill the last tile, and whether it fits
-// into the frame. Block k.
+// into the frame. A thread for each column. Block k.
+static_assert(threads >= most_columns);
 __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ problem mixture) {
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
-  const int k = static_cast<int>(blockIdx.x);
+  const int k = static_cast<int>(blockIdx.x), j = static_cast<int>(threadIdx.x);
   const bool empty = k >= mixture.components || is_empty(mixture, k);
-  const auto place = [&](int j) { return static_cast<std::size_t>(k) * mixture.columns + j; };
-  const auto unit_of = [&](int j) { return static_cast<double>(mixture.frame[j].x); };
-  const auto distance_of = [&](int j) {  // from the frame's centre, in deviations
-    const double centre = -static_cast<double>(mixture.frame[j].y) / unit_of(j);
-    return (mean_of(mixture, place(j)) - centre) * mixture.parameters.in_double.factors[place(j)];
-  };
-  frame_distance distance;
-  for (int j = static_cast<int>(threadIdx.x); !empty && j < mixture.columns; j += threads) {
-    distance.add(fabs(distance_of(j)), mixture.parameters.in_double.factors[place(j)] / unit_of(j));
+  const bool inside = !empty && j < mixture.columns;
+  double mean = 0;       // in the frame
+  double deviation = 1;  // likewise
+  if (inside) {
+    const std::size_t at = static_cast<std::size_t>(k) * mixture.columns + j;
+    const double unit = static_cast<double>(mixture.frame[j].x);
+    mean = mean_of(mixture, at) * unit + static_cast<double>(mixture.frame[j].y);
+    deviation = unit / mixture.parameters.in_double.factors[at];
   }
-  distance.join();
+  const frame_distance distance(mean / deviation, inside ? 1 / deviation : 0);
   const bool outside = !distance.within(wide_limits());
-  if (threadIdx.x == 0) {
+  if (j == 0) {
     if (outside) atomicAdd(mixture.arrangement + outsiders_at, 1);
     if (!distance.within(limits_of(mixture.products, mixture.steps))) atomicMax(mixture.arrangement, wide_frame);
   }
 
-  double rounded_away = 0;  // what of the operands' products with a row at the mean is beyond their terms
-  for (int j = static_cast<int>(threadIdx.x); j < mixture.steps * step_size; j += threads) {
-    float line = 0;
-    float curve = 0;
-    if (!empty && !outside && j < mixture.columns) {
-      const double deviation = unit_of(j) / mixture.parameters.in_double.factors[place(j)];
-      const double z = distance_of(j) * deviation;
-      line = static_cast<float>(distance_of(j) / (ln_2 * deviation));
-      curve = static_cast<float>(-0.5 / ln_2 / (deviation * deviation) - static_cast<double>(mixture.mean_curve[j]));
-      rounded_away += (static_cast<double>(line) - as_terms(line, mixture.products)) * z;
-      if (!mixture.spherical) {
-        rounded_away +=
-            (static_cast<double>(curve) - as_terms(curve, mixture.products)) * (z * z + deviation * deviation);
-      }
-    }
-    const float values[2] = {line, curve};
-    for (int feature = 0; feature < mixture.features; ++feature) {
-      std::uint32_t high, low;
-      tensor::split(values[feature], 0.0F, high, low);
-      // The low terms of all features come first, and z² before z: large sums last, for each product cuts off digits.
-      const int last = mixture.features - 1 - feature;
-      if (mixture.products == 3) {
-        mixture.operands[operand_at(mixture, k, last, j)] = static_cast<std::uint16_t>(low);
-        mixture.operands[operand_at(mixture, k, mixture.features + last, j)] = static_cast<std::uint16_t>(high);
-      } else {
-        mixture.operands[operand_at(mixture, k, last, j)] = static_cast<std::uint16_t>(high);
-      }
+  double rounded_away[1] = {};  // what of the operands' products with a row at the mean is beyond their terms
+  float line = 0;
+  float curve = 0;
+  if (inside && !outside) {
+    const double squared = deviation * deviation;
+    line = static_cast<float>(mean / (ln_2 * squared));
+    curve = static_cast<float>(-0.5 / ln_2 / squared - static_cast<double>(mixture.mean_curve[j]));
+    rounded_away[0] = (static_cast<double>(line) - as_terms(line, mixture.products)) * mean;
+    if (!mixture.spherical) {
+      rounded_away[0] += (static_cast<double>(curve) - as_terms(curve, mixture.products)) * (mean * mean + squared);
     }
   }
-  rounded_away = block_sum(rounded_away);
-  if (threadIdx.x != 0) return;
+  const float values[2] = {line, curve};
+  for (int feature = 0; feature < mixture.features && j < mixture.steps * step_size; ++feature) {
+    std::uint32_t high, low;
+    tensor::split(values[feature], 0.0F, high, low);
+    // The low terms of all features come first, and z² before z: large sums last, for each product cuts off digits.
+    const int last = mixture.features - 1 - feature;
+    if (mixture.products == 3) {
+      mixture.operands[operand_at(mixture, k, last, j)] = static_cast<std::uint16_t>(low);
+      mixture.operands[operand_at(mixture, k, mixture.features + last, j)] = static_cast<std::uint16_t>(high);
+    } else {
+      mixture.operands[operand_at(mixture, k, last, j)] = static_cast<std::uint16_t>(high);
+    }
+  }
+  join_block(rounded_away, sum_of());
+  if (j != 0) return;
   float constant = -INFINITY;
   float own_constant = -INFINITY;
   float norm_factor = 0;
@@ -195,11 +182,8 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
     const double own = mixture.parameters.in_double.log_constants[k];
     own_constant = static_cast<float>(own);
     // Not a number: products do not find its terms, which are always candidates.
-    constant = outside ? NAN : static_cast<float>((own - 0.5 * distance.squared) / ln_2 + rounded_away);
-    if (mixture.spherical && !outside) {
-      const double ratio = mixture.parameters.in_double.factors[place(0)] / unit_of(0);
-      norm_factor = static_cast<float>(-0.5 / ln_2 * ratio * ratio - static_cast<double>(mixture.mean_curve[0]));
-    }
+    constant = outside ? NAN : static_cast<float>((own - 0.5 * distance.sums[0]) / ln_2 + rounded_away[0]);
+    if (mixture.spherical) norm_factor = curve;
   }
   mixture.constants[k] = constant;
   mixture.own_constants[k] = own_constant;
