@@ -140,19 +140,27 @@ __global__ void __launch_bounds__(256, 2)
         own.add({r[0].w, r[1].w, r[2].w, r[3].w}, row_of(3));
       }
     }
-    // On to float64.
+    // On to float64, of a component at once.
 #pragma unroll
     for (int c = 0; c < each; ++c) {
       const int k = first_component + down * each + c;
       if (k >= mixture.components) continue;
       double* const to = lane_sums + static_cast<std::size_t>(k) * size;
+      double first[each], second[each];
+#pragma unroll
+      for (int j = 0; j < each; ++j) {
+        const int column = across * each + j;
+        if (column >= mixture.columns) continue;
+        first[j] = to[1 + column];
+        second[j] = to[1 + mixture.columns + column];
+      }
       if (across == 0) to[0] += static_cast<double>(own.weight[c]);
 #pragma unroll
       for (int j = 0; j < each; ++j) {
         const int column = across * each + j;
         if (column >= mixture.columns) continue;
-        to[1 + column] += static_cast<double>(own.first[c][j]);
-        to[1 + mixture.columns + column] += static_cast<double>(own.second[c][j]);
+        to[1 + column] = first[j] + static_cast<double>(own.first[c][j]);
+        to[1 + mixture.columns + column] = second[j] + static_cast<double>(own.second[c][j]);
       }
     }
   };
