@@ -59,7 +59,7 @@ class seeding_passes {
 
   /// The rows that greedy k-means++ chooses, in order, where the executor goes through its steps without coming back
   /// between them: fewer than the clusters when no other row has any mass, none where it cannot.
-  virtual std::vector<std::size_t> choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
+  virtual plus_plus_result choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
 
   /// run_plus_plus() among other rows, where the executor does that sooner than the host; `request` as for that.
   virtual std::optional<plus_plus_result> run_among(const weighted_rows<double>&, const seeding_request&,
@@ -78,5 +78,9 @@ class seeding_passes {
 };
 
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report);
+
+/// The draws of run_plus_plus(): that of the first row, by its weight alone, and those of all others.
+double first_draw(const seeding_request& request);
+greedy_draws draws_after(const seeding_request& request, std::size_t first);
 
 }  // namespace shoal

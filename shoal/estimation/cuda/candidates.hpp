@@ -16,7 +16,7 @@ using make_candidate_passes =
     std::function<std::unique_ptr<seeding_passes>(cuda::device_rows<double>& rows, const fold_context& context)>;
 
 /// run_plus_plus() among rows of the host, on that device; nothing where so little work is done sooner on the host.
-std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, int device,
+std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, const cuda::gpu& device,
                                                     const fold_context& context, const seeding_request& request,
                                                     const seeding_report& report, const make_candidate_passes& make);
 

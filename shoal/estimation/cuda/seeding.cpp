@@ -6,6 +6,7 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_share.hpp>
+#include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/cuda/greedy.hpp>
 #include <shoal/estimation/cuda/race.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
@@ -81,14 +82,22 @@ class device_passes final : public seeding_passes {
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
-  std::vector<std::size_t> choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
+  plus_plus_result choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
     if (!alone_) return {};  // the device has but some of the rows
-    return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+    plus_plus_result chosen;
+    if (rows_->resident() && shares_.size() == 1) {
+      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, columns(), draws, report);
+    }
+    if (chosen.rows.empty()) {
+      chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+      append_rows(chosen.rows, chosen.points);
+    }
+    return chosen;
   }
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
                                             const seeding_report& report) override {
-    return run_plus_plus_among(candidates, device(0).device, context_, request, report,
+    return run_plus_plus_among(candidates, device(0), context_, request, report,
                                [this](cuda::device_rows<double>& rows, const fold_context& context) {
                                  return make_device_passes(rows, context, *summary_);
                                });
