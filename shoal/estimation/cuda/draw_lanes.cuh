@@ -5,8 +5,8 @@
 
 namespace shoal {
 
-// The sum, in order, of 32 masses, a lane's each, and of those before the lane's own; from `start` on. From lane `count`
-// on they are zero.
+// The sum, in order, of 32 masses, a lane's each, and of those before the lane's own; from `start` on. From lane
+// `count` on they are zero.
 struct lane_sums {
   double before, all;
 

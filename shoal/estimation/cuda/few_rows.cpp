@@ -9,8 +9,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t own_shared_bytes = std::size_t{8} << 10;  // of a kernel beside what it is given, at most
-constexpr std::size_t most_said_bytes = std::size_t{64} << 20;  // of what blocks tell each other
+constexpr std::size_t own_shared_bytes = std::size_t{12} << 10;  // of a kernel beside what it is given, at most
+constexpr std::size_t most_said_bytes = std::size_t{64} << 20;   // of what blocks tell each other
 
 }  // namespace
 
@@ -58,9 +58,9 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
               "clear device memory");
   choose_at_once(few, stream);
   std::vector<unsigned long long> words(found);
-  cuda::check(cudaMemcpyAsync(words.data(), few.points, found * sizeof(unsigned long long), cudaMemcpyDeviceToHost,
-                              stream),
-              "copy from the device");
+  cuda::check(
+      cudaMemcpyAsync(words.data(), few.points, found * sizeof(unsigned long long), cudaMemcpyDeviceToHost, stream),
+      "copy from the device");
   device.compute.synchronize();
   plus_plus_result chosen;
   const std::size_t count = words[draws.clusters * columns];

@@ -107,9 +107,9 @@ struct block_memory {
     Work values[Trials];
   };
 
-  double* unit_sums;  // [Trials][groups][group_pitch]
+  double* unit_sums;     // [Trials][groups][group_pitch]
   point_column* points;  // [columns] of all trials
-  Scalar* rows;       // [columns][threads]
+  Scalar* rows;          // [columns][threads]
   unsigned trial_pitch;
 
   static __host__ __device__ std::size_t sums(unsigned units) {
@@ -320,14 +320,14 @@ void choose_at_once(const few_rows<Scalar, Work>& rows, cudaStream_t stream) {
     few_rows<Scalar, Work> of = rows;
     void* arguments[] = {&of};
     // Only a cooperative launch begins all blocks at once, or none.
-    cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), rows.units, threads, arguments, bytes,
-                                            stream),
+    cuda::check(cudaLaunchCooperativeKernel(reinterpret_cast<const void*>(kernel), rows.units, threads, arguments,
+                                            bytes, stream),
                 "choose among few rows");
   });
 }
 
-#define SHOAL_INSTANTIATE(Scalar, Work)                                                  \
-  template bool fit_at_once(const few_rows<Scalar, Work>&, std::size_t, std::size_t);    \
+#define SHOAL_INSTANTIATE(Scalar, Work)                                               \
+  template bool fit_at_once(const few_rows<Scalar, Work>&, std::size_t, std::size_t); \
   template void choose_at_once(const few_rows<Scalar, Work>&, cudaStream_t);
 SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)

@@ -20,12 +20,12 @@ struct few_rows {
   std::size_t count;
   unsigned columns, units;  ///< units: blocks of block_rows rows
   unsigned clusters, trials;
-  std::size_t first;               ///< the row that is chosen first
-  const double* uniforms;          ///< [clusters − 1][trials]
-  unsigned long long* said_sums;   ///< [clusters][units][trials] what blocks tell each other: sums of masses
-  unsigned long long* said_rows;   ///< [clusters][trials][1 + columns] and the rows that were drawn
-  unsigned long long* chosen;      ///< [1 + clusters] how many were chosen, and which
-  double* points;                  ///< [clusters][columns]
+  std::size_t first;              ///< the row that is chosen first
+  const double* uniforms;         ///< [clusters − 1][trials]
+  unsigned long long* said_sums;  ///< [clusters][units][trials] what blocks tell each other: sums of masses
+  unsigned long long* said_rows;  ///< [clusters][trials][1 + columns] and the rows that were drawn
+  unsigned long long* chosen;     ///< [1 + clusters] how many were chosen, and which
+  double* points;                 ///< [clusters][columns]
 };
 
 /// Whether all blocks of such rows fit on the current device, which has so many multiprocessors, at once.

@@ -9,6 +9,7 @@
 #include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/cuda/greedy.hpp>
 #include <shoal/estimation/cuda/race.hpp>
+#include <shoal/estimation/cuda/rounds.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/estimation/race.hpp>
 
@@ -93,6 +94,12 @@ class device_passes final : public seeding_passes {
       append_rows(chosen.rows, chosen.points);
     }
     return chosen;
+  }
+
+  std::optional<weighted_points> choose_in_rounds(const round_draws& draws) override {
+    const bool here = alone_ && rows_->resident() && shares_.size() == 1 && units_.count() == blocks_of(rows_->rows());
+    if (!here) return {};
+    return choose_rounds_on_device<Scalar, Work>(device(0), shares_[0].all, *summary_, total_weight(), draws);
   }
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
@@ -193,8 +200,7 @@ class device_passes final : public seeding_passes {
   std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
     const std::size_t winners = std::min(count, summary_->positive_rows);
     const std::size_t runners_in_all = summary_->positive_rows;
-    const double weight = summary_->total_weight / rows_->data().weight_scale /
-                          static_cast<double>(std::max<std::size_t>(1, runners_in_all));
+    const double weight = total_weight() / static_cast<double>(std::max<std::size_t>(1, runners_in_all));
     // Enough, with a margin, when no weight stands out.
     double latest = time_of_arrivals(enough_runners(winners), runners_in_all, weight);
     if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device &&
@@ -235,9 +241,7 @@ class device_passes final : public seeding_passes {
 
   std::vector<double> weights_by_point() override {
     if (!pending_.empty()) pass(true, [](std::size_t, const cuda::device_piece<Scalar>&) {});
-    // The largest power of two by which no sum of weights can pass 2⁶³.
-    const double total = summary_->total_weight / rows_->data().weight_scale;
-    const int exponent = 62 - std::ilogb(total + 1);
+    const int exponent = exponent_of_weights(total_weight());
     for (std::size_t g = 0; g < shares_.size(); ++g) {
       const cuda::device_scope scope(device(g).device);
       shares_[g].totals.grow(points_);
@@ -284,6 +288,8 @@ class device_passes final : public seeding_passes {
     cuda::pinned_buffer<double> landing;
     coarse_share<Scalar, Work> coarse;
   };
+
+  double total_weight() const { return summary_->total_weight / rows_->data().weight_scale; }
 
   static std::size_t blocks_of(std::size_t rows) { return (rows + block_rows - 1) / block_rows; }
   const cuda::gpu& device(std::size_t g) const { return rows_->group()[g]; }

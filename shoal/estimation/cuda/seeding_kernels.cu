@@ -63,7 +63,13 @@ __device__ void measure_distances(const Work* points, std::size_t count, std::si
 
 template <int point_tile, int column_tile, class Scalar, class Work>
 __global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::size_t columns, const Work* points,
-                             std::size_t count, std::int32_t first, Work* least, std::int32_t* owner) {
+                             std::size_t count, std::int32_t first, const point_range* range, Work* least,
+                             std::int32_t* owner) {
+  if (range != nullptr) {
+    points += range->first * columns;
+    count = range->count;
+    first = static_cast<std::int32_t>(range->first);
+  }
   __shared__ Work shared[point_tile][column_tile];
   const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const bool inside = i < row_count;
@@ -233,16 +239,16 @@ unsigned blocks_of(std::size_t rows) { return static_cast<unsigned>((rows + thre
 
 template <int point_tile, class Scalar, class Work>
 void launch_apply(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
-                  std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
-  if (columns <= 4) {
-    apply_kernel<point_tile, 4><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
-                                                                                points, count, first, least, owner);
-  } else {
-    apply_kernel<point_tile, 16><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
-                                                                                 points, count, first, least, owner);
-  }
+                  std::int32_t first, const point_range* range, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  const auto kernel =
+      columns <= 4 ? apply_kernel<point_tile, 4, Scalar, Work> : apply_kernel<point_tile, 16, Scalar, Work>;
+  kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns, points, count, first, range,
+                                                         least, owner);
   cuda::check_launch("apply_points");
 }
+
+template <class Work>
+constexpr int usual_tile = sizeof(Work) == 4 ? 32 : 16;
 
 }  // namespace
 
@@ -250,10 +256,16 @@ template <class Scalar, class Work>
 void apply_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
                   std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
   if (count == 1) {
-    launch_apply<1>(piece, columns, points, count, first, least, owner, stream);
+    launch_apply<1>(piece, columns, points, count, first, nullptr, least, owner, stream);
   } else {
-    launch_apply<sizeof(Work) == 4 ? 32 : 16>(piece, columns, points, count, first, least, owner, stream);
+    launch_apply<usual_tile<Work>>(piece, columns, points, count, first, nullptr, least, owner, stream);
   }
+}
+
+template <class Scalar, class Work>
+void apply_range(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points,
+                 const point_range* range, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  launch_apply<usual_tile<Work>>(piece, columns, points, 0, 0, range, least, owner, stream);
 }
 
 template <class Scalar, class Work>
@@ -345,6 +357,8 @@ void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32
 #define SHOAL_INSTANTIATE(Scalar, Work)                                                                              \
   template void apply_points(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::int32_t, \
                              Work*, std::int32_t*, cudaStream_t);                                                    \
+  template void apply_range(const cuda::device_piece<Scalar>&, std::size_t, const Work*, const point_range*, Work*,  \
+                            std::int32_t*, cudaStream_t);                                                            \
   template void sum_masses(const cuda::device_piece<Scalar>&, const Work*, double*, cudaStream_t);                   \
   template void sum_trials(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::size_t,    \
                            std::int32_t, Work*, std::int32_t*, double*, cudaStream_t);                               \
