@@ -38,9 +38,9 @@ __device__ double sum_in_groups(const double* sums, std::size_t units) {
 
 template <class Scalar, class Work>
 __global__ void __launch_bounds__(threads)
-    sample_kernel(const Scalar* weights, std::size_t first, std::size_t row_count, const Work* least, const double* sums,
-                  std::size_t units, double expected, std::uint64_t seed, std::uint64_t random_stream,
-                  kept_rows_of_round kept) {
+    sample_kernel(const Scalar* weights, std::size_t first, std::size_t row_count, const Work* least,
+                  const double* sums, std::size_t units, double expected, std::uint64_t seed,
+                  std::uint64_t random_stream, kept_rows_of_round kept) {
   const double total = sum_in_groups(sums, units);
   if (!(total > 0) || !(total * 0 == 0)) return;
   const double rate = expected / total;
@@ -113,11 +113,11 @@ void append_round(const cuda::device_piece<Scalar>& piece, std::size_t columns, 
   cuda::check_launch("append_round");
 }
 
-#define SHOAL_INSTANTIATE(Scalar, Work)                                                                              \
-  template void sample_round(const cuda::device_piece<Scalar>&, const Work*, const double*, std::size_t, double,     \
-                             std::uint64_t, std::uint64_t, const kept_rows_of_round&, cudaStream_t);                 \
-  template void append_round(const cuda::device_piece<Scalar>&, std::size_t, const coarse_rows&,                     \
-                             const kept_rows_of_round&, const kept_points<Work>&, const point_range*, point_range*,  \
+#define SHOAL_INSTANTIATE(Scalar, Work)                                                                             \
+  template void sample_round(const cuda::device_piece<Scalar>&, const Work*, const double*, std::size_t, double,    \
+                             std::uint64_t, std::uint64_t, const kept_rows_of_round&, cudaStream_t);                \
+  template void append_round(const cuda::device_piece<Scalar>&, std::size_t, const coarse_rows&,                    \
+                             const kept_rows_of_round&, const kept_points<Work>&, const point_range*, point_range*, \
                              cudaStream_t);
 SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)

@@ -57,8 +57,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
   const std::size_t zeros_at = parts.bytes();
   const coarse_places points_at(parts, coarsely ? padded_points : 0, columns);
   const std::size_t counts_at = parts.add<unsigned long long>(draws.rounds),
-                    ranges_at = parts.add<point_range>(draws.rounds + 2),
-                    start_at = parts.add<unsigned long long>(2),
+                    ranges_at = parts.add<point_range>(draws.rounds + 2), start_at = parts.add<unsigned long long>(2),
                     totals_at = parts.add<unsigned long long>(most_points);
   const cuda::device_scope scope(device.device);
   if (!has_room(parts.bytes())) return {};

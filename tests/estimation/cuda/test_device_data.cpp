@@ -145,9 +145,10 @@ TYPED_TEST(DeviceData, SeedsTheRowsThatTheHostSeeds) {
 }
 
 // Bytes rule most points out, and steps follow each other without the host: neither shows in the rows that are chosen,
-// however far rows lie out, near together or away from zero, for any number of trials.
+// however far rows lie out, near together or away from zero, for any number of trials. Rows of 140 columns are too many
+// for one launch.
 TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
-  for (const std::size_t columns : {4ul, 5ul, 17ul, 33ul}) {
+  for (const std::size_t columns : {1ul, 4ul, 5ul, 17ul, 33ul, 140ul}) {
     for (const std::size_t rows : {1ul, 70ul, 513ul, 3001ul}) {
       for (const char* const kind : {"far", "offset", "steep", "twice"}) {
         auto data = clouds<TypeParam>(rows, columns, 3, 4.0, kind == std::string_view("offset") ? 1e4 : 0, rows);
@@ -178,6 +179,31 @@ TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
               values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding())),
               values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request)))
               << kind << ", " << rows << " x " << columns << ", " << trials << " trials";
+        }
+      }
+    }
+  }
+}
+
+// As many blocks as a GPU of 132 multiprocessors has at once, in one launch, and one more; and where nothing but the
+// order in which they come could make a difference, none is made.
+TYPED_TEST(DeviceData, SeedsAllBlocksAtOnceAsTheHostDoes) {
+  for (const std::size_t columns : {2ul, 8ul}) {
+    for (const std::size_t rows : {67'584ul, 67'585ul, 135'168ul, 135'169ul}) {
+      const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
+      const auto weights = uneven_weights<TypeParam>(rows);
+      const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+      auto device = this->on_device(source, &weight_source);
+      const auto& held = device.rows().data();
+      for (const bool parallel : {false, true}) {
+        const shoal::seeding_request request{40, 5, columns};
+        const auto seeds = [&](const shoal::make_passes& passes) {
+          return parallel ? shoal::seed_parallel(this->context_, held, device.summary(), request, passes)
+                          : shoal::seed_plus_plus(this->context_, held, device.summary(), request, passes);
+        };
+        const std::vector<double> expected = seeds({});
+        for (int time = 0; time < 5; ++time) {
+          EXPECT_EQ(seeds(device.seeding()), expected) << rows << " x " << columns << ", parallel " << parallel;
         }
       }
     }
