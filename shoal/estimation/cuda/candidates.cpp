@@ -1,8 +1,9 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 
-#include <algorithm>
 #include <span>
+#include <vector>
 
+#include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
@@ -17,32 +18,38 @@ constexpr double worthwhile_pairs = 0x1p13;
 constexpr double worthwhile_products = 0x1p20;
 
 // In one launch; no rows where that cannot be.
+template <class Scalar>
 plus_plus_result run_among_few(const weighted_rows<double>& candidates, const cuda::gpu& device,
                                const fold_context& context, const seeding_request& request,
                                const seeding_report& report) {
   const std::size_t rows = candidates.rows->rows(), columns = candidates.rows->columns();
   weight_draw<double> draw_by_weight(context, candidates);
   const greedy_draws draws = draws_after(request, draw_by_weight(first_draw(request)));
-  const cuda::device_scope scope(device.device);
-  cuda::device_buffer<double> values(rows * (columns + 1));  // the rows, and then their weights
-  std::vector<double> all(rows * (columns + 1));
   aligned_buffer<double> buffer;
-  const auto keep = [&](const row_source<double>& source, double* to) {
-    const matrix_view<const double> read = source.read(0, rows, buffer);
-    for (std::size_t i = 0; i < rows; ++i) to = std::copy_n(read.row(i), source.columns(), to);
+  const matrix_view<const double> values = candidates.rows->read(0, rows, buffer);
+  std::vector<Scalar> narrow;
+  for (std::size_t i = 0; i < rows; ++i) narrow.insert(narrow.end(), values.row(i), values.row(i) + columns);
+  aligned_buffer<double> weight_buffer;
+  const matrix_view<const double> weights = candidates.weights->read(0, rows, weight_buffer);
+
+  const cuda::device_scope scope(device.device);
+  device_parts parts;
+  const std::size_t weights_at = parts.add<double>(rows), rows_at = parts.add<Scalar>(narrow.size());
+  parts.allocate();
+  const auto upload = [&](void* to, const void* from, std::size_t bytes) {
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device.compute), "copy to the device");
   };
-  keep(*candidates.rows, all.data());
-  keep(*candidates.weights, all.data() + rows * columns);
-  values.upload(all, device.compute);
-  cuda::device_piece<double> piece;
-  piece.rows = values.data();
-  piece.weights = values.data() + rows * columns;
+  upload(parts.at<double>(weights_at), weights.data(), rows * sizeof(double));
+  upload(parts.at<Scalar>(rows_at), narrow.data(), narrow.size() * sizeof(Scalar));
+  cuda::device_piece<Scalar> piece;
+  piece.rows = parts.at<Scalar>(rows_at);
   piece.count = rows;
-  return choose_among_few<double, double>(device, piece, columns, draws, report);
+  return choose_among_few<Scalar, double>(device, piece, parts.at<double>(weights_at), columns, draws, report);
 }
 
 }  // namespace
 
+template <class Scalar>
 std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, const cuda::gpu& device,
                                                     const fold_context& context, const seeding_request& request,
                                                     const seeding_report& report, const make_candidate_passes& make) {
@@ -50,12 +57,21 @@ std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>&
   if (count * clusters < worthwhile_pairs) return {};
   fold_context small = context;
   small.ranks = nullptr;  // all ranks have all candidates
-  plus_plus_result chosen = run_among_few(candidates, device, small, request, report);
+  plus_plus_result chosen = run_among_few<Scalar>(candidates, device, small, request, report);
   if (!chosen.rows.empty()) return chosen;
   if (count * static_cast<double>(candidates.rows->columns()) * clusters < worthwhile_products) return {};
   cuda::device_group group(std::span(&device.device, 1));
   cuda::device_rows<double> rows(group, small, candidates);
   return run_plus_plus(*make(rows, small), request, report);
 }
+
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&, const cuda::gpu&,
+                                                                    const fold_context&, const seeding_request&,
+                                                                    const seeding_report&,
+                                                                    const make_candidate_passes&);
+template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&, const cuda::gpu&,
+                                                                     const fold_context&, const seeding_request&,
+                                                                     const seeding_report&,
+                                                                     const make_candidate_passes&);
 
 }  // namespace shoal

@@ -7,18 +7,19 @@
 namespace shoal {
 
 /// As seeding_passes::choose_greedily(), with distances in Work, among rows of `device`; empty where there are too many
-/// of them, or of their columns or trials.
+/// of them, or of their columns or trials. Weights that are not null count in place of the piece's.
 template <class Scalar, class Work>
-plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows, std::size_t columns,
-                                  const greedy_draws& draws, const seeding_report& report);
+plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows,
+                                  const double* weights, std::size_t columns, const greedy_draws& draws,
+                                  const seeding_report& report);
 extern template plus_plus_result choose_among_few<float, float>(const cuda::gpu&, const cuda::device_piece<float>&,
-                                                                std::size_t, const greedy_draws&,
+                                                                const double*, std::size_t, const greedy_draws&,
                                                                 const seeding_report&);
 extern template plus_plus_result choose_among_few<float, double>(const cuda::gpu&, const cuda::device_piece<float>&,
-                                                                 std::size_t, const greedy_draws&,
+                                                                 const double*, std::size_t, const greedy_draws&,
                                                                  const seeding_report&);
 extern template plus_plus_result choose_among_few<double, double>(const cuda::gpu&, const cuda::device_piece<double>&,
-                                                                  std::size_t, const greedy_draws&,
+                                                                  const double*, std::size_t, const greedy_draws&,
                                                                   const seeding_report&);
 
 }  // namespace shoal

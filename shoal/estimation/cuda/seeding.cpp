@@ -87,7 +87,7 @@ class device_passes final : public seeding_passes {
     if (!alone_) return {};  // the device has but some of the rows
     plus_plus_result chosen;
     if (rows_->resident() && shares_.size() == 1) {
-      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, columns(), draws, report);
+      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, columns(), draws, report);
     }
     if (chosen.rows.empty()) {
       chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
@@ -104,10 +104,10 @@ class device_passes final : public seeding_passes {
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
                                             const seeding_report& report) override {
-    return run_plus_plus_among(candidates, device(0), context_, request, report,
-                               [this](cuda::device_rows<double>& rows, const fold_context& context) {
-                                 return make_device_passes(rows, context, *summary_);
-                               });
+    return run_plus_plus_among<Scalar>(candidates, device(0), context_, request, report,
+                                       [this](cuda::device_rows<double>& rows, const fold_context& context) {
+                                         return make_device_passes(rows, context, *summary_);
+                                       });
   }
 
   // The points wait for the next pass, which may as well apply them.
