@@ -210,18 +210,34 @@ TYPED_TEST(DeviceData, SeedsAllBlocksAtOnceAsTheHostDoes) {
   }
 }
 
-// Of many rows few warps are a block, and their sums are another kernel's: on both sides of where that begins on a GPU
-// of 132 multiprocessors, and of a block, a unit and a group of units.
+// Of more values than one launch takes few warps are a block, and their sums are another kernel's.
+TYPED_TEST(DeviceData, SeedsManyWideRowsAsTheHostDoes) {
+  const std::size_t rows = 540'673, columns = 64;  // more than 8 units for each of 132 multiprocessors
+  const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
+  const auto weights = uneven_weights<TypeParam>(rows);
+  const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+  auto device = this->on_device(source, &weight_source);
+  const auto& held = device.rows().data();
+  for (const std::size_t trials : {7ul, 8ul}) {
+    const shoal::seeding_request request{4, 5, columns, trials};
+    EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
+              shoal::choose_plus_plus(this->context_, held, device.summary(), request))
+        << trials << " trials";
+  }
+}
+
+// Blocks of one launch have several units each, and hear of those of others by groups: on both sides of a block, a unit
+// and a group of units, and of where rows are too many for shared memory.
 TYPED_TEST(DeviceData, SeedsManyRowsAsTheHostDoes) {
   for (const std::size_t columns : {3ul, 17ul}) {
-    for (const std::size_t rows : {540'672ul, 540'673ul, 557'057ul}) {
+    for (const std::size_t rows : {163'840ul, 163'841ul, 540'672ul, 540'673ul, 557'057ul}) {
       const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
       const auto weights = uneven_weights<TypeParam>(rows);
       const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
       for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
         auto device = this->on_device(source, weighted);
         const auto& held = device.rows().data();
-        for (const std::size_t trials : {7ul, 8ul}) {
+        for (const std::size_t trials : {4ul, 8ul, 9ul}) {
           const shoal::seeding_request request{8, 5, columns, trials};
           EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
                     shoal::choose_plus_plus(this->context_, held, device.summary(), request))
