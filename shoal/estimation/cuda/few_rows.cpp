@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::size_t own_shared_bytes = std::size_t{6} << 10;   // of a kernel beside what it is given, at most
 constexpr std::size_t most_said_bytes = std::size_t{512} << 20;  // of what blocks tell each other
-constexpr std::size_t most_values = std::size_t{1} << 25;        // that are measured sooner than looked for by bytes
 
 }  // namespace
 
@@ -24,8 +23,8 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   const std::size_t units = (rows.count + block_rows - 1) / block_rows;
   const std::size_t groups = (units + draw_group - 1) / draw_group, steps = draws.clusters * draws.trials;
   const std::size_t sums = steps * units, group_sums = steps * groups, said = sums + group_sums + steps * (1 + columns);
-  if (draws.trials > most_few_trials || units > most_few_units || rows.count * columns > most_values ||
-      columns > device.shared_bytes || said * sizeof(unsigned long long) > most_said_bytes) {
+  if (draws.trials > most_few_trials || units > most_few_units || columns > device.shared_bytes ||
+      said * sizeof(unsigned long long) > most_said_bytes) {
     return {};
   }
   few_rows<Scalar, Work> few{};

@@ -22,10 +22,12 @@ namespace shoal {
 namespace {
 
 constexpr unsigned threads = block_rows, warps = threads / 32;
-constexpr unsigned group_pitch = draw_group + 1;  // of masses in shared memory: a lane reads those of a group
+constexpr unsigned group_pitch = draw_group + 2;  // of masses in shared memory: a lane reads two of a group at once
 constexpr unsigned most_heard_units = 320;        // that every block hears by themselves
-constexpr unsigned long long unsaid = ~0ULL;      // the bits of no sum and of no finite number
-constexpr unsigned long long nowhere = ~1ULL;     // in place of a row where none has any mass
+// Of rows of more columns, where a block has several units, bytes say sooner which points need not be measured.
+constexpr unsigned most_columns_of_several = 16;
+constexpr unsigned long long unsaid = ~0ULL;   // the bits of no sum and of no finite number
+constexpr unsigned long long nowhere = ~1ULL;  // in place of a row where none has any mass
 static_assert(draw_group == 32 && most_few_trials <= warps && warps <= 32);
 
 __host__ __device__ unsigned groups_of(unsigned units) { return (units + draw_group - 1) / draw_group; }
@@ -112,47 +114,71 @@ __device__ double warp_sums(const Value& value) {
   return own[0];
 }
 
+// The sum, in order, of `Count` masses in shared memory, and of those before the lane's own; from `start` on. Eight are
+// read before the first is added.
+struct placed_sums {
+  double before, all;
+};
+template <unsigned Count>
+__device__ placed_sums sums_in_order(const double* masses, double start) {
+  placed_sums sums{start, start};
+#pragma unroll
+  for (unsigned first = 0; first < Count; first += 8) {
+    double2 two[4];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) two[i] = reinterpret_cast<const double2*>(masses + first)[i];
+#pragma unroll
+    for (unsigned i = 0; i < 8; ++i) {
+      if (first + i == threadIdx.x % 32) sums.before = sums.all;
+      sums.all += i % 2 == 0 ? two[i / 2].x : two[i / 2].y;
+    }
+  }
+  return sums;
+}
+
 // What a block has in its shared memory.
-template <unsigned Trials, bool AtHand, class Scalar, class Work>
+template <unsigned Trials, hold Hold, class Scalar, class Work>
 struct block_memory {
   struct alignas(16) point_column {
     Work values[Trials];
   };
 
   point_column* all_points;  // [2][columns] the trials of even and of odd steps
-  double* drawn_masses;      // [Trials][warps][group_pitch] of the units that were drawn
-  double* group_sums;        // [Trials][groups]
-  double* groups_before;     // [Trials][groups]
+  double* masses;            // [warps][group_pitch] of a unit that rows are drawn from
+  double* group_sums;        // [Trials][group_stride]
+  double* groups_before;     // [Trials][group_stride]
   double* unit_sums;         // [Trials][groups][group_pitch], where units are heard by themselves
   Work* least;               // [units of the block][threads]
-  Scalar* rows;              // [units of the block][columns][threads], when they are at hand
-  unsigned groups;
+  Scalar* rows;              // [units of the block][columns][threads], unless they are in memory
+  unsigned groups, group_stride;
 
+  static __host__ __device__ unsigned stride_of(unsigned groups) { return (groups + 7) / 8 * 8; }
   static std::size_t bytes(unsigned units, unsigned own_units, unsigned columns) {
     const std::size_t groups = groups_of(units), sums = units <= most_heard_units ? groups * group_pitch : 0;
-    return 2 * columns * sizeof(point_column) + Trials * (warps * group_pitch + 2 * groups + sums) * sizeof(double) +
-           own_units * threads * (sizeof(Work) + (AtHand ? columns * sizeof(Scalar) : 0));
+    return 2 * columns * sizeof(point_column) +
+           (warps * group_pitch + Trials * (2 * stride_of(groups_of(units)) + sums)) * sizeof(double) +
+           own_units * threads * (sizeof(Work) + (Hold != hold::in_memory ? columns * sizeof(Scalar) : 0));
   }
   __device__ block_memory(double* shared, unsigned units, unsigned own_units, unsigned columns)
-      : groups(groups_of(units)) {
+      : groups(groups_of(units)), group_stride(stride_of(groups)) {
     all_points = reinterpret_cast<point_column*>(shared);
-    drawn_masses = reinterpret_cast<double*>(all_points + 2 * columns);
-    group_sums = drawn_masses + Trials * warps * group_pitch;
-    groups_before = group_sums + Trials * groups;
-    unit_sums = groups_before + Trials * groups;
+    masses = reinterpret_cast<double*>(all_points + 2 * columns);
+    group_sums = masses + warps * group_pitch;
+    groups_before = group_sums + Trials * group_stride;
+    unit_sums = groups_before + Trials * group_stride;
     least = reinterpret_cast<Work*>(unit_sums + (units <= most_heard_units ? Trials * groups * group_pitch : 0));
     rows = reinterpret_cast<Scalar*>(least + own_units * threads);
   }
-  __device__ double& unit_sum(unsigned unit, unsigned trial) const {
-    return unit_sums[(trial * groups + unit / draw_group) * group_pitch + unit % draw_group];
+  __device__ double* group_units(unsigned trial, unsigned group) const {
+    return unit_sums + (trial * groups + group) * group_pitch;
   }
 };
 
 // Calls with each column of a row in order, and its value: neighbours are read together where they can be.
-template <bool AtHand, class Scalar, class Visit>
+template <hold Hold, class Scalar, class Visit>
 __device__ void for_each_column(const Scalar* row, unsigned columns, const Visit& visit) {
   constexpr unsigned together = neighbours<Scalar>::count;
-  if constexpr (AtHand) {
+  if constexpr (Hold != hold::in_memory) {
 #pragma unroll 4
     for (unsigned j = 0; j < columns; ++j) visit(j, row[j * threads]);
   } else if (columns % together == 0) {
@@ -171,13 +197,16 @@ __device__ void for_each_column(const Scalar* row, unsigned columns, const Visit
 template <unsigned Trials, class Work>
 constexpr int resident_blocks = sizeof(Work) == 4 && Trials <= 8 ? 2 : 1;
 
-template <unsigned Trials, bool AtHand, class Scalar, class Work>
+template <unsigned Trials, hold Hold, class Scalar, class Work>
 __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
     choose_kernel(few_rows<Scalar, Work> of, unsigned own_units) {
-  extern __shared__ double shared[];
-  __shared__ double warp_masses[2][Trials][warps], totals[Trials];
+  constexpr unsigned warp_pitch = warps + 2;
+  extern __shared__ __align__(16) double shared[];
+  alignas(16) __shared__ double warp_masses[2][Trials][warp_pitch], row_sums[warps];
+  __shared__ double totals[Trials], unit_before[Trials], targets[Trials];
   __shared__ unsigned long long indices[2][Trials];  // of even and of odd steps
-  const block_memory<Trials, AtHand, Scalar, Work> memory(shared, of.units, own_units, of.columns);
+  __shared__ unsigned units_drawn[Trials];
+  const block_memory<Trials, Hold, Scalar, Work> memory(shared, of.units, own_units, of.columns);
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned first_unit = blockIdx.x * own_units, end_unit = min(of.units, first_unit + own_units);
   const bool heard_by_themselves = of.units <= most_heard_units;
@@ -188,18 +217,23 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
   };
   // Rows beyond the last are as the last, without weight.
   const auto row_of = [&](unsigned unit, unsigned i) -> const Scalar* {
-    if constexpr (AtHand) return memory.rows + (unit - first_unit) * of.columns * threads + i;
+    if constexpr (Hold != hold::in_memory) return memory.rows + (unit - first_unit) * of.columns * threads + i;
     return of.rows + min(std::size_t{unit} * threads + i, of.count - 1) * of.columns;
   };
+  const auto least_of = [&](unsigned unit) -> Work& {
+    return memory.least[(unit - first_unit) * threads + threadIdx.x];
+  };
   for (unsigned unit = first_unit; unit < end_unit; ++unit) {
-    memory.least[(unit - first_unit) * threads + threadIdx.x] = static_cast<Work>(__builtin_huge_val());
-    if constexpr (AtHand) {
+    least_of(unit) = static_cast<Work>(__builtin_huge_val());
+    if constexpr (Hold != hold::in_memory) {
       const std::size_t row = min(std::size_t{unit} * threads + threadIdx.x, of.count - 1);
       for (unsigned j = 0; j < of.columns; ++j) {
         memory.rows[((unit - first_unit) * of.columns + j) * threads + threadIdx.x] = of.rows[row * of.columns + j];
       }
     }
   }
+  const double own_weight = weight_of(std::size_t{first_unit} * threads + threadIdx.x);
+  for (unsigned i = threadIdx.x; i < 2 * Trials * memory.group_stride; i += threads) memory.group_sums[i] = 0;
   if (heard_by_themselves) {
     for (unsigned i = threadIdx.x; i < Trials * memory.groups * group_pitch; i += threads) memory.unit_sums[i] = 0;
   }
@@ -219,9 +253,12 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
     double uniform = 0;
     if (warp < of.trials && step + 1 < of.clusters) uniform = of.uniforms[std::size_t{step} * of.trials + warp];
     unsigned long long* const sums = of.said_sums + std::size_t{step} * of.units * of.trials;
+    Work distances[Trials];
     for (unsigned unit = first_unit; unit < end_unit; ++unit) {
-      Work distances[Trials] = {}, to_winner = 0;
-      for_each_column<AtHand>(row_of(unit, threadIdx.x), of.columns, [&](unsigned j, Scalar value) {
+      Work to_winner = 0;
+#pragma unroll
+      for (unsigned t = 0; t < Trials; ++t) distances[t] = 0;
+      for_each_column<Hold>(row_of(unit, threadIdx.x), of.columns, [&](unsigned j, Scalar value) {
         const Work own = static_cast<Work>(value);
         const auto at = points[j];
 #pragma unroll
@@ -229,13 +266,17 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
           const Work difference = own - at.values[t];
           distances[t] = fma(difference, difference, distances[t]);
         }
-        const Work difference = own - points_before[j].values[best];
-        to_winner = fma(difference, difference, to_winner);
+        if constexpr (Hold != hold::one_unit) {
+          const Work difference = own - points_before[j].values[best];
+          to_winner = fma(difference, difference, to_winner);
+        }
       });
-      Work& kept = memory.least[(unit - first_unit) * threads + threadIdx.x];
-      Work least = kept;
-      if (step > 0 && to_winner < least) kept = least = to_winner;
-      const double weight = weight_of(std::size_t{unit} * threads + threadIdx.x);
+      Work least = least_of(unit);
+      double weight = own_weight;
+      if constexpr (Hold != hold::one_unit) {
+        if (step > 0 && to_winner < least) least_of(unit) = least = to_winner;
+        weight = weight_of(std::size_t{unit} * threads + threadIdx.x);
+      }
       const double of_warp = warp_sums<Trials>([&](unsigned t) {
         return weight > 0 ? weight * static_cast<double>(distances[t] < least ? distances[t] : least) : 0.0;
       });
@@ -243,23 +284,19 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
       if (lane % (32 / Trials) == 0) masses[lane / (32 / Trials)][warp] = of_warp;
       __syncthreads();
       if (threadIdx.x < trials) {
-        double sum = 0;
-#pragma unroll
-        for (unsigned w = 0; w < warps; ++w) sum += masses[threadIdx.x][w];
-        say(sums + unit * trials + threadIdx.x, bits_of(sum));
+        say(sums + unit * trials + threadIdx.x, bits_of(sums_in_order<warps>(masses[threadIdx.x], 0).all));
       }
     }
 
     if (heard_by_themselves) {
       hear_all(sums, of.units * trials, [&](unsigned i, unsigned long long word) {
-        memory.unit_sum(i / trials, i % trials) = from_bits<double>(word);
+        const unsigned unit = i / trials;
+        memory.group_units(i % trials, unit / draw_group)[unit % draw_group] = from_bits<double>(word);
       });
       __syncthreads();
       if (warp < trials && lane < memory.groups) {  // a warp for each trial, a lane for each group
-        double of_group = 0;
-#pragma unroll
-        for (unsigned u = 0; u < draw_group; ++u) of_group += memory.unit_sum(lane * draw_group + u, warp);
-        memory.group_sums[warp * memory.groups + lane] = of_group;
+        memory.group_sums[warp * memory.group_stride + lane] =
+            sums_in_order<draw_group>(memory.group_units(warp, lane), 0).all;
       }
       __syncwarp();
     } else {
@@ -267,26 +304,30 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
       for (unsigned group = blockIdx.x; group < memory.groups; group += gridDim.x) {
         if (warp >= trials) break;
         const unsigned unit = group * draw_group + lane;
-        const double mass = unit < of.units ? from_bits<double>(hear(sums + unit * trials + warp)) : 0.0;
-        const double sum = lane_sums(mass, 0).all;
-        if (lane == 0) say(group_sums + group * trials + warp, bits_of(sum));
+        double* const of_units = memory.masses + warp * group_pitch;
+        of_units[lane] = unit < of.units ? from_bits<double>(hear(sums + unit * trials + warp)) : 0.0;
+        __syncwarp();
+        if (lane == 0) say(group_sums + group * trials + warp, bits_of(sums_in_order<draw_group>(of_units, 0).all));
+        __syncwarp();
       }
       hear_all(group_sums, memory.groups * trials, [&](unsigned i, unsigned long long word) {
-        memory.group_sums[i % trials * memory.groups + i / trials] = from_bits<double>(word);
+        memory.group_sums[i % trials * memory.group_stride + i / trials] = from_bits<double>(word);
       });
       __syncthreads();
     }
-    if (warp < trials) {
+    if (warp < trials && lane == 0) {
       double total = 0;
-      for (unsigned first = 0; first < memory.groups; first += 32) {
-        const unsigned group = first + lane;
-        const bool within = group < memory.groups;
-        const double of_group = within ? memory.group_sums[warp * memory.groups + group] : 0.0;
-        const lane_sums of_groups(of_group, total, memory.groups - first);
-        if (within) memory.groups_before[warp * memory.groups + group] = of_groups.before;
-        total = of_groups.all;
+      for (unsigned first = warp * memory.group_stride; first < (warp + 1) * memory.group_stride; first += 8) {
+        double of_groups[8];
+#pragma unroll
+        for (unsigned g = 0; g < 8; ++g) of_groups[g] = memory.group_sums[first + g];
+#pragma unroll
+        for (unsigned g = 0; g < 8; ++g) {
+          memory.groups_before[first + g] = total;
+          total += of_groups[g];
+        }
       }
-      if (lane == 0) totals[warp] = total;
+      totals[warp] = total;
     }
     __syncthreads();
     double all[Trials], least_total = __builtin_huge_val();
@@ -310,59 +351,90 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
     }
     if (!there || step + 1 == of.clusters) break;
 
-    unsigned long long* const drawn_rows = of.said_rows + std::size_t{step} * of.trials * (1 + of.columns);
-    if (warp < of.trials) {  // a warp for each draw
+    // The masses of a unit with the winner, and their sums warp by warp.
+    const auto place_mass = [&](Work least, double weight) {
+      memory.masses[warp * group_pitch + lane] = weight > 0 ? weight * static_cast<double>(least) : 0.0;
+    };
+    const auto sum_warps = [&] {
+      if (lane < warps) row_sums[lane] = sums_in_order<draw_group>(memory.masses + lane * group_pitch, 0).all;
+    };
+    if constexpr (Hold == hold::one_unit) {
+      Work least = least_of(first_unit);
+#pragma unroll
+      for (unsigned t = 0; t < Trials; ++t) {
+        if (t == best && distances[t] < least) least = distances[t];
+      }
+      least_of(first_unit) = least;
+      place_mass(least, own_weight);
+      __syncthreads();
+      if (warp == warps - 1) sum_warps();
+    }
+    if (warp < of.trials) {  // a warp for each draw finds the unit
       const double target = uniform * total;
-      double group_before = 0, unit_before = 0, warp_before = 0, row_before = 0;
+      const double* const of_groups = memory.group_sums + best * memory.group_stride;
+      const double* const before = memory.groups_before + best * memory.group_stride;
       int group = -1, first_group = -1;
       for (unsigned first = 0; first < memory.groups; first += 32) {
-        const unsigned one = best * memory.groups + first + lane;
-        const bool within = first + lane < memory.groups;
-        const bool positive = within && memory.group_sums[one] > 0;
+        const bool positive = first + lane < memory.groups && of_groups[first + lane] > 0;
         const unsigned any = __ballot_sync(~0u, positive);
-        const unsigned reached = __ballot_sync(~0u, positive && memory.groups_before[one] <= target);
+        const unsigned reached = __ballot_sync(~0u, positive && before[first + lane] <= target);
         if (first_group < 0 && any != 0) first_group = static_cast<int>(first) + __ffs(static_cast<int>(any)) - 1;
         if (reached != 0) group = static_cast<int>(first) + 31 - __clz(static_cast<int>(reached));
       }
-      if (group < 0) group = first_group;
-      group_before = memory.groups_before[best * memory.groups + static_cast<unsigned>(group)];
-      const unsigned first = static_cast<unsigned>(group) * draw_group;
-      double mass = 0;
-      if (first + lane < of.units) {
-        mass = heard_by_themselves ? memory.unit_sum(first + lane, best)
-                                   : from_bits<double>(hear(sums + (first + lane) * trials + best));
-      }
-      const unsigned unit =
-          first + static_cast<unsigned>(draw_lane(mass, lane_sums(mass, 0).before, group_before, target, unit_before));
-      if (first_unit <= unit && unit < end_unit) {
-        double* const masses = memory.drawn_masses + warp * warps * group_pitch;
-        for (unsigned w = 0; w < warps; ++w) {
-          Work to_winner = 0;
-          for_each_column<AtHand>(row_of(unit, w * 32 + lane), of.columns, [&](unsigned j, Scalar value) {
-            const Work difference = static_cast<Work>(value) - points[j].values[best];
-            to_winner = fma(difference, difference, to_winner);
-          });
-          const Work least = memory.least[(unit - first_unit) * threads + w * 32 + lane];
-          const double weight = weight_of(std::size_t{unit} * threads + w * 32 + lane);
-          masses[w * group_pitch + lane] =
-              weight > 0 ? weight * static_cast<double>(to_winner < least ? to_winner : least) : 0.0;
-        }
+      const auto found = static_cast<unsigned>(group < 0 ? first_group : group);
+      const unsigned first = found * draw_group;
+      const double* of_units;
+      if (heard_by_themselves) {
+        of_units = memory.group_units(best, found);
+      } else {
+        double* const heard = memory.masses + warp * group_pitch;
+        heard[lane] = first + lane < of.units ? from_bits<double>(hear(sums + (first + lane) * trials + best)) : 0.0;
         __syncwarp();
-        double of_warp = 0;
-        if (lane < warps) {
-#pragma unroll 8
-          for (unsigned i = 0; i < 32; ++i) of_warp += masses[lane * group_pitch + i];
-        }
-        const int drawn = draw_lane(of_warp, lane_sums(of_warp, unit_before, warps).before, 0, target, warp_before);
-        const double own = drawn < 0 ? 0.0 : masses[static_cast<unsigned>(drawn) * group_pitch + lane];
-        const int of_lane = draw_lane(own, lane_sums(own, 0).before, warp_before, target, row_before);
-        const unsigned found = of_lane < 0 ? 0 : static_cast<unsigned>(drawn * 32 + of_lane);
-        unsigned long long* const to = drawn_rows + warp * (1 + of.columns);
-        if (lane == 0) say(to, of_lane < 0 ? nowhere : std::size_t{unit} * threads + found);
-        const Scalar* const row = row_of(unit, found);
-        for (unsigned j = lane; j < of.columns; j += 32) {
-          say(to + 1 + j, bits_of(static_cast<Work>(row[AtHand ? j * threads : j])));
-        }
+        of_units = heard;
+      }
+      double unit_begins = 0;
+      const int unit =
+          draw_lane(of_units[lane], sums_in_order<draw_group>(of_units, 0).before, before[found], target, unit_begins);
+      if (lane == 0) {
+        units_drawn[warp] = first + static_cast<unsigned>(unit);
+        unit_before[warp] = unit_begins;
+        targets[warp] = target;
+      }
+    }
+    __syncthreads();
+    unsigned long long* const drawn_rows = of.said_rows + std::size_t{step} * of.trials * (1 + of.columns);
+    for (unsigned t = 0; t < of.trials; ++t) {
+      const unsigned unit = units_drawn[t];
+      if (unit < first_unit || unit >= end_unit) continue;
+      if constexpr (Hold != hold::one_unit) {
+        Work to_winner = 0;
+        for_each_column<Hold>(row_of(unit, threadIdx.x), of.columns, [&](unsigned j, Scalar value) {
+          const Work difference = static_cast<Work>(value) - points[j].values[best];
+          to_winner = fma(difference, difference, to_winner);
+        });
+        const Work least = least_of(unit);
+        __syncthreads();  // the masses of another unit have been read
+        place_mass(to_winner < least ? to_winner : least, weight_of(std::size_t{unit} * threads + threadIdx.x));
+        __syncthreads();
+        if (warp == t) sum_warps();
+      }
+      if (warp != t) continue;
+      __syncwarp();
+      double warp_before = 0, row_before = 0;
+      const int drawn = draw_lane(lane < warps ? row_sums[lane] : 0.0,
+                                  sums_in_order<warps>(row_sums, unit_before[t]).before, 0, targets[t], warp_before);
+      int of_lane = -1;
+      if (drawn >= 0) {
+        const double* const of_rows = memory.masses + static_cast<unsigned>(drawn) * group_pitch;
+        of_lane =
+            draw_lane(of_rows[lane], sums_in_order<draw_group>(of_rows, 0).before, warp_before, targets[t], row_before);
+      }
+      const unsigned found = of_lane < 0 ? 0 : static_cast<unsigned>(drawn * 32 + of_lane);
+      unsigned long long* const to = drawn_rows + t * (1 + of.columns);
+      if (lane == 0) say(to, of_lane < 0 ? nowhere : std::size_t{unit} * threads + found);
+      const Scalar* const row = row_of(unit, found);
+      for (unsigned j = lane; j < of.columns; j += 32) {
+        say(to + 1 + j, bits_of(static_cast<Work>(row[Hold == hold::in_memory ? j : j * threads])));
       }
     }
     trials = of.trials;
@@ -384,12 +456,12 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
 }
 
 // Calls with the kernel for so many trials, and what tells the bytes of shared memory that it needs.
-template <bool AtHand, class Scalar, class Work, class Call>
+template <hold Hold, class Scalar, class Work, class Call>
 auto with_kernel(const few_rows<Scalar, Work>& of, const Call& call) {
   const auto at_most = [&](auto trials) {
     constexpr unsigned Trials = decltype(trials)::value;
-    return call(choose_kernel<Trials, AtHand, Scalar, Work>, [&](unsigned own_units) {
-      return block_memory<Trials, AtHand, Scalar, Work>::bytes(of.units, own_units, of.columns);
+    return call(choose_kernel<Trials, Hold, Scalar, Work>, [&](unsigned own_units) {
+      return block_memory<Trials, Hold, Scalar, Work>::bytes(of.units, own_units, of.columns);
     });
   };
   if (of.trials <= 4) return at_most(std::integral_constant<unsigned, 4>());
@@ -403,17 +475,18 @@ void let_have_shared(auto* kernel, std::size_t bytes) {
 }
 
 // As many blocks as a multiprocessor runs at once, at most two: the fewer units has each.
-template <bool AtHand, class Scalar, class Work>
+template <hold Hold, class Scalar, class Work>
 few_rows_cut cut_with(const few_rows<Scalar, Work>& rows, std::size_t multiprocessors, std::size_t most_shared_bytes) {
-  return with_kernel<AtHand>(rows, [&](auto* kernel, const auto& bytes_of) {
+  return with_kernel<Hold>(rows, [&](auto* kernel, const auto& bytes_of) {
     for (std::size_t resident = 2; resident > 0; --resident) {
       const auto most = static_cast<unsigned>(resident * multiprocessors);
       few_rows_cut cut;
       cut.units = (rows.units + most - 1) / most;
       cut.blocks = (rows.units + cut.units - 1) / cut.units;
-      cut.rows_at_hand = AtHand;
+      cut.how = Hold;
       const std::size_t bytes = bytes_of(cut.units);
       if (bytes > most_shared_bytes) continue;
+      if (Hold == hold::one_unit && (cut.units > 1 || rows.units > most_heard_units)) continue;
       let_have_shared(kernel, bytes);
       int found = 0;
       cuda::check(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&found, kernel, threads, bytes),
@@ -429,8 +502,10 @@ few_rows_cut cut_with(const few_rows<Scalar, Work>& rows, std::size_t multiproce
 template <class Scalar, class Work>
 few_rows_cut cut_at_once(const few_rows<Scalar, Work>& rows, std::size_t multiprocessors,
                          std::size_t most_shared_bytes) {
-  const few_rows_cut at_hand = cut_with<true>(rows, multiprocessors, most_shared_bytes);
-  return at_hand.blocks > 0 ? at_hand : cut_with<false>(rows, multiprocessors, most_shared_bytes);
+  few_rows_cut cut = cut_with<hold::one_unit>(rows, multiprocessors, most_shared_bytes);
+  if (cut.blocks > 0 || rows.columns > most_columns_of_several) return cut;
+  cut = cut_with<hold::at_hand>(rows, multiprocessors, most_shared_bytes);
+  return cut.blocks > 0 ? cut : cut_with<hold::in_memory>(rows, multiprocessors, most_shared_bytes);
 }
 
 template <class Scalar, class Work>
@@ -446,7 +521,14 @@ void choose_at_once(const few_rows<Scalar, Work>& rows, const few_rows_cut& cut,
                                             bytes, stream),
                 "choose among few rows");
   };
-  cut.rows_at_hand ? with_kernel<true>(rows, launch) : with_kernel<false>(rows, launch);
+  switch (cut.how) {
+    case hold::one_unit:
+      return with_kernel<hold::one_unit>(rows, launch);
+    case hold::at_hand:
+      return with_kernel<hold::at_hand>(rows, launch);
+    case hold::in_memory:
+      return with_kernel<hold::in_memory>(rows, launch);
+  }
 }
 
 #define SHOAL_INSTANTIATE(Scalar, Work)                                                       \

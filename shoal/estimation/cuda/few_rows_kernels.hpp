@@ -29,11 +29,15 @@ struct few_rows {
   double* points;                   ///< [clusters][columns]
 };
 
+/// What a block has: one unit, whose rows and distances it keeps; some, whose rows are in its shared memory; or some
+/// whose rows are not.
+enum class hold { one_unit, at_hand, in_memory };
+
 /// How the blocks of a launch share the rows.
 struct few_rows_cut {
-  unsigned blocks = 0;        ///< none: they cannot be at work at once
-  unsigned units = 0;         ///< of each block
-  bool rows_at_hand = false;  ///< in shared memory
+  unsigned blocks = 0;  ///< none: they cannot be at work at once
+  unsigned units = 0;   ///< of each block
+  hold how = hold::one_unit;
 };
 
 /// On the current device, which has so many multiprocessors.

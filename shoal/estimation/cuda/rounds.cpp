@@ -42,7 +42,8 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
                                                        const data_summary& summary, double total_weight,
                                                        const round_draws& draws) {
   const std::size_t columns = summary.columns, units = (rows.count + block_rows - 1) / block_rows;
-  const bool coarsely = measured_coarsely(static_cast<std::size_t>(draws.expected), columns);
+  const auto expected = static_cast<std::size_t>(draws.expected);
+  const bool coarsely = measured_coarsely(expected, columns);
   const std::size_t capacity = std::min(rows.count, most_kept(draws.expected));
   const std::size_t most_points = 1 + draws.rounds * capacity, padded = units * block_rows;
   const std::size_t padded_points = whole(most_points, coarse_unit) + coarse_unit;
@@ -94,7 +95,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
       apply_points_coarsely(rows.rows, coarse, frame->scale(), points.values, points.coarse, 0, range, least, owner,
                             stream);
     } else {
-      apply_range(rows, columns, points.values, range, least, owner, stream);
+      apply_range(rows, columns, points.values, range, expected, least, owner, stream);
     }
   };
   for (std::size_t round = 0; round < draws.rounds; ++round) {
@@ -107,7 +108,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
   apply(draws.rounds);
   const int exponent = exponent_of_weights(total_weight);
   unsigned long long* const totals = parts.at<unsigned long long>(totals_at);
-  add_owner_weights(rows, owner, exponent, totals, stream);
+  add_owner_weights(rows, owner, exponent, most_points, totals, stream);
 
   std::vector<unsigned long long> found(draws.rounds);
   cuda::check(cudaMemcpyAsync(found.data(), parts.at<char>(counts_at), found.size() * sizeof(found[0]),

@@ -248,7 +248,7 @@ class device_passes final : public seeding_passes {
       shares_[g].totals.fill_with_zeros(device(g).compute);
     }
     pass(false, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-      add_owner_weights(piece, shares_[g].owner.data() + piece.share_first, exponent, shares_[g].totals.data(),
+      add_owner_weights(piece, shares_[g].owner.data() + piece.share_first, exponent, points_, shares_[g].totals.data(),
                         device(g).compute);
     });
     std::vector<unsigned long long> sums(points_);
