@@ -14,29 +14,38 @@ constexpr std::size_t rounds = 5;
 constexpr std::size_t parallel_elements = std::size_t{1} << 17;  // of candidates that are worth several threads
 constexpr double oversampling = 2;                               // rows kept a round, as a multiple of K
 
-// Rows that were kept because they are far from all kept before.
-std::vector<double> choose_candidates(seeding_passes& passes, const seeding_request& request,
-                                      const seeding_report& report) {
-  std::vector<double> points, kept;
+// Rows that were kept because they are far from all kept before: what choose_in_rounds() chooses, a pass at a time.
+weighted_points choose_by_passes(seeding_passes& passes, const round_draws& draws, const seeding_report& report) {
+  weighted_points all;
+  std::vector<double> kept;
   const auto add = [&] {
     passes.add(kept);
-    points.insert(points.end(), kept.begin(), kept.end());
+    all.points.insert(all.points.end(), kept.begin(), kept.end());
   };
-  const std::size_t first =
-      passes.draw_by_weight(random::uniform_at(request.seed, seeding_stream(request, seeding_use::first_row), 0));
-  passes.append_rows({&first, 1}, kept);
-  for (std::size_t round = 0; round < rounds; ++round) {
+  passes.append_rows({&draws.first, 1}, kept);
+  for (std::size_t round = 0; round < draws.rounds; ++round) {
     add();
     const double total = total_of(passes.masses_by_unit());
     kept.clear();
     if (!(total > 0) || !(total * 0 == 0)) break;
-    const double rate = oversampling * static_cast<double>(request.clusters) / total;
-    const std::uint64_t stream = seeding_stream(request, seeding_use::oversample, round);
-    passes.append_rows(passes.sample(request.seed, stream, rate), kept);
-    report(round + 1, rounds + 1);
+    passes.append_rows(passes.sample(draws.seed, draws.stream(round), draws.expected / total), kept);
+    report(round + 1, draws.rounds + 1);
   }
   add();
-  return points;
+  all.weights = passes.weights_by_point();
+  return all;
+}
+
+weighted_points choose_candidates(seeding_passes& passes, const seeding_request& request,
+                                  const seeding_report& report) {
+  const round_draws draws{
+      rounds, oversampling * static_cast<double>(request.clusters), passes.draw_by_weight(first_draw(request)),
+      request.seed, [request](std::size_t round) { return seeding_stream(request, seeding_use::oversample, round); }};
+  if (std::optional<weighted_points> chosen = passes.choose_in_rounds(draws)) {
+    report(rounds, rounds + 1);
+    return *std::move(chosen);
+  }
+  return choose_by_passes(passes, draws, report);
 }
 
 }  // namespace
@@ -48,12 +57,11 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
   const seeding_report report = seeding_report_of(context, data.rows->rows(), data.rows->columns(), request.clusters);
   {
     const std::unique_ptr<seeding_passes> passes = make ? make() : make_host_passes(context, data, summary);
-    const std::vector<double> candidates = choose_candidates(*passes, request, report);
-    const std::size_t count = candidates.size() / passes->columns();
+    const weighted_points candidates = choose_candidates(*passes, request, report);
+    const std::size_t count = candidates.weights.size();
     if (count >= request.clusters) {
-      const std::vector<double> weights = passes->weights_by_point();
-      const view_source<double> rows({candidates.data(), count, passes->columns()});
-      const view_source<double> row_weights({weights.data(), count, 1});
+      const view_source<double> rows({candidates.points.data(), count, passes->columns()});
+      const view_source<double> row_weights({candidates.weights.data(), count, 1});
       seeding_request among = request;
       among.stream = seeding_stream(request, seeding_use::candidates);
       const weighted_rows<double> weighted{&rows, &row_weights, 1};
@@ -63,7 +71,7 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
         // Few candidates are measured sooner than threads wake, and the result is the same for any number of them.
         const std::unique_ptr<executor> alone = make_sequential();
         fold_context small = context;
-        if (candidates.size() < parallel_elements) small.workers = alone.get();
+        if (candidates.points.size() < parallel_elements) small.workers = alone.get();
         small.ranks = nullptr;  // all ranks have all candidates
         chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among, steps);
       }

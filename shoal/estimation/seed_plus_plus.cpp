@@ -15,6 +15,10 @@ std::size_t usual_trials(std::size_t clusters) {
   return 2 + static_cast<std::size_t>(std::log(static_cast<double>(clusters)));
 }
 
+double uniform_of(const seeding_request& request, seeding_use use, std::size_t step, std::size_t index) {
+  return random::uniform_at(request.seed, seeding_stream(request, use, step), index);
+}
+
 // One run. A pass over the rows finds, for each trial, what the sum of masses would be with it, unit by unit; the
 // winner's sums are also what the next draw needs, so that each step reads the rows once.
 class plus_plus {
@@ -23,17 +27,17 @@ class plus_plus {
       : passes_(passes), request_(request), report_(report) {}
 
   plus_plus_result run() {
-    const std::size_t first = passes_.draw_by_weight(uniform(seeding_use::first_row, 0, 0));
-    const std::size_t trial_count = request_.trials > 0 ? request_.trials : usual_trials(request_.clusters);
-    choose_ahead(first, trial_count);
-    if (chosen_.rows.empty()) keep_best({first});
+    const greedy_draws draws = draws_after(request_, passes_.draw_by_weight(first_draw(request_)));
+    chosen_ = passes_.choose_greedily(draws, report_);
+    chosen_.ran_out = !chosen_.rows.empty() && chosen_.rows.size() < request_.clusters;
+    if (chosen_.rows.empty()) keep_best({draws.first});
     for (std::size_t step = chosen_.rows.size(); step < request_.clusters; ++step) {
       std::vector<std::size_t> trials;
-      if (!chosen_.ran_out) trials = draw_rows(step, trial_count);
+      if (!chosen_.ran_out) trials = draw_rows(step, draws.trials);
       if (trials.empty()) {
         // All rows are as good, and one trial will do.
         chosen_.ran_out = true;
-        chosen_.rows.push_back(passes_.draw_by_weight(uniform(seeding_use::trial, step, 0)));
+        chosen_.rows.push_back(passes_.draw_by_weight(uniform_of(request_, seeding_use::trial, step, 0)));
         passes_.append_rows({&chosen_.rows.back(), 1}, chosen_.points);
       } else {
         keep_best(trials);
@@ -44,27 +48,13 @@ class plus_plus {
   }
 
  private:
-  double uniform(seeding_use use, std::size_t step, std::size_t index) const {
-    return random::uniform_at(request_.seed, seeding_stream(request_, use, step), index);
-  }
-
-  // What the executor chooses by itself, which may be nothing.
-  void choose_ahead(std::size_t first, std::size_t trial_count) {
-    const greedy_draws draws{request_.clusters, trial_count, first, [this](std::size_t step, std::size_t index) {
-                               return uniform(seeding_use::trial, step, index);
-                             }};
-    chosen_.rows = passes_.choose_greedily(draws, report_);
-    passes_.append_rows(chosen_.rows, chosen_.points);
-    chosen_.ran_out = !chosen_.rows.empty() && chosen_.rows.size() < request_.clusters;
-  }
-
   // Rows drawn in proportion to their masses; none when no row has any.
   std::vector<std::size_t> draw_rows(std::size_t step, std::size_t count) {
     const row_units& units = passes_.units();
     std::vector<unit_draw> draws;
     std::vector<std::size_t> drawn;
     for (std::size_t t = 0; t < count; ++t) {
-      draws.push_back(draw_unit(units, sums_, uniform(seeding_use::trial, step, t)));
+      draws.push_back(draw_unit(units, sums_, uniform_of(request_, seeding_use::trial, step, t)));
       drawn.push_back(draws.back().unit);
     }
     if (drawn.front() == no_unit) return {};
@@ -112,6 +102,14 @@ class plus_plus {
 };
 
 }  // namespace
+
+double first_draw(const seeding_request& request) { return uniform_of(request, seeding_use::first_row, 0, 0); }
+
+greedy_draws draws_after(const seeding_request& request, std::size_t first) {
+  return {
+      request.clusters, request.trials > 0 ? request.trials : usual_trials(request.clusters), first,
+      [request](std::size_t step, std::size_t index) { return uniform_of(request, seeding_use::trial, step, index); }};
+}
 
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report) {
   return plus_plus(passes, request, report).run();

@@ -31,6 +31,21 @@ struct greedy_draws {
   std::function<double(std::size_t step, std::size_t index)> uniform;
 };
 
+/// The random side of k-means‖'s rounds, each of which keeps rows by a sample().
+struct round_draws {
+  std::size_t rounds = 0;
+  double expected = 0;    ///< rows that a round keeps at most, as expected
+  std::size_t first = 0;  ///< the row that is kept before them
+  std::uint64_t seed = 0;
+  std::function<std::uint64_t(std::size_t round)> stream;
+};
+
+/// What rounds have kept.
+struct weighted_points {
+  std::vector<double> points;   ///< [n][columns]
+  std::vector<double> weights;  ///< [n] Σ weight of the rows nearest to each; the lowest index on a tie
+};
+
 /// Draws rows, and measures them against a growing set of points. A row's mass is its weight times the square of its
 /// distance to the nearest point added so far.
 class seeding_passes {
@@ -59,7 +74,11 @@ class seeding_passes {
 
   /// The rows that greedy k-means++ chooses, in order, where the executor goes through its steps without coming back
   /// between them: fewer than the clusters when no other row has any mass, none where it cannot.
-  virtual std::vector<std::size_t> choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
+  virtual plus_plus_result choose_greedily(const greedy_draws&, const seeding_report&) { return {}; }
+
+  /// The rows of all rounds, in order, and their weights, where the executor goes through the rounds without coming
+  /// back between them.
+  virtual std::optional<weighted_points> choose_in_rounds(const round_draws&) { return {}; }
 
   /// run_plus_plus() among other rows, where the executor does that sooner than the host; `request` as for that.
   virtual std::optional<plus_plus_result> run_among(const weighted_rows<double>&, const seeding_request&,
@@ -78,5 +97,9 @@ class seeding_passes {
 };
 
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report);
+
+/// The draws of run_plus_plus(): that of the first row, by its weight alone, and those of all others.
+double first_draw(const seeding_request& request);
+greedy_draws draws_after(const seeding_request& request, std::size_t first);
 
 }  // namespace shoal

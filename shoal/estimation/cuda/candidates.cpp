@@ -1,28 +1,77 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 
 #include <span>
+#include <vector>
 
+#include <shoal/estimation/cuda/device_parts.hpp>
+#include <shoal/estimation/cuda/few_rows.hpp>
+#include <shoal/estimation/seed_draw.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 
 namespace shoal {
 namespace {
 
-// Products of a candidate's column with a centroid's from which a GPU is told of them: about a millisecond of the host.
+// Pairs of a candidate and a centroid from which a GPU is told of them: about a tenth of a millisecond of the host.
+constexpr double worthwhile_pairs = 0x1p13;
+// Products of a candidate's column with a centroid's from which that is so where each step is a launch or two: about a
+// millisecond.
 constexpr double worthwhile_products = 0x1p20;
+
+// In one launch; no rows where that cannot be.
+template <class Scalar>
+plus_plus_result run_among_few(const weighted_rows<double>& candidates, const cuda::gpu& device,
+                               const fold_context& context, const seeding_request& request,
+                               const seeding_report& report) {
+  const std::size_t rows = candidates.rows->rows(), columns = candidates.rows->columns();
+  weight_draw<double> draw_by_weight(context, candidates);
+  const greedy_draws draws = draws_after(request, draw_by_weight(first_draw(request)));
+  aligned_buffer<double> buffer;
+  const matrix_view<const double> values = candidates.rows->read(0, rows, buffer);
+  std::vector<Scalar> narrow;
+  for (std::size_t i = 0; i < rows; ++i) narrow.insert(narrow.end(), values.row(i), values.row(i) + columns);
+  aligned_buffer<double> weight_buffer;
+  const matrix_view<const double> weights = candidates.weights->read(0, rows, weight_buffer);
+
+  const cuda::device_scope scope(device.device);
+  device_parts parts;
+  const std::size_t weights_at = parts.add<double>(rows), rows_at = parts.add<Scalar>(narrow.size());
+  parts.allocate();
+  const auto upload = [&](void* to, const void* from, std::size_t bytes) {
+    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device.compute), "copy to the device");
+  };
+  upload(parts.at<double>(weights_at), weights.data(), rows * sizeof(double));
+  upload(parts.at<Scalar>(rows_at), narrow.data(), narrow.size() * sizeof(Scalar));
+  cuda::device_piece<Scalar> piece;
+  piece.rows = parts.at<Scalar>(rows_at);
+  piece.count = rows;
+  return choose_among_few<Scalar, double>(device, piece, parts.at<double>(weights_at), columns, draws, report);
+}
 
 }  // namespace
 
-std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, int device,
+template <class Scalar>
+std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, const cuda::gpu& device,
                                                     const fold_context& context, const seeding_request& request,
                                                     const seeding_report& report, const make_candidate_passes& make) {
-  const double elements =
-      static_cast<double>(candidates.rows->rows()) * static_cast<double>(candidates.rows->columns());
-  if (elements * static_cast<double>(request.clusters) < worthwhile_products) return {};
+  const auto count = static_cast<double>(candidates.rows->rows()), clusters = static_cast<double>(request.clusters);
+  if (count * clusters < worthwhile_pairs) return {};
   fold_context small = context;
   small.ranks = nullptr;  // all ranks have all candidates
-  cuda::device_group group(std::span(&device, 1));
+  plus_plus_result chosen = run_among_few<Scalar>(candidates, device, small, request, report);
+  if (!chosen.rows.empty()) return chosen;
+  if (count * static_cast<double>(candidates.rows->columns()) * clusters < worthwhile_products) return {};
+  cuda::device_group group(std::span(&device.device, 1));
   cuda::device_rows<double> rows(group, small, candidates);
   return run_plus_plus(*make(rows, small), request, report);
 }
+
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&, const cuda::gpu&,
+                                                                    const fold_context&, const seeding_request&,
+                                                                    const seeding_report&,
+                                                                    const make_candidate_passes&);
+template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&, const cuda::gpu&,
+                                                                     const fold_context&, const seeding_request&,
+                                                                     const seeding_report&,
+                                                                     const make_candidate_passes&);
 
 }  // namespace shoal

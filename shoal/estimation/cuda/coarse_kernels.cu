@@ -40,8 +40,17 @@ __global__ void __launch_bounds__(threads) coarsen_kernel(const Scalar* rows, co
 template <int step, class Scalar, class Work>
 __global__ void __launch_bounds__(threads, 2)
     apply_kernel(const Scalar* rows, coarse_rows coarse, coarse_scale scale, const Work* points,
-                 coarse_rows coarse_points, std::int32_t first, Work* least, std::int32_t* owner) {
+                 coarse_rows coarse_points, std::int32_t first, const point_range* range, Work* least,
+                 std::int32_t* owner) {
   constexpr std::size_t together = 16;
+  if (range != nullptr) {
+    points += range->first * coarse.columns;
+    coarse_points.values += range->first * coarse_points.pitch;
+    coarse_points.bounds += range->first;
+    coarse_points.errors += range->first;
+    coarse_points.count = range->count;
+    first = static_cast<std::int32_t>(range->first);
+  }
   const unsigned lane = threadIdx.x % 32;
   const std::size_t row = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const bool inside = row < coarse.count;
@@ -85,18 +94,21 @@ template void coarsen(const double*, const coarse_scale&, const coarse_rows&, st
 
 template <class Scalar, class Work>
 void apply_points_coarsely(const Scalar* rows, const coarse_rows& coarse, const coarse_scale& scale, const Work* points,
-                           const coarse_rows& coarse_points, std::int32_t first, Work* least, std::int32_t* owner,
-                           cudaStream_t stream) {
+                           const coarse_rows& coarse_points, std::int32_t first, const point_range* range, Work* least,
+                           std::int32_t* owner, cudaStream_t stream) {
   const auto blocks = static_cast<unsigned>((coarse.count + threads - 1) / threads);
   const auto kernel = coarse.pitch % 32 != 0 ? apply_kernel<16, Scalar, Work> : apply_kernel<32, Scalar, Work>;
-  kernel<<<blocks, threads, 0, stream>>>(rows, coarse, scale, points, coarse_points, first, least, owner);
+  kernel<<<blocks, threads, 0, stream>>>(rows, coarse, scale, points, coarse_points, first, range, least, owner);
   cuda::check_launch("apply_points_coarsely");
 }
 template void apply_points_coarsely(const float*, const coarse_rows&, const coarse_scale&, const float*,
-                                    const coarse_rows&, std::int32_t, float*, std::int32_t*, cudaStream_t);
+                                    const coarse_rows&, std::int32_t, const point_range*, float*, std::int32_t*,
+                                    cudaStream_t);
 template void apply_points_coarsely(const float*, const coarse_rows&, const coarse_scale&, const double*,
-                                    const coarse_rows&, std::int32_t, double*, std::int32_t*, cudaStream_t);
+                                    const coarse_rows&, std::int32_t, const point_range*, double*, std::int32_t*,
+                                    cudaStream_t);
 template void apply_points_coarsely(const double*, const coarse_rows&, const coarse_scale&, const double*,
-                                    const coarse_rows&, std::int32_t, double*, std::int32_t*, cudaStream_t);
+                                    const coarse_rows&, std::int32_t, const point_range*, double*, std::int32_t*,
+                                    cudaStream_t);
 
 }  // namespace shoal

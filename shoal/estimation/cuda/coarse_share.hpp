@@ -16,12 +16,12 @@ namespace shoal {
 template <class Scalar, class Work>
 class coarse_share {
  public:
-  /// Does what apply_points() does; false where so few points are measured as soon one by one, and where a copy of the
-  /// rows in bytes has no room.
+  /// Does what apply_points() does; false unless points are measured_coarsely(), and where a copy of the rows in bytes
+  /// has no room.
   bool apply(const cuda::device_piece<Scalar>& all, const data_summary& summary, const Work* points, std::size_t count,
              std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
     const std::size_t columns = summary.columns;
-    if (count < least_points || columns < least_columns || columns > most_coarse_columns) return false;
+    if (!measured_coarsely(count, columns)) return false;
     if (!frame_) {
       const std::size_t padded = (all.count + block_rows - 1) / block_rows * block_rows;
       if (!has_room(coarse_buffers::bytes(padded, columns))) return false;
@@ -32,14 +32,11 @@ class coarse_share {
     const std::size_t padded = (count + coarse_unit - 1) / coarse_unit * coarse_unit;
     const coarse_rows made = points_.make(count, columns, padded);
     coarsen(points, frame_->scale(), made, padded, stream);
-    apply_points_coarsely(all.rows, made_, frame_->scale(), points, made, first, least, owner, stream);
+    apply_points_coarsely(all.rows, made_, frame_->scale(), points, made, first, nullptr, least, owner, stream);
     return true;
   }
 
  private:
-  static constexpr std::size_t least_points = 64;
-  static constexpr std::size_t least_columns = 5;  // a row of fewer is measured as soon as its bytes
-
   std::optional<coarse_frame> frame_;
   coarse_buffers rows_, points_;
   coarse_rows made_{};

@@ -4,6 +4,7 @@
 
 #include <shoal/estimation/cuda/coarse_kernels.hpp>
 #include <shoal/estimation/cuda/coarse_rows.cuh>
+#include <shoal/estimation/cuda/draw_lanes.cuh>
 #include <shoal/estimation/cuda/greedy_kernels.hpp>
 #include <shoal/estimation/draw_groups.hpp>
 #include <shoal/execution/cuda/launch.cuh>
@@ -196,31 +197,6 @@ __global__ void __launch_bounds__(threads) sum_units_kernel(greedy_state<Scalar,
   state.group_sums[std::size_t{blockIdx.x} * most_greedy_points + threadIdx.x] = of_group;
 }
 
-// The sum, in order, of 32 masses, a lane's each, and of those before the lane's own; from `start` on.
-struct lane_sums {
-  double before, all;
-
-  __device__ lane_sums(double mass, double start) : before(start), all(start) {
-#pragma unroll
-    for (unsigned other = 0; other < 32; ++other) {
-      if (other == threadIdx.x % 32) before = all;
-      all += __shfl_sync(~0u, mass, other);
-    }
-  }
-};
-
-// Where a draw falls among these: the last mass that is positive and begins at most at the target, or the first
-// positive one; -1 where there is none. The first one begins at `through`; `before` is where the one that is found
-// begins.
-__device__ int draw_lane(double mass, const lane_sums& sums, double through, double target, double& before) {
-  const unsigned positive = __ballot_sync(~0u, mass > 0);
-  const unsigned reached = __ballot_sync(~0u, mass > 0 && through + sums.before <= target);
-  if (positive == 0) return -1;
-  const int found = reached != 0 ? 31 - __clz(static_cast<int>(reached)) : __ffs(static_cast<int>(positive)) - 1;
-  before = through + __shfl_sync(~0u, sums.before, found);
-  return found;
-}
-
 // What a draw needs of each trial's masses, group by group: in shared memory.
 struct drawn_groups {
   unsigned trials, groups;
@@ -347,7 +323,7 @@ __global__ void __launch_bounds__(threads)
     const auto unit = static_cast<std::size_t>(groups.draw(best, target, group_before)) * draw_group;
     const bool within = unit + lane < state.units;
     const double mass = within ? state.sums[(unit + lane) * most_greedy_points + best] : 0.0;
-    const int found = draw_lane(mass, lane_sums(mass, 0), group_before, target, before);
+    const int found = draw_lane(mass, lane_sums(mass, 0).before, group_before, target, before);
     if (lane == 0) {
       unit_drawn = static_cast<int>(unit) + found;
       unit_before = before;
@@ -368,13 +344,13 @@ __global__ void __launch_bounds__(threads)
   __syncthreads();
   double warp_before = 0, row_before = 0;
   const double of_warp = lane < warps ? row_sums[lane] : 0.0;
-  const int drawn = draw_lane(of_warp, lane_sums(of_warp, unit_before), 0, target, warp_before);
+  const int drawn = draw_lane(of_warp, lane_sums(of_warp, unit_before).before, 0, target, warp_before);
   if (drawn < 0) {  // rows of no mass
     if (threadIdx.x == 0) state.done[1] = static_cast<unsigned>(step) + 1;
     return;
   }
   if (static_cast<int>(warp) == drawn) {
-    const int of_lane = draw_lane(mass, of_rows, warp_before, target, row_before);
+    const int of_lane = draw_lane(mass, of_rows.before, warp_before, target, row_before);
     if (lane == 0) row_drawn = drawn * 32 + of_lane;
   }
   __syncthreads();

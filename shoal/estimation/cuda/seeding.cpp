@@ -6,8 +6,10 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_share.hpp>
+#include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/cuda/greedy.hpp>
 #include <shoal/estimation/cuda/race.hpp>
+#include <shoal/estimation/cuda/rounds.hpp>
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/estimation/race.hpp>
 
@@ -81,17 +83,31 @@ class device_passes final : public seeding_passes {
   }
   std::size_t draw_by_weight(double u) override { return draw_by_weight_(u); }
 
-  std::vector<std::size_t> choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
+  plus_plus_result choose_greedily(const greedy_draws& draws, const seeding_report& report) override {
     if (!alone_) return {};  // the device has but some of the rows
-    return choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+    plus_plus_result chosen;
+    if (rows_->resident() && shares_.size() == 1) {
+      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, columns(), draws, report);
+    }
+    if (chosen.rows.empty()) {
+      chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
+      append_rows(chosen.rows, chosen.points);
+    }
+    return chosen;
+  }
+
+  std::optional<weighted_points> choose_in_rounds(const round_draws& draws) override {
+    const bool here = alone_ && rows_->resident() && shares_.size() == 1 && units_.count() == blocks_of(rows_->rows());
+    if (!here) return {};
+    return choose_rounds_on_device<Scalar, Work>(device(0), shares_[0].all, *summary_, total_weight(), draws);
   }
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
                                             const seeding_report& report) override {
-    return run_plus_plus_among(candidates, device(0).device, context_, request, report,
-                               [this](cuda::device_rows<double>& rows, const fold_context& context) {
-                                 return make_device_passes(rows, context, *summary_);
-                               });
+    return run_plus_plus_among<Scalar>(candidates, device(0), context_, request, report,
+                                       [this](cuda::device_rows<double>& rows, const fold_context& context) {
+                                         return make_device_passes(rows, context, *summary_);
+                                       });
   }
 
   // The points wait for the next pass, which may as well apply them.
@@ -184,8 +200,7 @@ class device_passes final : public seeding_passes {
   std::vector<std::size_t> race(std::uint64_t seed, std::uint64_t stream, std::size_t count) override {
     const std::size_t winners = std::min(count, summary_->positive_rows);
     const std::size_t runners_in_all = summary_->positive_rows;
-    const double weight = summary_->total_weight / rows_->data().weight_scale /
-                          static_cast<double>(std::max<std::size_t>(1, runners_in_all));
+    const double weight = total_weight() / static_cast<double>(std::max<std::size_t>(1, runners_in_all));
     // Enough, with a margin, when no weight stands out.
     double latest = time_of_arrivals(enough_runners(winners), runners_in_all, weight);
     if (alone_ && rows_->resident() && shares_.size() == 1 && winners >= least_winners_on_device &&
@@ -226,16 +241,14 @@ class device_passes final : public seeding_passes {
 
   std::vector<double> weights_by_point() override {
     if (!pending_.empty()) pass(true, [](std::size_t, const cuda::device_piece<Scalar>&) {});
-    // The largest power of two by which no sum of weights can pass 2⁶³.
-    const double total = summary_->total_weight / rows_->data().weight_scale;
-    const int exponent = 62 - std::ilogb(total + 1);
+    const int exponent = exponent_of_weights(total_weight());
     for (std::size_t g = 0; g < shares_.size(); ++g) {
       const cuda::device_scope scope(device(g).device);
       shares_[g].totals.grow(points_);
       shares_[g].totals.fill_with_zeros(device(g).compute);
     }
     pass(false, [&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
-      add_owner_weights(piece, shares_[g].owner.data() + piece.share_first, exponent, shares_[g].totals.data(),
+      add_owner_weights(piece, shares_[g].owner.data() + piece.share_first, exponent, points_, shares_[g].totals.data(),
                         device(g).compute);
     });
     std::vector<unsigned long long> sums(points_);
@@ -275,6 +288,8 @@ class device_passes final : public seeding_passes {
     cuda::pinned_buffer<double> landing;
     coarse_share<Scalar, Work> coarse;
   };
+
+  double total_weight() const { return summary_->total_weight / rows_->data().weight_scale; }
 
   static std::size_t blocks_of(std::size_t rows) { return (rows + block_rows - 1) / block_rows; }
   const cuda::gpu& device(std::size_t g) const { return rows_->group()[g]; }

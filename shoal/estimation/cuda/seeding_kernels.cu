@@ -18,7 +18,7 @@ template <int column_tile, class Scalar, class Work>
 __device__ void load_columns(const Scalar* row, std::size_t columns, std::size_t from, bool inside,
                              Work (&own)[column_tile]) {
   constexpr int together = neighbours<Scalar>::count;
-  if (columns % together == 0) {
+  if (column_tile >= together && columns % together == 0) {
 #pragma unroll
     for (int j = 0; j < column_tile; j += together) {
       neighbours<Scalar> read{};
@@ -63,7 +63,13 @@ __device__ void measure_distances(const Work* points, std::size_t count, std::si
 
 template <int point_tile, int column_tile, class Scalar, class Work>
 __global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::size_t columns, const Work* points,
-                             std::size_t count, std::int32_t first, Work* least, std::int32_t* owner) {
+                             std::size_t count, std::int32_t first, const point_range* range, Work* least,
+                             std::int32_t* owner) {
+  if (range != nullptr) {
+    points += range->first * columns;
+    count = range->count;
+    first = static_cast<std::int32_t>(range->first);
+  }
   __shared__ Work shared[point_tile][column_tile];
   const std::size_t i = std::size_t{blockIdx.x} * threads + threadIdx.x;
   const bool inside = i < row_count;
@@ -229,20 +235,42 @@ __global__ void owner_kernel(const Scalar* weights, std::size_t row_count, const
   atomicAdd(&totals[owner[i]], __double2ull_rn(scaled));
 }
 
+// The same where all weights are one: rows are counted in shared memory first, since many rows have one owner.
+constexpr unsigned counted_rows = 16 * threads;  // by a block
+__global__ void __launch_bounds__(threads)
+    owner_count_kernel(std::size_t row_count, const std::int32_t* owner, unsigned points, int exponent,
+                       unsigned long long* totals) {
+  extern __shared__ unsigned counts[];
+  for (unsigned p = threadIdx.x; p < points; p += threads) counts[p] = 0;
+  __syncthreads();
+  const std::size_t begin = std::size_t{blockIdx.x} * counted_rows, left = row_count - begin;
+  for (unsigned i = threadIdx.x; i < counted_rows && i < left; i += threads) atomicAdd(&counts[owner[begin + i]], 1u);
+  __syncthreads();
+  const unsigned long long unit = __double2ull_rn(ldexp(1.0, exponent));
+  for (unsigned p = threadIdx.x; p < points; p += threads) {
+    if (counts[p] > 0) atomicAdd(&totals[p], counts[p] * unit);
+  }
+}
+
 unsigned blocks_of(std::size_t rows) { return static_cast<unsigned>((rows + threads - 1) / threads); }
 
 template <int point_tile, class Scalar, class Work>
 void launch_apply(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
-                  std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
-  if (columns <= 4) {
-    apply_kernel<point_tile, 4><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
-                                                                                points, count, first, least, owner);
-  } else {
-    apply_kernel<point_tile, 16><<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns,
-                                                                                 points, count, first, least, owner);
-  }
+                  std::int32_t first, const point_range* range, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  const auto kernel = columns <= 2   ? apply_kernel<point_tile, 2, Scalar, Work>
+                      : columns <= 4 ? apply_kernel<point_tile, 4, Scalar, Work>
+                      : columns <= 8 ? apply_kernel<point_tile, 8, Scalar, Work>
+                                     : apply_kernel<point_tile, 16, Scalar, Work>;
+  kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.rows, piece.count, columns, points, count, first, range,
+                                                         least, owner);
   cuda::check_launch("apply_points");
 }
+
+template <class Work>
+constexpr int usual_tile = sizeof(Work) == 4 ? 32 : 16;
+// Of fewer points most of a usual tile would be empty.
+constexpr int small_tile = 8;
+constexpr std::size_t most_in_small_tiles = 24;
 
 }  // namespace
 
@@ -250,9 +278,20 @@ template <class Scalar, class Work>
 void apply_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
                   std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
   if (count == 1) {
-    launch_apply<1>(piece, columns, points, count, first, least, owner, stream);
+    launch_apply<1>(piece, columns, points, count, first, nullptr, least, owner, stream);
   } else {
-    launch_apply<sizeof(Work) == 4 ? 32 : 16>(piece, columns, points, count, first, least, owner, stream);
+    launch_apply<usual_tile<Work>>(piece, columns, points, count, first, nullptr, least, owner, stream);
+  }
+}
+
+template <class Scalar, class Work>
+void apply_range(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points,
+                 const point_range* range, std::size_t expected, Work* least, std::int32_t* owner,
+                 cudaStream_t stream) {
+  if (expected <= most_in_small_tiles) {
+    launch_apply<small_tile>(piece, columns, points, 0, 0, range, least, owner, stream);
+  } else {
+    launch_apply<usual_tile<Work>>(piece, columns, points, 0, 0, range, least, owner, stream);
   }
 }
 
@@ -337,7 +376,13 @@ template void keep_arrivals(const cuda::device_piece<double>&, double, std::uint
 
 template <class Scalar>
 void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32_t* owner, int exponent,
-                       unsigned long long* totals, cudaStream_t stream) {
+                       std::size_t points, unsigned long long* totals, cudaStream_t stream) {
+  if (piece.weights == nullptr && points <= counted_rows / 2) {
+    const auto blocks = static_cast<unsigned>((piece.count + counted_rows - 1) / counted_rows);
+    owner_count_kernel<<<blocks, threads, points * sizeof(unsigned), stream>>>(
+        piece.count, owner, static_cast<unsigned>(points), exponent, totals);
+    return cuda::check_launch("add_owner_weights");
+  }
   owner_kernel<<<blocks_of(piece.count), threads, 0, stream>>>(piece.weights, piece.count, owner, exponent, totals);
   cuda::check_launch("add_owner_weights");
 }
@@ -345,6 +390,8 @@ void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32
 #define SHOAL_INSTANTIATE(Scalar, Work)                                                                              \
   template void apply_points(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::int32_t, \
                              Work*, std::int32_t*, cudaStream_t);                                                    \
+  template void apply_range(const cuda::device_piece<Scalar>&, std::size_t, const Work*, const point_range*,         \
+                            std::size_t, Work*, std::int32_t*, cudaStream_t);                                        \
   template void sum_masses(const cuda::device_piece<Scalar>&, const Work*, double*, cudaStream_t);                   \
   template void sum_trials(const cuda::device_piece<Scalar>&, std::size_t, const Work*, std::size_t, std::size_t,    \
                            std::int32_t, Work*, std::int32_t*, double*, cudaStream_t);                               \
@@ -356,9 +403,9 @@ SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)
 SHOAL_INSTANTIATE(double, double)
 #undef SHOAL_INSTANTIATE
-template void add_owner_weights(const cuda::device_piece<float>&, const std::int32_t*, int, unsigned long long*,
-                                cudaStream_t);
-template void add_owner_weights(const cuda::device_piece<double>&, const std::int32_t*, int, unsigned long long*,
-                                cudaStream_t);
+template void add_owner_weights(const cuda::device_piece<float>&, const std::int32_t*, int, std::size_t,
+                                unsigned long long*, cudaStream_t);
+template void add_owner_weights(const cuda::device_piece<double>&, const std::int32_t*, int, std::size_t,
+                                unsigned long long*, cudaStream_t);
 
 }  // namespace shoal

@@ -3,6 +3,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 
@@ -18,6 +19,17 @@ inline constexpr std::size_t most_trials = 16;
 template <class Scalar, class Work>
 void apply_points(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
                   std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream);
+
+/// Some of the points of an array, which the device alone may know.
+struct point_range {
+  unsigned first, count;
+};
+
+/// apply_points() of those of `points` that `range` names, memory of the device, about `expected` of them; owner[i] is
+/// the nearest's place there.
+template <class Scalar, class Work>
+void apply_range(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points,
+                 const point_range* range, std::size_t expected, Work* least, std::int32_t* owner, cudaStream_t stream);
 
 /// sums[block] = Σ w · least over each block of block_rows rows, in float64.
 template <class Scalar, class Work>
@@ -70,9 +82,12 @@ void keep_arrivals(const cuda::device_piece<Scalar>& piece, double latest, std::
                    std::uint64_t random_stream, unsigned long long* kept, double* kept_weights, std::size_t capacity,
                    unsigned long long* count, cudaStream_t stream);
 
-/// totals[owner] += w · 2^exponent, rounded to an integer, so that no order of the additions shows.
+/// The exponent of the largest power of two by which no sum of weights can pass 2⁶³, where all together are `total`.
+inline int exponent_of_weights(double total) { return 62 - std::ilogb(total + 1); }
+
+/// totals[owner] of [points] += w · 2^exponent, rounded to an integer, so that no order of the additions shows.
 template <class Scalar>
 void add_owner_weights(const cuda::device_piece<Scalar>& piece, const std::int32_t* owner, int exponent,
-                       unsigned long long* totals, cudaStream_t stream);
+                       std::size_t points, unsigned long long* totals, cudaStream_t stream);
 
 }  // namespace shoal

@@ -145,9 +145,10 @@ TYPED_TEST(DeviceData, SeedsTheRowsThatTheHostSeeds) {
 }
 
 // Bytes rule most points out, and steps follow each other without the host: neither shows in the rows that are chosen,
-// however far rows lie out, near together or away from zero, for any number of trials.
+// however far rows lie out, near together or away from zero, for any number of trials. Rows of 140 columns are too many
+// for one launch.
 TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
-  for (const std::size_t columns : {4ul, 5ul, 17ul, 33ul}) {
+  for (const std::size_t columns : {1ul, 4ul, 5ul, 17ul, 33ul, 140ul}) {
     for (const std::size_t rows : {1ul, 70ul, 513ul, 3001ul}) {
       for (const char* const kind : {"far", "offset", "steep", "twice"}) {
         auto data = clouds<TypeParam>(rows, columns, 3, 4.0, kind == std::string_view("offset") ? 1e4 : 0, rows);
@@ -184,18 +185,59 @@ TYPED_TEST(DeviceData, SeedsAwkwardRowsAsTheHostDoes) {
   }
 }
 
-// Of many rows few warps are a block, and their sums are another kernel's: on both sides of where that begins on a GPU
-// of 132 multiprocessors, and of a block, a unit and a group of units.
+// As many blocks as a GPU of 132 multiprocessors has at once, in one launch, and one more; and where nothing but the
+// order in which they come could make a difference, none is made.
+TYPED_TEST(DeviceData, SeedsAllBlocksAtOnceAsTheHostDoes) {
+  for (const std::size_t columns : {2ul, 8ul}) {
+    for (const std::size_t rows : {67'584ul, 67'585ul, 135'168ul, 135'169ul}) {
+      const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
+      const auto weights = uneven_weights<TypeParam>(rows);
+      const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+      auto device = this->on_device(source, &weight_source);
+      const auto& held = device.rows().data();
+      for (const bool parallel : {false, true}) {
+        const shoal::seeding_request request{40, 5, columns};
+        const auto seeds = [&](const shoal::make_passes& passes) {
+          return parallel ? shoal::seed_parallel(this->context_, held, device.summary(), request, passes)
+                          : shoal::seed_plus_plus(this->context_, held, device.summary(), request, passes);
+        };
+        const std::vector<double> expected = seeds({});
+        for (int time = 0; time < 5; ++time) {
+          EXPECT_EQ(seeds(device.seeding()), expected) << rows << " x " << columns << ", parallel " << parallel;
+        }
+      }
+    }
+  }
+}
+
+// Of more values than one launch takes few warps are a block, and their sums are another kernel's.
+TYPED_TEST(DeviceData, SeedsManyWideRowsAsTheHostDoes) {
+  const std::size_t rows = 540'673, columns = 64;  // more than 8 units for each of 132 multiprocessors
+  const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
+  const auto weights = uneven_weights<TypeParam>(rows);
+  const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+  auto device = this->on_device(source, &weight_source);
+  const auto& held = device.rows().data();
+  for (const std::size_t trials : {7ul, 8ul}) {
+    const shoal::seeding_request request{4, 5, columns, trials};
+    EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
+              shoal::choose_plus_plus(this->context_, held, device.summary(), request))
+        << trials << " trials";
+  }
+}
+
+// Blocks of one launch have several units each, and hear of those of others by groups: on both sides of a block, a unit
+// and a group of units, and of where rows are too many for shared memory.
 TYPED_TEST(DeviceData, SeedsManyRowsAsTheHostDoes) {
   for (const std::size_t columns : {3ul, 17ul}) {
-    for (const std::size_t rows : {540'672ul, 540'673ul, 557'057ul}) {
+    for (const std::size_t rows : {163'840ul, 163'841ul, 540'672ul, 540'673ul, 557'057ul}) {
       const auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, columns);
       const auto weights = uneven_weights<TypeParam>(rows);
       const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
       for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
         auto device = this->on_device(source, weighted);
         const auto& held = device.rows().data();
-        for (const std::size_t trials : {7ul, 8ul}) {
+        for (const std::size_t trials : {4ul, 8ul, 9ul}) {
           const shoal::seeding_request request{8, 5, columns, trials};
           EXPECT_EQ(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding()),
                     shoal::choose_plus_plus(this->context_, held, device.summary(), request))

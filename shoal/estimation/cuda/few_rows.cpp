@@ -1,0 +1,93 @@
+#include <shoal/estimation/cuda/few_rows.hpp>
+
+#include <cstring>
+
+#include <shoal/estimation/cuda/coarse_buffers.hpp>
+#include <shoal/estimation/cuda/device_parts.hpp>
+#include <shoal/estimation/cuda/few_rows_kernels.hpp>
+#include <shoal/estimation/draw_groups.hpp>
+#include <shoal/execution/plan.hpp>
+
+namespace shoal {
+namespace {
+
+constexpr std::size_t own_shared_bytes = std::size_t{6} << 10;   // of a kernel beside what it is given, at most
+constexpr std::size_t most_said_bytes = std::size_t{512} << 20;  // of what blocks tell each other
+
+}  // namespace
+
+template <class Scalar, class Work>
+plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows,
+                                  const double* weights, std::size_t columns, const greedy_draws& draws,
+                                  const seeding_report& report) {
+  const std::size_t units = (rows.count + block_rows - 1) / block_rows;
+  const std::size_t groups = (units + draw_group - 1) / draw_group, steps = draws.clusters * draws.trials;
+  const std::size_t sums = steps * units, group_sums = steps * groups, said = sums + group_sums + steps * (1 + columns);
+  if (draws.trials > most_few_trials || units > most_few_units || columns > device.shared_bytes ||
+      said * sizeof(unsigned long long) > most_said_bytes) {
+    return {};
+  }
+  few_rows<Scalar, Work> few{};
+  few.rows = rows.rows;
+  few.weights = rows.weights;
+  few.wide_weights = weights;
+  few.count = rows.count;
+  few.columns = static_cast<unsigned>(columns);
+  few.units = static_cast<unsigned>(units);
+  few.clusters = static_cast<unsigned>(draws.clusters);
+  few.trials = static_cast<unsigned>(draws.trials);
+  few.first = draws.first;
+  const cuda::device_scope scope(device.device);
+  const few_rows_cut cut = cut_at_once(few, device.multiprocessors, device.shared_bytes - own_shared_bytes);
+  if (cut.blocks == 0) return {};
+
+  std::vector<double> uniforms;
+  for (std::size_t step = 1; step < draws.clusters; ++step) {
+    for (std::size_t t = 0; t < draws.trials; ++t) uniforms.push_back(draws.uniform(step, t));
+  }
+  device_parts parts;
+  const std::size_t uniforms_at = parts.add<double>(uniforms.size());
+  const std::size_t found = draws.clusters * columns + 1 + draws.clusters;  // words of what is found
+  const std::size_t found_at = parts.add<unsigned long long>(found);
+  const std::size_t said_at = parts.add<unsigned long long>(said);
+  if (!has_room(parts.bytes())) return {};
+  parts.allocate();
+  cudaStream_t stream = device.compute;
+  cuda::check(cudaMemcpyAsync(parts.at<double>(uniforms_at), uniforms.data(), uniforms.size() * sizeof(double),
+                              cudaMemcpyHostToDevice, stream),
+              "copy to the device");
+  few.uniforms = parts.at<double>(uniforms_at);
+  few.points = parts.at<double>(found_at);
+  few.chosen = parts.at<unsigned long long>(found_at) + draws.clusters * columns;
+  few.said_sums = parts.at<unsigned long long>(said_at);
+  few.said_groups = few.said_sums + sums;
+  few.said_rows = few.said_groups + group_sums;
+  cuda::check(cudaMemsetAsync(few.said_sums, 0xff, said * sizeof(unsigned long long), stream), "clear device memory");
+  choose_at_once(few, cut, stream);
+  std::vector<unsigned long long> words(found);
+  cuda::check(
+      cudaMemcpyAsync(words.data(), few.points, found * sizeof(unsigned long long), cudaMemcpyDeviceToHost, stream),
+      "copy from the device");
+  device.compute.synchronize();
+  plus_plus_result chosen;
+  const std::size_t count = words[draws.clusters * columns];
+  chosen.points.resize(count * columns);
+  std::memcpy(chosen.points.data(), words.data(), chosen.points.size() * sizeof(double));
+  const auto first = words.end() - static_cast<std::ptrdiff_t>(draws.clusters);
+  chosen.rows.assign(first, first + static_cast<std::ptrdiff_t>(count));
+  chosen.ran_out = count < draws.clusters;
+  report(count, draws.clusters);
+  return chosen;
+}
+
+template plus_plus_result choose_among_few<float, float>(const cuda::gpu&, const cuda::device_piece<float>&,
+                                                         const double*, std::size_t, const greedy_draws&,
+                                                         const seeding_report&);
+template plus_plus_result choose_among_few<float, double>(const cuda::gpu&, const cuda::device_piece<float>&,
+                                                          const double*, std::size_t, const greedy_draws&,
+                                                          const seeding_report&);
+template plus_plus_result choose_among_few<double, double>(const cuda::gpu&, const cuda::device_piece<double>&,
+                                                           const double*, std::size_t, const greedy_draws&,
+                                                           const seeding_report&);
+
+}  // namespace shoal
