@@ -41,6 +41,8 @@ ROOMS = {
     "plain": (MATRICES, VECTORS),
 }
 SCALARS = {"float32": 4, "float64": 8}
+# Components that tiles of one size take, where each size takes times of its own: those of float64 rows in a frame.
+TILES = {("tensor_float64", VECTORS, "float64"): ((1, 16), (17, 32), (33, 64), (65, 128), (129, 1 << 20))}
 
 
 def least_squares(columns, goal):
@@ -98,12 +100,18 @@ def fit(timed):
     return {name: float(f"{x / scale:.4g}") for name, x, scale in zip(names, found, scales) if x > 0}
 
 
+def tiles_of(room, types, scalar):
+    return TILES.get((room, types, scalar), ((1, 1 << 20),))
+
+
 def group_of(room, cell):
-    return room, next(types for types in ROOMS[room] if cell["type"] in types), cell["scalar"]
+    types = next(types for types in ROOMS[room] if cell["type"] in types)
+    tiles = tiles_of(room, types, cell["scalar"])
+    return room, types, cell["scalar"], next(tile for tile in tiles if cell["components"] <= tile[1])
 
 
 def model_of(cells, left_out=None):
-    """(room, types, scalar) → coefficients and the shapes that they are known for, of the cells but for one."""
+    """(room, types, scalar, components of a tile) → coefficients and the shapes that they are known for, of the cells but for one."""
     groups, columns, fastest = {}, {}, set()
     for cell in cells:
         times = {room: value for room, value in cell["milliseconds"].items() if TERMS[room](cell) is not None}
@@ -115,7 +123,8 @@ def model_of(cells, left_out=None):
             if milliseconds <= HOPELESS * min(times.values()):
                 groups.setdefault(group_of(room, cell), []).append((cell, milliseconds))
     model = {}
-    for group in ((room, types, scalar) for scalar in SCALARS for room, kinds in ROOMS.items() for types in kinds):
+    for group in ((room, types, scalar, tile) for scalar in SCALARS for room, kinds in ROOMS.items() for types in kinds
+                  for tile in tiles_of(room, types, scalar)):  # fmt: skip
         timed = groups.get(group, [])
         found = fit([(TERMS[group[0]](cell), milliseconds) for cell, milliseconds in timed]) if timed else {}
         if len(found) >= len(timed) or group not in fastest:
@@ -127,7 +136,7 @@ def model_of(cells, left_out=None):
             "cells": len(timed),
             "least_rows": min(cell["rows"] for cell in shapes),
             "columns": [min(columns[group]), padded(max(columns[group]), 16)],
-            "components": [1 if group[0].startswith("tensor") else min(components), max(components)],
+            "components": [group[3][0] if group[0].startswith("tensor") else min(components), min(group[3][1], max(components))],
             "milliseconds": found,
         }
     return model
@@ -171,7 +180,7 @@ def table_text(model):
         "",
         "inline constexpr room_cost known_costs[] = {",
     ]
-    for (room, types, scalar), known in model.items():
+    for (room, types, scalar, _), known in model.items():
         fields = {
             "room": f"room_name::{room}",
             "value_bytes": SCALARS[scalar],
@@ -252,9 +261,9 @@ def report(made):
             room = cheapest(known, cell)
             ratios.append((times[room] / min(times.values()), room, key(cell)))
         print("fitted to all cells" if fitted else "each cell left out of its own fit")
-        for (room, types, scalar), found in errors.items():
+        for (room, types, scalar, tile), found in errors.items():
             median, most = math.exp(statistics.median(found)), math.exp(max(found))
-            print(f"  {room:18} {'/'.join(types):15} {scalar} {len(found):3} cells, median error {median:.2f} times, greatest {most:.2f}")
+            print(f"  {room:18} {'/'.join(types):15} {scalar} to {tile[1]} {len(found):3} cells, median error {median:.2f} times, greatest {most:.2f}")
         mean = math.exp(statistics.fmean(math.log(ratio) for ratio, _, _ in ratios))
         print(f"  the cheapest over the fastest, {len(ratios)} cells: mean {mean:.3f} times, greatest {max(ratios)[0]:.2f}")
         for ratio, room, shape in sorted(ratios, reverse=True)[:6]:

@@ -158,13 +158,11 @@ def tensor_float64_terms(cell):
     if cell["scalar"] == "float32" and 17 <= d <= 128 and K <= 64:
         return None  # rows are read once, by kernels of their own: thresholds choose them
     features = 1 if cell["type"] == "spherical" else 2
-    tiles = 32 if K <= 32 else 64 if K <= 64 else 128 if K <= 128 else padded(K, 256)
-    half = K <= 128
+    # Components of a tile of log-densities: fit_costs.py fits those of each size of tiles for themselves.
+    tiles = next((tile for tile in (8, 16, 24, 32, 48, 64, 96, 128) if K <= tile), padded(K, 256))
     return {
-        "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * tiles,
-        "half_densities" if half else "densities": n * tiles * padded(d, 32 if half else 16) * features / 1e3,
-        "half_moments" if half else "moments": n * framed_sums(d, K) * features / 1e3,
-        "model": K * d / 1e3,
+        "launch": 1, "rows": n, "row_bytes": value_bytes(cell) * n * d, "terms": n * K,
+        "densities": n * tiles * padded(d, 16) * features / 1e3, "model": K * d / 1e3,
     }  # fmt: skip
 
 

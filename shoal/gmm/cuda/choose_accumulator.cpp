@@ -49,12 +49,15 @@ std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[C
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (few_columns::suits_registers(shape)) return few_columns::make_register_accumulator(shape);
-  std::unique_ptr<accumulator<float>> cheapest = make_cheapest(float_rooms, shape);
+  std::unique_ptr<accumulator<float>> cheapest = few_columns::takes_many<float>(shape)
+                                                     ? few_columns::make_many_accumulator<float>(shape)
+                                                     : make_cheapest(float_rooms, shape);
   if (!few_columns::suits_products(shape)) return cheapest;
   return few_columns::make_product_accumulator(shape, std::move(cheapest));
 }
 template <>
 std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
+  if (few_columns::takes_many<double>(shape)) return few_columns::make_many_accumulator<double>(shape);
   return make_cheapest(double_rooms, shape);
 }
 

@@ -173,14 +173,13 @@ cost_terms tensor_float64_terms(const shape_numbers& shape) {
     terms.model = shape.K() * shape.d() * shape.d() / (thousand * thousand);
     return terms;
   }
-  const bool half = shape.components <= 128;
+  // Components of a tile of log-densities: those of each size of tiles have coefficients for themselves.
   const auto tiles =
-      static_cast<double>(half ? fitting(shape.components, {32, 64, 128}) : padded(shape.components, 256));
+      static_cast<double>(shape.components <= 128 ? fitting(shape.components, {8, 16, 24, 32, 48, 64, 96, 128})
+                                                  : padded(shape.components, 256));
   terms.row_bytes = shape.value_bytes * shape.rows * shape.d();
-  terms.terms = shape.rows * tiles;
-  (half ? terms.half_densities : terms.densities) =
-      shape.rows * tiles * static_cast<double>(padded(shape.columns, half ? 32 : 16)) * shape.features() / thousand;
-  (half ? terms.half_moments : terms.moments) = shape.rows * framed_sums(shape) * shape.features() / thousand;
+  terms.terms = shape.rows * shape.K();
+  terms.densities = shape.rows * tiles * static_cast<double>(padded(shape.columns, 16)) * shape.features() / thousand;
   terms.model = shape.K() * shape.d() / thousand;
   return terms;
 }

@@ -54,6 +54,12 @@ inline constexpr std::size_t least_first_columns = 13;
 inline constexpr std::size_t least_first_numbers = std::size_t{1} << 16;
 inline constexpr std::size_t least_first_rows = 3000;
 
+/// In float64 they do from so many columns on, and so many rows: 10⁶ rows of (12 columns, 1 component) take with the
+/// kernels for few columns and with them 0.62 and 0.17 ms, (12, 5) 0.45 and 0.30, tied 0.54 and 0.30, (12, 10) 0.57 and
+/// 0.53, but (12, 33) 1.32 and 1.42, which the model of cost knows.
+inline constexpr std::size_t least_first_double_columns = 12;
+inline constexpr std::size_t least_first_double_rows = 100'000;
+
 /// From so many components on moments of full and tied mixtures are taken about the centre that all share: (2¹⁹, 32,
 /// 16) takes 0.543 with it and 0.438 without, with 24 components 0.600 and 0.601, (2¹⁹, 54, 32) 1.475 and 1.767, (2²⁰,
 /// 32, 64) 1.94 and 2.72. With one product (2¹⁹, 32, 16) takes 0.322 and 0.326, (2¹⁹, 54, 16) 0.596 and 0.711, (2²⁰,

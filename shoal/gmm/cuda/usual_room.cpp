@@ -9,8 +9,13 @@
 namespace shoal::gmm {
 namespace {
 
+template <class Scalar>
 bool tensor_cores_come_first(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns();
+  if (sizeof(Scalar) == 8) {
+    return shape.layout.has_matrices() && columns >= least_first_double_columns &&
+           shape.share_rows >= least_first_double_rows;
+  }
   return shape.layout.has_matrices() && columns >= least_first_columns &&
          shape.layout.components() * columns * columns * columns >= least_first_numbers &&
          shape.share_rows >= shape.multiprocessors * least_first_rows;
@@ -39,7 +44,7 @@ bool is_usual(room_name room, const accumulator_shape& shape) {
     return room == room_name::tensor_float64 || room == room_name::plain;
   }
   if (room != room_name::few_columns && room != room_name::few_columns_teams) return true;
-  if (std::is_same_v<Scalar, float> && tensor_cores_come_first(shape)) return false;
+  if (tensor_cores_come_first<Scalar>(shape)) return false;
   if (room == room_name::few_columns) return is_within_limit<Scalar>(shape);
   return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
          shape.layout.components() >= least_team_components;

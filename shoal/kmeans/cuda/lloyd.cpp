@@ -19,6 +19,9 @@ namespace {
 
 constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
 constexpr std::size_t graph_steps = 8;    // of one graph
+// Of so few rows so many steps go before they are recorded, since fits often end within them, in less time than graphs
+// take to make; and of the first that are recorded only so many are asked for at once.
+constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24, first_recorded_steps = 64;
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
 template <class Scalar>
@@ -32,7 +35,8 @@ class device_lloyd final : public clustering_stepper {
         limits_(limits),
         rows_mean_(std::move(rows_mean)),
         fold_(rows, clusters),
-        on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)) {
+        on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)),
+        unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {
     const cuda::device_scope scope(fold_.first_device());
     records_.grow(most_batch);
     records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
@@ -48,7 +52,7 @@ class device_lloyd final : public clustering_stepper {
 
   std::vector<step_record> advance(std::size_t most_steps) override {
     if (context_.stop.stop_requested()) throw interrupted("stopped on request");
-    const std::size_t steps = on_device_loop_ ? std::min(most_steps, batch_.steps()) : 1;
+    const std::size_t steps = on_device_loop_ ? std::min({most_steps, batch_.steps(), most_at_once()}) : 1;
     loop_state state;
     state.labelled = labelled_;
     state.most_steps = static_cast<unsigned>(steps);
@@ -134,9 +138,19 @@ class device_lloyd final : public clustering_stepper {
 
   void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
 
+  std::size_t most_at_once() const {
+    if (unrecorded_ > 0) return unrecorded_;
+    return recorded_ ? most_batch : first_recorded_steps;
+  }
+
   void run(std::size_t steps) {
     if (!on_device_loop_) return enqueue_step();
     const cuda::device_scope scope(fold_.first_device());
+    if (unrecorded_ > 0) {
+      unrecorded_ -= steps;
+      for (std::size_t step = 0; step < steps; ++step) enqueue_step();
+      return;
+    }
     if (!recorded_) recorded_.record(fold_.stream(), [&] { enqueue_step(); });
     recorded_.launch_all(steps, fold_.stream());
   }
@@ -177,6 +191,7 @@ class device_lloyd final : public clustering_stepper {
   bool on_device_loop_;
   cuda::device_buffer<device_record> records_;
   cuda::recorded_steps recorded_{graph_steps};
+  std::size_t unrecorded_;  // still to be enqueued one by one
   cuda::batch_size batch_{most_batch};
   mutable std::vector<double> centroids_;
   mutable bool known_ = false;  // centroids_ is what the device has

@@ -93,15 +93,9 @@ __device__ void load_records(const kernel_arguments<T>& a, unsigned first, unsig
   }
 }
 
-/// log2 of the density of some rows under the component of a record.
+/// log2 of the density of some rows under a component, whose record `value` is.
 template <class Shape, int Columns, bool Matrix, int Rows, class T>
-__device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&result)[Rows]) {
-  using vector = typename vector_of<T>::type;
-  T value[Shape::record];
-#pragma unroll
-  for (int i = 0; i < Shape::record; i += Shape::vector) {
-    *reinterpret_cast<vector*>(value + i) = *reinterpret_cast<const vector*>(record + i);
-  }
+__device__ void log_densities_of(const T (&value)[Shape::record], const T (&x)[Rows][Columns], T (&result)[Rows]) {
   T norm[Rows] = {};
   T z[Rows][Columns];
 #pragma unroll
@@ -127,6 +121,18 @@ __device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&
   }
 #pragma unroll
   for (int r = 0; r < Rows; ++r) result[r] = value[next] + static_cast<T>(-0.5 * log2_e) * norm[r];
+}
+
+/// The same of a record in shared memory.
+template <class Shape, int Columns, bool Matrix, int Rows, class T>
+__device__ void log_densities(const T* record, const T (&x)[Rows][Columns], T (&result)[Rows]) {
+  using vector = typename vector_of<T>::type;
+  T value[Shape::record];
+#pragma unroll
+  for (int i = 0; i < Shape::record; i += Shape::vector) {
+    *reinterpret_cast<vector*>(value + i) = *reinterpret_cast<const vector*>(record + i);
+  }
+  log_densities_of<Shape, Columns, Matrix>(value, x, result);
 }
 
 /// Responsibilities of the stage's rows: terms holds exp(ln p − greatest) and scale what they are to be multiplied by.
@@ -228,6 +234,33 @@ __device__ bool expectation(const kernel_arguments<T>& a, const places<T>& p, co
   return any_far;
 }
 
+/// Adds a row of which the component has `share` to its sums.
+template <class Shape, int Columns, bool Matrix, class T>
+__device__ void add_moments(const T* x, const T* centre, T share, T (&sums)[Shape::sums]) {
+  T z[Columns];
+#pragma unroll
+  for (int i = 0; i < Columns; ++i) z[i] = x[i] - centre[i];
+  if constexpr (Matrix) {
+    int next = 0;
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      const T scaled = share * z[i];
+#pragma unroll
+      for (int j = i; j < Columns; ++j) sums[next++] += scaled * z[j];
+      sums[next++] += scaled;
+    }
+    sums[next] += share;
+  } else {
+    sums[0] += share;
+#pragma unroll
+    for (int i = 0; i < Columns; ++i) {
+      const T scaled = share * z[i];
+      sums[1 + i] += scaled;
+      sums[1 + Columns + i] += scaled * z[i];
+    }
+  }
+}
+
 /// Adds rows slice, slice + slices, … of the stage to one component's sums.
 template <class Shape, int Columns, bool Matrix, class T>
 __device__ void moments(const kernel_arguments<T>& a, const places<T>& p, unsigned component, unsigned slice,
@@ -252,28 +285,7 @@ __device__ void moments(const kernel_arguments<T>& a, const places<T>& p, unsign
     term += step;
     scale += slices;
     from += slices;
-    T z[Columns];
-#pragma unroll
-    for (int i = 0; i < Columns; ++i) z[i] = padded[i] - centre[i];
-    if constexpr (Matrix) {
-      int next = 0;
-#pragma unroll
-      for (int i = 0; i < Columns; ++i) {
-        const T scaled = share * z[i];
-#pragma unroll
-        for (int j = i; j < Columns; ++j) sums[next++] += scaled * z[j];
-        sums[next++] += scaled;
-      }
-      sums[next] += share;
-    } else {
-      sums[0] += share;
-#pragma unroll
-      for (int i = 0; i < Columns; ++i) {
-        const T scaled = share * z[i];
-        sums[1 + i] += scaled;
-        sums[1 + Columns + i] += scaled * z[i];
-      }
-    }
+    add_moments<Shape, Columns, Matrix>(padded, centre, share, sums);
   }
 }
 
@@ -290,6 +302,15 @@ struct lane_sums {
   bool empty;
   __device__ void add(std::size_t place, double value) const { values[place] = empty ? value : values[place] + value; }
 };
+
+/// Makes a lane that holds nothing one of zeros.
+template <class T>
+__device__ void fill_empty(const kernel_arguments<T>& a, lane_sums& lane) {
+  if (!lane.empty) return;
+  for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
+  lane.empty = false;
+  __syncthreads();
+}
 
 /// Adds every thread's sums to the lane in float64, always in the order of the slices.
 template <class Shape, int Columns, bool Matrix, class T>
@@ -398,11 +419,7 @@ __device__ void group(const kernel_arguments<T>& a, const places<T>& p, std::siz
       __syncthreads();
       if constexpr (std::is_same_v<T, float>) {
         if (any_far && first == 0) {
-          if (lane.empty) {
-            for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
-            lane.empty = false;
-            __syncthreads();
-          }
+          fill_empty(a, lane);
           // A stage has room: 64 bytes of terms, rows and scale for each of at least 32 rows, and terms for all
           // components.
           far_rows<Columns, Shape::type>(a, block_team(), p.far, reinterpret_cast<double*>(p.rows), from, weights,
@@ -414,6 +431,27 @@ __device__ void group(const kernel_arguments<T>& a, const places<T>& p, std::siz
     flush<Shape, Columns, Matrix>(a, p, first, components, slices, sums, lane);
   }
   lane.empty = false;
+}
+
+/// Calls take(begin, end, lane) for the groups of a piece that belong to the block's lane.
+template <class T, class Take>
+__device__ void take_groups(const kernel_arguments<T>& a, const Take& take) {
+  const unsigned lanes = gridDim.x;
+  lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * lanes + blockIdx.x) * a.statistics, a.fresh};
+  const std::size_t first_group = a.first_unit * a.unit_groups;
+  const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
+  const std::size_t shard = blockIdx.y * a.shard_units;
+  const std::size_t past = min(units, shard + a.shard_units) * a.unit_groups;
+  const std::size_t first = shard * a.unit_groups + (blockIdx.x + lanes - first_group % lanes) % lanes;
+  for (std::size_t g = first; g < past; g += lanes) {
+    const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
+    const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
+    const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
+    if (begin < end) take(begin, end, lane);
+  }
+  if (lane.empty) {
+    for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
+  }
 }
 
 /// Adds the groups of a piece that belong to the block's lane.
@@ -431,22 +469,9 @@ __global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
   if (stopped != 0) return;
   __syncthreads();
 
-  const unsigned lanes = gridDim.x;
-  lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * lanes + blockIdx.x) * a.statistics, a.fresh};
-  const std::size_t first_group = a.first_unit * a.unit_groups;
-  const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
-  const std::size_t shard = blockIdx.y * a.shard_units;
-  const std::size_t past = min(units, shard + a.shard_units) * a.unit_groups;
-  const std::size_t first = shard * a.unit_groups + (blockIdx.x + lanes - first_group % lanes) % lanes;
-  for (std::size_t g = first; g < past; g += lanes) {
-    const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
-    const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
-    const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
-    if (begin < end) group<Shape, Columns, Matrix>(a, p, begin, end, lane);
-  }
-  if (lane.empty) {
-    for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
-  }
+  take_groups(a, [&](std::size_t begin, std::size_t end, lane_sums& lane) {
+    group<Shape, Columns, Matrix>(a, p, begin, end, lane);
+  });
 }
 
 template <class T, int Columns, bool Matrix>

@@ -61,6 +61,25 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
+/// Whether make_many_accumulator takes a shape: at most 8 columns, and sums of all components that lanes hold.
+template <class Scalar>
+bool suits_many(const accumulator_shape& shape);
+extern template bool suits_many<float>(const accumulator_shape&);
+extern template bool suits_many<double>(const accumulator_shape&);
+
+/// Whether it is faster there than the other rooms.
+template <class Scalar>
+bool takes_many(const accumulator_shape& shape);
+extern template bool takes_many<float>(const accumulator_shape&);
+extern template bool takes_many<double>(const accumulator_shape&);
+
+/// A block computes log-densities twice, for what responsibilities are scaled by and for the moments, so that none of
+/// any number of components lie in memory. Throws bad_argument for a shape that does not suit.
+template <class Scalar>
+std::unique_ptr<accumulator<Scalar>> make_many_accumulator(const accumulator_shape& shape);
+extern template std::unique_ptr<accumulator<float>> make_many_accumulator(const accumulator_shape&);
+extern template std::unique_ptr<accumulator<double>> make_many_accumulator(const accumulator_shape&);
+
 /// Whether make_register_accumulator takes a shape: so few columns and components that a thread has registers for the
 /// sums of all, and no weights.
 bool suits_registers(const accumulator_shape& shape);

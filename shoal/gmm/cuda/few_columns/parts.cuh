@@ -18,7 +18,23 @@ __device__ inline float exponential_of_two(float x) {
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
 }
-__device__ inline double exponential_of_two(double x) { return exp2(x); }
+/// Of numbers that are hardly above zero, to the last digit, in two thirds of the instructions that exp2() takes: the
+/// polynomial interpolates (2ᶠ − 1)/f at Chebyshev's places of |f| ≤ ½. Zero below 2⁻¹⁰²¹.
+__device__ inline double exponential_of_two(double x) {
+  constexpr double coefficients[] = {4.4549605981865186e-10, 7.072585949269223e-09, 1.0178062445845774e-07,
+                                     1.321544258792169e-06,  1.525273382983612e-05, 0.0001540353044173605,
+                                     0.0013333558146416936,  0.009618129107606888,  0.0555041086648216,
+                                     0.24022650695910097,    0.6931471805599453,    1.0};
+  constexpr double whole = 6755399441055744;  // 1.5 · 2⁵²: its sum with x ends in x as a whole number
+  constexpr unsigned least = 0xc08fe800, infinite = 0xfff00000;  // the upper halves of −1021 and −∞
+  const double rounded = x + whole, f = x - (rounded - whole);
+  double power = coefficients[0];
+#pragma unroll
+  for (int i = 1; i < 12; ++i) power = fma(power, f, coefficients[i]);
+  const double result =
+      __hiloint2double(__double2hiint(power) + (__double2loint(rounded) << 20), __double2loint(power));
+  return static_cast<unsigned>(__double2hiint(x)) - least <= infinite - least ? 0 : result;
+}
 /// Off by at most 2⁻²² for the sums of at least 1 that it is asked for.
 __device__ inline float logarithm_of_two(float x) { return __log2f(x); }
 __device__ inline double logarithm_of_two(double x) { return log2(x); }

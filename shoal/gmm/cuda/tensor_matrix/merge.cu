@@ -156,11 +156,33 @@ __global__ void __launch_bounds__(threads)
     own[mixture.tied ? static_cast<std::size_t>(row) : triangle_place(order, row, column)] = sum;
   } else if (!mixture.tied) {
     own[triangle_place(order, row, column)] = second_moment(mixture, k, row, column);
-  } else if (k == 0) {
-    double sum = 0;
-    for (int each = 0; each < mixture.components; ++each) sum += second_moment(mixture, each, row, column);
-    statistics[layout.shared + triangle_place(mixture.columns, row, column)] = sum;
   }
+}
+
+// The second moments that tied components share: a thread has an element of one of them, and those of a turn are added
+// in order.
+constexpr int shared_elements = 8, at_once = threads / shared_elements;
+
+__global__ void __launch_bounds__(threads)
+    merge_shared_kernel(const problem mixture, const merged_layout layout, double* statistics) {
+  if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
+  __shared__ double moments[at_once][shared_elements];
+  const int own = static_cast<int>(threadIdx.x) % shared_elements,
+            turn = static_cast<int>(threadIdx.x) / shared_elements;
+  const int element = static_cast<int>(blockIdx.x) * shared_elements + own;
+  const int row = element / mixture.columns, column = element % mixture.columns;
+  const bool wanted = row < mixture.columns && row <= column;
+  double sum = 0;
+  for (int first = 0; first < mixture.components; first += at_once) {
+    const int k = first + turn;
+    if (wanted && k < mixture.components) moments[turn][own] = second_moment(mixture, k, row, column);
+    __syncthreads();
+    for (int each = 0; wanted && turn == 0 && each < min(at_once, mixture.components - first); ++each) {
+      sum += moments[each][own];
+    }
+    __syncthreads();
+  }
+  if (wanted && turn == 0) statistics[layout.shared + triangle_place(mixture.columns, row, column)] = sum;
 }
 
 }  // namespace
@@ -175,6 +197,10 @@ void merge_lanes(const problem& mixture, const merged_layout& layout, double* st
   const dim3 grid(static_cast<unsigned>((elements + threads - 1) / threads),
                   static_cast<unsigned>(mixture.components + 1));
   merge_kernel<<<grid, threads, 0, stream>>>(mixture, layout, statistics);
+  if (mixture.tied) {
+    const int blocks = (mixture.columns * mixture.columns + shared_elements - 1) / shared_elements;
+    merge_shared_kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(mixture, layout, statistics);
+  }
   cuda::check_launch("merge_lanes");
 }
 

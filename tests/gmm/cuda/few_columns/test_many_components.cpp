@@ -1,0 +1,233 @@
+// The GPU kernels for few columns and many components against float64, at awkward sizes, with weights and with rows
+// that float32 is too coarse for.
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+
+#include "../../../cuda_devices.hpp"
+#include "../../kernel_checks.hpp"
+#include "checks.hpp"
+
+namespace {
+
+using checks::covariance_type;
+using checks::expected_sums;
+using checks::random_weights;
+using checks::rounded_model;
+using shoal::gmm::statistics;
+using shoal::gmm::statistics_layout;
+
+template <class Scalar>
+struct on_device : checks::on_device<Scalar> {
+  on_device(const shoal::gmm::model& model, const std::vector<Scalar>& rows, const std::vector<Scalar>& weights)
+      : checks::on_device<Scalar>(model, rows, weights, shoal::gmm::few_columns::make_many_accumulator<Scalar>) {}
+};
+
+class ManyComponents : public ::testing::Test {
+ protected:
+  void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
+};
+
+template <class Scalar>
+void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted) {
+  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
+  const auto model = rounded_model(type, components, columns, 2, seed);
+  const auto data = reference::random_rows<Scalar>(model, rows, columns, seed + 1);
+  const auto weights = weighted ? random_weights<Scalar>(rows, seed + 2) : std::vector<Scalar>();
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components{}", checks::name(type), rows, columns,
+                                       components, weighted ? ", weighted" : "");
+  on_device<Scalar> device(model, data, weights);
+  const statistics got = device.sums();
+  checks::expect_close(got, expected_sums(model, data, weights), checks::kernel_tolerance<Scalar>, what);
+  EXPECT_EQ(got.far_rows(), 0) << what;
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+  if (rows > 12288) checks::expect_same_bits(device.sums(12288), got, what + ", in pieces of 12288");
+}
+
+TEST_F(ManyComponents, EveryNumberOfColumns) {
+  for (const covariance_type type : checks::all_types) {
+    for (std::size_t columns = 1; columns <= 8; ++columns) {
+      check<float>(type, 4097, columns, 70, columns % 2 == 0);
+      check<double>(type, 4097, columns, 70, columns % 2 == 1);
+    }
+  }
+}
+
+TEST_F(ManyComponents, AwkwardNumbersOfRows) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t rows : {1, 31, 33, 127, 129, 4095, 4097, 46800}) {
+      check<float>(type, rows, 8, 33, rows % 2 == 1);
+      check<double>(type, rows, 5, 33, rows % 2 == 0);
+    }
+  }
+}
+
+// Of the largest numbers the parameters do not fit into shared memory at a time.
+TEST_F(ManyComponents, AnyNumberOfComponents) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t components : {1, 2, 10, 100, 257, 1000}) {
+      check<float>(type, 4097, 8, components, true);
+      check<double>(type, 1031, 3, components, true);
+      check<double>(type, 1031, 8, components, false);
+    }
+    check<float>(type, 300, 1, 5000, false);
+    check<double>(type, 300, 2, 5000, false);
+  }
+}
+
+// Rows at the distances that float32 cannot square, among others.
+void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
+  const auto model = rounded_model(type, components, columns, 2, 7);
+  auto data = reference::random_rows<float>(model, rows, columns, 8);
+  std::size_t planted = 0;
+  for (std::size_t r = 0; r < rows; r += every) {
+    const double distance = r / every % 3 == 0 ? 3e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
+    data[r * columns + r % columns] = static_cast<float>(distance);
+    ++planted;
+  }
+  const auto weights = random_weights<float>(rows, 9);
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, every {}th far", checks::name(type),
+                                       rows, columns, components, every);
+  on_device<float> device(model, data, weights);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
+  checks::expect_close(got, expected_sums(model, data, weights),
+                       every == 1 ? checks::kernel_tolerance<double> : checks::kernel_tolerance<float>, what);
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+}
+
+TEST_F(ManyComponents, FarRowsAreDoneInDouble) {
+  for (const covariance_type type : checks::all_types) {
+    check_far(type, 5000, 8, 10, 97);
+    check_far(type, 700, 3, 200, 31);
+    check_far(type, 300, 7, 40, 1);
+    check_far(type, 4500, 1, 2, 1);
+  }
+}
+
+// Small enough for compute-sanitizer's racecheck.
+TEST_F(ManyComponents, FewRowsByEveryKernel) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t columns : {2, 8}) {
+      check<float>(type, 600, columns, 10, true);
+      check<double>(type, 300, columns, 3, false);
+      check_far(type, 300, columns, 5, 31);
+    }
+  }
+}
+
+TEST_F(ManyComponents, RowsBeyondTheRangeOfFloatStayFinite) {
+  for (const covariance_type type : checks::all_types) {
+    const auto model = rounded_model(type, 4, 5, 2, 3);
+    auto data = reference::random_rows<float>(model, 1000, 5, 4);
+    for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
+    data[777 * 5 + 2] = -2e19F;
+    on_device<float> device(model, data, {});
+    const statistics got = device.sums();
+    EXPECT_EQ(got.far_rows(), 2);
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value)) << checks::name(type);
+  }
+}
+
+TEST_F(ManyComponents, RowsOfNoWeightMayHaveNoDensity) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t columns : {2, 8}) {
+      SCOPED_TRACE(checks::name(type));
+      const checks::weightless_rows of(type, 700, columns, 3);
+      on_device<double> device(of.model, of.rows, of.weights);
+      of.expect(device.sums());
+    }
+  }
+}
+
+TEST_F(ManyComponents, AnEmptyComponentGetsNothing) {
+  for (const covariance_type type : checks::all_types) {
+    auto model = rounded_model(type, 5, 6, 2, 11);
+    model.weights[2] = 0;
+    const auto data = reference::random_rows<float>(model, 2000, 6, 12);
+    on_device<float> device(model, data, {});
+    const statistics got = device.sums();
+    EXPECT_EQ(got.weight(2), 0);
+    for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
+    checks::expect_close(got, expected_sums<float>(model, data, {}), checks::kernel_tolerance<float>,
+                         checks::name(type));
+  }
+}
+
+TEST_F(ManyComponents, FloatKeepsItsDigitsFarFromTheOrigin) {
+  auto model = rounded_model(covariance_type::full, 6, 8, 3, 21);
+  for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e6));
+  const auto data = reference::random_rows<float>(model, 10000, 8, 22);
+  on_device<float> device(model, data, {});
+  checks::expect_close(device.sums(), expected_sums<float>(model, data, {}), 1e-6, "offset 1e6");
+}
+
+TEST_F(ManyComponents, StoppedKernelsChangeNothing) {
+  const auto model = rounded_model(covariance_type::full, 3, 4, 2, 31);
+  const auto data = reference::random_rows<float>(model, 500, 4, 32);
+  on_device<float> device(model, data, {});
+  device.mixture.set_stopped(1, device.stream);
+  shoal::cuda::device_buffer<double> sums(device.layout.size());
+  sums.upload(std::vector<double>(device.layout.size(), 42.0), device.stream);
+  device.accumulator->clear(device.mixture.view(), device.stream);
+  device.accumulator->add({device.device_rows.data(), nullptr, 0, 0, 500}, device.mixture.view(), device.stream);
+  device.accumulator->merge(sums.data(), device.mixture.view(), device.stream);
+  for (const double value : sums.download(device.layout.size(), device.stream)) EXPECT_EQ(value, 42.0);
+}
+
+TEST_F(ManyComponents, NothingAddedIsZero) {
+  const auto model = rounded_model(covariance_type::full, 3, 4, 2, 41);
+  const auto data = reference::random_rows<float>(model, 500, 4, 42);
+  on_device<float> device(model, data, {});
+  device.sums();
+  device.count = 0;
+  const statistics nothing = device.sums();
+  for (const double value : nothing.values()) EXPECT_EQ(value, 0.0);
+}
+
+TEST(ManyComponentsShape, TooManyColumnsAreRefused) {
+  shoal::gmm::accumulator_shape shape;
+  shape.layout = statistics_layout(covariance_type::full, 300, 9);
+  shape.share_rows = 100;
+  shape.multiprocessors = 132;
+  shape.shared_bytes = 227 << 10;
+  EXPECT_FALSE(shoal::gmm::few_columns::suits_many<float>(shape));
+  EXPECT_THROW(shoal::gmm::few_columns::make_many_accumulator<float>(shape), shoal::bad_argument);
+  shape.layout = statistics_layout(covariance_type::full, 300, 8);
+  EXPECT_TRUE(shoal::gmm::few_columns::suits_many<float>(shape));
+  EXPECT_TRUE(shoal::gmm::few_columns::suits_many<double>(shape));
+  shape.layout = statistics_layout(covariance_type::diag, 100'000, 2);
+  EXPECT_FALSE(shoal::gmm::few_columns::suits_many<float>(shape));
+}
+
+TEST(ManyComponentsShape, TakenWhereTheyWereFaster) {
+  const auto takes = [](covariance_type type, std::size_t columns, std::size_t components, bool float64) {
+    shoal::gmm::accumulator_shape shape;
+    shape.layout = statistics_layout(type, components, columns);
+    shape.share_rows = 1'000'000;
+    shape.multiprocessors = 132;
+    shape.shared_bytes = 227 << 10;
+    return float64 ? shoal::gmm::few_columns::takes_many<double>(shape)
+                   : shoal::gmm::few_columns::takes_many<float>(shape);
+  };
+  EXPECT_TRUE(takes(covariance_type::full, 1, 256, true));
+  EXPECT_TRUE(takes(covariance_type::full, 8, 100, true));
+  EXPECT_FALSE(takes(covariance_type::full, 3, 100, true));
+  EXPECT_FALSE(takes(covariance_type::tied, 8, 256, true));
+  EXPECT_TRUE(takes(covariance_type::full, 5, 1000, false));
+  EXPECT_FALSE(takes(covariance_type::full, 8, 1000, false));
+  EXPECT_TRUE(takes(covariance_type::diag, 2, 1000, false));
+  EXPECT_FALSE(takes(covariance_type::spherical, 5, 1000, false));
+}
+
+}  // namespace
