@@ -63,10 +63,11 @@ class coarse_buffers {
   cuda::device_buffer<float> errors_;
 };
 
-/// Whether so many points are measured sooner by bytes first: fewer points, or rows of fewer columns, are measured as
-/// soon one by one.
-inline bool measured_coarsely(std::size_t points, std::size_t columns) {
-  return points >= 64 && columns >= 5 && columns <= most_coarse_columns;
+/// Whether so many points are measured sooner by bytes first, where distances are in Work: fewer points, or rows of
+/// fewer columns, are measured as soon one by one.
+template <class Work>
+bool measured_coarsely(std::size_t points, std::size_t columns) {
+  return points >= 64 && columns >= (sizeof(Work) == 4 ? 9 : 5) && columns <= most_coarse_columns;
 }
 
 /// Whether so much memory of the current device, and some more, is free.

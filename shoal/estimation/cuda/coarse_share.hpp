@@ -21,7 +21,7 @@ class coarse_share {
   bool apply(const cuda::device_piece<Scalar>& all, const data_summary& summary, const Work* points, std::size_t count,
              std::int32_t first, Work* least, std::int32_t* owner, cudaStream_t stream) {
     const std::size_t columns = summary.columns;
-    if (!measured_coarsely(count, columns)) return false;
+    if (!measured_coarsely<Work>(count, columns)) return false;
     if (!frame_) {
       const std::size_t padded = (all.count + block_rows - 1) / block_rows * block_rows;
       if (!has_room(coarse_buffers::bytes(padded, columns))) return false;

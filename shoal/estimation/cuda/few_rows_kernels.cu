@@ -48,8 +48,9 @@ __device__ unsigned long long hear(const unsigned long long* where) {
   return word;
 }
 
-// Waits for `count` words, which all threads of the block hear together; take(i, word).
-template <class Take>
+// Waits for `count` words, which all threads of the block hear together; take(i, word). Where all blocks wait for the
+// same few, they ask for them less often.
+template <bool Seldom = false, class Take>
 __device__ void hear_all(const unsigned long long* words, unsigned count, const Take& take) {
   constexpr unsigned together = 4;  // asked for before the first is there
   for (unsigned first = threadIdx.x; first < count; first += together * threads) {
@@ -64,6 +65,7 @@ __device__ void hear_all(const unsigned long long* words, unsigned count, const 
       }
 #pragma unroll
       for (unsigned w = 0; w < together; ++w) all = all && word[w] != unsaid;
+      if (Seldom && !all) __nanosleep(100);
     } while (!all);
 #pragma unroll
     for (unsigned w = 0; w < together; ++w) {
@@ -136,6 +138,25 @@ __device__ placed_sums sums_in_order(const double* masses, double start) {
   return sums;
 }
 
+// The same by one lane alone, which writes down those before each.
+template <unsigned Count>
+__device__ double sum_and_write(const double* masses, double* before) {
+  double sum = 0;
+#pragma unroll
+  for (unsigned first = 0; first < Count; first += 8) {
+    double2 two[4];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) two[i] = reinterpret_cast<const double2*>(masses + first)[i];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) {
+      const double next = sum + two[i].x;
+      reinterpret_cast<double2*>(before + first)[i] = {sum, next};
+      sum = next + two[i].y;
+    }
+  }
+  return sum;
+}
+
 // What a block has in its shared memory.
 template <unsigned Trials, hold Hold, class Scalar, class Work>
 struct block_memory {
@@ -145,32 +166,37 @@ struct block_memory {
 
   point_column* all_points;  // [2][columns] the trials of even and of odd steps
   double* masses;            // [warps][group_pitch] of a unit that rows are drawn from
-  double* group_sums;        // [Trials][group_stride]
-  double* groups_before;     // [Trials][group_stride]
-  double* unit_sums;         // [Trials][groups][group_pitch], where units are heard by themselves
+  double* rows_before;       // [warps][group_pitch] those before each row of a warp
+  double* group_sums;        // [trials][group_stride]
+  double* groups_before;     // [trials][group_stride]
+  double* unit_sums;         // [trials][groups][group_pitch], where units are heard by themselves
+  double* units_before;      // [trials][groups][group_pitch] those before each unit of a group
   Work* least;               // [units of the block][threads]
   Scalar* rows;              // [units of the block][columns][threads], unless they are in memory
   unsigned groups, group_stride;
 
   static __host__ __device__ unsigned stride_of(unsigned groups) { return (groups + 7) / 8 * 8; }
-  static std::size_t bytes(unsigned units, unsigned own_units, unsigned columns) {
+  static std::size_t bytes(unsigned units, unsigned own_units, unsigned columns, unsigned trials) {
     const std::size_t groups = groups_of(units), sums = units <= most_heard_units ? groups * group_pitch : 0;
     return 2 * columns * sizeof(point_column) +
-           (warps * group_pitch + Trials * (2 * stride_of(groups_of(units)) + sums)) * sizeof(double) +
+           (warps * group_pitch + trials * (stride_of(groups_of(units)) + sums)) * 2 * sizeof(double) +
            own_units * threads * (sizeof(Work) + (Hold != hold::in_memory ? columns * sizeof(Scalar) : 0));
   }
-  __device__ block_memory(double* shared, unsigned units, unsigned own_units, unsigned columns)
+  __device__ block_memory(double* shared, unsigned units, unsigned own_units, unsigned columns, unsigned trials)
       : groups(groups_of(units)), group_stride(stride_of(groups)) {
     all_points = reinterpret_cast<point_column*>(shared);
     masses = reinterpret_cast<double*>(all_points + 2 * columns);
-    group_sums = masses + warps * group_pitch;
-    groups_before = group_sums + Trials * group_stride;
-    unit_sums = groups_before + Trials * group_stride;
-    least = reinterpret_cast<Work*>(unit_sums + (units <= most_heard_units ? Trials * groups * group_pitch : 0));
+    rows_before = masses + warps * group_pitch;
+    group_sums = rows_before + warps * group_pitch;
+    groups_before = group_sums + trials * group_stride;
+    unit_sums = groups_before + trials * group_stride;
+    const unsigned sums = units <= most_heard_units ? trials * groups * group_pitch : 0;
+    units_before = unit_sums + sums;
+    least = reinterpret_cast<Work*>(units_before + sums);
     rows = reinterpret_cast<Scalar*>(least + own_units * threads);
   }
-  __device__ double* group_units(unsigned trial, unsigned group) const {
-    return unit_sums + (trial * groups + group) * group_pitch;
+  __device__ unsigned group_units(unsigned trial, unsigned group) const {
+    return (trial * groups + group) * group_pitch;
   }
 };
 
@@ -206,7 +232,7 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
   __shared__ double totals[Trials], unit_before[Trials], targets[Trials];
   __shared__ unsigned long long indices[2][Trials];  // of even and of odd steps
   __shared__ unsigned units_drawn[Trials];
-  const block_memory<Trials, Hold, Scalar, Work> memory(shared, of.units, own_units, of.columns);
+  const block_memory<Trials, Hold, Scalar, Work> memory(shared, of.units, own_units, of.columns, of.trials);
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned first_unit = blockIdx.x * own_units, end_unit = min(of.units, first_unit + own_units);
   const bool heard_by_themselves = of.units <= most_heard_units;
@@ -233,9 +259,9 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
     }
   }
   const double own_weight = weight_of(std::size_t{first_unit} * threads + threadIdx.x);
-  for (unsigned i = threadIdx.x; i < 2 * Trials * memory.group_stride; i += threads) memory.group_sums[i] = 0;
+  for (unsigned i = threadIdx.x; i < 2 * of.trials * memory.group_stride; i += threads) memory.group_sums[i] = 0;
   if (heard_by_themselves) {
-    for (unsigned i = threadIdx.x; i < Trials * memory.groups * group_pitch; i += threads) memory.unit_sums[i] = 0;
+    for (unsigned i = threadIdx.x; i < of.trials * memory.groups * group_pitch; i += threads) memory.unit_sums[i] = 0;
   }
   for (unsigned i = threadIdx.x; i < of.columns * Trials; i += threads) {
     const unsigned j = i / Trials;
@@ -291,12 +317,14 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
     if (heard_by_themselves) {
       hear_all(sums, of.units * trials, [&](unsigned i, unsigned long long word) {
         const unsigned unit = i / trials;
-        memory.group_units(i % trials, unit / draw_group)[unit % draw_group] = from_bits<double>(word);
+        memory.unit_sums[memory.group_units(i % trials, unit / draw_group) + unit % draw_group] =
+            from_bits<double>(word);
       });
       __syncthreads();
       if (warp < trials && lane < memory.groups) {  // a warp for each trial, a lane for each group
+        const unsigned units = memory.group_units(warp, lane);
         memory.group_sums[warp * memory.group_stride + lane] =
-            sums_in_order<draw_group>(memory.group_units(warp, lane), 0).all;
+            sum_and_write<draw_group>(memory.unit_sums + units, memory.units_before + units);
       }
       __syncwarp();
     } else {
@@ -310,7 +338,7 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
         if (lane == 0) say(group_sums + group * trials + warp, bits_of(sums_in_order<draw_group>(of_units, 0).all));
         __syncwarp();
       }
-      hear_all(group_sums, memory.groups * trials, [&](unsigned i, unsigned long long word) {
+      hear_all<true>(group_sums, memory.groups * trials, [&](unsigned i, unsigned long long word) {
         memory.group_sums[i % trials * memory.group_stride + i / trials] = from_bits<double>(word);
       });
       __syncthreads();
@@ -356,7 +384,9 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
       memory.masses[warp * group_pitch + lane] = weight > 0 ? weight * static_cast<double>(least) : 0.0;
     };
     const auto sum_warps = [&] {
-      if (lane < warps) row_sums[lane] = sums_in_order<draw_group>(memory.masses + lane * group_pitch, 0).all;
+      if (lane >= warps) return;
+      row_sums[lane] =
+          sum_and_write<draw_group>(memory.masses + lane * group_pitch, memory.rows_before + lane * group_pitch);
     };
     if constexpr (Hold == hold::one_unit) {
       Work least = least_of(first_unit);
@@ -383,18 +413,19 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
       }
       const auto found = static_cast<unsigned>(group < 0 ? first_group : group);
       const unsigned first = found * draw_group;
-      const double* of_units;
+      double of_unit, before_unit;
       if (heard_by_themselves) {
-        of_units = memory.group_units(best, found);
+        of_unit = memory.unit_sums[memory.group_units(best, found) + lane];
+        before_unit = memory.units_before[memory.group_units(best, found) + lane];
       } else {
         double* const heard = memory.masses + warp * group_pitch;
-        heard[lane] = first + lane < of.units ? from_bits<double>(hear(sums + (first + lane) * trials + best)) : 0.0;
+        of_unit = first + lane < of.units ? from_bits<double>(hear(sums + (first + lane) * trials + best)) : 0.0;
+        heard[lane] = of_unit;
         __syncwarp();
-        of_units = heard;
+        before_unit = sums_in_order<draw_group>(heard, 0).before;
       }
       double unit_begins = 0;
-      const int unit =
-          draw_lane(of_units[lane], sums_in_order<draw_group>(of_units, 0).before, before[found], target, unit_begins);
+      const int unit = draw_lane(of_unit, before_unit, before[found], target, unit_begins);
       if (lane == 0) {
         units_drawn[warp] = first + static_cast<unsigned>(unit);
         unit_before[warp] = unit_begins;
@@ -425,9 +456,8 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
                                   sums_in_order<warps>(row_sums, unit_before[t]).before, 0, targets[t], warp_before);
       int of_lane = -1;
       if (drawn >= 0) {
-        const double* const of_rows = memory.masses + static_cast<unsigned>(drawn) * group_pitch;
-        of_lane =
-            draw_lane(of_rows[lane], sums_in_order<draw_group>(of_rows, 0).before, warp_before, targets[t], row_before);
+        const unsigned own = static_cast<unsigned>(drawn) * group_pitch + lane;
+        of_lane = draw_lane(memory.masses[own], memory.rows_before[own], warp_before, targets[t], row_before);
       }
       const unsigned found = of_lane < 0 ? 0 : static_cast<unsigned>(drawn * 32 + of_lane);
       unsigned long long* const to = drawn_rows + t * (1 + of.columns);
@@ -461,7 +491,7 @@ auto with_kernel(const few_rows<Scalar, Work>& of, const Call& call) {
   const auto at_most = [&](auto trials) {
     constexpr unsigned Trials = decltype(trials)::value;
     return call(choose_kernel<Trials, Hold, Scalar, Work>, [&](unsigned own_units) {
-      return block_memory<Trials, Hold, Scalar, Work>::bytes(of.units, own_units, of.columns);
+      return block_memory<Trials, Hold, Scalar, Work>::bytes(of.units, own_units, of.columns, of.trials);
     });
   };
   if (of.trials <= 4) return at_most(std::integral_constant<unsigned, 4>());

@@ -43,7 +43,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
                                                        const round_draws& draws) {
   const std::size_t columns = summary.columns, units = (rows.count + block_rows - 1) / block_rows;
   const auto expected = static_cast<std::size_t>(draws.expected);
-  const bool coarsely = measured_coarsely(expected, columns);
+  const bool coarsely = measured_coarsely<Work>(expected, columns);
   const std::size_t capacity = std::min(rows.count, most_kept(draws.expected));
   const std::size_t most_points = 1 + draws.rounds * capacity, padded = units * block_rows;
   const std::size_t padded_points = whole(most_points, coarse_unit) + coarse_unit;

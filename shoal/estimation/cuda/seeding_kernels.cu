@@ -35,7 +35,7 @@ __device__ void load_columns(const Scalar* row, std::size_t columns, std::size_t
 }
 
 // Rows and points meet in tiles: so many columns of a row in registers against as many of so many points in shared
-// memory, which all threads of a warp read at the same address.
+// memory, which all threads of a warp read at the same address. Points beyond the last are infinitely far.
 template <class Work, int point_tile, int column_tile>
 __device__ void measure_distances(const Work* points, std::size_t count, std::size_t columns, const auto* row,
                                   bool inside, Work (&distances)[point_tile], Work (&shared)[point_tile][column_tile]) {
@@ -45,7 +45,9 @@ __device__ void measure_distances(const Work* points, std::size_t count, std::si
     __syncthreads();
     for (unsigned i = threadIdx.x; i < point_tile * column_tile; i += threads) {
       const unsigned p = i / column_tile, j = i % column_tile;
-      shared[p][j] = p < count && from + j < columns ? points[p * columns + from + j] : Work{0};
+      Work value = p < count ? Work{0} : static_cast<Work>(__builtin_huge_val());
+      if (p < count && from + j < columns) value = points[p * columns + from + j];
+      shared[p][j] = value;
     }
     __syncthreads();
     Work own[column_tile];
@@ -81,7 +83,7 @@ __global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::siz
                                                      inside, distances, shared);
 #pragma unroll
     for (int p = 0; p < point_tile; ++p) {
-      if (from + p < count && distances[p] < best) {
+      if (distances[p] < best) {
         best = distances[p];
         nearest = first + static_cast<std::int32_t>(from) + p;
       }
