@@ -121,7 +121,7 @@ device_map<Scalar>::device_map(cuda::device_rows<Scalar>& rows, const data_summa
   const cuda::device_group& group = rows.group();
   on_tensor_cores_ = sizeof(Scalar) == 4 && columns_ <= std::size_t{most_tensor_columns} &&
                      (metric == metric::euclidean || metric == metric::cosine);
-  short_rows_ = metric == metric::euclidean && are_short<Scalar>(shape.units(), columns_);
+  short_rows_ = metric == metric::euclidean && are_short<Scalar>(rows.rows(), shape.units(), columns_);
   in_float16_ = !on_tensor_cores_ && !short_rows_ && columns_ >= std::size_t{least_float16_columns<Scalar>} &&
                 (metric == metric::euclidean || metric == metric::cosine);
   for (std::size_t g = 0; g < places_.size(); ++g) {

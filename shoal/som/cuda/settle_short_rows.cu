@@ -291,7 +291,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
       if (in.to.sums == nullptr) continue;
       const double weight = in.rows.weights == nullptr ? 1.0 : static_cast<double>(in.rows.weights[i]);
       // In the order of a warp's sum.
-      constexpr int lanes = Columns <= 4 ? 4 : Columns <= 8 ? 8 : 16;
+      constexpr int lanes = Columns <= 4 ? 4 : Columns <= 8 ? 8 : Columns <= 16 ? 16 : 32;
       double squares[lanes] = {};
 #pragma unroll
       for (int j = 0; j < Columns; ++j) {
@@ -324,7 +324,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
 
 template <class Scalar, int Columns = 1>
 void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
-  if constexpr (Columns < most_short_columns<Scalar>) {
+  if constexpr (Columns < most_columns_beside_few<Scalar>) {
     if (in.units.columns > Columns) return launch<Scalar, Columns + 1>(in, multiprocessors, stream);
   }
   constexpr std::size_t rows_here = block_rows<Scalar, Columns>;

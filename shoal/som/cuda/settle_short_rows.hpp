@@ -5,19 +5,28 @@
 
 namespace shoal::som {
 
-/// Rows of so few columns are searched by threads, by the Euclidean metric. An epoch of 10⁶ float32 rows × 3 columns on
-/// 30 × 30 units takes 0.529 ms on an H200, and 0.650 where tensor cores search. The steps before that: README.md of
-/// bench/ladder/som.
+/// Rows of so few columns are searched by threads, by the Euclidean metric, beside any number of units, and float32
+/// ones of more beside few. An epoch of 10⁶ float32 rows × 3 columns on 30 × 30 units takes 0.529 ms on an H200, and
+/// 0.650 where tensor cores search. The steps before that: README.md of bench/ladder/som.
 template <class Scalar>
 inline constexpr int most_short_columns = sizeof(Scalar) == 4 ? 8 : 16;
+template <class Scalar>
+inline constexpr int most_columns_beside_few = sizeof(Scalar) == 4 ? 24 : 16;
 
 /// Beside more units than that products on tensor cores take less time, where there are some for so many columns: 10⁷
 /// float32 rows × 8 columns on 4096 units 17.6 ms instead of 28.0, 10⁶ float64 rows × 16 columns 6.4 instead of 8.6; on
 /// 1000 units 12.7 instead of 5.3, and 2.6 instead of 2.1.
+/// Float32 rows of 9 to 24 columns beside few units: 10⁷ × 17 on 2 units 1.33 ms instead of 2.42, × 16 on 33 1.38
+/// instead of 1.76, 10⁶ × 24 on 2 0.22 instead of 0.29, 10⁴ × 17 on 10 0.032 instead of 0.039, but 1000 × 17 on 10
+/// 0.031 instead of 0.024 (bench/results/cliffs-nvidia-h200-2026-11-28.json).
 template <class Scalar>
-constexpr bool are_short(std::size_t units, std::size_t columns) {
-  constexpr std::size_t most_units = 2048, least_of_products = sizeof(Scalar) == 4 ? 5 : 16;
-  return columns <= std::size_t{most_short_columns<Scalar>} && (columns < least_of_products || units <= most_units);
+constexpr bool are_short(std::size_t rows, std::size_t units, std::size_t columns) {
+  constexpr std::size_t most_units = 2048, least_of_products = sizeof(Scalar) == 4 ? 5 : 16, few_units = 33;
+  constexpr std::size_t least_rows = 5000;
+  if (columns > std::size_t{most_short_columns<Scalar>}) {
+    return columns <= std::size_t{most_columns_beside_few<Scalar>} && units <= few_units && rows >= least_rows;
+  }
+  return columns < least_of_products || units <= most_units;
 }
 
 /// Whether settle_short_rows() adds so many rows to the sums of its blocks in less time than sum_by_label() takes: 10⁶
