@@ -9,7 +9,9 @@
 
 #include <shoal/execution/cuda/device_rows.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
+#include <shoal/gmm/cuda/few_columns/origin_float64.cuh>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 
@@ -289,29 +291,6 @@ __device__ void moments(const kernel_arguments<T>& a, const places<T>& p, unsign
   }
 }
 
-/// All threads of the block.
-struct block_team {
-  unsigned rank = threadIdx.x;
-  unsigned size = blockDim.x;
-  __device__ void sync() const { __syncthreads(); }
-};
-
-/// A lane, and whether what it holds counts.
-struct lane_sums {
-  double* values;
-  bool empty;
-  __device__ void add(std::size_t place, double value) const { values[place] = empty ? value : values[place] + value; }
-};
-
-/// Makes a lane that holds nothing one of zeros.
-template <class T>
-__device__ void fill_empty(const kernel_arguments<T>& a, lane_sums& lane) {
-  if (!lane.empty) return;
-  for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
-  lane.empty = false;
-  __syncthreads();
-}
-
 /// Adds every thread's sums to the lane in float64, always in the order of the slices.
 template <class Shape, int Columns, bool Matrix, class T>
 __device__ void flush(const kernel_arguments<T>& a, const places<T>& p, unsigned first, unsigned components,
@@ -366,32 +345,6 @@ __device__ void flush(const kernel_arguments<T>& a, const places<T>& p, unsigned
   }
 }
 
-/// Adds the threads' row sums to the head of the lane.
-template <class T>
-__device__ void flush_head(const kernel_arguments<T>& a, const places<T>& p, const row_sums& sums,
-                           const lane_sums& lane) {
-  double* const buffer = reinterpret_cast<double*>(p.rows);
-  buffer[threadIdx.x] = sums.log_likelihood;
-  buffer[blockDim.x + threadIdx.x] = sums.weight;
-  __syncthreads();
-  if (threadIdx.x < 32) {
-    double log_likelihood = 0, weight = 0;
-    for (unsigned t = threadIdx.x; t < blockDim.x; t += 32) {
-      log_likelihood += buffer[t];
-      weight += buffer[blockDim.x + t];
-    }
-    log_likelihood = cuda::warp_sum(log_likelihood);
-    weight = cuda::warp_sum(weight);
-    if (threadIdx.x == 0) {
-      lane.add(log_likelihood_place, ln_2 * log_likelihood + weight * *a.parameters.packed.log_shift);
-      lane.add(total_weight_place, weight);
-      lane.add(far_rows_place, 0);
-      lane.add(head_size - 1, 0);
-    }
-  }
-  __syncthreads();
-}
-
 /// One group of rows into the block's lane.
 template <class Shape, int Columns, bool Matrix, class T>
 __device__ void group(const kernel_arguments<T>& a, const places<T>& p, std::size_t begin, std::size_t end,
@@ -427,40 +380,16 @@ __device__ void group(const kernel_arguments<T>& a, const places<T>& p, std::siz
         }
       }
     }
-    if (first == 0) flush_head(a, p, head, lane);
+    if (first == 0) flush_head(a, reinterpret_cast<double*>(p.rows), head, lane);
     flush<Shape, Columns, Matrix>(a, p, first, components, slices, sums, lane);
   }
   lane.empty = false;
 }
 
-/// Calls take(begin, end, lane) for the groups of a piece that belong to the block's lane.
-template <class T, class Take>
-__device__ void take_groups(const kernel_arguments<T>& a, const Take& take) {
-  const unsigned lanes = gridDim.x;
-  lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * lanes + blockIdx.x) * a.statistics, a.fresh};
-  const std::size_t first_group = a.first_unit * a.unit_groups;
-  const std::size_t units = (a.count + cuda::piece_unit - 1) / cuda::piece_unit;
-  const std::size_t shard = blockIdx.y * a.shard_units;
-  const std::size_t past = min(units, shard + a.shard_units) * a.unit_groups;
-  const std::size_t first = shard * a.unit_groups + (blockIdx.x + lanes - first_group % lanes) % lanes;
-  for (std::size_t g = first; g < past; g += lanes) {
-    const std::size_t unit = g / a.unit_groups * cuda::piece_unit;
-    const std::size_t begin = unit + g % a.unit_groups * a.group_rows;
-    const std::size_t end = min(min(begin + a.group_rows, unit + cuda::piece_unit), a.count);
-    if (begin < end) take(begin, end, lane);
-  }
-  if (lane.empty) {
-    for (std::size_t i = threadIdx.x; i < a.statistics; i += blockDim.x) lane.values[i] = 0;
-  }
-}
-
-/// Adds the groups of a piece that belong to the block's lane.
+/// Adds the groups of a piece that belong to the block's lane, about the components' own centres.
 template <class T, int Columns, bool Matrix>
-__global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
-                                  shape<T, Columns, Matrix>::registers.blocks)
-    accumulate(const __grid_constant__ kernel_arguments<T> a) {
+__device__ void accumulate_about_centres(const kernel_arguments<T>& a) {
   using Shape = shape<T, Columns, Matrix>;
-  cuda::wait_for_predecessor();
   const places<T> p = find_places<Shape>(a);
   const int stopped = *a.parameters.stopped;
   if (a.resident_records == a.components) {
@@ -469,9 +398,28 @@ __global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
   if (stopped != 0) return;
   __syncthreads();
 
-  take_groups(a, [&](std::size_t begin, std::size_t end, lane_sums& lane) {
-    group<Shape, Columns, Matrix>(a, p, begin, end, lane);
-  });
+  lane_sums lane = lane_of_block(a);
+  for_each_group(a, [&](std::size_t begin, std::size_t end) { group<Shape, Columns, Matrix>(a, p, begin, end, lane); });
+  finish_lane(a, lane);
+}
+
+/// Adds the groups of a piece that belong to the block's lane.
+template <class T, int Columns, bool Matrix>
+__global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
+                                  shape<T, Columns, Matrix>::registers.blocks)
+    accumulate(const __grid_constant__ kernel_arguments<T> a) {
+  cuda::wait_for_predecessor();
+  accumulate_about_centres<T, Columns, Matrix>(a);
+}
+
+/// The same, about one origin where components lie near each other. It has fewer registers for those that do not.
+template <int Columns>
+__global__ void __launch_bounds__(shape<double, Columns, true>::registers.threads,
+                                  shape<double, Columns, true>::registers.blocks)
+    accumulate_near_or_apart(const __grid_constant__ kernel_arguments<double> a) {
+  cuda::wait_for_predecessor();
+  if (accumulate_about_origin<Columns>(a)) return;
+  accumulate_about_centres<double, Columns, true>(a);
 }
 
 template <class T, int Columns, bool Matrix>
@@ -486,6 +434,9 @@ compiled_kernel describe_kernel() {
   kernel.row_elements = Shape::planes * Shape::vector;
   kernel.thread_rows = Shape::registers.rows;
   kernel.flushed_sums = Shape::flushed_sums;
+  if constexpr (may_share_origin<T>(Columns, Matrix)) {
+    kernel.origin_function = reinterpret_cast<const void*>(&accumulate_near_or_apart<Columns>);
+  }
   return kernel;
 }
 

@@ -9,6 +9,7 @@
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/origin_places.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
 
 namespace shoal::gmm::few_columns {
@@ -25,6 +26,7 @@ struct block_plan {
   std::size_t stage_rows = 0;
   group_plan groups;
   std::size_t lanes = 0;
+  bool may_share_origin = false;
 };
 
 template <class Scalar>
@@ -79,7 +81,11 @@ std::optional<block_plan> plan_block(const compiled_kernel& kernel, std::size_t 
 void cut_share(const accumulator_shape& shape, std::size_t slices, block_plan& plan) {
   const std::size_t places = shape.multiprocessors * plan.blocks;
   plan.groups = plan_groups(
-      shape, [&](std::size_t rows) { return thread_rows(rows, plan.stage_rows, slices); },
+      shape,
+      [&](std::size_t rows) {
+        // Float64 sums need no end; those about an origin cost more to end.
+        return plan.may_share_origin ? 1 : thread_rows(rows, plan.stage_rows, slices);
+      },
       [&](std::size_t rows, std::size_t all) {
         const std::size_t turns =
             all <= places ? ceiling(all, shape.multiprocessors) : plan.blocks * ceiling(all, places);
@@ -116,6 +122,14 @@ std::optional<block_plan> make_plan(const accumulator_shape& shape, const compil
     }
   }
   if (best) {
+    if (kernel.origin_function != nullptr && shape.layout.type() == covariance_type::full &&
+        components <= most_origin_components) {
+      const origin_places places(static_cast<unsigned>(shape.layout.columns()), static_cast<unsigned>(components),
+                                 static_cast<unsigned>(best->threads / warp));
+      const std::size_t bytes = std::max(best->shared_bytes, places.size * sizeof(double));
+      best->may_share_origin = best->blocks * (bytes + system_bytes) <= shape.shared_bytes + system_bytes;
+      if (best->may_share_origin) best->shared_bytes = bytes;
+    }
     const std::size_t slices = best->threads / round_components(components, best->threads);
     cut_share(shape, slices, *best);
   }
@@ -169,8 +183,10 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
     const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
     if (plan) {
       return std::make_unique<lanes_accumulator<Scalar, kernel_arguments<Scalar>>>(
-          shape, block_launch{kernel.function, plan->threads, plan->lanes, plan->shared_bytes}, plan->groups,
-          arguments_of<Scalar>(*plan, shape.layout.components()));
+          shape,
+          block_launch{plan->may_share_origin ? kernel.origin_function : kernel.function, plan->threads, plan->lanes,
+                       plan->shared_bytes},
+          plan->groups, arguments_of<Scalar>(*plan, shape.layout.components()));
     }
   }
   throw bad_argument(

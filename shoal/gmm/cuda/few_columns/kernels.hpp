@@ -45,6 +45,8 @@ struct compiled_kernel {
   unsigned row_elements = 0;       ///< of one row in shared memory
   unsigned thread_rows = 0;        ///< rows that a thread works on at a time
   unsigned flushed_sums = 0;       ///< sums of all threads that pass through shared memory at a time
+  /// The same for rows that may be moved to one origin, where that has shared memory; null: there is none.
+  const void* origin_function = nullptr;
 };
 
 /// The kernel for `columns` in 1 … most_columns and full or tied covariances (matrices), or diag and spherical.

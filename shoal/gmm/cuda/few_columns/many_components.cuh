@@ -252,9 +252,10 @@ __global__ void __launch_bounds__(many_shape<T, Columns, Matrix>::sizes.threads,
   }
   if (stopped != 0) return;
   __syncthreads();
-  take_groups(a, [&](std::size_t begin, std::size_t end, lane_sums& lane) {
-    many_group<Shape, Columns, Matrix>(a, p, begin, end, lane);
-  });
+  lane_sums lane = lane_of_block(a);
+  for_each_group(
+      a, [&](std::size_t begin, std::size_t end) { many_group<Shape, Columns, Matrix>(a, p, begin, end, lane); });
+  finish_lane(a, lane);
 }
 
 template <class T, bool Matrix, int Columns = 1>

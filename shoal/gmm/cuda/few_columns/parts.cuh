@@ -43,6 +43,8 @@ __device__ inline double quotient(double a, double b) { return a / b; }
 
 inline constexpr double log2_e = 1.4426950408889634;
 inline constexpr double ln_2 = 0.6931471805599453;
+/// Factors and offsets times this make ‖y‖² a power of two's exponent.
+inline constexpr double root_half_log2_e = 0.84932180028801904;
 
 // The head of a lane.
 inline constexpr std::size_t log_likelihood_place = statistics_layout::log_likelihood();

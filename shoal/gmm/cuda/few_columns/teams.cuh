@@ -146,9 +146,6 @@ struct stage_cursor {
   }
 };
 
-/// Factors and offsets times this make ‖y‖² a power of two's exponent.
-inline constexpr double root_half_log2_e = 0.84932180028801904;
-
 /// Where element e of the records comes from; found before the parameters are there.
 template <class Shape>
 struct record_source {

@@ -77,6 +77,10 @@ constexpr team_sizes small_team_sizes_for(covariance_type type, int columns) {
   return {};
 }
 
+/// Full covariances' rows are moved to one origin if no component's whitened mean is farther from it in any column, in
+/// units of √(2 / log2 e) deviations: sums about the origin lose digits with the square of that.
+inline constexpr double most_origin_distance = 32;
+
 /// So many rows for each multiprocessor are enough for them.
 inline constexpr std::size_t least_small_team_rows = 4096;
 

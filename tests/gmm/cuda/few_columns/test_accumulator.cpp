@@ -32,9 +32,10 @@ class SmallAccumulator : public ::testing::Test {
 };
 
 template <class Scalar>
-void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted) {
+void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted,
+           double spread = 2) {
   const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = rounded_model(type, components, columns, 2, seed);
+  const auto model = rounded_model(type, components, columns, spread, seed);
   const auto data = reference::random_rows<Scalar>(model, rows, columns, seed + 1);
   const auto weights = weighted ? random_weights<Scalar>(rows, seed + 2) : std::vector<Scalar>();
   const std::string what = fmt::format("{}, {} rows, {} columns, {} components{}", checks::name(type), rows, columns,
@@ -72,6 +73,20 @@ TEST_F(SmallAccumulator, AnyNumberOfComponents) {
       check<float>(type, 4097, 8, components, true);
       check<float>(type, 1031, 16, components, false);
       check<double>(type, 1031, 3, components, true);
+    }
+  }
+}
+
+// Kernels of float64 move rows to one origin where full covariances' components lie near each other.
+TEST_F(SmallAccumulator, ComponentsNearEachOtherOrApart) {
+  for (const double spread : {0.3, 100.0}) {
+    for (std::size_t columns = 5; columns <= 9; ++columns) {
+      for (const std::size_t components : {1, 2, 4, 5, 8, 9, 10, 12, 13, 16, 17}) {
+        check<double>(covariance_type::full, 4500, columns, components, components % 2 == 0, spread);
+      }
+    }
+    for (const std::size_t rows : {1, 31, 33, 127, 129, 4095, 4097, 46800, 700001}) {
+      check<double>(covariance_type::full, rows, 8, 10, rows % 2 == 1, spread);
     }
   }
 }

@@ -51,9 +51,9 @@ void expect_sums(const statistics& got, const shoal::gmm::model& model, const st
 }
 
 void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, bool weighted,
-           make_teams make = shoal::gmm::few_columns::make_team_accumulator) {
+           make_teams make = shoal::gmm::few_columns::make_team_accumulator, double spread = 2) {
   const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = rounded_model(type, components, columns, 2, seed);
+  const auto model = rounded_model(type, components, columns, spread, seed);
   const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
   const auto weights = weighted ? random_weights<float>(rows, seed + 2) : std::vector<float>();
   const std::string what = fmt::format("{}, {} rows, {} columns, {} components{}", checks::name(type), rows, columns,
@@ -95,9 +95,35 @@ TEST_F(TeamAccumulator, AnyNumberOfComponents) {
   }
 }
 
+// Of components about the same place.
+void check_near(std::size_t rows, std::size_t columns, std::size_t components, bool weighted) {
+  check(covariance_type::full, rows, columns, components, weighted, shoal::gmm::few_columns::make_team_accumulator,
+        0.3);
+}
+
+TEST_F(TeamAccumulator, ComponentsNearEachOther) {
+  for (std::size_t columns = 5; columns <= 9; ++columns) {
+    for (const std::size_t components : {1, 2, 4, 5, 8, 9, 12}) check_near(4500, columns, components, true);
+  }
+  for (const std::size_t rows : {1, 31, 33, 511, 513, 4095, 4097, 46800, 700001}) {
+    check_near(rows, 8, 10, rows % 2 == 1);
+  }
+}
+
+TEST_F(TeamAccumulator, ComponentsNearEachOtherKeepTheirDigitsFarFromZero) {
+  for (std::size_t columns = 6; columns <= 8; ++columns) {
+    auto model = rounded_model(covariance_type::full, 10, columns, 0.3, 23);
+    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e6));
+    const auto data = reference::random_rows<float>(model, 10000, columns, 24);
+    on_device device(model, data, {});
+    expect_sums(device.sums(), model, data, {}, 1e-6, fmt::format("offset 1e6, {} columns", columns));
+  }
+}
+
 // Rows at the distances that float32 cannot square, among others.
-void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
-  const auto model = rounded_model(type, components, columns, 2, 7);
+void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every,
+               double spread = 2) {
+  const auto model = rounded_model(type, components, columns, spread, 7);
   auto data = reference::random_rows<float>(model, rows, columns, 8);
   std::size_t planted = 0;
   for (std::size_t r = 0; r < rows; r += every) {
@@ -120,6 +146,7 @@ void check_far(covariance_type type, std::size_t rows, std::size_t columns, std:
 TEST_F(TeamAccumulator, FarRowsAreDoneInDouble) {
   for (const covariance_type type : checks::all_types) {
     check_far(type, 20000, 8, 10, 97);
+    check_far(type, 20000, 7, 10, 89, 0.3);
     check_far(type, 700, 3, 20, 31);
     check_far(type, 300, 16, 3, 1);
     check_far(type, 4500, 1, 2, 1);
@@ -132,6 +159,7 @@ TEST_F(TeamAccumulator, FewRowsByEveryKernel) {
     for (const std::size_t columns : {3, 8, 12, 16}) {
       check(type, 1500, columns, 5, true);
       check_far(type, 300, columns, 5, 31);
+      check_far(type, 1300, columns, 5, 31, 0.3);
     }
   }
 }
