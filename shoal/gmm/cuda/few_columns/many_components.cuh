@@ -232,7 +232,7 @@ __device__ void many_group(const many_arguments<T>& a, const many_places<T>& p, 
     if (slice < slices) {
       many_moments<Shape, Columns, Matrix>(a, p, first + threadIdx.x % components, slice, slices, count, sums);
     }
-    if (first == 0) flush_head(a, flushed, head, lane);
+    if (first == 0) flush_head(a, reinterpret_cast<double*>(flushed.rows), head, lane);
     flush<Shape, Columns, Matrix>(a, flushed, first, components, slices, sums, lane);
   }
   lane.empty = false;
