@@ -303,10 +303,11 @@ void fold_fused(const accumulate_body<Scalar>& body, const row_block<Scalar>& pi
 
 template <class Scalar>
 void prepared_centroids<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                     std::size_t rows, executor* workers, std::span<const Scalar> origin) {
+                                     std::size_t rows, executor* workers, std::span<const Scalar> origin,
+                                     bool few_compared) {
   values_.assign(centroids.begin(), centroids.end());
   rounded_.resize(values_.size());
-  index_.set(centroids, clusters, columns, rows, workers, origin);
+  index_.set(centroids, clusters, columns, rows, workers, origin, few_compared);
   double largest = 0;
   for (std::size_t k = 0; k < clusters; ++k) {
     double norm = 0;
@@ -388,6 +389,32 @@ void assign_remembered(const prepared_centroids<Scalar>& centroids, matrix_view<
   }
 }
 
+// Labels of rows that have a bound for each centroid.
+template <class Scalar>
+void assign_by_pairs(const prepared_centroids<Scalar>& centroids, matrix_view<const Scalar> rows, std::size_t following,
+                     std::size_t first, std::int32_t* labels, pair_memory& pairs,
+                     typename accumulate_body<Scalar>::member_scratch& memory) {
+  if constexpr (sizeof(Scalar) == 4) {
+    if (pairs.labelled && pairs.rows.unit() > 0) {
+      if (pairs.rows.forgotten()) pairs.rows.clear_bounds(first, rows.rows());
+      const auto norm = static_cast<float>(centroids.largest_norm() * 1.0001);
+      const bounded_call call{&centroids.index(), &pairs.centroids, centroids.rounded(), norm, rows, first, following};
+      const std::size_t doubts = find_nearest_bounded(call, labels, pairs.rows, memory.bounded);
+      if (doubts == 0) return;
+      const std::size_t columns = rows.columns();
+      const std::int32_t* const doubtful = memory.bounded.doubtful.data();
+      memory.packed.grow(doubts * columns);
+      memory.labels.grow(doubts);
+      pack_rows(rows, doubtful, doubts, memory.packed.data());
+      find_nearest<Scalar>(centroids.index(), {memory.packed.data(), doubts, columns}, memory.labels.data(),
+                           memory.nearest);
+      for (std::size_t i = 0; i < doubts; ++i) labels[doubtful[i]] = memory.labels[i];
+      return;
+    }
+  }
+  find_nearest(centroids.index(), rows, labels, memory.nearest);
+}
+
 }  // namespace
 
 template <class Scalar>
@@ -397,7 +424,7 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     if (member.rank() == 0) fold_fused(*this, piece, memory, into);
     return;
   }
-  const std::size_t slab = member.size() == 1 ? slab_rows : piece.rows.rows();
+  const std::size_t slab = member.size() > 1 ? piece.rows.rows() : pairs != nullptr ? block_rows : slab_rows;
   if (member.rank() == 0) {
     memory.members.resize(std::max(memory.members.size(), member.size()));
     memory.labels.grow(std::min(slab, piece.rows.rows()));
@@ -413,8 +440,14 @@ void accumulate_body<Scalar>::operator()(const row_block<Scalar>& piece, const t
     // Panels are of whole slabs, of which members of a team have parts.
     const kept_panels kept =
         bytes != nullptr && member.size() == 1 ? bytes->of(piece.first + start, rows) : kept_panels{};
-    std::int32_t* slab_labels = known ? remembered->labels.data() + piece.first + start : memory.labels.data();
-    if (known) {
+    const bool bounded = pairs != nullptr && piece.first + start + rows <= pairs->rows.rows();
+    std::int32_t* slab_labels = bounded ? pairs->labels.data() + piece.first + start
+                                : known ? remembered->labels.data() + piece.first + start
+                                        : memory.labels.data();
+    if (bounded) {
+      const std::size_t following = member.size() == 1 ? piece.rows.rows() - start - rows : 0;
+      assign_by_pairs(*centroids, share, following, piece.first + start + begin, slab_labels + begin, *pairs, mine);
+    } else if (known) {
       const std::size_t next = start + rows;
       const auto following =
           piece.rows.middle_rows(next, member.size() == 1 ? std::min(slab, piece.rows.rows() - next) : 0);

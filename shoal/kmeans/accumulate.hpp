@@ -10,6 +10,8 @@
 #include <shoal/execution/fold.hpp>
 #include <shoal/kmeans/prepared_centroids.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/nearest/bounded_rows.hpp>
+#include <shoal/nearest/bounded_search.hpp>
 #include <shoal/nearest/byte_rows.hpp>
 #include <shoal/nearest/nearest.hpp>
 
@@ -28,6 +30,15 @@ struct row_memory {
   std::int32_t runner = 0;        ///< the centroid that moved farthest
 };
 
+/// The same with a bound for each centroid (Elkan 2003), for rows so wide that comparing a row with a centroid takes
+/// longer than looking at their bound.
+struct pair_memory {
+  bounded_rows rows;
+  byte_centroids centroids;
+  aligned_buffer<std::int32_t> labels;
+  bool labelled = false;  ///< false: labels say nothing yet, nor do bounds
+};
+
 /// The body of the fold of Lloyd's algorithm (see folder).
 template <class Scalar>
 struct accumulate_body {
@@ -40,6 +51,7 @@ struct accumulate_body {
     aligned_buffer<std::int32_t> labels;
     aligned_buffer<std::int32_t> doubtful;
     std::size_t hopeless = 0;  ///< slabs to go before the remembered bounds are tried again
+    bounded_scratch bounded;
   };
   struct scratch {
     aligned_buffer<std::int32_t> labels;
@@ -51,6 +63,7 @@ struct accumulate_body {
   std::int32_t* labels = nullptr;            ///< [all rows] written when not null
   row_memory<Scalar>* remembered = nullptr;  ///< used and brought up to date when not null
   byte_rows* bytes = nullptr;                ///< the same, about the origin of the centroids
+  pair_memory* pairs = nullptr;              ///< the same, instead of both
 
   void operator()(const row_block<Scalar>& piece, const team_member& member, scratch& memory, statistics& into) const;
 };

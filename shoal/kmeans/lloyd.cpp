@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <utility>
 
 #include <shoal/estimation/saved_state.hpp>
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/maximise.hpp>
+#include <shoal/nearest/bounded_search.hpp>
 #include <shoal/nearest/nearest.hpp>
 
 namespace shoal::kmeans {
@@ -23,6 +25,12 @@ lloyd<Scalar>::lloyd(const fold_context& context, const weighted_rows<Scalar>& d
       folder_(data, statistics_monoid{clusters, columns_}),
       statistics_(statistics_monoid{clusters, columns_}.identity()) {
   const bool may_keep = data.rows->resident() || context.memory_limit == 0;
+  if (sizeof(Scalar) == 4 && may_keep && has_bounded_search() && pairs_pay(clusters, columns_)) {
+    const std::size_t rows = data.rows->rows();
+    by_pairs_ =
+        rows <= kept_bytes_factor * memory / (sizeof(std::int32_t) + bounded_rows::bytes_of_row(clusters, columns_));
+    if (by_pairs_) return;
+  }
   if (sizeof(Scalar) == 4 && may_keep && has_byte_search()) {
     const std::size_t room = kept_bytes_factor * memory / byte_rows::bytes_of_row(columns_);
     most_byte_rows_ = std::min(data.rows->rows(), room / block_rows * block_rows);
@@ -44,17 +52,21 @@ const statistics& lloyd<Scalar>::fold_rows() {
   if (folded_ != centroids_) {
     folded_.clear();  // nothing is known if the fold is interrupted
     choose_origin();
-    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows(), context_.workers, origin_);
+    // Where rows have labels and bounds, few will be compared with all centroids.
+    const bool labelled = by_pairs_ && !rows_about_.empty();
+    prepared_.set(centroids_, clusters_, columns_, data_.rows->rows(), context_.workers, origin_, labelled);
     const bool keeps_bytes = most_byte_rows_ > 0 && prepared_.index().has_bytes();
     if (keeps_bytes) bytes_.grow(most_byte_rows_, columns_);
     // A search among cells takes less time than looking up what is remembered.
     const bool remembers = rows_.rows > 0 && !prepared_.index().cells().any();
     if (remembers) measure_drifts();
+    const bool pairs = by_pairs_ && byte_centroids::may_be(prepared_.index());
+    if (pairs) prepare_pairs();
     rows_about_.clear();
-    statistics_ =
-        folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr, keeps_bytes ? &bytes_ : nullptr});
+    statistics_ = folder_(context_, {&prepared_, nullptr, remembers ? &rows_ : nullptr, keeps_bytes ? &bytes_ : nullptr,
+                                     pairs ? &pairs_ : nullptr});
     folded_ = centroids_;
-    if (remembers) rows_about_ = centroids_;
+    if (remembers || pairs) rows_about_ = centroids_;
   }
   return statistics_;
 }
@@ -62,7 +74,7 @@ const statistics& lloyd<Scalar>::fold_rows() {
 // Rows that are kept as bytes have an origin that stays as long as the centroids lie about it.
 template <class Scalar>
 void lloyd<Scalar>::choose_origin() {
-  if (most_byte_rows_ == 0) return;
+  if (most_byte_rows_ == 0 && !by_pairs_) return;
   std::vector<double> mean(columns_, 0.0);
   const double share = 1 / static_cast<double>(clusters_);
   for (std::size_t k = 0; k < clusters_; ++k) {
@@ -89,6 +101,18 @@ void lloyd<Scalar>::choose_origin() {
     origin_[j] = std::isfinite(rounded) ? rounded : Scalar{0};
   }
   bytes_.forget();
+  pairs_.rows.forget_bytes();
+}
+
+// How far centroid k has moved since the rows were last folded.
+template <class Scalar>
+double lloyd<Scalar>::moved_by(std::size_t k) const {
+  constexpr std::size_t chains = 4;  // so that no sum waits for the one before it
+  double squared[chains] = {};
+  const double* const now = centroids_.data() + k * columns_;
+  const double* const then = rows_about_.data() + k * columns_;
+  for (std::size_t j = 0; j < columns_; ++j) squared[j % chains] += (now[j] - then[j]) * (now[j] - then[j]);
+  return std::sqrt(squared[0] + squared[1] + (squared[2] + squared[3]));
 }
 
 // How far each centroid's rivals may have come nearer since the rows were last folded.
@@ -101,12 +125,7 @@ void lloyd<Scalar>::measure_drifts() {
   double farthest = 0, second = 0;
   rows_.runner = 0;
   for (std::size_t k = 0; k < clusters_; ++k) {
-    double squared = 0;
-    for (std::size_t j = 0; j < columns_; ++j) {
-      const double step = centroids_[k * columns_ + j] - rows_about_[k * columns_ + j];
-      squared += step * step;
-    }
-    const double moved = std::sqrt(squared);
+    const double moved = moved_by(k);
     if (moved > farthest) {
       second = farthest;
       farthest = moved;
@@ -119,6 +138,34 @@ void lloyd<Scalar>::measure_drifts() {
   const auto up = [](double drift) { return static_cast<Scalar>(drift * (1 + 1e-6) + 1e-150); };
   rows_.farthest = up(farthest);
   rows_.second = up(second);
+}
+
+// What has moved since rows were last folded, and the unit of their bounds once the rows' distances are known.
+template <class Scalar>
+void lloyd<Scalar>::prepare_pairs() {
+  if constexpr (sizeof(Scalar) == 4) {
+    const std::size_t rows = data_.rows->rows();
+    pairs_.labels.grow(rows);
+    pairs_.rows.grow(rows, clusters_, columns_);
+    pairs_.labelled = !rows_about_.empty();
+    if (!pairs_.labelled) {
+      pairs_.rows.forget_bounds(0);
+      return;
+    }
+    pairs_.centroids.set(prepared_.index(), context_.workers);
+    const double weight = std::accumulate(statistics_.weights.begin(), statistics_.weights.end(), 0.0);
+    const double unit = most_mean_distances * std::sqrt(statistics_.inertia / weight) / bounded_rows::most_bound;
+    const auto present = static_cast<double>(pairs_.rows.unit());
+    if (unit <= 2 * present && present <= 4 * unit) {
+      pairs_.rows.keep_bounds();
+    } else {
+      pairs_.rows.forget_bounds(unit > 1e-15 && unit < 1e15 ? static_cast<float>(unit) : 0);
+    }
+    if (!(pairs_.rows.unit() > 0)) return;
+    std::vector<double> moved(clusters_);
+    for (std::size_t k = 0; k < clusters_; ++k) moved[k] = moved_by(k);
+    pairs_.rows.set_drifts(moved);
+  }
 }
 
 template <class Scalar>

@@ -45,6 +45,8 @@ class lloyd final : public clustering_stepper {
   const statistics& fold_rows();
   void measure_drifts();
   void choose_origin();
+  void prepare_pairs();
+  double moved_by(std::size_t cluster) const;
 
   fold_context context_;
   weighted_rows<Scalar> data_;
@@ -59,7 +61,9 @@ class lloyd final : public clustering_stepper {
   row_memory<Scalar> rows_;
   std::size_t most_byte_rows_ = 0;  // that may be kept
   byte_rows bytes_;
-  std::vector<Scalar> origin_;      // that bytes_ are about; empty: each step's own
+  bool by_pairs_ = false;  // rows are remembered by pairs_, not by rows_ and bytes_
+  pair_memory pairs_;
+  std::vector<Scalar> origin_;      // that bytes are about; empty: each step's own
   std::vector<double> rows_about_;  // the centroids that rows_ was left by; empty: nothing is known
   std::uint64_t fingerprint_ = 0;   // of the labels of the step before
   bool labelled_ = false;           // there was a step before

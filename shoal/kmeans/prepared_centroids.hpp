@@ -15,10 +15,10 @@ namespace shoal::kmeans {
 template <class Scalar>
 class prepared_centroids {
  public:
-  /// For so many `rows`, on `workers`, about this origin (see centroid_index).
+  /// For so many `rows`, on `workers`, about this origin, for few comparisons or many (see centroid_index).
   void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
            std::size_t rows = std::numeric_limits<std::size_t>::max(), executor* workers = nullptr,
-           std::span<const Scalar> origin = {});
+           std::span<const Scalar> origin = {}, bool few_compared = false);
 
   std::size_t clusters() const { return index_.clusters(); }
   std::size_t columns() const { return index_.columns(); }

@@ -38,7 +38,8 @@ void centroid_index<Scalar>::for_panels(executor* workers, const Work& work) {
 
 template <class Scalar>
 void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
-                                 std::size_t rows, executor* workers, std::span<const Scalar> origin) {
+                                 std::size_t rows, executor* workers, std::span<const Scalar> origin,
+                                 bool few_compared) {
   clusters_ = clusters;
   columns_ = columns;
   panels_ = (clusters + panel - 1) / panel;
@@ -92,9 +93,9 @@ void centroid_index<Scalar>::set(std::span<const double> centroids, std::size_t 
   const double roundings = static_cast<double>(sizeof(Scalar) == 4 ? columns + 8 : 2 * columns + 12);
   const double factor = 1.05 * roundings * unit;
   error_factor_ = factor < 0.01 ? static_cast<Scalar>(factor) : std::numeric_limits<Scalar>::infinity();
-  set_coarse(workers);
-  set_bytes(workers);
-  cells_.set<Scalar>(centroids, clusters, columns, rows, workers);
+  coarse_step_ = 0, has_bytes_ = false;
+  if (!few_compared) set_coarse(workers), set_bytes(workers);
+  cells_.set<Scalar>(centroids, clusters, columns, few_compared ? 0 : rows, workers);
 }
 
 template <class Scalar>

@@ -29,14 +29,15 @@ class centroid_index {
   centroid_index() = default;
   /// `centroids` is [clusters][columns], row-major. Throws numerical_error when one is not finite. Layouts that only
   /// many rows are worth are left out when so few `rows` will be compared. set() works on `workers`, when given;
-  /// nothing depends on them. The origin is the centroids' mean, or the point [columns] that is given.
+  /// nothing depends on them. The origin is the centroids' mean, or the point [columns] that is given. Where
+  /// `few_compared` rows will be, there are neither rounded layouts nor cells.
   centroid_index(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
                  std::size_t rows = std::numeric_limits<std::size_t>::max()) {
     set(centroids, clusters, columns, rows);
   }
   void set(std::span<const double> centroids, std::size_t clusters, std::size_t columns,
            std::size_t rows = std::numeric_limits<std::size_t>::max(), executor* workers = nullptr,
-           std::span<const Scalar> origin = {});
+           std::span<const Scalar> origin = {}, bool few_compared = false);
 
   std::size_t clusters() const { return clusters_; }
   std::size_t columns() const { return columns_; }

@@ -122,11 +122,11 @@ TYPED_TEST(KmeansBits, DoNotDependOnWhatIsRemembered) {
     std::size_t rows, columns, clusters;
     double separation, offset, away = 0;  // of the first centroids
   };
-  // Of the last four, rows are kept as bytes.
-  for (const shape s :
-       {shape{20000, 16, 40, 3, 0}, shape{20000, 16, 40, 0, 0}, shape{6000, 5, 130, 8, 1e6}, shape{5000, 70, 9, 1e6, 0},
-        shape{4000, 2, 300, 1e-3, 50}, shape{2500, 300, 64, 0, 0}, shape{5000, 70, 256, 0, 0},
-        shape{3001, 41, 420, 0.5, 1e3}, shape{3001, 41, 420, 0.5, 0, 100}}) {
+  // Of the last six, rows are kept as bytes, or those of many columns with a bound for each centroid.
+  for (const shape s : {shape{20000, 16, 40, 3, 0}, shape{20000, 16, 40, 0, 0}, shape{6000, 5, 130, 8, 1e6},
+                        shape{5000, 70, 9, 1e6, 0}, shape{4000, 2, 300, 1e-3, 50}, shape{2500, 300, 64, 0, 0},
+                        shape{5000, 70, 256, 0, 0}, shape{3001, 41, 420, 0.5, 1e3}, shape{3001, 41, 420, 0.5, 0, 100},
+                        shape{1500, 200, 16, 5, 1e4}, shape{900, 769, 33, 0, 0, 100}}) {
     const auto data = clouds<TypeParam>(s.rows, s.columns, 11, s.separation, s.offset);
     const shoal::view_source<TypeParam> rows(data.view());
     const auto workers = shoal::make_threads(2);
