@@ -10,8 +10,7 @@ struct frame_limits {
   double column_distance;   ///< in one column
   double squared_distance;  ///< Σ D² over all columns
   double fourth_powers;     ///< Σ D⁴ over all columns
-  double
-      ratio;  ///< how much smaller than the frame's unit a deviation may be: z² has an error of 2⁻²⁵ where it is small
+  double ratio;             ///< the frame's unit in deviations: z² has an error of 2⁻²⁵ where these are small
 };
 
 /// With one product a log-density has an error of 1e-4·√ΣD⁴ (the root of its mean square), that of z² as a float16
