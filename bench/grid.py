@@ -207,8 +207,9 @@ def cells_of(chosen):
     """The cells that a run is asked for, and the keys of those that peers run too."""
     device = chosen.device
     if chosen.cells:
-        return [dict(zip(NAMES, words[:4] + [int(word) for word in words[4:]]))
-                for words in map(str.split, chosen.cells.read_text().splitlines())], set()  # fmt: skip
+        cells = [dict(zip(NAMES, words[:4] + [int(word) for word in words[4:]]))
+                 for words in map(str.split, chosen.cells.read_text().splitlines())]  # fmt: skip
+        return cells, {key(cell) for cell in cells}
     stay = fixed(device) if chosen.fixed or chosen.draw is None else []
     beside = {key(cell) for cell in stay[:: FIXED // BESIDE_PEERS]}
     others = [] if chosen.draw is None else [cell for cell in drawn(device, chosen.draw) if cell not in stay]
@@ -263,7 +264,7 @@ def measure(chosen):
             if peers is None:
                 from grid_peers import Peers
 
-                peers = Peers(device)
+                peers = Peers(device, any_work=chosen.cells is not None)
                 result["peers_missing"] = peers.missing
             known["peers"] = peers.measure(cell)
         write(path, result)
@@ -295,7 +296,7 @@ def main():
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu")
     parser.add_argument("--draw", type=int, help="400 cells that this seed draws, instead of the fixed 200")
     parser.add_argument("--fixed", action="store_true", help="with --draw: the fixed 200 before them")
-    parser.add_argument("--cells", type=pathlib.Path, help="instead those of a file: lines as bench/grid_cells.cpp reads them")
+    parser.add_argument("--cells", type=pathlib.Path, help="instead those of a file, with peers: lines as bench/grid_cells.cpp reads them")
     parser.add_argument("--minutes", type=float, default=8, help="no cell is begun later")
     parser.add_argument("--seconds", type=float, default=0.2, help="that the longer fits of a cell take, about")
     parser.add_argument("--limit", type=float, default=60, help="seconds of all fits of a cell, beyond which it fails")
