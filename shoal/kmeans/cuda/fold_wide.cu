@@ -18,6 +18,7 @@ constexpr int threads = 256;
 constexpr int warps = threads / 32;
 constexpr int warp_rows = hashed_rows / warps;  // of a block of the fingerprint
 constexpr int together = 4;                     // rows that a warp labels at a time
+constexpr int clusters = most_wide_clusters;    // that a thread has registers for
 static_assert(cuda::piece_unit % hashed_rows == 0);
 
 using wide_arguments = one_pass_arguments<float>;
@@ -85,14 +86,14 @@ __device__ int nearest_in_float64(const wide_arguments& in, const columns_of_thr
   return nearest;
 }
 
-template <int Parts, int Clusters, bool Aligned>
-__global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1) wide_kernel(wide_arguments in) {
+template <int Parts, bool Aligned>
+__global__ void __launch_bounds__(threads, Parts == 1 ? 2 : 1) wide_kernel(wide_arguments in) {
   cuda::wait_for_predecessor();
   if (*in.stopped) return;
-  constexpr int width = 4 * Parts, terms = Clusters * (width + 1) + 1;  // [k][width] sums, [k] weights, inertia
+  constexpr int width = 4 * Parts, terms = clusters * (width + 1) + 1;  // [k][width] sums, [k] weights, inertia
   __shared__ uint2 words[hashed_rows];
-  __shared__ double shared_sums[Clusters * 128 * Parts], shared_weights[warps][Clusters], shared_inertia[warps];
-  __shared__ float norms[Clusters];
+  __shared__ double shared_sums[clusters * 128 * Parts], shared_weights[warps][clusters], shared_inertia[warps];
+  __shared__ float norms[clusters];
   __shared__ unsigned hashes[warps][2];
   const int warp = threadIdx.x / 32, thread = threadIdx.x % 32;
   for (int i = threadIdx.x; i < hashed_rows; i += threads) {
@@ -100,9 +101,9 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
   }
   const auto column_of = [&](int i) { return i / 4 * 128 + thread * 4 + i % 4; };
   const auto is_column = [&](int k, int i) { return k < in.clusters && column_of(i) < in.columns; };
-  float c[Clusters][width];
+  float c[clusters][width];
 #pragma unroll
-  for (int k = 0; k < Clusters; ++k) {
+  for (int k = 0; k < clusters; ++k) {
     float norm = 0;
 #pragma unroll
     for (int i = 0; i < width; ++i) {
@@ -114,7 +115,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
   }
   __syncthreads();
   float largest = 0;
-  for (int k = 0; k < Clusters; ++k) largest = fmaxf(largest, norms[k]);
+  for (int k = 0; k < clusters; ++k) largest = fmaxf(largest, norms[k]);
   constexpr float unit = 0x1p-24f * 1.05f;
   const float moved = unit * sqrtf(largest) * 1.0001f;
 
@@ -126,13 +127,13 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
   const std::size_t end = min(lane_end, in.piece.share_first + in.piece.count) - in.piece.share_first;
   const bool fresh = begin + in.piece.share_first == lane_begin, complete = end + in.piece.share_first == lane_end;
   const int reduced = in.clusters * (in.columns + 1) + 1;  // of a complete lane, before the threads' own sums
-  double sums[Clusters][width], weights[Clusters], inertia;
+  double sums[clusters][width], weights[clusters], inertia;
   const auto saved = [&](int term) -> double& { return state[reduced + term * threads + threadIdx.x]; };
 #pragma unroll
-  for (int k = 0; k < Clusters; ++k) {
+  for (int k = 0; k < clusters; ++k) {
 #pragma unroll
     for (int i = 0; i < width; ++i) sums[k][i] = fresh ? 0.0 : saved(k * width + i);
-    weights[k] = fresh ? 0.0 : saved(Clusters * width + k);
+    weights[k] = fresh ? 0.0 : saved(clusters * width + k);
   }
   inertia = fresh ? 0.0 : saved(terms - 1);
   unsigned long long fingerprint = 0;
@@ -155,22 +156,22 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
 #pragma unroll
       for (int r = 0; r < together; ++r) x[r] = next[r];
       if (start + together < count) read(start + together);
-      float distances[together * Clusters];
+      float distances[together * clusters];
 #pragma unroll
       for (int r = 0; r < together; ++r) {
 #pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
+        for (int k = 0; k < clusters; ++k) {
           float distance = 0;
 #pragma unroll
           for (int i = 0; i < width; ++i) {
             const float difference = x[r].values[i] - c[k][i];
             distance = fmaf(difference, difference, distance);
           }
-          distances[r * Clusters + k] = distance;
+          distances[r * clusters + k] = distance;
         }
       }
       // At each step a thread gives away the half of its sums that its partner goes on with.
-      constexpr int all = together * Clusters;
+      constexpr int all = together * clusters;
 #pragma unroll
       for (int step = 16, left = all; step > 0; step /= 2) {
         if (left > 1) {
@@ -193,9 +194,9 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
         float best = std::numeric_limits<float>::infinity(), second = best;
         int label = 0;
 #pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
-          // Sum r · Clusters + k is with the threads that hold its number in their upper bits.
-          const float distance = __shfl_sync(~0u, whole, (r * Clusters + k) * (32 / all));
+        for (int k = 0; k < clusters; ++k) {
+          // Sum r · clusters + k is with the threads that hold its number in their upper bits.
+          const float distance = __shfl_sync(~0u, whole, (r * clusters + k) * (32 / all));
           if (k >= in.clusters) continue;
           second = fminf(second, fmaxf(best, distance));
           label = distance < best ? k : label;
@@ -210,7 +211,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
         }
         const double weight = in.piece.weights == nullptr ? 1.0 : static_cast<double>(in.piece.weights[row]);
 #pragma unroll
-        for (int k = 0; k < Clusters; ++k) {
+        for (int k = 0; k < clusters; ++k) {
           if (label != k) continue;
 #pragma unroll
           for (int i = 0; i < width; ++i) {
@@ -240,10 +241,10 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
 
   if (!complete) {
 #pragma unroll
-    for (int k = 0; k < Clusters; ++k) {
+    for (int k = 0; k < clusters; ++k) {
 #pragma unroll
       for (int i = 0; i < width; ++i) saved(k * width + i) = sums[k][i];
-      saved(Clusters * width + k) = weights[k];
+      saved(clusters * width + k) = weights[k];
     }
     saved(terms - 1) = inertia;
     return;
@@ -253,7 +254,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
   for (int w = 0; w < warps; ++w) {
     if (warp == w) {
 #pragma unroll
-      for (int k = 0; k < Clusters; ++k) {
+      for (int k = 0; k < clusters; ++k) {
 #pragma unroll
         for (int i = 0; i < width; ++i) {
           double& sum = shared_sums[k * 128 * Parts + column_of(i)];
@@ -265,7 +266,7 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
     __syncthreads();
   }
 #pragma unroll
-  for (int k = 0; k < Clusters; ++k) {
+  for (int k = 0; k < clusters; ++k) {
     double weight = 0;
     for (int w = 0; w < warps; ++w) weight += shared_weights[w][k];
     for (int j = threadIdx.x; k < in.clusters && j < in.columns; j += threads) {
@@ -287,28 +288,23 @@ __global__ void __launch_bounds__(threads, (Parts == 1 && Clusters == 2) ? 2 : 1
 
 constexpr int parts_for(int columns) { return columns <= 128 ? 1 : 2; }
 
-template <int Parts, int Clusters>
+template <int Parts>
 void launch(const wide_arguments& in, unsigned lanes, cudaStream_t stream) {
-  if (in.columns % 4 == 0) {
-    cuda::launch_in_turn(wide_kernel<Parts, Clusters, true>, lanes, threads, 0, stream, in);
-  } else {
-    cuda::launch_in_turn(wide_kernel<Parts, Clusters, false>, lanes, threads, 0, stream, in);
-  }
+  cuda::launch_in_turn(in.columns % 4 == 0 ? wide_kernel<Parts, true> : wide_kernel<Parts, false>, lanes, threads, 0,
+                       stream, in);
 }
 
 }  // namespace
 
 bool is_wide(std::size_t clusters, std::size_t columns) {
-  return columns >= least_wide_columns && columns <= most_wide_columns &&
-         clusters * static_cast<std::size_t>(parts_for(static_cast<int>(columns))) <= most_wide_clusters;
+  return columns >= least_wide_columns && columns <= most_wide_columns && clusters <= most_wide_clusters;
 }
 
 sum_plan make_wide_plan(const summed_rows& summed, std::size_t clusters, std::size_t columns,
                         std::size_t multiprocessors) {
   const std::size_t wanted = multiprocessors * 2;
-  const std::size_t slots = slots_for(clusters);
   const auto width = static_cast<std::size_t>(4 * parts_for(static_cast<int>(columns)));
-  const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (slots * (width + 1) + 1);
+  const std::size_t block_doubles = clusters * (columns + 1) + 1 + threads * (most_wide_clusters * (width + 1) + 1);
   return one_pass_plan(summed, clusters, columns, wanted, block_doubles, hashed_rows);
 }
 
@@ -317,13 +313,7 @@ void fold_wide(const sum_plan& plan, const cuda::device_piece<float>& piece, con
                cudaStream_t stream) {
   const wide_arguments in = one_pass(plan, piece, centroids, labels, lanes, fingerprint, stopped);
   const auto count = static_cast<unsigned>(plan.piece_lanes(piece));
-  if (parts_for(in.columns) == 2) {
-    if (in.clusters <= 2) return launch<2, 2>(in, count, stream);
-    return launch<2, 4>(in, count, stream);
-  }
-  if (in.clusters <= 2) return launch<1, 2>(in, count, stream);
-  if (in.clusters <= 4) return launch<1, 4>(in, count, stream);
-  launch<1, 8>(in, count, stream);
+  parts_for(in.columns) == 2 ? launch<2>(in, count, stream) : launch<1>(in, count, stream);
 }
 
 }  // namespace shoal::kmeans

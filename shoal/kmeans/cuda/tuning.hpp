@@ -34,9 +34,12 @@ constexpr bool is_searched_in_float16(std::size_t rows, std::size_t columns, std
 inline constexpr std::size_t most_fused_clusters_on_device = 8;
 inline constexpr std::size_t most_fused_columns_on_device = 4;
 
-/// With so many columns and few clusters (half as many beyond 128 columns) a warp labels a row and keeps the sums of
-/// all clusters in its registers.
-inline constexpr std::size_t most_wide_clusters = 8;
+/// With so many columns and at most so many clusters a warp labels a row and keeps the sums of all clusters in its
+/// registers. A step takes on an H200, in separate passes and so, in ms, (10⁶ rows, 65 columns, K = 2) 0.366 and 0.222,
+/// (10⁶, 256, 2) 0.539 and 0.409, (10⁵, 128, 2) 0.059 and 0.038, (10⁴, 65, 2) 0.044 and 0.030. Registers for more
+/// clusters leave too few warps to hide what they wait for: (10⁶, 65, 3) 0.400 and 0.539, (10⁶, 128, 8) 0.367 and 1.06,
+/// (10⁵, 65, 5) 0.078 and 0.149, (10⁴, 256, 4) 0.042 and 0.059; (10⁴, 65, 3) 0.046 and 0.045.
+inline constexpr std::size_t most_wide_clusters = 2;
 inline constexpr std::size_t least_wide_columns = 64;
 inline constexpr std::size_t most_wide_columns = 256;
 
