@@ -51,6 +51,8 @@ class diagonal_accumulator final : public accumulator<float> {
 
     if (layout_.components() >= least_dense_components) make_room_for_dense_moments(shape.multiprocessors);
 
+    problem_.left_out = take(left_out_, padded);
+    problem_.densities = take(densities_, problem_.chunk_rows);
     const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
     problem_.columns_by_rows =
         take(columns_by_rows_, features * terms * problem_.chunk_rows * static_cast<std::size_t>(problem_.width));
@@ -120,7 +122,8 @@ class diagonal_accumulator final : public accumulator<float> {
   expectation_buffers expectation_;
   cuda::device_buffer<std::uint16_t> columns_by_rows_;
   cuda::device_buffer<double> sums_, own_sums_, dense_sums_, likelihood_;
-  cuda::device_buffer<unsigned char> dense_;
+  cuda::device_buffer<unsigned char> dense_, left_out_;
+  cuda::device_buffer<float> densities_;
   bool begins_ = true;  // no chunk of this pass has come yet
 };
 

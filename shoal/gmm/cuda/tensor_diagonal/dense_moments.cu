@@ -72,7 +72,7 @@ template <int Across>
 __global__ void __launch_bounds__(256, 2)
     dense_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, bool begins) {
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      *mixture.arrangement == common_frame)
+      arrangement_of(mixture) == common_frame)
     return;
   constexpr int width = each * Across;
   __shared__ __align__(16) float x[together][width];

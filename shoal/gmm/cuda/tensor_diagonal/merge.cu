@@ -6,6 +6,7 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 
 namespace shoal::gmm::tensor_diagonal {
 namespace {
@@ -99,7 +100,7 @@ struct element_sums {
 template <int Count>
 __device__ element_sums<Count> framed_sums(const problem& mixture, int k, const int (&places)[Count]) {
   element_sums<Count> sums;
-  if (*mixture.arrangement != common_frame) return sums;
+  if (arrangement_of(mixture) != common_frame) return sums;
   const auto size = static_cast<std::size_t>(sums_size(mixture.features, mixture.width));
   const std::size_t step = static_cast<std::size_t>(mixture.tiles) * tile_components * size;
   sums.add(mixture.sums + static_cast<std::size_t>(k) * size, places, mixture.lanes, step);
@@ -110,11 +111,12 @@ __device__ element_sums<Count> framed_sums(const problem& mixture, int k, const 
 template <int Count>
 __device__ element_sums<Count> own_sums(const problem& mixture, int k, const int (&places)[Count]) {
   element_sums<Count> sums;
-  if (*mixture.arrangement == common_frame && *mixture.any_far == 0) return sums;
+  const bool common = arrangement_of(mixture) == common_frame;
+  if (common && *mixture.any_far == 0 && !leaves_out(mixture, k)) return sums;
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   const std::size_t step = static_cast<std::size_t>(mixture.components) * size;
   sums.add(mixture.own_sums + static_cast<std::size_t>(k) * size, places, mixture.own_lanes, step);
-  if (*mixture.arrangement != common_frame && mixture.arrangement[has_dense_sums_at] != 0) {
+  if (!common && mixture.arrangement[has_dense_sums_at] != 0) {
     sums.add(mixture.dense_sums + static_cast<std::size_t>(k) * size, places, mixture.dense_lanes, step);
   }
   sums.join();

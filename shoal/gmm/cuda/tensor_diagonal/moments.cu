@@ -350,7 +350,7 @@ __global__ void __launch_bounds__(all_threads, 1)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if constexpr (has_warpgroup_products) {
     if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-        *mixture.arrangement != common_frame)
+        arrangement_of(mixture) != common_frame)
       return;
     run<Width, Spherical, Products>(mixture, rows);
   }

@@ -13,6 +13,7 @@ namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
+constexpr double half_log_two_pi = 0.91893853320467274178;
 
 __device__ bool is_empty(const problem& mixture, int k) {
   return mixture.parameters.in_double.log_constants[k] == -INFINITY;
@@ -81,12 +82,11 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
   const float centre = sums[1] > 0 ? static_cast<float>(sums[0] / sums[1]) : 0.0F;
   const int exponent = least[0] > 1e-38 && least[0] < 1e38 ? -ilogb(least[0]) : 0;
   const float scale = ldexpf(1.0F, -exponent);
-  // Of components that are outside because they are too narrow, curves would leave no digits to the others.
   double squares[2] = {};  // and their number
   for (int k = thread; k < mixture.components; k += threads) {
     if (is_empty(mixture, k)) continue;
     const double ratio = mixture.parameters.in_double.factors[place(k)] / static_cast<double>(scale);
-    if (!(ratio <= wide_limits().ratio)) continue;
+    if (!(ratio <= most_curve_ratio)) continue;
     squares[0] += ratio * ratio;
     squares[1] += 1;
   }
@@ -143,9 +143,29 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
   }
   const frame_distance distance(mean / deviation, inside ? 1 / deviation : 0);
   const bool outside = !distance.within(wide_limits());
+  const bool left_out = !distance.within(limits_of(mixture.products, mixture.steps));
+  double logarithms[1] = {};  // Σ ln s, for the weight
+  if (left_out) {
+    if (inside)
+      logarithms[0] = log(mixture.parameters.in_double.factors[static_cast<std::size_t>(k) * mixture.columns + j]);
+    join_block(logarithms, sum_of());
+  }
   if (j == 0) {
     if (outside) atomicAdd(mixture.arrangement + outsiders_at, 1);
-    if (!distance.within(limits_of(mixture.products, mixture.steps))) atomicMax(mixture.arrangement, wide_frame);
+    if (left_out) {
+      // As prepare_component.cuh has log_constants.
+      const double weight =
+          exp(mixture.parameters.in_double.log_constants[k] + *mixture.parameters.in_double.log_shift +
+              mixture.columns * half_log_two_pi - logarithms[0]);
+      // Whole numbers: their sum has the same bits in any order.
+      atomicAdd(mixture.arrangement + left_out_weight_at, __double2int_ru(fmin(weight, 1.0) * weight_units));
+      atomicAdd(mixture.arrangement + left_out_at, 1);
+      if (!(distance.greatest[1] >= least_narrow_ratio)) mixture.arrangement[broad_left_out_at] = 1;
+      atomicMax(mixture.arrangement, wide_frame);
+    } else if (!empty) {
+      mixture.arrangement[holds_some_at] = 1;
+    }
+    if (mixture.left_out != nullptr) mixture.left_out[k] = left_out ? 1 : 0;
   }
 
   double rounded_away[1] = {};  // what of the operands' products with a row at the mean is beyond their terms
@@ -186,6 +206,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
     if (mixture.spherical) norm_factor = curve;
   }
   mixture.constants[k] = constant;
+  mixture.common_constants[k] = left_out ? -INFINITY : constant;
   mixture.own_constants[k] = own_constant;
   if (mixture.spherical) mixture.norm_factors[k] = norm_factor;
 }

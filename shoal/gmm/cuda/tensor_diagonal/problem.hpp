@@ -30,7 +30,8 @@ class expectation_buffers {
 
  private:
   cuda::device_buffer<float2> frame_;
-  cuda::device_buffer<float> mean_curve_, constants_, own_constants_, norm_factors_, terms_, shifts_, norms_;
+  cuda::device_buffer<float> mean_curve_, constants_, common_constants_, own_constants_, norm_factors_, terms_, shifts_,
+      norms_;
   cuda::device_buffer<float> tile_greatest_;
   cuda::device_buffer<int> arrangement_, exponents_, any_far_;
   cuda::device_buffer<std::uint16_t> operands_;
