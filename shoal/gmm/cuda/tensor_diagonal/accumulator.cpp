@@ -62,12 +62,14 @@ class diagonal_accumulator final : public accumulator<float> {
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    sums_.fill_with_zeros(stream);
-    own_sums_.fill_with_zeros(stream);
-    likelihood_.fill_with_zeros(stream);
-    expectation_.clear(stream);
+    cleared_memory cleared;
+    expectation_.name(cleared);
+    cleared.add(sums_);
+    cleared.add(own_sums_);
+    cleared.add(likelihood_);
+    tensor_diagonal::clear(cleared, stream);
     begins_ = true;
-    pack_mixture(with(problem_, parameters), stream);
+    pack_cleared_mixture(with(problem_, parameters), stream);
   }
 
   void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,

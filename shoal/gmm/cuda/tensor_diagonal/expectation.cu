@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
@@ -579,6 +580,7 @@ template <int Steps, bool Spherical, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
   if constexpr (has_warpgroup_products) {
+    wait_for_predecessor();
     if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
         arrangement_of(mixture) == no_frame)
       return;
@@ -589,12 +591,8 @@ __global__ void __launch_bounds__(all_threads, 1)
 template <int Steps, bool Spherical, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int stages = stages_of(mixture);
-  const int bytes = static_cast<int>(expectation_bytes(mixture));
-  const auto kernel = expectation_kernel<Steps, Spherical, Products>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
-  kernel<<<tiles_of(rows), all_threads, bytes, stream>>>(mixture, rows, stages);
-  cuda::check_launch("expectation");
+  cuda::launch_in_turn(expectation_kernel<Steps, Spherical, Products>, static_cast<unsigned>(tiles_of(rows)),
+                       all_threads, expectation_bytes(mixture), stream, mixture, rows, stages);
 }
 
 }  // namespace

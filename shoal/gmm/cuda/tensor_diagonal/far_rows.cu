@@ -8,6 +8,7 @@
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>
@@ -44,6 +45,7 @@ struct arrangement {
 
 __global__ void __launch_bounds__(threads)
     responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   find_far_responsibilities<arrangement>(mixture, rows);
 }
 
@@ -181,6 +183,7 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool 
 
 __global__ void __launch_bounds__(sum_threads)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   using left_out_memory = left_out_sums<sum_threads / 32>;
   constexpr std::size_t bytes = std::max(sizeof(lane_memory), sizeof(left_out_memory));
   const int k = static_cast<int>(blockIdx.x);
@@ -196,14 +199,12 @@ __global__ void __launch_bounds__(sum_threads)
 }  // namespace
 
 void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_responsibilities");
+  cuda::launch_in_turn(responsibilities_kernel, far_warps * 32 / threads, threads, 0, stream, mixture, rows);
 }
 
 void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.own_lanes));
-  moments_kernel<<<grid, sum_threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_moments");
+  cuda::launch_in_turn(moments_kernel, grid, sum_threads, 0, stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

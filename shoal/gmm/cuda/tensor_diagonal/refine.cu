@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/left_out.cuh>
@@ -187,6 +188,7 @@ __device__ void refine_tile(const problem& mixture, const chunk& rows, int tile)
 
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   const bool wide = arrangement_of(mixture) == wide_frame;
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
       (!wide && !leaves_out_some(mixture)))
@@ -206,10 +208,8 @@ __global__ void __launch_bounds__(threads)
 
 void refine(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const std::size_t bytes = mixture.left_out == nullptr ? 0 : left_out_bytes<warps>(mixture.columns);
-  cuda::check(cudaFuncSetAttribute(refine_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
-              "reserve shared memory");
-  refine_kernel<<<std::min(tiles_of(rows), most_tile_blocks), threads, bytes, stream>>>(mixture, rows);
-  cuda::check_launch("refine");
+  cuda::launch_in_turn(refine_kernel, static_cast<unsigned>(std::min(tiles_of(rows), most_tile_blocks)), threads, bytes,
+                       stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal
