@@ -86,7 +86,7 @@ __global__ void __launch_bounds__(frame_threads)
     // A comparison that a NaN fails.
     const double factor = parameters.factors[at];
     const double distance = fabs(mean_of(parameters, at) - origin) * factor;
-    together = together && distance <= (half ? most_float_column_distance : most_column_distance) &&
+    together = together && distance <= (frame.float_rows ? most_float_column_distance : most_column_distance) &&
                factor >= least_frame_factor && factor <= most_frame_factor;
     near = near && together && distance <= most_half_column_distance && factor / unit <= most_half_ratio;
   }
@@ -159,7 +159,7 @@ __global__ void __launch_bounds__(most_pack_threads)
   }
   squared_distance = block.sum(squared_distance);
   if (block.rank != 0) return;
-  if (!(squared_distance <= (half ? most_float_squared_distance : most_squared_distance(layout.columns)))) {
+  if (!(squared_distance <= (frame.float_rows ? most_float_squared_distance : most_squared_distance(layout.columns)))) {
     *frame.together = 0;
   }
   if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
