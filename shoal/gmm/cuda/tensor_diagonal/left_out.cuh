@@ -42,12 +42,35 @@ constexpr std::size_t left_out_bytes(int columns) {
   return sizeof(left_out_memory<Warps>) + static_cast<std::size_t>(tile_rows * row_stride(columns)) * sizeof(float);
 }
 
+// What a thread brings of a component, asked for a batch ahead.
+struct asked_component {
+  int k;
+  bool own;  // the component is left out
+  float centre[first_columns], factor[first_columns], offset[first_columns];
+  float constant;
+
+  __device__ asked_component(const problem& mixture, int begin) : k(begin + static_cast<int>(threadIdx.x)) {
+    own = threadIdx.x < left_out_batch && k < mixture.components && mixture.left_out[k] != 0;
+    const auto& packed = mixture.parameters.packed;
+    const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
+#pragma unroll
+    for (int j = 0; j < first_columns; ++j) {
+      const bool inside = own && j < mixture.columns;
+      centre[j] = inside ? packed.centres[start + j] : 0.0F;
+      factor[j] = inside ? packed.factors[start + j] : 0.0F;
+      offset[j] = inside ? packed.offsets[start + j] : 0.0F;
+    }
+    constant = own ? packed.log_constants[k] : 0;
+  }
+};
+
 // Brings the components of a batch that are left out to shared memory, in order, and says that none of their terms
 // counts yet. Returns their number.
 template <int Warps>
-__device__ int load_left_out(const problem& mixture, int begin, int first_row, left_out_memory<Warps>& memory) {
-  const int thread = static_cast<int>(threadIdx.x), k = begin + thread;
-  const bool own = thread < left_out_batch && k < mixture.components && mixture.left_out[k] != 0;
+__device__ int put_left_out(const problem& mixture, const asked_component& asked, int first_row,
+                            left_out_memory<Warps>& memory) {
+  const int thread = static_cast<int>(threadIdx.x), k = asked.k;
+  const bool own = asked.own;
   const unsigned in_warp = __ballot_sync(~0U, own);
   if (thread < left_out_batch && thread % 32 == 0) memory.counts[thread / 32] = __popc(in_warp);
   __syncthreads();
@@ -57,16 +80,13 @@ __device__ int load_left_out(const problem& mixture, int begin, int first_row, l
     count += memory.counts[warp];
   }
   if (own) {
-    const auto& packed = mixture.parameters.packed;
-    const std::size_t start = static_cast<std::size_t>(k) * mixture.columns;
 #pragma unroll
     for (int j = 0; j < first_columns; ++j) {
-      const bool inside = j < mixture.columns;
-      memory.centre[place][j] = inside ? packed.centres[start + j] : 0.0F;
-      memory.factor[place][j] = inside ? packed.factors[start + j] : 0.0F;
-      memory.offset[place][j] = inside ? packed.offsets[start + j] : 0.0F;
+      memory.centre[place][j] = asked.centre[j];
+      memory.factor[place][j] = asked.factor[j];
+      memory.offset[place][j] = asked.offset[j];
     }
-    memory.constant[place] = packed.log_constants[k];
+    memory.constant[place] = asked.constant;
     memory.component[place] = k;
     // The words of this tile's rows are neighbours.
     *reinterpret_cast<uint4*>(mixture.kept + kept_place(mixture.components, k, first_row)) = make_uint4(0, 0, 0, 0);
@@ -165,8 +185,10 @@ __device__ void add_left_out(const problem& mixture, const chunk& rows, int tile
   constexpr auto to_natural = static_cast<float>(ln_2);
   own.least = in_tile < inside ? (mixture.densities[first + in_tile] - margin) * to_natural : INFINITY;
   exact_state found;
+  asked_component next(mixture, 0);
   for (int begin = 0; begin < mixture.components; begin += left_out_batch) {
-    const int count = load_left_out(mixture, begin, first, memory);
+    const int count = put_left_out(mixture, next, first, memory);
+    next = asked_component(mixture, begin + left_out_batch);
     for (int some = group; some < count; some += groups * at_once) {
       float norms[at_once];
       unsigned any = 0;
