@@ -64,41 +64,69 @@ struct component_move {
   }
 };
 
-// By a whole block, for all components; `failed` says that some covariance has no factor.
+// The same of components without matrices: as many at once as the block has threads for, some neighbours to each. One
+// after the other 4096 of them took some milliseconds.
 template <class Scalar>
-__device__ bool find_jump(const cuda::block_group& block, const step_arguments<Scalar>& arguments, bool failed) {
+__device__ bool find_jump_apart(const cuda::block_group& block, const step_arguments<Scalar>& arguments) {
   const kernel_layout& layout = arguments.layout;
-  const unsigned d = layout.columns;
+  const unsigned d = layout.columns, K = layout.components;
   const jump_limit limit = jump_limit_of(sizeof(Scalar));
-  const bool matrices = layout.type == covariance_type::full || layout.type == covariance_type::tied;
-  const unsigned moves = layout.type == covariance_type::tied ? 1 : layout.components;
-  const double* const factors = arguments.prepared.in_double.factors;
-  for (unsigned k = 0; k < moves; ++k) {
-    const component_move<Scalar> of{arguments, k};
+  const bool diagonal = layout.type == covariance_type::diag;
+  unsigned across = 1;
+  while (across < cuda::warp_size && 2 * across * K <= block.size) across *= 2;
+  bool rough = false;
+  for (unsigned first = 0; first < K; first += block.size / across) {
+    const unsigned k = first + block.rank / across;
+    const component_move<Scalar> of{arguments, min(k, K - 1)};
     double between_sum = 0, second_sum = 0, place_sum = 0;
-    bool helps = false, rough = false;
-    for (unsigned j = block.rank; j < d; j += block.size) {
+#pragma unroll 4
+    for (unsigned j = block.rank % across; j < d; j += across) {
       double between = 0, place = 0;
       of.squares(j, between, place);
       const double second = of.second(j);
-      const bool here = nearer_helps(between, second, place, limit);
-      helps = helps || here;
-      if (layout.type == covariance_type::diag) {
-        rough =
-            rough || (here && outweighs(between, __ldcg(arguments.model.covariances + std::size_t{k} * d + j), limit));
+      if (diagonal) {
+        rough = rough || (nearer_helps(between, second, place, limit) &&
+                          outweighs(between, __ldcg(arguments.model.covariances + std::size_t{of.k} * d + j), limit));
       }
       between_sum += between;
       second_sum += second;
       place_sum += place;
     }
-    between_sum = block.sum(between_sum);
-    second_sum = block.sum(second_sum);
-    place_sum = block.sum(place_sum);
-    if (layout.type == covariance_type::spherical) {
-      rough = nearer_helps(between_sum, second_sum, place_sum, limit) &&
-              outweighs(between_sum, __ldcg(arguments.model.covariances + k) * d, limit);
+    if (diagonal) continue;
+    for (unsigned step = 1; step < across; step *= 2) {
+      between_sum += __shfl_xor_sync(cuda::every_lane, between_sum, step);
+      second_sum += __shfl_xor_sync(cuda::every_lane, second_sum, step);
+      place_sum += __shfl_xor_sync(cuda::every_lane, place_sum, step);
     }
-    if (matrices && block.any(helps) && outweighs(between_sum, arguments.regularization, limit)) {
+    rough = rough || (nearer_helps(between_sum, second_sum, place_sum, limit) &&
+                      outweighs(between_sum, __ldcg(arguments.model.covariances + of.k) * d, limit));
+  }
+  return block.any(rough);
+}
+
+// By a whole block, for all components; `failed` says that some covariance has no factor.
+template <class Scalar>
+__device__ bool find_jump(const cuda::block_group& block, const step_arguments<Scalar>& arguments, bool failed) {
+  const kernel_layout& layout = arguments.layout;
+  if (layout.type == covariance_type::diag || layout.type == covariance_type::spherical) {
+    return find_jump_apart(block, arguments);
+  }
+  const unsigned d = layout.columns;
+  const jump_limit limit = jump_limit_of(sizeof(Scalar));
+  const unsigned moves = layout.type == covariance_type::tied ? 1 : layout.components;
+  const double* const factors = arguments.prepared.in_double.factors;
+  for (unsigned k = 0; k < moves; ++k) {
+    const component_move<Scalar> of{arguments, k};
+    double between_sum = 0;
+    bool helps = false, rough = false;
+    for (unsigned j = block.rank; j < d; j += block.size) {
+      double between = 0, place = 0;
+      of.squares(j, between, place);
+      helps = helps || nearer_helps(between, of.second(j), place, limit);
+      between_sum += between;
+    }
+    between_sum = block.sum(between_sum);
+    if (block.any(helps) && outweighs(between_sum, arguments.regularization, limit)) {
       // U = L⁻ᵀ, so that column j of U is row j of L⁻¹.
       const double* const factor = factors + (layout.type == covariance_type::tied ? 0 : std::size_t{k} * d * d);
       for (unsigned j = block.rank; j < d && !failed; j += block.size) {

@@ -69,13 +69,15 @@ __device__ bool maximise_diagonal(const Group& group, const step_arguments<Scala
     rests[j] = maximise_mean(arguments, k, j, centres[j], first[j] * share);
   }
   if (group.rank == 0) arguments.model.weights[k] = weight / total;
+  // A mean jumps by many deviations of the new variance, which the regularization holds up: the sums' own is below the
+  // mean's move in most steps of a component that has one row, by what rounding leaves of either.
   bool far = false;
   if (arguments.layout.type == covariance_type::diag) {
     prepare_diagonal(
         group, arguments, k, weight / total, rests,
         [&](unsigned j) {
           const double rest = variance(j), value = fmax(rest, 0.0) + arguments.regularization;
-          far = far || squared(first[j] * share) > rest;
+          far = far || squared(first[j] * share) > value;
           arguments.model.covariances[std::size_t{k} * d + j] = value;
           return value;
         },
@@ -89,7 +91,7 @@ __device__ bool maximise_diagonal(const Group& group, const step_arguments<Scala
     sum = group.sum(sum);
     between = group.sum(between);
     const double mean = fmax(sum, 0.0) / d + arguments.regularization;
-    far = between > sum;
+    far = between > mean * d;
     if (group.rank == 0) arguments.model.covariances[k] = mean;
     prepare_diagonal(
         group, arguments, k, weight / total, rests, [=](unsigned) { return mean; }, constants);

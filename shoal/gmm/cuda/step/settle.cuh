@@ -38,13 +38,27 @@ __device__ double first_weight(const Group& group, const step_arguments<Scalar>&
 
 template <class Group, class Scalar>
 __device__ verdict decide(const Group& group, const step_arguments<Scalar>& arguments, double weight) {
+  const unsigned K = arguments.layout.components;
   double total = 0;
   bool empty = false;
-  for (unsigned k = group.rank; k < arguments.layout.components;) {
-    total += weight;
-    empty = empty || !(weight > least_weight);
-    k += group.size;
-    if (k < arguments.layout.components) weight = weight_of(arguments, k);
+  const auto add = [&](double of_one) {
+    total += of_one;
+    empty = empty || !(of_one > least_weight);
+  };
+  if (group.rank < K) add(weight);
+  // Asked for together: one after the other those of 1000 components took a warp 10 µs.
+  constexpr unsigned at_once = 8;
+  for (unsigned first = group.rank + group.size; first < K; first += at_once * group.size) {
+    double some[at_once];
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      const unsigned k = first + i * group.size;
+      some[i] = k < K ? weight_of(arguments, k) : 1;
+    }
+#pragma unroll
+    for (unsigned i = 0; i < at_once; ++i) {
+      if (first + i * group.size < K) add(some[i]);
+    }
   }
   return {group.sum(total), group.any(empty)};
 }

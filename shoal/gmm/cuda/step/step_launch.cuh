@@ -71,7 +71,12 @@ __host__ __device__ inline std::size_t warp_work(const kernel_layout& layout) {
 /// microseconds on an NVIDIA H200, with 128, 256 and 512 threads: 16 columns 9.6, 9.8, 11.0; 32
 /// columns 20.8, 18.4, 22.2; 64 columns 65.1, 49.9, 51.3; 128 columns 274, 194, 182. This one takes 9.9, 17.0, 41.5 and
 /// 138 with those chosen.
+/// Without matrices a thread has as few columns as it can, and all threads have as many.
 inline unsigned component_threads(const kernel_layout& layout) {
+  if (layout.type == covariance_type::diag || layout.type == covariance_type::spherical) {
+    const unsigned turns = (layout.columns + most_block_threads - 1) / most_block_threads;
+    return ((layout.columns + turns - 1) / turns + 31) / 32 * 32;
+  }
   if (layout.type != covariance_type::full || layout.columns <= 16) return 128;
   return layout.columns <= 64 ? 256 : most_block_threads;
 }

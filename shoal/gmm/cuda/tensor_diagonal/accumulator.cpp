@@ -51,6 +51,8 @@ class diagonal_accumulator final : public accumulator<float> {
 
     if (layout_.components() >= least_dense_components) make_room_for_dense_moments(shape.multiprocessors);
 
+    problem_.left_out = take(left_out_, padded);
+    problem_.densities = take(densities_, problem_.chunk_rows);
     const auto terms = static_cast<std::size_t>(split_terms(problem_.products));
     problem_.columns_by_rows =
         take(columns_by_rows_, features * terms * problem_.chunk_rows * static_cast<std::size_t>(problem_.width));
@@ -60,12 +62,14 @@ class diagonal_accumulator final : public accumulator<float> {
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    sums_.fill_with_zeros(stream);
-    own_sums_.fill_with_zeros(stream);
-    likelihood_.fill_with_zeros(stream);
-    expectation_.clear(stream);
+    cleared_memory cleared;
+    expectation_.name(cleared);
+    cleared.add(sums_);
+    cleared.add(own_sums_);
+    cleared.add(likelihood_);
+    tensor_diagonal::clear(cleared, stream);
     begins_ = true;
-    pack_mixture(with(problem_, parameters), stream);
+    pack_cleared_mixture(with(problem_, parameters), stream);
   }
 
   void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
@@ -120,7 +124,8 @@ class diagonal_accumulator final : public accumulator<float> {
   expectation_buffers expectation_;
   cuda::device_buffer<std::uint16_t> columns_by_rows_;
   cuda::device_buffer<double> sums_, own_sums_, dense_sums_, likelihood_;
-  cuda::device_buffer<unsigned char> dense_;
+  cuda::device_buffer<unsigned char> dense_, left_out_;
+  cuda::device_buffer<float> densities_;
   bool begins_ = true;  // no chunk of this pass has come yet
 };
 

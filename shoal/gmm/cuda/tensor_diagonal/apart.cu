@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
@@ -192,6 +193,7 @@ __device__ void find_tile(const problem& mixture, const chunk& rows, int tile, s
 
 __global__ void __launch_bounds__(threads, 2)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int arrangement = arrangement_of(mixture);
   if (arrangement == common_frame) return;
@@ -208,10 +210,8 @@ __global__ void __launch_bounds__(threads, 2)
 
 void expectation_apart(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int bytes = static_cast<int>(sizeof(shared_tile));
-  cuda::check(cudaFuncSetAttribute(expectation_kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
-  expectation_kernel<<<std::min(tiles_of(rows), most_tile_blocks), threads, bytes, stream>>>(mixture, rows);
-  cuda::check_launch("expectation_apart");
+  cuda::launch_in_turn(expectation_kernel, static_cast<unsigned>(std::min(tiles_of(rows), most_tile_blocks)), threads,
+                       bytes, stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

@@ -4,6 +4,7 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 
@@ -71,8 +72,9 @@ struct thread_sums {
 template <int Across>
 __global__ void __launch_bounds__(256, 2)
     dense_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, bool begins) {
+  cuda::wait_for_predecessor();
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      *mixture.arrangement == common_frame)
+      arrangement_of(mixture) == common_frame)
     return;
   constexpr int width = each * Across;
   __shared__ __align__(16) float x[together][width];
@@ -186,9 +188,8 @@ template <int Across>
 void launch(const problem& mixture, const chunk& rows, bool begins, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(dense_tiles(mixture)), static_cast<unsigned>(mixture.dense_lanes));
   const auto bytes = static_cast<std::size_t>(dense_components(mixture)) * stride * sizeof(float);
-  dense_kernel<Across>
-      <<<grid, static_cast<unsigned>(Across * mixture.dense_threads), bytes, stream>>>(mixture, rows, begins);
-  cuda::check_launch("dense_moments");
+  cuda::launch_in_turn(dense_kernel<Across>, grid, static_cast<unsigned>(Across * mixture.dense_threads), bytes, stream,
+                       mixture, rows, begins);
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
@@ -28,6 +29,10 @@ constexpr int all_threads = threads + 128;  // and those that fetch, of whom reg
 constexpr int group_bytes = operand_size;   // of 64 rows and one step
 constexpr int operand_bytes = 2 * operand_size;
 constexpr int most_stages = 8;
+
+// More than the density of a row that is out of the frame's range, in bits: it is some 200 deviations away from any
+// component of a common frame.
+constexpr float most_beyond = -16384;
 
 // What a row's tile knows beside its operands.
 struct tile_state {
@@ -208,11 +213,11 @@ struct tile_constants {
   float2 constant[tile_components / 8];
   float2 norm_factor[tile_components / 8];
 
-  __device__ tile_constants(const problem& mixture, int tile) {
+  __device__ tile_constants(const problem& mixture, const float* constants, int tile) {
     const int first = tile * tile_components + 2 * (static_cast<int>(threadIdx.x) % 4);
 #pragma unroll
     for (int i = 0; i < tile_components / 8; ++i) {
-      constant[i] = __ldg(reinterpret_cast<const float2*>(mixture.constants + first + 8 * i));
+      constant[i] = __ldg(reinterpret_cast<const float2*>(constants + first + 8 * i));
       if constexpr (Spherical) {
         norm_factor[i] = __ldg(reinterpret_cast<const float2*>(mixture.norm_factors + first + 8 * i));
       }
@@ -434,6 +439,7 @@ __device__ void finish_rows(const problem& mixture, const chunk& rows, int first
     const float shift = mixture.log_sums != nullptr ? own.greatest : own.greatest + (log_sum - log2f(weight));
     mixture.shifts[row] = counts ? shift : INFINITY;
     if (mixture.log_sums != nullptr) mixture.log_sums[row] = log_sum;
+    if (mixture.densities != nullptr) mixture.densities[row] = tile.beyond[in_tile] == 0 ? density : most_beyond;
     const double log_density = ln_2 * static_cast<double>(density) + *mixture.parameters.packed.log_shift;
     if (mixture.log_densities != nullptr && near) mixture.log_densities[row] = log_density;
     if constexpr (Spherical) mixture.norms[row] = near ? tile.norm[in_tile] : 0.0F;
@@ -485,7 +491,7 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
     give_registers<40>();
     if (threadIdx.x >= threads + 32) {
       wait_for_shown();
-      if (mixture.columns_by_rows != nullptr && *mixture.arrangement == common_frame) {
+      if (mixture.columns_by_rows != nullptr && arrangement_of(mixture) == common_frame) {
         leave_columns<Steps, Spherical, Products>(mixture, first, memory,
                                                   static_cast<int>(threadIdx.x - threads) / 32 - 1);
       }
@@ -518,14 +524,15 @@ __device__ void run_tile(const problem& mixture, const chunk& rows, int stages) 
   const float norm[2] = {state.norm[pair], state.norm[pair + 1]};
   // What a row's terms have in common does not matter to responsibilities and would cost the terms digits; only those
   // of a wide frame, which are to be compared with others, have it.
-  const bool wide = *mixture.arrangement == wide_frame;
+  const bool wide = arrangement_of(mixture) == wide_frame;
+  const float* const all_constants = wide ? mixture.constants : mixture.common_constants;
   const float common[2] = {state.common[pair], state.common[pair + 1]};
   row_state found[2];
   float greatest[2] = {-1e30F, -1e30F};
   int stage = 0;
   unsigned round = 0;
   for (int tile = 0; tile < mixture.tiles; ++tile) {
-    const tile_constants<Spherical> constants(mixture, tile);
+    const tile_constants<Spherical> constants(mixture, all_constants, tile);
     float scores[64];
     int before = 0;
 #pragma unroll
@@ -573,6 +580,7 @@ template <int Steps, bool Spherical, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     expectation_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
   if constexpr (has_warpgroup_products) {
+    wait_for_predecessor();
     if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
         arrangement_of(mixture) == no_frame)
       return;
@@ -583,12 +591,8 @@ __global__ void __launch_bounds__(all_threads, 1)
 template <int Steps, bool Spherical, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int stages = stages_of(mixture);
-  const int bytes = static_cast<int>(expectation_bytes(mixture));
-  const auto kernel = expectation_kernel<Steps, Spherical, Products>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
-  kernel<<<tiles_of(rows), all_threads, bytes, stream>>>(mixture, rows, stages);
-  cuda::check_launch("expectation");
+  cuda::launch_in_turn(expectation_kernel<Steps, Spherical, Products>, static_cast<unsigned>(tiles_of(rows)),
+                       all_threads, expectation_bytes(mixture), stream, mixture, rows, stages);
 }
 
 }  // namespace

@@ -1,16 +1,19 @@
 // Rows of diagonal and spherical mixtures that are summed one by one in float64: far ones, whose responsibilities are
-// found again first, and all of them when there is no common frame.
+// found again first, all of them when there is no common frame, and those of components that a common frame leaves out.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/left_out_moments.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
@@ -42,6 +45,7 @@ struct arrangement {
 
 __global__ void __launch_bounds__(threads)
     responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   find_far_responsibilities<arrangement>(mixture, rows);
 }
 
@@ -123,10 +127,15 @@ __device__ void add_groups(int across, column_sums& own, column_sums (&shared)[s
   }
 }
 
+// What add_lane() has in shared memory.
+struct lane_memory {
+  listed_rows list;
+  column_sums parts[sum_threads];
+};
+
 // One component and lane by a block.
-__device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool all) {
-  __shared__ listed_rows list;
-  __shared__ column_sums parts[sum_threads];
+__device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool all, lane_memory& memory) {
+  auto& [list, parts] = memory;
   const int thread = static_cast<int>(threadIdx.x);
   const int lane = static_cast<int>(blockIdx.y);
   const int across = threads_a_row(mixture.columns), column = thread % across, group = thread / across;
@@ -174,23 +183,28 @@ __device__ void add_lane(const problem& mixture, const chunk& rows, int k, bool 
 
 __global__ void __launch_bounds__(sum_threads)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
-  const bool all = *mixture.arrangement != common_frame;
-  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || (*mixture.any_far == 0 && !all))
+  cuda::wait_for_predecessor();
+  using left_out_memory = left_out_sums<sum_threads / 32>;
+  constexpr std::size_t bytes = std::max(sizeof(lane_memory), sizeof(left_out_memory));
+  const int k = static_cast<int>(blockIdx.x);
+  const bool all = arrangement_of(mixture) != common_frame, left_out = leaves_out(mixture, k);
+  if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
+      (*mixture.any_far == 0 && !all && !left_out))
     return;
-  add_lane(mixture, rows, static_cast<int>(blockIdx.x), all);
+  __shared__ __align__(16) unsigned char memory[bytes];
+  if (left_out) return add_left_out_lane(mixture, rows, k, *reinterpret_cast<left_out_memory*>(memory));
+  add_lane(mixture, rows, k, all, *reinterpret_cast<lane_memory*>(memory));
 }
 
 }  // namespace
 
 void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_responsibilities");
+  cuda::launch_in_turn(responsibilities_kernel, far_warps * 32 / threads, threads, 0, stream, mixture, rows);
 }
 
 void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.own_lanes));
-  moments_kernel<<<grid, sum_threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_moments");
+  cuda::launch_in_turn(moments_kernel, grid, sum_threads, 0, stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

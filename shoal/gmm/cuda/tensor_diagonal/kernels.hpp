@@ -6,12 +6,18 @@
 #include <cstddef>
 
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/problem.hpp>
 #include <shoal/gmm/prediction.hpp>
 
 namespace shoal::gmm::tensor_diagonal {
 
-/// Finds the frame and splits the mixture into float16 terms in it. Run whenever the parameters change.
+/// Sets memory to zero by one launch: five took as long as a small fit's moments.
+void clear(const cleared_memory& cleared, cudaStream_t stream);
+
+/// Finds the frame and splits the mixture into float16 terms in it. Run whenever the parameters change; the second once
+/// `arrangement` has been cleared.
 void pack_mixture(const problem& mixture, cudaStream_t stream);
+void pack_cleared_mixture(const problem& mixture, cudaStream_t stream);
 
 /// Fills terms, columns_by_rows, shifts, log_sums, log_densities, norms, exponents, far_masks and tile_sums of a chunk:
 /// by tensor cores in the frame, of which the second kernel finds again what matters when the frame is wide, or one by

@@ -55,16 +55,23 @@ constexpr int moment_features(int products, bool spherical) { return products ==
 /// Columns of the moments' products.
 constexpr int padded_width(int columns) { return columns <= 64 ? 64 : 128; }
 
-/// How different the components are: so little that sums about the frame's centre keep their digits; so much that only
-/// the choice of the components that matter for a row is made in the frame; or too much for any frame.
+/// How different the components are, but for those that a common frame leaves out: so little that sums about the
+/// frame's centre keep their digits; so much that only the choice of the components that matter for a row is made in
+/// the frame; or too much for any frame.
 inline constexpr int common_frame = 0;
 inline constexpr int wide_frame = 1;
 inline constexpr int no_frame = 2;
-/// What pack_mixture() and dense_moments() say beside how the mixture is arranged: whether there are dense_sums, and
-/// how many components a wide frame leaves out.
+/// What pack_mixture() and dense_moments() say beside how different all components are: whether there are dense_sums,
+/// how many components a wide frame would leave out and how many a common one, what these weigh, in units of
+/// 1/weight_units, whether some of them are not narrow, and whether a common frame would hold any.
 inline constexpr int has_dense_sums_at = 1;
 inline constexpr int outsiders_at = 2;
-inline constexpr int arrangement_size = 3;
+inline constexpr int left_out_at = 3;
+inline constexpr int left_out_weight_at = 4;
+inline constexpr int broad_left_out_at = 5;
+inline constexpr int holds_some_at = 6;
+inline constexpr int arrangement_size = 7;
+inline constexpr int weight_units = 1 << 24;
 
 struct problem {
   int columns = 0;
@@ -89,8 +96,11 @@ struct problem {
   int* arrangement = nullptr;         ///< [arrangement_size] for arrangement_of()
   std::uint16_t* operands = nullptr;  ///< [tile][stage][step][operand_size], stages as the expectation step takes them
   float* constants = nullptr;         ///< [tiles · 128] what a term is made of beside products
-  float* norm_factors = nullptr;      ///< [tiles · 128] and its coefficient of ‖z‖², spherical
-  float* own_constants = nullptr;     ///< [tiles · 128] ln πₖ + Σ ln s
+  float* common_constants = nullptr;  ///< [tiles · 128] the same in a common frame; −∞ of those that it leaves out
+  unsigned char* left_out = nullptr;  ///< [tiles · 128] not zero: a common frame leaves the component out; null: it has
+                                      ///< to hold all
+  float* norm_factors = nullptr;   ///< [tiles · 128] and its coefficient of ‖z‖², spherical
+  float* own_constants = nullptr;  ///< [tiles · 128] ln πₖ + Σ ln s
 
   float* terms = nullptr;  ///< by term_place(): log₂ πₖN(x) but for what its row has in common; a far row's
                            ///< responsibility
@@ -101,6 +111,7 @@ struct problem {
   float* log_sums = nullptr;            ///< [chunk_rows] log₂ of what a row's terms sum to beside its shift, which is
                                         ///< then the greatest of them; null: the two are one shift
   double* log_densities = nullptr;      ///< [chunk_rows] ln p(x); null where it is not asked for
+  float* densities = nullptr;           ///< [chunk_rows] log₂ p(x) but for log_shift, beside left_out
   float* norms = nullptr;               ///< [chunk_rows] ‖z‖², spherical
   int* exponents = nullptr;             ///< [chunk_rows / tile_rows] of a tile's greatest weight
   std::uint16_t* columns_by_rows = nullptr;  ///< [features][chunk_rows / 16][terms][width × 16]: the rows, transposed
@@ -110,7 +121,8 @@ struct problem {
   unsigned* candidates = nullptr;            ///< [chunk_rows][tiles][4] in a wide frame: which terms there are
   unsigned char* crowded = nullptr;  ///< [chunk_rows / tile_rows] in a wide frame: not zero where a tile's rows are
                                      ///< near so many components that all terms are found again
-  unsigned* kept = nullptr;          ///< by kept_place(), without a common frame: which terms count
+  unsigned* kept = nullptr;          ///< by kept_place(), without a common frame and of components that it leaves out:
+                                     ///< which terms count
   double* sums = nullptr;            ///< [lanes][tiles · 128][sums_size] in the frame
   double* own_sums = nullptr;  ///< [own_lanes][K][1 + 2 · columns] Σ r, Σ r (x − c), Σ r (x − c)² of rows that are
                                ///< summed one by one: far ones, and all without a common frame

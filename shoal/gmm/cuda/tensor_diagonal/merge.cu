@@ -5,7 +5,9 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 
 namespace shoal::gmm::tensor_diagonal {
 namespace {
@@ -15,6 +17,7 @@ static_assert(threads >= most_columns);
 
 __global__ void __launch_bounds__(threads)
     likelihood_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int lane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int tiles = tiles_of(rows);
@@ -99,7 +102,7 @@ struct element_sums {
 template <int Count>
 __device__ element_sums<Count> framed_sums(const problem& mixture, int k, const int (&places)[Count]) {
   element_sums<Count> sums;
-  if (*mixture.arrangement != common_frame) return sums;
+  if (arrangement_of(mixture) != common_frame) return sums;
   const auto size = static_cast<std::size_t>(sums_size(mixture.features, mixture.width));
   const std::size_t step = static_cast<std::size_t>(mixture.tiles) * tile_components * size;
   sums.add(mixture.sums + static_cast<std::size_t>(k) * size, places, mixture.lanes, step);
@@ -110,11 +113,12 @@ __device__ element_sums<Count> framed_sums(const problem& mixture, int k, const 
 template <int Count>
 __device__ element_sums<Count> own_sums(const problem& mixture, int k, const int (&places)[Count]) {
   element_sums<Count> sums;
-  if (*mixture.arrangement == common_frame && *mixture.any_far == 0) return sums;
+  const bool common = arrangement_of(mixture) == common_frame;
+  if (common && *mixture.any_far == 0 && !leaves_out(mixture, k)) return sums;
   const std::size_t size = 1 + 2 * static_cast<std::size_t>(mixture.columns);
   const std::size_t step = static_cast<std::size_t>(mixture.components) * size;
   sums.add(mixture.own_sums + static_cast<std::size_t>(k) * size, places, mixture.own_lanes, step);
-  if (*mixture.arrangement != common_frame && mixture.arrangement[has_dense_sums_at] != 0) {
+  if (!common && mixture.arrangement[has_dense_sums_at] != 0) {
     sums.add(mixture.dense_sums + static_cast<std::size_t>(k) * size, places, mixture.dense_lanes, step);
   }
   sums.join();
@@ -124,6 +128,7 @@ __device__ element_sums<Count> own_sums(const problem& mixture, int k, const int
 // A component to a block, a column to some threads; the last block has the header.
 __global__ void __launch_bounds__(threads* most_merging_threads)
     merge_kernel(const __grid_constant__ problem mixture, std::size_t header, double* statistics) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x);
   if (k == mixture.components) return merge_likelihood(mixture, statistics);
@@ -170,15 +175,13 @@ __global__ void __launch_bounds__(threads* most_merging_threads)
 }  // namespace
 
 void add_likelihood(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  likelihood_kernel<<<likelihood_lanes / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("add_likelihood");
+  cuda::launch_in_turn(likelihood_kernel, likelihood_lanes / threads, threads, 0, stream, mixture, rows);
 }
 
 void merge_lanes(const problem& mixture, std::size_t header, double* statistics, cudaStream_t stream) {
   const int merging = std::clamp(mixture.lanes / lanes_a_thread, 1, most_merging_threads);
-  merge_kernel<<<mixture.components + 1, dim3(threads, static_cast<unsigned>(merging)), 0, stream>>>(mixture, header,
-                                                                                                     statistics);
-  cuda::check_launch("merge_lanes");
+  cuda::launch_in_turn(merge_kernel, static_cast<unsigned>(mixture.components + 1),
+                       dim3(threads, static_cast<unsigned>(merging)), 0, stream, mixture, header, statistics);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

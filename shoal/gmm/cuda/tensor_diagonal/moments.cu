@@ -10,6 +10,7 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
@@ -349,8 +350,9 @@ template <int Width, bool Spherical, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
   if constexpr (has_warpgroup_products) {
+    wait_for_predecessor();
     if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-        *mixture.arrangement != common_frame)
+        arrangement_of(mixture) != common_frame)
       return;
     run<Width, Spherical, Products>(mixture, rows);
   }
@@ -360,14 +362,10 @@ template <int Width, bool Spherical, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int bytes = stages_of(Width, Products, Spherical) * stage_bytes(Width, Products, Spherical) +
                         static_cast<int>(sizeof(stage_barriers));
-  const auto kernel = moments_kernel<Width, Spherical, Products>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
   const dim3 grid(static_cast<unsigned>(mixture.tiles),
                   static_cast<unsigned>(mixture.features / moment_features(Products, Spherical)),
                   static_cast<unsigned>(mixture.lanes));
-  kernel<<<grid, all_threads, bytes, stream>>>(mixture, rows);
-  cuda::check_launch("moments");
+  cuda::launch_in_turn(moments_kernel<Width, Spherical, Products>, grid, all_threads, bytes, stream, mixture, rows);
 }
 
 template <int Width>

@@ -1,9 +1,11 @@
 // Makes diagonal and spherical mixtures of many columns ready for tensor cores: a frame, and components split in it.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
@@ -13,15 +15,16 @@ namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
+constexpr double half_log_two_pi = 0.91893853320467274178;
 
 __device__ bool is_empty(const problem& mixture, int k) {
   return mixture.parameters.in_double.log_constants[k] == -INFINITY;
 }
 
 // Joins each of some values of a block's threads, for all of them.
-template <int Count, class Join>
+template <int Threads = threads, int Count, class Join>
 __device__ void join_block(double (&values)[Count], const Join& join) {
-  __shared__ double parts[threads / 32][Count];
+  __shared__ double parts[Threads / 32][Count];
   const int thread = static_cast<int>(threadIdx.x);
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
@@ -37,7 +40,7 @@ __device__ void join_block(double (&values)[Count], const Join& join) {
 #pragma unroll
   for (int i = 0; i < Count; ++i) {
     values[i] = parts[0][i];
-    for (int warp = 1; warp < threads / 32; ++warp) values[i] = join(values[i], parts[warp][i]);
+    for (int warp = 1; warp < Threads / 32; ++warp) values[i] = join(values[i], parts[warp][i]);
   }
 }
 struct sum_of {
@@ -56,7 +59,9 @@ __device__ double mean_of(const problem& mixture, std::size_t at) {
 }
 
 // The frame's unit and centre of one column, and the mean of what is taken out of curves. Block j.
-__global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ problem mixture) {
+template <int Threads>
+__global__ void __launch_bounds__(Threads) frame_kernel(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int column = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
@@ -70,27 +75,26 @@ __global__ void __launch_bounds__(threads) frame_kernel(const __grid_constant__ 
   const auto place = [&](int k) { return static_cast<std::size_t>(k) * mixture.columns + column; };
   double sums[2] = {};           // of means, and their number
   double least[1] = {INFINITY};  // of 1/σ
-  for (int k = thread; k < mixture.components; k += threads) {
+  for (int k = thread; k < mixture.components; k += Threads) {
     if (is_empty(mixture, k)) continue;
     sums[0] += mean_of(mixture, place(k));
     sums[1] += 1;
     least[0] = fmin(least[0], mixture.parameters.in_double.factors[place(k)]);
   }
-  join_block(sums, sum_of());
-  join_block(least, least_of());
+  join_block<Threads>(sums, sum_of());
+  join_block<Threads>(least, least_of());
   const float centre = sums[1] > 0 ? static_cast<float>(sums[0] / sums[1]) : 0.0F;
   const int exponent = least[0] > 1e-38 && least[0] < 1e38 ? -ilogb(least[0]) : 0;
   const float scale = ldexpf(1.0F, -exponent);
-  // Of components that are outside because they are too narrow, curves would leave no digits to the others.
   double squares[2] = {};  // and their number
-  for (int k = thread; k < mixture.components; k += threads) {
+  for (int k = thread; k < mixture.components; k += Threads) {
     if (is_empty(mixture, k)) continue;
     const double ratio = mixture.parameters.in_double.factors[place(k)] / static_cast<double>(scale);
-    if (!(ratio <= wide_limits().ratio)) continue;
+    if (!(ratio <= most_curve_ratio)) continue;
     squares[0] += ratio * ratio;
     squares[1] += 1;
   }
-  join_block(squares, sum_of());
+  join_block<Threads>(squares, sum_of());
   if (thread != 0) return;
   if (!cuda::has_warpgroup_products || !(fabsf(centre * scale) <= 1e30F)) atomicMax(mixture.arrangement, no_frame);
   mixture.frame[column] = make_float2(scale, -centre * scale);
@@ -129,6 +133,7 @@ struct frame_distance {
 // into the frame. A thread for each column. Block k.
 static_assert(threads >= most_columns);
 __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int k = static_cast<int>(blockIdx.x), j = static_cast<int>(threadIdx.x);
   const bool empty = k >= mixture.components || is_empty(mixture, k);
@@ -143,9 +148,29 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
   }
   const frame_distance distance(mean / deviation, inside ? 1 / deviation : 0);
   const bool outside = !distance.within(wide_limits());
+  const bool left_out = !distance.within(limits_of(mixture.products, mixture.steps));
+  double logarithms[1] = {};  // Σ ln s, for the weight
+  if (left_out) {
+    if (inside)
+      logarithms[0] = log(mixture.parameters.in_double.factors[static_cast<std::size_t>(k) * mixture.columns + j]);
+    join_block(logarithms, sum_of());
+  }
   if (j == 0) {
     if (outside) atomicAdd(mixture.arrangement + outsiders_at, 1);
-    if (!distance.within(limits_of(mixture.products, mixture.steps))) atomicMax(mixture.arrangement, wide_frame);
+    if (left_out) {
+      // As prepare_component.cuh has log_constants.
+      const double weight =
+          exp(mixture.parameters.in_double.log_constants[k] + *mixture.parameters.in_double.log_shift +
+              mixture.columns * half_log_two_pi - logarithms[0]);
+      // Whole numbers: their sum has the same bits in any order.
+      atomicAdd(mixture.arrangement + left_out_weight_at, __double2int_ru(fmin(weight, 1.0) * weight_units));
+      atomicAdd(mixture.arrangement + left_out_at, 1);
+      if (!(distance.greatest[1] >= least_narrow_ratio)) mixture.arrangement[broad_left_out_at] = 1;
+      atomicMax(mixture.arrangement, wide_frame);
+    } else if (!empty) {
+      mixture.arrangement[holds_some_at] = 1;
+    }
+    if (mixture.left_out != nullptr) mixture.left_out[k] = left_out ? 1 : 0;
   }
 
   double rounded_away[1] = {};  // what of the operands' products with a row at the mean is beyond their terms
@@ -186,18 +211,49 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
     if (mixture.spherical) norm_factor = curve;
   }
   mixture.constants[k] = constant;
+  mixture.common_constants[k] = left_out ? -INFINITY : constant;
   mixture.own_constants[k] = own_constant;
   if (mixture.spherical) mixture.norm_factors[k] = norm_factor;
 }
 
+__global__ void __launch_bounds__(threads) clear_kernel(const __grid_constant__ cleared_memory cleared) {
+  cuda::wait_for_predecessor();
+  const std::size_t first = blockIdx.x * std::size_t{threads} + threadIdx.x, step = gridDim.x * std::size_t{threads};
+  for (int i = 0; i < cleared.count; ++i) {
+    auto* const fours = reinterpret_cast<uint4*>(cleared.at[i]);
+    const std::size_t whole = cleared.bytes[i] / sizeof(uint4);
+    for (std::size_t at = first; at < whole; at += step) fours[at] = make_uint4(0, 0, 0, 0);
+    auto* const words = reinterpret_cast<unsigned*>(fours + whole);
+    if (first < cleared.bytes[i] % sizeof(uint4) / sizeof(unsigned)) words[first] = 0;
+  }
+}
+
 }  // namespace
+
+void clear(const cleared_memory& cleared, cudaStream_t stream) {
+  std::size_t bytes = 0;
+  for (const std::size_t own : cleared.bytes) bytes = std::max(bytes, own);
+  constexpr std::size_t of_block = threads * 4 * sizeof(uint4), most_blocks = 1024;
+  const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(bytes / of_block, 1, most_blocks));
+  cuda::launch_in_turn(clear_kernel, blocks, threads, 0, stream, cleared);
+}
 
 void pack_mixture(const problem& mixture, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(mixture.arrangement, 0, arrangement_size * sizeof(int), stream), "clear device memory");
-  frame_kernel<<<mixture.steps * step_size, threads, 0, stream>>>(mixture);
-  cuda::check_launch("pack_mixture");
-  pack_kernel<<<mixture.tiles * tile_components, threads, 0, stream>>>(mixture);
-  cuda::check_launch("pack_mixture");
+  pack_cleared_mixture(mixture, stream);
+}
+
+void pack_cleared_mixture(const problem& mixture, cudaStream_t stream) {
+  const auto columns = static_cast<unsigned>(mixture.steps * step_size);
+  // Many components by many threads: their means wait for divisions.
+  constexpr int many = 512;
+  if (mixture.components > 2 * threads) {
+    cuda::launch_in_turn(frame_kernel<many>, columns, many, 0, stream, mixture);
+  } else {
+    cuda::launch_in_turn(frame_kernel<threads>, columns, threads, 0, stream, mixture);
+  }
+  cuda::launch_in_turn(pack_kernel, static_cast<unsigned>(mixture.tiles * tile_components), threads, 0, stream,
+                       mixture);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

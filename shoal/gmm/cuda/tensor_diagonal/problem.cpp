@@ -35,6 +35,7 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.arrangement = take(arrangement_, arrangement_size);
   mixture.operands = take(operands_, static_cast<std::size_t>(mixture.tiles * mixture.steps) * parts * operand_size);
   mixture.constants = take(constants_, padded);
+  mixture.common_constants = take(common_constants_, padded);
   mixture.own_constants = take(own_constants_, padded);
   mixture.norm_factors = take(norm_factors_, mixture.spherical ? padded : 1);
   mixture.terms = take(terms_, padded * mixture.chunk_rows);

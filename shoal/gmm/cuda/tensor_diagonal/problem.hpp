@@ -19,6 +19,23 @@ inline problem with(problem sizes, const prepared_parameters<float>& parameters)
   return sizes;
 }
 
+/// What begins with zeros, by one launch: multiples of four bytes.
+class cleared_memory {
+ public:
+  static constexpr int most = 5;
+
+  template <class Element>
+  void add(cuda::device_buffer<Element>& buffer) {
+    static_assert(sizeof(Element) % 4 == 0);
+    at[count] = buffer.data();
+    bytes[count++] = buffer.bytes();
+  }
+
+  void* at[most] = {};
+  std::size_t bytes[most] = {};
+  int count = 0;
+};
+
 /// What pack_mixture(), the expectation steps and far_responsibilities() write.
 class expectation_buffers {
  public:
@@ -27,10 +44,16 @@ class expectation_buffers {
 
   /// Says that there have been no far rows.
   void clear(cudaStream_t stream) { any_far_.fill_with_zeros(stream); }
+  /// Names that beside others, and the arrangement for pack_cleared_mixture().
+  void name(cleared_memory& cleared) {
+    cleared.add(any_far_);
+    cleared.add(arrangement_);
+  }
 
  private:
   cuda::device_buffer<float2> frame_;
-  cuda::device_buffer<float> mean_curve_, constants_, own_constants_, norm_factors_, terms_, shifts_, norms_;
+  cuda::device_buffer<float> mean_curve_, constants_, common_constants_, own_constants_, norm_factors_, terms_, shifts_,
+      norms_;
   cuda::device_buffer<float> tile_greatest_;
   cuda::device_buffer<int> arrangement_, exponents_, any_far_;
   cuda::device_buffer<std::uint16_t> operands_;

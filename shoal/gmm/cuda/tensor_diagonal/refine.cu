@@ -1,13 +1,16 @@
-// The expectation step's second half for mixtures whose components lie wide apart in the frame: there the products tell
-// only to a bit or two which components matter for a row, and these are found again by themselves, in float32.
+// The expectation step's second half. For mixtures whose components lie wide apart in the frame the products tell only
+// to a bit or two which components matter for a row, and these are found again by themselves, in float32. A common
+// frame may have left components out, which are added.
 #include <cuda_runtime.h>
 
 #include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_diagonal/left_out.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/tuning.hpp>
 
@@ -185,11 +188,18 @@ __device__ void refine_tile(const problem& mixture, const chunk& rows, int tile)
 
 __global__ void __launch_bounds__(threads)
     refine_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
+  const bool wide = arrangement_of(mixture) == wide_frame;
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) ||
-      arrangement_of(mixture) != wide_frame)
+      (!wide && !leaves_out_some(mixture)))
     return;
+  extern __shared__ __align__(16) unsigned char memory[];
   for (int tile = static_cast<int>(blockIdx.x); tile < tiles_of(rows); tile += static_cast<int>(gridDim.x)) {
-    refine_tile(mixture, rows, tile);
+    if (wide) {
+      refine_tile(mixture, rows, tile);
+    } else {
+      add_left_out(mixture, rows, tile, *reinterpret_cast<left_out_memory<warps>*>(memory));
+    }
     __syncthreads();
   }
 }
@@ -197,8 +207,9 @@ __global__ void __launch_bounds__(threads)
 }  // namespace
 
 void refine(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  refine_kernel<<<std::min(tiles_of(rows), most_tile_blocks), threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("refine");
+  const std::size_t bytes = mixture.left_out == nullptr ? 0 : left_out_bytes<warps>(mixture.columns);
+  cuda::launch_in_turn(refine_kernel, static_cast<unsigned>(std::min(tiles_of(rows), most_tile_blocks)), threads, bytes,
+                       stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_diagonal

@@ -44,10 +44,24 @@ __device__ inline float power_of_two(float exponent) {
 inline constexpr float log2_of_e = 1.44269504088896341F;
 inline constexpr double ln_2 = 0.693147180559945309417;
 
-// How the mixture is arranged, once pack_mixture() has said.
+// How the mixture is arranged, once pack_mixture() has said. A common frame leaves components out where these are few,
+// or narrow and hold few rows, and where even a wide one would have to leave out many.
 __device__ inline int arrangement_of(const problem& mixture) {
-  const bool many = mixture.arrangement[outsiders_at] * components_an_outsider > mixture.components;
-  return many ? no_frame : *mixture.arrangement;
+  const int* const found = mixture.arrangement;
+  if (*found != wide_frame) return *found;
+  const bool few = found[left_out_at] * components_an_outsider <= mixture.components;
+  const bool many = found[outsiders_at] * components_an_outsider > mixture.components;
+  const bool light = found[broad_left_out_at] == 0 && found[left_out_weight_at] <= most_left_out_weight * weight_units;
+  if (mixture.left_out != nullptr && found[holds_some_at] != 0 && (few || light || many)) return common_frame;
+  return many ? no_frame : wide_frame;
+}
+// Whether there are components that a common frame leaves out.
+__device__ inline bool leaves_out_some(const problem& mixture) {
+  return mixture.left_out != nullptr && mixture.arrangement[left_out_at] != 0 &&
+         arrangement_of(mixture) == common_frame;
+}
+__device__ inline bool leaves_out(const problem& mixture, int k) {
+  return leaves_out_some(mixture) && mixture.left_out[k] != 0;
 }
 
 // In a wide frame a term so far below its row's greatest, in bits, counts as nothing, whatever the products' errors

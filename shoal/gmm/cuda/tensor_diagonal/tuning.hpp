@@ -24,9 +24,16 @@ constexpr frame_limits limits_of(int products, int steps) {
 /// The same for a wide frame: so that rows that matter are in float16's range, and that log₂-densities have errors of
 /// less than one where it matters which components are near a row.
 constexpr frame_limits wide_limits() { return {128, 65536, 1e300, 128}; }
-/// A wide frame leaves out one component among so many, whose terms are found by themselves for every row. Where a fit
-/// has put a component on a few rows, all components would take part of every row otherwise.
+/// A frame leaves out one component among so many, whose terms are found by themselves for every row. Where a fit has
+/// put a component on a few rows, all components would take part of every row otherwise.
 inline constexpr int components_an_outsider = 16;
+/// A common frame leaves out as many as there are while these weigh no more together, and are so many times narrower
+/// than its unit in some column: then a few columns show that they have no part of most rows.
+inline constexpr float most_left_out_weight = 0.25F;
+inline constexpr double least_narrow_ratio = 4;
+/// Components that are narrower than the frame's unit by more have no part in the mean curve, which would leave no
+/// digits to the others.
+inline constexpr double most_curve_ratio = 8;
 
 /// Blocks of kernels that mostly have nothing to do. With one for each tile of 10⁶ rows they took 14 µs to find that
 /// out.

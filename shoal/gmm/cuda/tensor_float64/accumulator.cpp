@@ -26,7 +26,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
   explicit tensor_accumulator(const accumulator_shape& shape)
       : layout_(shape.layout),
         plan_(plan_lanes<Scalar>(shape, layout_)),
-        most_blocks_(static_cast<unsigned>(shape.multiprocessors) * resident_densities),
+        multiprocessors_(static_cast<unsigned>(shape.multiprocessors)),
         lanes_(plan_.lanes * plan_.size),
         workspace_(
             layout_.components, shape.share_rows, cuda::piece_unit,
@@ -55,7 +55,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
       // Which of them work depends on the mixture.
       const prepared_parameters<Scalar> apart = tied_.apart(frame_.apart(parameters));
       const bool finishes = tied_.finishes(chunk) || (frame_.used() && layout_.components <= most_block_components);
-      const unsigned blocks = frame_.used() ? most_blocks_ : any_blocks;
+      const auto at_most = [&](unsigned resident) { return frame_.used() ? multiprocessors_ * resident : any_blocks; };
       tied_.densities(chunk, parameters, terms, stream);
       if (frame_.used() && finishes) {
         responsibilities_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
@@ -63,9 +63,9 @@ class tensor_accumulator final : public accumulator<Scalar> {
         densities_in_frame(layout_, chunk, frame_.get(), parameters, terms, stream);
       }
       if (!at_once(chunk, apart, terms, stream)) {
-        launch_densities(layout_, chunk, apart, terms, stream, blocks);
+        launch_densities(layout_, chunk, apart, terms, stream, at_most(resident_densities));
         launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream,
-                                finishes ? blocks : any_blocks);
+                                finishes ? at_most(resident_responsibilities) : any_blocks);
       }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       tied_.moments(chunk, parameters, terms, plan_, stream);
@@ -94,7 +94,7 @@ class tensor_accumulator final : public accumulator<Scalar> {
 
   kernel_layout layout_;
   lane_plan plan_;
-  unsigned most_blocks_;  // of kernels that the frame mostly leaves nothing to do
+  unsigned multiprocessors_;
   cuda::device_buffer<double> lanes_;
   chunk_workspace workspace_;
   mixture_frame frame_;

@@ -71,6 +71,7 @@ struct component_frame {
   int products = 3;               ///< of float16 terms for one of float32's grade; 1: of one term each
   unsigned multiprocessors = 0;   ///< of this GPU
 
+  bool float_rows = false;  ///< whose digits a wider frame keeps
   unsigned steps = 0;
   unsigned eights = 0;  ///< of components, padded
 };

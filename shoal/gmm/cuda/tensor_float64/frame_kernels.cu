@@ -15,6 +15,9 @@ namespace shoal::gmm::tensor_float64 {
 namespace {
 
 constexpr int frame_threads = 128;
+// Of a component of many columns.
+constexpr int most_pack_threads = 384;
+constexpr unsigned pack_threads(unsigned columns) { return columns <= 256 ? frame_threads : most_pack_threads; }
 
 __device__ bool is_empty(const prepared_components<double>& parameters, unsigned k) {
   return parameters.log_constants[k] == -INFINITY;
@@ -32,6 +35,14 @@ __device__ double least_of(const cuda::block_group& block, double value) {
   block.sync();
   for (const double other : warps) value = fmin(value, other);
   return value;
+}
+
+// Until a component shows that it is not so. A launch that others follow closely: behind a memset the next one's began
+// 4 µs later.
+__global__ void assume_together(const component_frame frame) {
+  cuda::wait_for_predecessor();
+  *frame.together = 1;
+  if (frame.near != nullptr) *frame.near = 1;
 }
 
 // The origin of one column, the mean of the components' means, and whether they are near enough to it. Block j.
@@ -75,7 +86,7 @@ __global__ void __launch_bounds__(frame_threads)
     // A comparison that a NaN fails.
     const double factor = parameters.factors[at];
     const double distance = fabs(mean_of(parameters, at) - origin) * factor;
-    together = together && distance <= (half ? most_float_column_distance : most_column_distance) &&
+    together = together && distance <= (frame.float_rows ? most_float_column_distance : most_column_distance) &&
                factor >= least_frame_factor && factor <= most_frame_factor;
     near = near && together && distance <= most_half_column_distance && factor / unit <= most_half_ratio;
   }
@@ -102,7 +113,7 @@ struct column_facts {
 };
 
 // The operands and constants of component k, which may be one of those that fill the last tile. Block k.
-__global__ void __launch_bounds__(frame_threads)
+__global__ void __launch_bounds__(most_pack_threads)
     pack_component(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, const int* stopped) {
   cuda::wait_for_predecessor();
@@ -148,7 +159,7 @@ __global__ void __launch_bounds__(frame_threads)
   }
   squared_distance = block.sum(squared_distance);
   if (block.rank != 0) return;
-  if (!(squared_distance <= (half ? most_float_squared_distance : most_squared_distance(layout.columns)))) {
+  if (!(squared_distance <= (frame.float_rows ? most_float_squared_distance : most_squared_distance(layout.columns)))) {
     *frame.together = 0;
   }
   if (half && !(squared_distance <= most_half_squared_distance(layout.columns))) *frame.near = 0;
@@ -168,7 +179,7 @@ __global__ void __launch_bounds__(frame_threads)
 }
 
 // With z = x − m: x − c = z + (m − c). Of a spherical component only the variances' mean counts: they are made equal,
-// each S²/W and a share of what is left. Block k.
+// each S²/W and a share of what is left. Block k; diagonal ones are cut into parts of columns.
 __global__ void __launch_bounds__(frame_threads)
     move_to_centre(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                    const component_frame frame, double* statistics, const int* stopped) {
@@ -176,6 +187,7 @@ __global__ void __launch_bounds__(frame_threads)
   if (*stopped != 0 || *frame.together == 0) return;
   const cuda::block_group block;
   const unsigned k = blockIdx.x, d = layout.columns;
+  const unsigned own = blockIdx.y * block.size + block.rank, stride = gridDim.y * block.size;
   const bool spherical = layout.type == covariance_type::spherical;
   double* const component = statistics + layout.header + k * layout.component_size;
   double* const first = component + 1;
@@ -184,7 +196,7 @@ __global__ void __launch_bounds__(frame_threads)
   const double norms = spherical ? second[0] : 0;
   double rest = 0, of_means = 0;
   block.sync();  // all have read what one of them writes
-  for (unsigned j = block.rank; j < d; j += block.size) {
+  for (unsigned j = own; j < d; j += stride) {
     const double distance = frame.origin[j] - parameters.centres[std::size_t{k} * d + j];
     const double sum = first[j], moved = sum + weight * distance, change = (sum + moved) * distance;
     first[j] = moved;
@@ -205,17 +217,18 @@ __global__ void __launch_bounds__(frame_threads)
 
 void pack_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                 const component_frame& frame, const int* stopped, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(frame.together, 1, (frame.near != nullptr ? 2 : 1) * sizeof(int), stream),
-              "set device memory");
+  cuda::launch_in_turn(assume_together, 1, 1, 0, stream, frame);
   const unsigned columns = frame.units != nullptr ? half_columns(layout.columns) : frame.steps * frame_step;
   cuda::launch_in_turn(place_origin, columns, frame_threads, 0, stream, layout, parameters, frame, stopped);
-  cuda::launch_in_turn(pack_component, frame.eights * 8, frame_threads, 0, stream, layout, parameters, frame, stopped);
+  cuda::launch_in_turn(pack_component, frame.eights * 8, pack_threads(layout.columns), 0, stream, layout, parameters,
+                       frame, stopped);
 }
 
 void leave_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                  const component_frame& frame, double* statistics, const int* stopped, cudaStream_t stream) {
-  cuda::launch_in_turn(move_to_centre, layout.components, frame_threads, 0, stream, layout, parameters, frame,
-                       statistics, stopped);
+  const unsigned parts = (layout.columns + frame_threads - 1) / frame_threads;
+  cuda::launch_in_turn(move_to_centre, dim3(layout.components, layout.type == covariance_type::spherical ? 1 : parts),
+                       frame_threads, 0, stream, layout, parameters, frame, statistics, stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

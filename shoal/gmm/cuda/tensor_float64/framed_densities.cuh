@@ -186,6 +186,10 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   constexpr int stages = density_stages < Scalar, Spherical ? 1 : 2, Tile > ();
   cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
+  if constexpr (Finish && sizeof(Scalar) == 4) {
+    const std::size_t first = std::size_t{blockIdx.x} * Tile::rows, stride = std::size_t{gridDim.x} * Tile::rows;
+    if (!any_far(frame, first, Tile::rows, stride, chunk.count)) return;
+  }
   extern __shared__ __align__(128) unsigned char memory[];
   __shared__ unsigned long long full[stages];
   if (threadIdx.x == 0) {

@@ -163,6 +163,12 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   static_assert(stages >= 2);
   cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
+  double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
+  if (blockIdx.x == 0 && blockIdx.y == 0) add_scores(terms, lane_sections(plan, chunk, blockIdx.z), lane);
+  if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+    const std::size_t first_row = lane_sections(plan, chunk, blockIdx.z).begin;
+    if (!any_far(frame, first_row, plan.section_rows, plan.section_rows * plan.lanes, chunk.count)) return;
+  }
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stage_of = reinterpret_cast<stage_type*>(memory);
   const unsigned d = layout.columns;
@@ -171,7 +177,6 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   const int down = static_cast<int>(threadIdx.x) / 32 / Tile::warps_across % Tile::warps_down;
   const int across = static_cast<int>(threadIdx.x) / 32 % Tile::warps_across;
   const unsigned first_column = blockIdx.x * Tile::columns, first = blockIdx.y * Tile::components;
-  double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
   const bool aligned = d % (16 / sizeof(Scalar)) == 0;
   // One of the warps that have the same components sums what needs no columns.
   const bool sums_weights = blockIdx.x == 0 && across == 0;
@@ -188,7 +193,6 @@ __global__ void __launch_bounds__(threads, Tile::resident)
     origin[n] = column < d ? frame.origin[column] : 0;
   }
   for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
-    if (blockIdx.x == 0 && blockIdx.y == 0) add_score(terms, section, lane);
     if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
       if (!any_far(frame, section.begin, section.end)) continue;
     }

@@ -63,7 +63,7 @@ struct lane_part {
 };
 constexpr unsigned most_merged_lanes = most_lanes;
 // Numbers that are asked for before the first is added.
-constexpr unsigned at_once = 16;
+constexpr unsigned at_once = 12;
 
 // The block's second index is that of a lane's block; in the last one of these are the sums that products do not make.
 __global__ void __launch_bounds__(threads_of_lanes)
@@ -91,46 +91,54 @@ __global__ void __launch_bounds__(threads_of_lanes)
     return;
   }
   if (!near) return;
+  // Number `i` is sum `which` of thread `thread`, as half_moment_sums has it.
+  const std::size_t i = first;
+  const auto ask = [&](unsigned begin, float(&kept)[at_once]) {
+#pragma unroll
+    for (unsigned l = 0; l < at_once; ++l) {
+      const std::size_t block = std::size_t{min(begin + l, plan.lanes - 1)} * parts.blocks + blockIdx.y;
+      kept[l] = i < parts.sums() ? frame.kept_sums[block * parts.sums() + i] : 0;
+    }
+  };
+  float next[at_once];
+  ask(0, next);
   __shared__ lane_part lanes[most_merged_lanes];
   for (unsigned lane = threadIdx.x; lane < plan.lanes; lane += threads_of_lanes) {
     const kept_state state = frame.kept[lane * parts.blocks + blockIdx.y];
     lanes[lane] = {state.any != 0 ? 1 / static_cast<double>(half_scale(state.exponent)) : 0, state.begun != 0};
   }
   __syncthreads();
-  // Number `i` is sum `which` of thread `thread`, as half_moment_sums has it.
   const unsigned threads_of_block = parts.columns / half_group_columns * group_threads;
-  for (std::size_t i = first; i < parts.sums(); i += stride) {
-    const auto thread = static_cast<unsigned>(i) % threads_of_block,
-               which = static_cast<unsigned>(i) / threads_of_block;
-    const unsigned feature = which / (parts.components / 2), at = which % (parts.components / 2);
-    const unsigned own_column = thread / group_threads * half_group_columns + thread % group_threads / 32 * 16 +
-                                thread % 32 / 4 + at / 2 % 2 * 8;
-    const unsigned column = blockIdx.y % parts.across * parts.columns_of_block + own_column;
-    const unsigned component = blockIdx.y / parts.across * parts.components + at / 4 * 8 + thread % 4 * 2 + at % 2;
-    if (own_column >= parts.columns_of_block || column >= layout.columns || component >= layout.components) continue;
-    const std::size_t to =
-        layout.header + component * layout.component_size + 1 + (feature == 1 ? layout.columns : 0) + column;
-    double unit = 1 / static_cast<double>(frame.units[column].x);
-    if (feature == 1) unit *= unit;
-    double sum = 0;
-    for (unsigned begin = 0; begin < plan.lanes; begin += at_once) {
-      float kept[at_once];
-#pragma unroll
-      for (unsigned l = 0; l < at_once; ++l) {
-        const std::size_t block = std::size_t{min(begin + l, plan.lanes - 1)} * parts.blocks + blockIdx.y;
-        kept[l] = frame.kept_sums[block * parts.sums() + i];
-      }
-#pragma unroll
-      for (unsigned l = 0; l < at_once; ++l) {
-        if (begin + l >= plan.lanes) break;
-        const lane_part part = lanes[begin + l];
-        double own = part.begun ? plan.sums[(begin + l) * plan.size + to] : 0;
-        if (part.back != 0) own += unit * part.back * static_cast<double>(kept[l]);
-        sum += own;
-      }
-    }
-    statistics[to] = sum;
+  const auto thread = static_cast<unsigned>(i) % threads_of_block, which = static_cast<unsigned>(i) / threads_of_block;
+  const unsigned feature = which / (parts.components / 2), at = which % (parts.components / 2);
+  const unsigned own_column =
+      thread / group_threads * half_group_columns + thread % group_threads / 32 * 16 + thread % 32 / 4 + at / 2 % 2 * 8;
+  const unsigned column = blockIdx.y % parts.across * parts.columns_of_block + own_column;
+  const unsigned component = blockIdx.y / parts.across * parts.components + at / 4 * 8 + thread % 4 * 2 + at % 2;
+  if (i >= parts.sums() || own_column >= parts.columns_of_block || column >= layout.columns ||
+      component >= layout.components) {
+    return;
   }
+  const std::size_t to =
+      layout.header + component * layout.component_size + 1 + (feature == 1 ? layout.columns : 0) + column;
+  double unit = 1 / static_cast<double>(frame.units[column].x);
+  if (feature == 1) unit *= unit;
+  double sum = 0;
+  for (unsigned begin = 0; begin < plan.lanes; begin += at_once) {
+    float kept[at_once];
+#pragma unroll
+    for (unsigned l = 0; l < at_once; ++l) kept[l] = next[l];
+    if (begin + at_once < plan.lanes) ask(begin + at_once, next);
+#pragma unroll
+    for (unsigned l = 0; l < at_once; ++l) {
+      if (begin + l >= plan.lanes) break;
+      const lane_part part = lanes[begin + l];
+      double own = part.begun ? plan.sums[(begin + l) * plan.size + to] : 0;
+      if (part.back != 0) own += unit * part.back * static_cast<double>(kept[l]);
+      sum += own;
+    }
+  }
+  statistics[to] = sum;
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ class mixture_frame {
       : layout_(layout), used_(has_frame(layout) && tensor::has_products()) {
     if (!used_) return;
     frame_ = frame_sizes(layout);
+    frame_.float_rows = half_products != 0;
     take(frame_.origin, origin_, std::size_t{frame_.steps} * frame_step);
     take(frame_.operands, operands_, operands_size(layout, frame_));
     take(frame_.constants, constants_, std::size_t{frame_.eights} * 8);

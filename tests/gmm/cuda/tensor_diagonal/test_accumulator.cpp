@@ -345,6 +345,82 @@ TEST(LargeDiagonalAccumulator, SumsRowsThatManyComponentsHold) {
   }
 }
 
+// Rows of the mixture itself, whose narrow components have some.
+std::vector<float> rows_of(const model& mixture, std::size_t count, unsigned seed) {
+  std::mt19937_64 engine(seed);
+  std::normal_distribution<double> normal;
+  std::vector<float> rows;
+  for (std::size_t r = 0; r < count; ++r) {
+    const std::size_t k = engine() % mixture.components;
+    for (std::size_t j = 0; j < mixture.columns; ++j) {
+      const std::size_t at = k * mixture.columns + j;
+      const double variance = mixture.covariances[mixture.covariance_type == covariance_type::diag ? at : k];
+      rows.push_back(static_cast<float>(mixture.means[at] + std::sqrt(variance) * normal(engine)));
+    }
+  }
+  return rows;
+}
+
+// A fit to rows without clusters makes many components narrow: a common frame leaves them out, one of them, some and
+// nearly all, of few rows or many. Columns on both sides of those that are looked at first.
+TEST(LargeDiagonalAccumulator, AddsComponentsThatACommonFrameLeavesOut) {
+  SHOAL_NEEDS_DEVICES(1);
+  std::size_t turn = 0;
+  for (const std::size_t columns : {1, 3, 4, 5, 13, 32, 33, 77, 128}) {
+    for (const std::size_t components : {3, 40, 130, 300}) {
+      for (const double narrow : {1e-4, 1e-6}) {
+        const std::size_t left_out[] = {1, components / 2, components - 1};
+        const covariance_type type = types[turn % 2];
+        auto mixture = reference::random_model(type, components, columns, 0.3, static_cast<unsigned>(turn));
+        const std::size_t each = mixture.covariances.size() / components;
+        const double weight = turn / 6 % 2 == 0 ? 1 : 1e-3;
+        double sum = 0;
+        for (std::size_t k = 0; k < components; ++k) {
+          if (k < left_out[turn / 2 % 3]) {
+            for (std::size_t i = 0; i < each; ++i) mixture.covariances[k * each + i] *= narrow;
+            mixture.weights[k] *= weight;
+          }
+          sum += mixture.weights[k];
+        }
+        for (double& of_component : mixture.weights) of_component /= sum;
+        ++turn;
+        const auto values = rows_of(mixture, 5'003, 36);
+        const auto weights = some_weights(values.size() / columns, 4);
+        check(mixture, values);
+        check(mixture, values, weights);
+        checks::expect_same_bits(on_gpu(mixture, values, weights, 4096), on_gpu(mixture, values, weights), "pieces");
+        const statistics expected = checks::comparable(in_double(mixture, values));
+        const statistics got =
+            checks::comparable(on_gpu(mixture, values, {}, std::size_t{1} << 30, shoal::precision::bf16));
+        checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, 5'003));
+        EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), coarse_tolerance * expected.total_weight())
+            << name(mixture, 5'003);
+      }
+    }
+  }
+}
+
+// Rows that are far for all components of the frame are near those far away.
+TEST(LargeDiagonalAccumulator, AddsComponentsFarFromACommonFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : types) {
+    for (const std::size_t columns : {2, 20, 128}) {
+      for (const double distance : {30.0, 300.0, 100'000.0}) {
+        auto mixture = reference::random_model(type, 40, columns, 0.3, 5);
+        for (std::size_t j = 0; j < columns; ++j) {
+          mixture.means[3 * columns + j] = distance;
+          mixture.means[17 * columns + j] = -distance;
+        }
+        auto values = rows_of(mixture, 4'500, 6);
+        values[5 * columns] = 3e6F;
+        check(mixture, values);
+        check(mixture, values, some_weights(4'500, 4));
+        EXPECT_EQ(on_gpu(mixture, values).far_rows(), 1) << name(mixture, 4'500) << ", " << distance;
+      }
+    }
+  }
+}
+
 TEST(LargeDiagonalAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   SHOAL_NEEDS_DEVICES(1);
   for (const covariance_type type : types) {

@@ -127,6 +127,16 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
   check_shapes<float>({{9000, 200, 3}, {2300, 260, 70}}, true, 0.4, checks::kernel_tolerance<float>, types);
 }
 
+// float32 rows stay in a frame whose components are narrow beside their distances, as where each has one row alone.
+TEST(TensorFloat64, AgreesInAFrameOfNarrowComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::vector<covariance_type> types{covariance_type::diag, covariance_type::spherical};
+  for (const double spread : {30.0, 300.0, 1000.0}) {
+    check_shapes<float>({{130, 33, 129}, {129, 200, 130}, {65, 40, 260}, {65, 300, 70}}, true, spread,
+                        checks::kernel_tolerance<float>, types);
+  }
+}
+
 // float64 rows take smaller tiles of few components: components and columns on both sides of every one, rows on both
 // sides of the eights that parts of a block share, of steps, and of sections.
 TEST(TensorFloat64, AgreesInTilesOfFewComponents) {
