@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -117,6 +118,87 @@ TEST_F(TeamAccumulator, ComponentsNearEachOtherKeepTheirDigitsFarFromZero) {
     const auto data = reference::random_rows<float>(model, 10000, columns, 24);
     on_device device(model, data, {});
     expect_sums(device.sums(), model, data, {}, 1e-6, fmt::format("offset 1e6, {} columns", columns));
+  }
+}
+
+// Components of unit spread, near their middle and far from it.
+TEST_F(TeamAccumulator, ComponentsAtAnyDistanceFromTheirMiddle) {
+  for (const double distance : {8.0, 16.0, 24.0, 30.0, 36.0, 100.0}) {
+    for (const std::size_t components : {4, 8, 10, 11}) {
+      auto model = rounded_model(covariance_type::full, components, 8, 0, 51);
+      for (std::size_t k = 0; k < components; ++k) {
+        for (std::size_t i = 0; i < 8; ++i) {
+          model.means[k * 8 + i] = (k % 2 == 0 ? distance : -distance) * (i == k % 8 ? 1 : 0.03125);
+        }
+      }
+      const auto data = reference::random_rows<float>(model, 20000, 8, 52);
+      on_device device(model, data, {});
+      const statistics got = device.sums();
+      const std::string what = fmt::format("{} components at {}", components, distance);
+      expect_sums(got, model, data, {}, checks::kernel_tolerance<float>, what);
+      checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+    }
+  }
+}
+
+// The log-density of single rows (docs/tolerances.md).
+TEST_F(TeamAccumulator, EachRowHasItsLogDensity) {
+  for (std::size_t columns = 6; columns <= 8; ++columns) {
+    for (const double spread : {0.3, 3.0, 8.0}) {
+      const auto model = rounded_model(covariance_type::full, 10, columns, spread, 53);
+      const auto data = reference::random_rows<float>(model, 100, columns, 54);
+      for (std::size_t r = 0; r < 100; ++r) {
+        const auto begin = data.begin() + static_cast<std::ptrdiff_t>(columns * r);
+        const std::vector<float> row(begin, begin + static_cast<std::ptrdiff_t>(columns));
+        on_device device(model, row, {});
+        EXPECT_NEAR(device.sums().log_likelihood(), checks::expected_sums(model, row, {}).log_likelihood(), 1e-4)
+            << columns << " columns, spread " << spread << ", row " << r;
+      }
+    }
+  }
+}
+
+// Densities of less than 2⁻⁶⁰ and large weights, among others.
+TEST_F(TeamAccumulator, RowsOfSmallDensitiesAndLargeWeights) {
+  const auto model = rounded_model(covariance_type::full, 10, 8, 0.3, 55);
+  auto data = reference::random_rows<float>(model, 3000, 8, 56);
+  auto weights = random_weights<float>(3000, 57);
+  for (std::size_t r = 0; r < 3000; r += 7) data[r * 8 + r % 8] += static_cast<float>(4 + r % 20);
+  for (std::size_t r = 0; r < 3000; ++r) weights[r] *= 1e25F;
+  for (std::size_t r = 5; r < 3000; r += 11) weights[r] *= 1e6F;
+  on_device device(model, data, weights);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), 0);
+  expect_sums(got, model, data, weights, checks::kernel_tolerance<float>, "small densities");
+  checks::expect_same_bits(device.sums(), got, "small densities, again");
+}
+
+// Components wide and narrow at one place, in small units and in large ones.
+TEST_F(TeamAccumulator, ComponentsOfOtherWidths) {
+  for (const double ratio : {30.0, 1000.0, 30000.0}) {
+    for (const double scale : {1e-12, 1.0, 1e12}) {
+      auto model = rounded_model(covariance_type::full, 10, 8, 0, 58);
+      std::vector<double> widths;
+      for (std::size_t k = 0; k < 10; ++k) {
+        widths.push_back(scale * (k % 3 == 0 ? 1 : (k % 3 == 1 ? 1 / ratio : 1 / std::sqrt(ratio))));
+        for (std::size_t i = 0; i < 64; ++i) model.covariances[k * 64 + i] *= widths[k] * widths[k];
+        for (std::size_t i = 0; i < 8; ++i) {
+          model.means[k * 8 + i] = static_cast<double>(static_cast<float>(widths[k] * (i == k % 8 ? 2 : 0)));
+        }
+      }
+      std::mt19937_64 engine(59);
+      std::normal_distribution<double> normal;
+      std::vector<float> data;
+      for (std::size_t r = 0; r < 5000; ++r) {
+        const std::size_t k = r % 10;
+        for (std::size_t i = 0; i < 8; ++i) {
+          data.push_back(static_cast<float>(model.means[k * 8 + i] + widths[k] * normal(engine)));
+        }
+      }
+      on_device device(model, data, {});
+      expect_sums(device.sums(), model, data, {}, checks::kernel_tolerance<float>,
+                  fmt::format("ratio {}, scale {}", ratio, scale));
+    }
   }
 }
 
