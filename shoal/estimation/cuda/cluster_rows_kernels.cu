@@ -4,7 +4,8 @@
 //
 // In each step a warp measures 32 rows against some of the trials. The sums of a block's masses with each trial go to
 // all blocks of the cluster, and those of a cluster to all clusters. From them every block concludes the same: which
-// trial is kept, and in which block the draws for the next step fall. That block draws the rows, and sends them to all.
+// trial is kept, and in which block the draws for the next step fall. That block draws the rows, and tells all which
+// they are; their values are read where they lie.
 #include <shoal/estimation/cuda/cluster_rows_kernels.hpp>
 
 #include <cuda_runtime.h>
@@ -80,7 +81,7 @@ struct block_rows_memory {
 template <unsigned Trials, bool Several, class Scalar, class Work>
 __device__ void choose_in_cluster(const few_rows<Scalar, Work>& of, unsigned block_rows, double* shared) {
   constexpr bool roughly = sizeof(Work) > sizeof(Scalar);
-  __shared__ alignas(16) double received[2][cluster_blocks][Trials];
+  __shared__ double received[2][cluster_blocks][Trials];
   __shared__ double share_masses[most_shares], share_before[most_shares];
   __shared__ unsigned long long choice[2],
       verdict_here[2];  // the trial that is kept, and which draws fall in the cluster
@@ -139,7 +140,7 @@ __device__ void choose_in_cluster(const few_rows<Scalar, Work>& of, unsigned blo
     const auto* const points = memory.points + parity * of.columns;
     // Nobody sends anything of the step after the next before this block has sent all of the next one.
     if (threadIdx.x == 0) {
-      cuda::expect(&sums_here[parity], (trials + 1) / 2 * cluster_blocks * 2 * sizeof(double));
+      cuda::expect(&sums_here[parity], trials * cluster_blocks * sizeof(double));
       if (Several) cuda::expect(&verdict_here[parity], 3 * sizeof(double));
       if (step + 1 < of.clusters) cuda::expect(&rows_here[next], of.trials * sizeof(unsigned long long));
     }
@@ -171,31 +172,10 @@ __device__ void choose_in_cluster(const few_rows<Scalar, Work>& of, unsigned blo
       }
     }
     __syncthreads();
-    if (warp == 0) {  // two trials' sums at a time go to all blocks
-      constexpr unsigned lanes = 32 / Trials, pair = 2 * lanes, each = (cluster_blocks + pair - 1) / pair;
-      const unsigned trial = lane / lanes, part = lane % lanes, count = (row_warps + lanes - 1) / lanes;
-      double sum = 0;
-      if (trial < trials) {
-        for (unsigned i = part * count; i < min(row_warps, part * count + count); ++i) {
-          sum += warp_masses[trial * pitch + i];
-        }
-      }
-#pragma unroll
-      for (unsigned other = 1; other < lanes; other *= 2) sum += __shfl_xor_sync(~0u, sum, other);
-      const double beside = __shfl_xor_sync(~0u, sum, lanes);
-      const double2 both = trial % 2 == 0 ? double2{sum, beside} : double2{beside, sum};
-      const unsigned first = trial / 2 * 2;
-#pragma unroll
-      for (unsigned i = 0; i < each; ++i) {
-        const unsigned to = lane % pair + i * pair;
-        if (first < trials && to < cluster_blocks) {
-          cuda::send(reinterpret_cast<double2*>(&received[parity][rank][first]), both, &sums_here[parity], to);
-        }
-      }
-    }
     if (warp < trials) {
-      const double mass = lane < row_warps ? warp_masses[warp * pitch + lane] : 0.0;
-      const double before = sum_before(sums_up_to(mass, row_warps));
+      const double up_to = sums_up_to(lane < row_warps ? warp_masses[warp * pitch + lane] : 0.0, row_warps);
+      const double of_block = __shfl_sync(~0u, up_to, row_warps - 1), before = sum_before(up_to);
+      if (lane < cluster_blocks) cuda::send(&received[parity][rank][warp], of_block, &sums_here[parity], lane);
       if (lane < row_warps) before_warps[warp * pitch + lane] = before;
     }
     __syncthreads();

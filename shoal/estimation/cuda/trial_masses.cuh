@@ -71,6 +71,7 @@ class trial_masses {
     }
     unsigned found = 0;
     double least_total = __builtin_huge_val();
+#pragma unroll 1
     for (unsigned t = 0; t < trials; ++t) {
       const double total = total_of(t);
       if (total < least_total * share_of_better) {

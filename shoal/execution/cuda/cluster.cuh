@@ -42,13 +42,5 @@ __device__ inline void send(unsigned long long* to, unsigned long long value, un
                "l"(value), "r"(address_in_block(barrier, block))
                : "memory");
 }
-// The same with sixteen bytes, at a multiple of sixteen.
-__device__ inline void send(double2* to, double2 value, unsigned long long* barrier, unsigned block) {
-  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.v2.b64 [%0], {%1, %2}, [%3];" ::"r"(
-                   address_in_block(to, block)),
-               "l"(__double_as_longlong(value.x)), "l"(__double_as_longlong(value.y)),
-               "r"(address_in_block(barrier, block))
-               : "memory");
-}
 
 }  // namespace shoal::cuda
