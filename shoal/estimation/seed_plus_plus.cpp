@@ -106,9 +106,8 @@ class plus_plus {
 double first_draw(const seeding_request& request) { return uniform_of(request, seeding_use::first_row, 0, 0); }
 
 greedy_draws draws_after(const seeding_request& request, std::size_t first) {
-  return {
-      request.clusters, request.trials > 0 ? request.trials : usual_trials(request.clusters), first,
-      [request](std::size_t step, std::size_t index) { return uniform_of(request, seeding_use::trial, step, index); }};
+  return {request.clusters, request.trials > 0 ? request.trials : usual_trials(request.clusters), first, request.seed,
+          random::mix(request.stream, static_cast<std::uint64_t>(seeding_use::trial))};
 }
 
 plus_plus_result run_plus_plus(seeding_passes& passes, const seeding_request& request, const seeding_report& report) {

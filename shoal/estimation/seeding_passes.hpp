@@ -27,8 +27,12 @@ struct greedy_draws {
   std::size_t clusters = 0;
   std::size_t trials = 0;  ///< of every step but the first
   std::size_t first = 0;   ///< the row that is chosen first
+  std::uint64_t seed = 0;
+  std::uint64_t stream = 0;
   /// By which trial `index` of step `step`, from 1 on, is drawn.
-  std::function<double(std::size_t step, std::size_t index)> uniform;
+  constexpr double uniform(std::uint64_t step, std::uint64_t index) const {
+    return random::uniform_at(seed, random::mix(stream, step), index);
+  }
 };
 
 /// The random side of k-means‖'s rounds, each of which keeps rows by a sample().

@@ -1,5 +1,6 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 
+#include <algorithm>
 #include <span>
 #include <vector>
 
@@ -27,8 +28,11 @@ plus_plus_result run_among_few(const weighted_rows<double>& candidates, const cu
   const greedy_draws draws = draws_after(request, draw_by_weight(first_draw(request)));
   aligned_buffer<double> buffer;
   const matrix_view<const double> values = candidates.rows->read(0, rows, buffer);
-  std::vector<Scalar> narrow;
-  for (std::size_t i = 0; i < rows; ++i) narrow.insert(narrow.end(), values.row(i), values.row(i) + columns);
+  std::vector<Scalar> narrow(rows * columns);
+  for (std::size_t i = 0; i < rows; ++i) {
+    std::transform(values.row(i), values.row(i) + columns, narrow.begin() + static_cast<std::ptrdiff_t>(i * columns),
+                   [](double value) { return static_cast<Scalar>(value); });
+  }
   aligned_buffer<double> weight_buffer;
   const matrix_view<const double> weights = candidates.weights->read(0, rows, weight_buffer);
 
@@ -57,7 +61,11 @@ std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>&
   if (count * clusters < worthwhile_pairs) return {};
   fold_context small = context;
   small.ranks = nullptr;  // all ranks have all candidates
-  plus_plus_result chosen = run_among_few<Scalar>(candidates, device, small, request, report);
+  // Threads would wake for longer than it takes to add so few weights up; the sums are the same.
+  const std::unique_ptr<executor> one = make_sequential();
+  fold_context sequential = small;
+  sequential.workers = one.get();
+  plus_plus_result chosen = run_among_few<Scalar>(candidates, device, sequential, request, report);
   if (!chosen.rows.empty()) return chosen;
   if (count * static_cast<double>(candidates.rows->columns()) * clusters < worthwhile_products) return {};
   cuda::device_group group(std::span(&device.device, 1));

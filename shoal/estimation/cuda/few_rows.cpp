@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include <shoal/estimation/cuda/cluster_rows_kernels.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/few_rows_kernels.hpp>
@@ -11,7 +12,8 @@
 namespace shoal {
 namespace {
 
-constexpr std::size_t own_shared_bytes = std::size_t{6} << 10;   // of a kernel beside what it is given, at most
+// Of a kernel beside what it is given, at most.
+constexpr std::size_t own_shared_bytes = std::size_t{6} << 10, cluster_own_shared_bytes = std::size_t{16} << 10;
 constexpr std::size_t most_said_bytes = std::size_t{512} << 20;  // of what blocks tell each other
 
 }  // namespace
@@ -20,13 +22,8 @@ template <class Scalar, class Work>
 plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows,
                                   const double* weights, std::size_t columns, const greedy_draws& draws,
                                   const seeding_report& report) {
-  const std::size_t units = (rows.count + block_rows - 1) / block_rows;
-  const std::size_t groups = (units + draw_group - 1) / draw_group, steps = draws.clusters * draws.trials;
-  const std::size_t sums = steps * units, group_sums = steps * groups, said = sums + group_sums + steps * (1 + columns);
-  if (draws.trials > most_few_trials || units > most_few_units || columns > device.shared_bytes ||
-      said * sizeof(unsigned long long) > most_said_bytes) {
-    return {};
-  }
+  if (draws.trials > most_few_trials || columns > device.shared_bytes) return {};
+  const std::size_t units = (rows.count + block_rows - 1) / block_rows, steps = draws.clusters * draws.trials;
   few_rows<Scalar, Work> few{};
   few.rows = rows.rows;
   few.weights = rows.weights;
@@ -38,32 +35,41 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   few.trials = static_cast<unsigned>(draws.trials);
   few.first = draws.first;
   const cuda::device_scope scope(device.device);
-  const few_rows_cut cut = cut_at_once(few, device.multiprocessors, device.shared_bytes - own_shared_bytes);
-  if (cut.blocks == 0) return {};
-
-  std::vector<double> uniforms;
-  for (std::size_t step = 1; step < draws.clusters; ++step) {
-    for (std::size_t t = 0; t < draws.trials; ++t) uniforms.push_back(draws.uniform(step, t));
+  const cluster_rows_cut clusters = cut_into_clusters(few, device.shared_bytes - cluster_own_shared_bytes);
+  few_rows_cut cut;
+  std::size_t sums = 0, group_sums = cluster_sum_words(clusters, draws.clusters, draws.trials);
+  if (clusters.clusters == 0) {
+    if (units > most_few_units) return {};
+    sums = steps * units;
+    group_sums = steps * ((units + draw_group - 1) / draw_group);
+    cut = cut_at_once(few, device.multiprocessors, device.shared_bytes - own_shared_bytes);
+    if (cut.blocks == 0) return {};
   }
+  const std::size_t said =
+      clusters.clusters == 1 ? 0 : sums + group_sums + steps * (clusters.clusters > 0 ? 1 : 1 + columns);
+  if (said * sizeof(unsigned long long) > most_said_bytes) return {};
+
   device_parts parts;
-  const std::size_t uniforms_at = parts.add<double>(uniforms.size());
   const std::size_t found = draws.clusters * columns + 1 + draws.clusters;  // words of what is found
   const std::size_t found_at = parts.add<unsigned long long>(found);
   const std::size_t said_at = parts.add<unsigned long long>(said);
   if (!has_room(parts.bytes())) return {};
   parts.allocate();
   cudaStream_t stream = device.compute;
-  cuda::check(cudaMemcpyAsync(parts.at<double>(uniforms_at), uniforms.data(), uniforms.size() * sizeof(double),
-                              cudaMemcpyHostToDevice, stream),
-              "copy to the device");
-  few.uniforms = parts.at<double>(uniforms_at);
+  few.draws = draws;
   few.points = parts.at<double>(found_at);
   few.chosen = parts.at<unsigned long long>(found_at) + draws.clusters * columns;
   few.said_sums = parts.at<unsigned long long>(said_at);
   few.said_groups = few.said_sums + sums;
   few.said_rows = few.said_groups + group_sums;
-  cuda::check(cudaMemsetAsync(few.said_sums, 0xff, said * sizeof(unsigned long long), stream), "clear device memory");
-  choose_at_once(few, cut, stream);
+  if (said > 0) {
+    cuda::check(cudaMemsetAsync(few.said_sums, 0xff, said * sizeof(unsigned long long), stream), "clear device memory");
+  }
+  if (clusters.clusters > 0) {
+    choose_in_clusters(few, clusters, stream);
+  } else {
+    choose_at_once(few, cut, stream);
+  }
   std::vector<unsigned long long> words(found);
   cuda::check(
       cudaMemcpyAsync(words.data(), few.points, found * sizeof(unsigned long long), cudaMemcpyDeviceToHost, stream),

@@ -13,7 +13,9 @@
 #include <type_traits>
 
 #include <shoal/estimation/cuda/draw_lanes.cuh>
+#include <shoal/estimation/cuda/said_words.cuh>
 #include <shoal/estimation/cuda/squared_distance.cuh>
+#include <shoal/estimation/cuda/warp_sums.cuh>
 #include <shoal/estimation/draw_groups.hpp>
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/plan.hpp>
@@ -26,95 +28,9 @@ constexpr unsigned group_pitch = draw_group + 2;  // of masses in shared memory:
 constexpr unsigned most_heard_units = 320;        // that every block hears by themselves
 // Of rows of more columns, where a block has several units, bytes say sooner which points need not be measured.
 constexpr unsigned most_columns_of_several = 16;
-constexpr unsigned long long unsaid = ~0ULL;   // the bits of no sum and of no finite number
-constexpr unsigned long long nowhere = ~1ULL;  // in place of a row where none has any mass
 static_assert(draw_group == 32 && most_few_trials <= warps && warps <= 32);
 
 __host__ __device__ unsigned groups_of(unsigned units) { return (units + draw_group - 1) / draw_group; }
-
-__device__ void say(unsigned long long* where, unsigned long long word) {
-  asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(where), "l"(word) : "memory");
-}
-__device__ unsigned long long said(const unsigned long long* where) {
-  unsigned long long word;
-  asm volatile("ld.relaxed.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(where) : "memory");
-  return word;
-}
-__device__ unsigned long long hear(const unsigned long long* where) {
-  unsigned long long word;
-  do {
-    word = said(where);
-  } while (word == unsaid);
-  return word;
-}
-
-// Waits for `count` words, which all threads of the block hear together; take(i, word). Where all blocks wait for the
-// same few, they ask for them less often.
-template <bool Seldom = false, class Take>
-__device__ void hear_all(const unsigned long long* words, unsigned count, const Take& take) {
-  constexpr unsigned together = 4;  // asked for before the first is there
-  for (unsigned first = threadIdx.x; first < count; first += together * threads) {
-    unsigned long long word[together];
-    bool all;
-    do {
-      all = true;
-#pragma unroll
-      for (unsigned w = 0; w < together; ++w) {
-        const unsigned i = first + w * threads;
-        word[w] = i < count ? said(words + i) : 0;
-      }
-#pragma unroll
-      for (unsigned w = 0; w < together; ++w) all = all && word[w] != unsaid;
-      if (Seldom && !all) __nanosleep(100);
-    } while (!all);
-#pragma unroll
-    for (unsigned w = 0; w < together; ++w) {
-      const unsigned i = first + w * threads;
-      if (i < count) take(i, word[w]);
-    }
-  }
-}
-
-__device__ unsigned long long bits_of(float value) { return __float_as_uint(value); }
-__device__ unsigned long long bits_of(double value) {
-  return static_cast<unsigned long long>(__double_as_longlong(value));
-}
-template <class Work>
-__device__ Work from_bits(unsigned long long bits) {
-  if constexpr (sizeof(Work) == 4) {
-    return __uint_as_float(static_cast<unsigned>(bits));
-  } else {
-    return __longlong_as_double(static_cast<long long>(bits));
-  }
-}
-
-// warp_sum() of value(0), …, value(Count − 1), each of which ends in 32 / Count lanes: that of value lane / (32 /
-// Count). Half of what a lane has goes to another one as long as it has more than one.
-template <unsigned Count, class Value>
-__device__ double warp_sums(const Value& value) {
-  constexpr unsigned half = Count / 2;
-  const unsigned lane = threadIdx.x % 32;
-  double own[half];
-#pragma unroll
-  for (unsigned i = 0; i < half; ++i) {
-    const double low = value(i), high = value(i + half);
-    const bool upper = (lane & 16) != 0;
-    own[i] = (upper ? high : low) + __shfl_xor_sync(~0u, upper ? low : high, 16);
-  }
-  unsigned step = 8;
-#pragma unroll
-  for (unsigned left = half; left > 1; left /= 2) {
-    const bool upper = (lane & step) != 0;
-#pragma unroll
-    for (unsigned i = 0; i < left / 2; ++i) {
-      const double low = own[i], high = own[i + left / 2];
-      own[i] = (upper ? high : low) + __shfl_xor_sync(~0u, upper ? low : high, step);
-    }
-    step /= 2;
-  }
-  for (; step > 0; step /= 2) own[0] += __shfl_xor_sync(~0u, own[0], step);
-  return own[0];
-}
 
 // The sum, in order, of `Count` masses in shared memory, and of those before the lane's own; from `start` on. Eight are
 // read before the first is added.
@@ -276,8 +192,6 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
   for (;; ++step) {
     const auto* const points = memory.all_points + step % 2 * of.columns;
     const auto* const points_before = memory.all_points + (step + 1) % 2 * of.columns;
-    double uniform = 0;
-    if (warp < of.trials && step + 1 < of.clusters) uniform = of.uniforms[std::size_t{step} * of.trials + warp];
     unsigned long long* const sums = of.said_sums + std::size_t{step} * of.units * of.trials;
     Work distances[Trials];
     for (unsigned unit = first_unit; unit < end_unit; ++unit) {
@@ -314,6 +228,7 @@ __global__ void __launch_bounds__(threads, (resident_blocks<Trials, Work>))
       }
     }
 
+    const double uniform = warp < of.trials ? of.draws.uniform(step + 1, warp) : 0.0;  // while words are on their way
     if (heard_by_themselves) {
       hear_all(sums, of.units * trials, [&](unsigned i, unsigned long long word) {
         const unsigned unit = i / trials;

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 
+#include <shoal/estimation/seeding_passes.hpp>
+
 namespace shoal {
 
 /// Most rows that a step draws, and blocks of rows.
@@ -21,7 +23,7 @@ struct few_rows {
   unsigned columns, units;  ///< units: blocks of block_rows rows
   unsigned clusters, trials;
   std::size_t first;                ///< the row that is chosen first
-  const double* uniforms;           ///< [clusters − 1][trials]
+  greedy_draws draws;               ///< for their uniforms
   unsigned long long* said_sums;    ///< [clusters][units][trials] what blocks tell each other: sums of masses of units,
   unsigned long long* said_groups;  ///< [clusters][groups][trials] of groups of draw_group units,
   unsigned long long* said_rows;    ///< [clusters][trials][1 + columns] and the rows that were drawn

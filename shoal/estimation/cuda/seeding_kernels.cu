@@ -94,6 +94,69 @@ __global__ void apply_kernel(const Scalar* rows, std::size_t row_count, std::siz
   if (owner != nullptr) owner[i] = nearest;
 }
 
+// The same where a tile has all columns: many points at a time come to shared memory, and a thread keeps several rows,
+// so that what it reads of a point serves all of them. Reading a point for one row takes as long as measuring it for
+// two.
+constexpr unsigned few_columns_threads = 128;
+template <unsigned own_rows, int column_tile, class Scalar, class Work>
+__global__ void __launch_bounds__(few_columns_threads)
+    apply_few_columns_kernel(const Scalar* rows, std::size_t row_count, std::size_t columns, const Work* points,
+                             std::size_t count, std::int32_t first, const point_range* range, Work* least,
+                             std::int32_t* owner) {
+  constexpr unsigned stage = (16u << 10) / (column_tile * sizeof(Work));
+  __shared__ alignas(16) Work shared[stage][column_tile];
+  if (range != nullptr) {
+    points += range->first * columns;
+    count = range->count;
+    first = static_cast<std::int32_t>(range->first);
+  }
+  const std::size_t begin = std::size_t{blockIdx.x} * own_rows * few_columns_threads + threadIdx.x;
+  Work own[own_rows][column_tile], best[own_rows];
+  std::int32_t nearest[own_rows];
+#pragma unroll
+  for (unsigned r = 0; r < own_rows; ++r) {
+    const std::size_t i = begin + r * few_columns_threads;
+    load_columns<column_tile>(rows + i * columns, columns, 0, i < row_count, own[r]);
+    best[r] = i < row_count ? least[i] : Work{0};
+    nearest[r] = -1;
+  }
+  for (std::size_t from = 0; from < count; from += stage) {
+    const auto some = static_cast<unsigned>(min(count - from, std::size_t{stage}));
+    __syncthreads();
+    for (unsigned i = threadIdx.x; i < some * column_tile; i += few_columns_threads) {
+      const unsigned p = i / column_tile, j = i % column_tile;
+      shared[p][j] = j < columns ? points[(from + p) * columns + j] : Work{0};
+    }
+    __syncthreads();
+#pragma unroll 4
+    for (unsigned p = 0; p < some; ++p) {
+      Work at[column_tile];
+#pragma unroll
+      for (int j = 0; j < column_tile; ++j) at[j] = shared[p][j];
+#pragma unroll
+      for (unsigned r = 0; r < own_rows; ++r) {
+        Work distance = 0;
+#pragma unroll
+        for (int j = 0; j < column_tile; ++j) {
+          const Work difference = own[r][j] - at[j];
+          distance = fma(difference, difference, distance);
+        }
+        if (distance < best[r]) {
+          best[r] = distance;
+          nearest[r] = first + static_cast<std::int32_t>(from + p);
+        }
+      }
+    }
+  }
+#pragma unroll
+  for (unsigned r = 0; r < own_rows; ++r) {
+    if (nearest[r] < 0) continue;
+    const std::size_t i = begin + r * few_columns_threads;
+    least[i] = best[r];
+    if (owner != nullptr) owner[i] = nearest[r];
+  }
+}
+
 // The same order for every launch: within warps, then warp by warp.
 __device__ double sum_over_block(double value, double* warps) {
   value = cuda::warp_sum(value);
@@ -256,9 +319,31 @@ __global__ void __launch_bounds__(threads)
 
 unsigned blocks_of(std::size_t rows) { return static_cast<unsigned>((rows + threads - 1) / threads); }
 
+// Rows from which a thread has two, or four, of them: a GPU has enough threads for all of its multiprocessors then.
+constexpr std::size_t rows_of_two = 60'000, rows_of_four = 500'000;
+
+template <unsigned own_rows, class Scalar, class Work>
+void launch_few_columns(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points,
+                        std::size_t count, std::int32_t first, const point_range* range, Work* least,
+                        std::int32_t* owner, cudaStream_t stream) {
+  const auto kernel = columns <= 2   ? apply_few_columns_kernel<own_rows, 2, Scalar, Work>
+                      : columns <= 4 ? apply_few_columns_kernel<own_rows, 4, Scalar, Work>
+                                     : apply_few_columns_kernel<own_rows, 8, Scalar, Work>;
+  constexpr std::size_t block = std::size_t{own_rows} * few_columns_threads;
+  kernel<<<static_cast<unsigned>((piece.count + block - 1) / block), few_columns_threads, 0, stream>>>(
+      piece.rows, piece.count, columns, points, count, first, range, least, owner);
+  cuda::check_launch("apply_points");
+}
+
 template <int point_tile, class Scalar, class Work>
 void launch_apply(const cuda::device_piece<Scalar>& piece, std::size_t columns, const Work* points, std::size_t count,
                   std::int32_t first, const point_range* range, Work* least, std::int32_t* owner, cudaStream_t stream) {
+  if (point_tile > 1 && columns <= 8) {
+    const auto launch = piece.count < rows_of_two    ? launch_few_columns<1, Scalar, Work>
+                        : piece.count < rows_of_four ? launch_few_columns<2, Scalar, Work>
+                                                     : launch_few_columns<4, Scalar, Work>;
+    return launch(piece, columns, points, count, first, range, least, owner, stream);
+  }
   const auto kernel = columns <= 2   ? apply_kernel<point_tile, 2, Scalar, Work>
                       : columns <= 4 ? apply_kernel<point_tile, 4, Scalar, Work>
                       : columns <= 8 ? apply_kernel<point_tile, 8, Scalar, Work>

@@ -22,11 +22,24 @@ __device__ inline unsigned address_in_block(const void* own, unsigned block) {
   return address;
 }
 
+__device__ inline unsigned rank_in_cluster() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+
 // Writes `value` to where `block` has `to`; its `barrier` counts eight bytes.
 __device__ inline void send(double* to, double value, unsigned long long* barrier, unsigned block) {
   asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
                    address_in_block(to, block)),
                "l"(__double_as_longlong(value)), "r"(address_in_block(barrier, block))
+               : "memory");
+}
+__device__ inline void send(unsigned long long* to, unsigned long long value, unsigned long long* barrier,
+                            unsigned block) {
+  asm volatile("st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.b64 [%0], %1, [%2];" ::"r"(
+                   address_in_block(to, block)),
+               "l"(value), "r"(address_in_block(barrier, block))
                : "memory");
 }
 

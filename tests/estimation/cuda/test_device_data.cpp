@@ -210,6 +210,39 @@ TYPED_TEST(DeviceData, SeedsAllBlocksAtOnceAsTheHostDoes) {
   }
 }
 
+// Clusters of blocks keep rows in their shared memory: on both sides of what one cluster and all of them hold, with
+// blocks and whole warps none of whose rows has any mass, and with squares at both ends of float32, in which distances
+// of candidates are looked at first.
+TYPED_TEST(DeviceData, SeedsInClustersOfBlocksAsTheHostDoes) {
+  for (const std::size_t columns : {1ul, 7ul, 64ul}) {
+    for (const std::size_t rows : {33ul, 511ul, 16'384ul, 16'385ul, 114'688ul, 114'689ul}) {
+      if (columns == 64 && rows > 16'384) continue;
+      for (const double scale : {1.0, 1e-25, 1e15}) {
+        auto data = clouds<TypeParam>(rows, columns, 6, 4.0, 0, rows + columns);
+        for (TypeParam& value : data.values) value *= static_cast<TypeParam>(scale);
+        auto weights = uneven_weights<TypeParam>(rows);
+        std::fill(weights.begin() + static_cast<std::ptrdiff_t>(rows / 3),
+                  weights.begin() + static_cast<std::ptrdiff_t>(rows / 2), TypeParam{0});
+        const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+        auto device = this->on_device(source, &weight_source);
+        const auto& held = device.rows().data();
+        for (const std::size_t trials : {1ul, 4ul, 5ul, 8ul, 9ul, 16ul}) {
+          const shoal::seeding_request request{rows < 100 ? 12ul : 60ul, 5, columns, trials};
+          const auto seeds = [&](bool parallel, const shoal::make_passes& passes) {
+            return parallel ? shoal::seed_parallel(this->context_, held, device.summary(), request, passes)
+                            : shoal::seed_plus_plus(this->context_, held, device.summary(), request, passes);
+          };
+          for (const bool parallel : {false, true}) {
+            if (rows * columns > 50'000 && (trials != 8 || (parallel && rows > 20'000))) continue;
+            EXPECT_EQ(seeds(parallel, device.seeding()), seeds(parallel, {}))
+                << rows << " x " << columns << " times " << scale << ", " << trials << " trials, parallel " << parallel;
+          }
+        }
+      }
+    }
+  }
+}
+
 // Of more values than one launch takes few warps are a block, and their sums are another kernel's.
 TYPED_TEST(DeviceData, SeedsManyWideRowsAsTheHostDoes) {
   const std::size_t rows = 540'673, columns = 64;  // more than 8 units for each of 132 multiprocessors
@@ -243,6 +276,10 @@ TYPED_TEST(DeviceData, SeedsManyRowsAsTheHostDoes) {
                     shoal::choose_plus_plus(this->context_, held, device.summary(), request))
               << rows << " x " << columns << ", " << trials << " trials, weights " << (weighted != nullptr);
         }
+        const shoal::seeding_request request{40, 5, columns};
+        EXPECT_EQ(shoal::seed_parallel(this->context_, held, device.summary(), request, device.seeding()),
+                  shoal::seed_parallel(this->context_, held, device.summary(), request))
+            << rows << " x " << columns << ", weights " << (weighted != nullptr);
       }
     }
   }
