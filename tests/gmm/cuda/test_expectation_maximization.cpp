@@ -122,6 +122,19 @@ TEST(DeviceFit, FollowsTheCpu) {
   }
 }
 
+// Matrices are eliminated 16 columns at a time, in one block up to some 160 columns, and in tiles of 64 beyond.
+TEST(DeviceFit, FollowsTheCpuWhereverPanelsEnd) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
+    for (const std::size_t columns :
+         {9, 15, 16, 31, 32, 47, 49, 63, 65, 80, 97, 112, 127, 129, 144, 163, 166, 167, 193}) {
+      compare_steps<float>(type, {4 * columns + 300, columns, 2}, false, 3);
+      compare_steps<double>(type, {4 * columns + 300, columns, 2}, false, 3);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
 TEST(DeviceFit, TakesEveryInitialization) {
   SHOAL_NEEDS_DEVICES(1);
   for (const initialization init : {initialization::kmeans, initialization::parallel, initialization::random_rows,

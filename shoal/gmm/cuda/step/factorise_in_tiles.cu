@@ -17,7 +17,7 @@ constexpr unsigned tile_threads = 256;
 constexpr unsigned across = 16;  // threads across a tile; each has four rows, and a column in every 16
 static_assert(tile_threads == across * side / 4);
 
-// Numbers between rows of a tile in shared memory: eliminate() wants it so.
+// Numbers between rows of a tile in shared memory: eliminate_wide() wants it so.
 __host__ __device__ constexpr unsigned tile_stride() { return side + 1; }
 constexpr std::size_t shared_tile = std::size_t{side} * tile_stride();
 
@@ -140,10 +140,10 @@ __device__ void factorise_corner(const step_arguments<Scalar>& arguments, unsign
   double* const matrix = memory.corner;
   double* const roots = memory.row;  // the panel's tiles are done with
   double* const panel = memory.column;
-  static_assert(8 * (side + 1) + 1 <= shared_tile);
+  static_assert(wide_panel_work <= shared_tile);
   for (unsigned i = block.rank; i < side; i += block.size) matrix[i * tile_stride() + side] = 0;
   block.sync();
-  const bool good = eliminate(block, matrix, side, panel);
+  const bool good = eliminate_wide(block, matrix, side, panel);
   if (!good && block.rank == 0) refuse(arguments, refusal::indefinite, k, 0);
   block.sync();
   for (unsigned j = block.rank; j < side; j += block.size) {

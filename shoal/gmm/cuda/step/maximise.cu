@@ -203,6 +203,24 @@ __global__ void __launch_bounds__(most_block_threads)
   settle(block, arguments, start, found.empty, any_far(block, arguments, far), constants);
 }
 
+// Copies an array by a group. Loads of several elements are under way at once, which they are not where a store lies
+// between them.
+template <class Group>
+__device__ void copy_ahead(const Group& group, const double* from, double* to, unsigned count) {
+  constexpr unsigned ahead = 8;
+  for (unsigned e = group.rank; e < count; e += ahead * group.size) {
+    double values[ahead];
+#pragma unroll
+    for (unsigned i = 0; i < ahead; ++i) {
+      if (e + i * group.size < count) values[i] = __ldcg(from + e + i * group.size);
+    }
+#pragma unroll
+    for (unsigned i = 0; i < ahead; ++i) {
+      if (e + i * group.size < count) to[e + i * group.size] = values[i];
+    }
+  }
+}
+
 // Tied components that one block can do: means, then the one covariance in which all have a part, then its factor. The
 // memory holds δ and μ − c of each component [K][d], and what the factorisation needs.
 template <class Scalar>
@@ -225,6 +243,7 @@ __global__ void __launch_bounds__(most_block_threads)
     settle(block, arguments, start, true, false, constants);
     return;
   }
+  copy_ahead(block, arguments.model.covariances, arguments.before.covariances, d * d);
   for (unsigned element = block.rank; element < K * d; element += block.size) {
     const unsigned k = element / d, j = element % d;
     const double weight = weight_of(arguments, k);
@@ -240,23 +259,26 @@ __global__ void __launch_bounds__(most_block_threads)
   const cuda::group_grid grid(block, d);
   bool far = false;
   for (unsigned i = grid.row; i < d; i += grid.rows) {
+    const double* const row = arguments.statistics + arguments.layout.shared + triangle_row(d, i);
+#pragma unroll 4
     for (unsigned j = grid.column; j < d; j += grid.columns) {
       if (i > j) continue;
+      const double sum = __ldg(row + j);
       double between = 0;
       for (unsigned k = 0; k < K; ++k) between += constants[k] * deltas[k * d + i] * deltas[k * d + j];
-      double value = (arguments.statistics[arguments.layout.shared + triangle_row(d, i) + j] - between) / found.total;
+      double value = (sum - between) / found.total;
       if (i == j) {
         far = far || between / found.total > value;
         value = fmax(value, 0.0) + arguments.regularization;
       }
       matrix[i * stride + j] = value;
-      replace_covariance(arguments, i * d + j, value);
-      if (i != j) replace_covariance(arguments, j * d + i, value);
+      arguments.model.covariances[i * d + j] = value;
+      if (i != j) arguments.model.covariances[j * d + i] = value;
     }
   }
   for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
   block.sync();
-  if (!eliminate(block, matrix, d, roots + d)) {
+  if (!eliminate_shared(block, matrix, d, roots + d)) {
     if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
   } else {
     const double logarithms = take_roots(block, matrix, d, roots);
@@ -265,6 +287,7 @@ __global__ void __launch_bounds__(most_block_threads)
     for (unsigned element = block.rank; element < K * d; element += block.size) {
       const unsigned k = element / d, j = element % d;
       double offset = -rests[element];
+#pragma unroll 8
       for (unsigned i = 0; i < j; ++i) offset -= matrix[j * stride + i] * rests[k * d + i];
       write_offset(arguments.prepared, element, offset * roots[j]);
     }

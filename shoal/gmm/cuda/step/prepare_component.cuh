@@ -7,6 +7,7 @@
 
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/step/eliminate.cuh>
+#include <shoal/gmm/cuda/step/eliminate_wide.cuh>
 #include <shoal/gmm/cuda/step/step_arguments.hpp>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 
@@ -120,6 +121,13 @@ __device__ void prepare_diagonal(const Group& group, const step_arguments<Scalar
   if (group.rank == 0) constants[k] = log(weight) + logarithms;
 }
 
+// Of the matrix that tied components share, by the block that has it.
+__device__ inline bool eliminate_shared(const cuda::block_group& block, double* matrix, unsigned columns,
+                                        double* memory) {
+  return columns > most_narrow_columns ? eliminate_wide(block, matrix, columns, memory)
+                                       : eliminate(block, matrix, columns, memory);
+}
+
 // The factor that tied components share, from the model's covariance. Returns Σ ln diag U. By a whole block, since
 // there is but one.
 template <class Scalar>
@@ -136,7 +144,7 @@ __device__ double prepare_shared(const cuda::block_group& block, const step_argu
   }
   for (unsigned i = block.rank; i < d; i += block.size) work[std::size_t{i} * stride + d] = 0;
   block.sync();
-  if (!eliminate(block, work, d, roots + d)) {
+  if (!eliminate_shared(block, work, d, roots + d)) {
     if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
     return 0;
   }

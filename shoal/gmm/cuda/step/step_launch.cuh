@@ -46,8 +46,17 @@ __host__ __device__ inline std::size_t matrix_size(unsigned columns) {
   return std::size_t{columns} * matrix_stride(columns);
 }
 
-/// Doubles that eliminate() needs beside the matrix.
-__host__ __device__ inline std::size_t panel_work(unsigned columns) { return 8 * (std::size_t{columns} + 1) + 1; }
+/// Tied components of more columns than these, and tiles, are eliminated by eliminate_wide().
+inline constexpr unsigned most_narrow_columns = 64;
+
+/// Doubles that eliminate_wide() needs beside the matrix.
+inline constexpr std::size_t wide_panel_work = 545;
+
+/// Doubles that eliminate() needs beside the matrix, or eliminate_wide() where it may be called.
+__host__ __device__ inline std::size_t panel_work(unsigned columns) {
+  const std::size_t usual = 8 * (std::size_t{columns} + 1) + 1;
+  return columns > most_narrow_columns && usual < wide_panel_work ? wide_panel_work : usual;
+}
 
 /// Doubles that a group needs for a component: that matrix, one more vector, and what eliminate() needs; the vector
 /// alone without matrices.

@@ -4,6 +4,7 @@
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/half_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/mixture_frame.hpp>
+#include <shoal/gmm/cuda/tensor_float64/short_sections_tuning.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tensor_float64.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tied_frame.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
@@ -168,8 +169,16 @@ lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout
                                frame_moment_blocks<Scalar>(layout), framed_section_cost,
                                chunk_rows(layout.components, shape.share_rows, cuda::piece_unit, workspace_bytes));
   }
-  return plan_lanes(shape, has_frame(layout) ? frame_moment_blocks<Scalar>(layout) : moment_blocks<Scalar>(layout),
-                    turns_of_blocks);
+  const std::size_t blocks = has_frame(layout) ? frame_moment_blocks<Scalar>(layout) : moment_blocks<Scalar>(layout);
+  lane_plan plan = plan_lanes(shape, blocks, turns_of_blocks);
+  // Few rows of matrices are cut into shorter sections still, as long as most multiprocessors would have none.
+  while (!has_frame(layout) && layout.columns > narrow_columns && plan.section_rows > least_short_section_rows) {
+    const std::size_t more = 2 * ceiling(shape.share_rows, plan.section_rows);
+    if (2 * blocks * more > shape.multiprocessors) break;
+    plan.section_rows /= 2;
+    plan.lanes = static_cast<unsigned>(ceiling(shape.share_rows, plan.section_rows));
+  }
+  return plan;
 }
 
 bool suits(const accumulator_shape& shape) { return shape.layout.components() <= most_components; }

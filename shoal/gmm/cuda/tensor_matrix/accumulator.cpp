@@ -10,10 +10,13 @@
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/problem.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/tuning.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
 
 namespace shoal::gmm::tensor_matrix {
 namespace {
+
+std::size_t ceiling(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
 moments_plan plan_of(const statistics_layout& layout) {
   const int groups = compiled_groups(layout.columns());
@@ -29,16 +32,23 @@ class matrix_accumulator final : public accumulator<float> {
         expectation_(problem_) {
     const std::size_t components = layout_.components();
     const auto sums = static_cast<std::size_t>(sums_size(problem_.groups));
-    // As many lanes as fill the processors once, but for small shares and large statistics.
+    // As many lanes as fill the processors once, but for small shares and large statistics, and sections that leave
+    // each lane as many rows.
     const moments_plan plan = plan_of(layout_);
-    const std::size_t groups_of_components = (components + static_cast<std::size_t>(plan.block_components) - 1) /
-                                             static_cast<std::size_t>(plan.block_components);
+    const std::size_t groups_of_components = ceiling(components, static_cast<std::size_t>(plan.block_components));
     const std::size_t blocks = shape.multiprocessors * static_cast<std::size_t>(plan.blocks);
-    const std::size_t units = std::max<std::size_t>(1, (shape.share_rows + cuda::piece_unit - 1) / cuda::piece_unit);
-    const std::size_t sections = units * (cuda::piece_unit / section_rows);
+    const std::size_t wanted = std::max<std::size_t>(1, blocks / groups_of_components);
     const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (2 * components * sums * sizeof(double)));
-    problem_.lanes =
-        static_cast<int>(std::min({std::max<std::size_t>(1, blocks / groups_of_components), sections, by_memory}));
+    std::size_t least_cost = 0;
+    for (int rows = most_section_rows; rows >= least_section_rows; rows /= 2) {
+      const std::size_t sections = std::max<std::size_t>(1, ceiling(shape.share_rows, static_cast<std::size_t>(rows)));
+      const std::size_t lanes = std::min({wanted, sections, by_memory});
+      const std::size_t cost = ceiling(sections, lanes) * (static_cast<std::size_t>(rows) + section_cost);
+      if (least_cost != 0 && cost >= least_cost) continue;
+      least_cost = cost;
+      problem_.section_rows = rows;
+      problem_.lanes = static_cast<int>(lanes);
+    }
     sums_.grow(2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
     problem_.sums = sums_.data();
     set_up_frame(shape);
@@ -47,11 +57,9 @@ class matrix_accumulator final : public accumulator<float> {
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    sums_.fill_with_zeros(stream);
-    likelihood_.fill_with_zeros(stream);
-    frame_sums_.fill_with_zeros(stream);
-    expectation_.clear(stream);
-    pack_mixture(with(problem_, parameters), stream);
+    const problem mixture = with(problem_, parameters);
+    clear_sums(mixture, {sums_.size(), likelihood_.size(), frame_sums_.size()}, stream);
+    pack_mixture(mixture, stream);
   }
 
   void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,

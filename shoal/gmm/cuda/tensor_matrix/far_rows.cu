@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
@@ -43,12 +43,14 @@ struct arrangement {
 static_assert(word_rows == 32 * arrangement::tile_words);
 
 __global__ void __launch_bounds__(threads) responsibilities_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   find_far_responsibilities<arrangement>(mixture, rows);
 }
 
 // One component and lane to a block: its far rows, one after the other. They have lanes of their own, because between
 // the other rows their place would depend on where chunks end.
 __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || *mixture.any_far == 0) return;
   __shared__ double z[group_columns * 16];
   const int k = static_cast<int>(blockIdx.x);
@@ -58,12 +60,12 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
   double* const sums = mixture.sums + (static_cast<std::size_t>(mixture.lanes + lane) * mixture.components + k) * sizes;
   const float2* const scales = mixture.moment_scales + k * places;
   const auto first_section =
-      static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
+      static_cast<int>(rows.share_first / mixture.section_rows % static_cast<std::size_t>(mixture.lanes));
   int section = lane - first_section;
   if (section < 0) section += mixture.lanes;
-  for (; section * section_rows < rows.count; section += mixture.lanes) {
-    const int first_word = section * (section_rows / word_rows);
-    const int words = (min(rows.count - section * section_rows, section_rows) + word_rows - 1) / word_rows;
+  for (; section * mixture.section_rows < rows.count; section += mixture.lanes) {
+    const int first_row = section * mixture.section_rows, first_word = first_row / word_rows;
+    const int words = (min(rows.count - first_row, mixture.section_rows) + word_rows - 1) / word_rows;
     for (int word = first_word; word < first_word + words; ++word) {
       for (unsigned left = mixture.far_masks[word]; left != 0; left &= left - 1) {
         const int index = word * word_rows + owned_row(__ffs(static_cast<int>(left)) - 1);
@@ -101,14 +103,12 @@ __global__ void __launch_bounds__(threads) moments_kernel(const problem mixture,
 }  // namespace
 
 void far_responsibilities(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  responsibilities_kernel<<<far_warps * 32 / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_responsibilities");
+  cuda::launch_in_turn(responsibilities_kernel, far_warps * 32 / threads, threads, 0, stream, mixture, rows);
 }
 
 void far_moments(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const dim3 grid(static_cast<unsigned>(mixture.components), static_cast<unsigned>(mixture.lanes));
-  moments_kernel<<<grid, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("far_moments");
+  cuda::launch_in_turn(moments_kernel, grid, threads, 0, stream, mixture, rows);
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -19,8 +19,9 @@ using namespace tensor;  // what both rooms for many columns share
 inline constexpr int group_columns = 8;
 /// Rows that one warp of the expectation step takes; each of its threads owns one.
 inline constexpr int word_rows = 32;
-/// Rows that a lane of the sums takes at a time. Divides cuda::piece_unit.
-inline constexpr int section_rows = 512;
+/// Rows that a lane of the sums takes at a time, a power of two that divides cuda::piece_unit: fewer where rows are
+/// few.
+inline constexpr int most_section_rows = 512, least_section_rows = 128;
 /// Rows whose products are summed in float32 before they go on in float64.
 inline constexpr int float_rows = 128;
 /// Lanes of the log-likelihood: word number i belongs to lane i mod this.
@@ -101,6 +102,7 @@ struct problem {
   int groups = 0;
   int width = 0;
   int lanes = 0;
+  int section_rows = most_section_rows;
   int products = 3;  ///< of float16 terms for one of float32 grade; 1: of the first terms, 11 bits, alone
   bool tied = false;
   double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero

@@ -1,7 +1,7 @@
 // The last sums of the kernels for many columns: likelihoods into their lanes, and the lanes into statistics.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 
@@ -11,6 +11,7 @@ namespace {
 constexpr int threads = 128;
 
 __global__ void __launch_bounds__(threads) likelihood_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int lane = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   const int words = (rows.count + word_rows - 1) / word_rows;
@@ -45,8 +46,15 @@ __device__ double lane_sum(const problem& mixture, int k, int place, double scal
   const std::size_t step = mixture.components * size;
   const int lanes = *mixture.any_far != 0 ? 2 * mixture.lanes : mixture.lanes;
   double sum = 0;
-#pragma unroll 8
-  for (int lane = has_frame(mixture) ? mixture.lanes : 0; lane < lanes; ++lane) sum += from[lane * step];
+  // Several are read at once, the last ones too.
+  constexpr int ahead = 16;
+  for (int lane = has_frame(mixture) ? mixture.lanes : 0; lane < lanes; lane += ahead) {
+    double values[ahead];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) values[i] = lane + i < lanes ? from[(lane + i) * step] : 0;
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) sum += values[i];
+  }
   return sum * scale;
 }
 
@@ -133,9 +141,31 @@ __device__ void merge_likelihood(const problem& mixture, double* statistics) {
   }
 }
 
-// Element (row, column) of (x − c, 1)(x − c, 1)ᵀ for a thread, row ≤ column; the last row of blocks has the header.
+// Which element of Σ r z zᵀ lies at a place of a component's sums: row ≤ column. Threads that go through places read
+// what lies together, and there are many lanes to read.
+struct second_element {
+  int row, column;
+  bool exists;
+
+  __device__ second_element(const problem& mixture, int place) {
+    const int tile = place / 128, slot = place % 128 / 32, thread = place % 32;
+    int m = 0;
+    while (tile >= tile_index(mixture.groups, m + 1, 2 * m + 2)) ++m;
+    const int i = 16 * m + slot / 2 * 8 + thread / 4;
+    const int j = 8 * (tile - tile_index(mixture.groups, m, 2 * m) + 2 * m) + thread % 4 * 2 + slot % 2;
+    const int a = moment_column(mixture.groups, mixture.width, i / 8, i % 8);
+    const int b = moment_column(mixture.groups, mixture.width, j / 8, j % 8);
+    row = min(a, b);
+    column = max(a, b);
+    exists = i <= j && column < mixture.columns;
+  }
+};
+
+// A place of a component's sums for a thread; the last row of blocks has the header. `first` is 0, or where the first
+// moments begin: tied components have theirs alone here.
 __global__ void __launch_bounds__(threads)
-    merge_kernel(const problem mixture, const merged_layout layout, double* statistics) {
+    merge_kernel(const problem mixture, const merged_layout layout, int first, double* statistics) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   const int order = mixture.columns + 1;
   const int k = static_cast<int>(blockIdx.y);
@@ -143,19 +173,22 @@ __global__ void __launch_bounds__(threads)
     if (blockIdx.x == 0) merge_likelihood(mixture, statistics);
     return;
   }
-  const int element = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
-  if (element >= order * order) return;
-  const int row = element / order;
-  const int column = element % order;
-  if (row > column) return;
+  const int place = first + static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   double* const own = statistics + layout.header + k * layout.component_size;
-  const bool weight = row == mixture.columns;
-  const bool first = !weight && column == mixture.columns;
-  if (weight || first) {
-    const double sum = weight ? weight_of(mixture, k) : first_moment(mixture, k, row);
-    own[mixture.tied ? static_cast<std::size_t>(row) : triangle_place(order, row, column)] = sum;
-  } else if (!mixture.tied) {
-    own[triangle_place(order, row, column)] = second_moment(mixture, k, row, column);
+  const int firsts = sums_first(mixture.groups), weight = sums_weight(mixture.groups);
+  if (place < firsts) {
+    const second_element element(mixture, place);
+    if (!element.exists) return;
+    own[triangle_place(order, element.row, element.column)] = second_moment(mixture, k, element.row, element.column);
+  } else if (place < weight) {
+    const int at = place - firsts;
+    const int column = moment_column(mixture.groups, mixture.width, at / 8, at % 8);
+    if (column >= mixture.columns) return;
+    own[mixture.tied ? static_cast<std::size_t>(column) : triangle_place(order, column, mixture.columns)] =
+        first_moment(mixture, k, column);
+  } else if (place == weight) {
+    own[mixture.tied ? static_cast<std::size_t>(mixture.columns)
+                     : triangle_place(order, mixture.columns, mixture.columns)] = weight_of(mixture, k);
   }
 }
 
@@ -165,43 +198,46 @@ constexpr int shared_elements = 8, at_once = threads / shared_elements;
 
 __global__ void __launch_bounds__(threads)
     merge_shared_kernel(const problem mixture, const merged_layout layout, double* statistics) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   __shared__ double moments[at_once][shared_elements];
   const int own = static_cast<int>(threadIdx.x) % shared_elements,
             turn = static_cast<int>(threadIdx.x) / shared_elements;
-  const int element = static_cast<int>(blockIdx.x) * shared_elements + own;
-  const int row = element / mixture.columns, column = element % mixture.columns;
-  const bool wanted = row < mixture.columns && row <= column;
+  const second_element element(mixture, static_cast<int>(blockIdx.x) * shared_elements + own);
+  const bool wanted = element.exists;
   double sum = 0;
   for (int first = 0; first < mixture.components; first += at_once) {
     const int k = first + turn;
-    if (wanted && k < mixture.components) moments[turn][own] = second_moment(mixture, k, row, column);
+    if (wanted && k < mixture.components) {
+      moments[turn][own] = second_moment(mixture, k, element.row, element.column);
+    }
     __syncthreads();
     for (int each = 0; wanted && turn == 0 && each < min(at_once, mixture.components - first); ++each) {
       sum += moments[each][own];
     }
     __syncthreads();
   }
-  if (wanted && turn == 0) statistics[layout.shared + triangle_place(mixture.columns, row, column)] = sum;
+  if (!wanted || turn != 0) return;
+  statistics[layout.shared + triangle_place(mixture.columns, element.row, element.column)] = sum;
 }
 
 }  // namespace
 
 void add_likelihood(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  likelihood_kernel<<<likelihood_lanes / threads, threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("add_likelihood");
+  cuda::launch_in_turn(likelihood_kernel, likelihood_lanes / threads, threads, 0, stream, mixture, rows);
 }
 
 void merge_lanes(const problem& mixture, const merged_layout& layout, double* statistics, cudaStream_t stream) {
-  const int elements = (mixture.columns + 1) * (mixture.columns + 1);
-  const dim3 grid(static_cast<unsigned>((elements + threads - 1) / threads),
+  const int seconds = sums_first(mixture.groups), first = mixture.tied ? seconds : 0;
+  const int places = sums_weight(mixture.groups) + 1 - first;
+  const dim3 grid(static_cast<unsigned>((places + threads - 1) / threads),
                   static_cast<unsigned>(mixture.components + 1));
-  merge_kernel<<<grid, threads, 0, stream>>>(mixture, layout, statistics);
+  cuda::launch_in_turn(merge_kernel, grid, threads, 0, stream, mixture, layout, first, statistics);
   if (mixture.tied) {
-    const int blocks = (mixture.columns * mixture.columns + shared_elements - 1) / shared_elements;
-    merge_shared_kernel<<<static_cast<unsigned>(blocks), threads, 0, stream>>>(mixture, layout, statistics);
+    static_assert(128 % shared_elements == 0);
+    cuda::launch_in_turn(merge_shared_kernel, static_cast<unsigned>(seconds / shared_elements), threads, 0, stream,
+                         mixture, layout, statistics);
   }
-  cuda::check_launch("merge_lanes");
 }
 
 }  // namespace shoal::gmm::tensor_matrix

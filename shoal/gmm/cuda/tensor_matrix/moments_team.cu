@@ -19,7 +19,7 @@ constexpr int most_teams = 2;
 // Shared memory of a team: its sums, its list, and two steps of split rows.
 constexpr int sums_bytes(int groups) { return (sums_size(groups) * 8 + 15) / 16 * 16; }
 // Two steps more than a section has, so that the loop over steps may look ahead.
-constexpr int list_bytes = (section_rows + 2 * step_rows) * static_cast<int>(sizeof(listed_row));
+constexpr int list_bytes = (most_section_rows + 2 * step_rows) * static_cast<int>(sizeof(listed_row));
 constexpr int split_size(int groups) { return groups * 32; }
 template <int Products>
 constexpr int team_bytes(int groups) {
@@ -215,24 +215,25 @@ struct part {
   // Lists the rows of a section that the component holds, in order, padded to whole steps; every warp counts, the first
   // one writes. `most` becomes the largest root.
   __device__ int list_rows(const float* terms, int first_row, float& most) {
+    const int end = min(first_row + mixture.section_rows, rows.count);
     int count = 0;
     most = 0;
     // Several reads under way at a time: each comes from far.
     constexpr int batch = 8;
 #pragma unroll 1
-    for (int begin = 0; begin < section_rows; begin += 32 * batch) {
+    for (int begin = 0; begin < mixture.section_rows; begin += 32 * batch) {
       float term[batch];
       float2 shift[batch];
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
-        const int row = min(first_row + begin + 32 * i + thread, rows.count - 1);
+        const int row = min(first_row + begin + 32 * i + thread, end - 1);
         term[i] = terms[row];
         shift[i] = mixture.shifts[row];
       }
 #pragma unroll
       for (int i = 0; i < batch; ++i) {
         const int row = first_row + begin + 32 * i + thread;
-        const float root = row < rows.count ? root_of(term[i], shift[i]) : 0.0F;
+        const float root = row < end ? root_of(term[i], shift[i]) : 0.0F;
         const unsigned mask = __ballot_sync(~0U, root > 0);
         const auto at = static_cast<unsigned>(row) * static_cast<unsigned>(mixture.columns);
         if (number == 0 && root > 0) list[count + __popc(mask & ((1U << thread) - 1))] = {root, at};
@@ -289,10 +290,11 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
   for (int i = thread; i < sums_size(Groups); i += 32 * warps) own.sums[i] = kept[i];
   team_wait(team);
   const float* const terms = mixture.terms + k * mixture.chunk_rows;
-  const auto passed = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
+  const auto passed =
+      static_cast<int>(rows.share_first / mixture.section_rows % static_cast<std::size_t>(mixture.lanes));
   int section = lane >= passed ? lane - passed : lane - passed + mixture.lanes;
-  for (; section * section_rows < rows.count; section += mixture.lanes) {
-    own.add_section(terms, section * section_rows);
+  for (; section * mixture.section_rows < rows.count; section += mixture.lanes) {
+    own.add_section(terms, section * mixture.section_rows);
   }
   team_wait(team);
   for (int i = thread; i < sums_size(Groups); i += 32 * warps) kept[i] = own.sums[i];

@@ -189,7 +189,8 @@ __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(con
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
   constexpr int tile_elements = tile_rows(Groups) * tile_stride(Groups);
-  constexpr int tiles = section_rows / tile_rows(Groups);
+  static_assert(least_section_rows % tile_rows(Groups) == 0);
+  const int tiles = mixture.section_rows / tile_rows(Groups), tiles_exponent = __ffs(tiles) - 1;  // of a section
   constexpr int per_thread = tile_rows(Groups) / 32;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int warp = static_cast<int>(threadIdx.x) / 32;
@@ -209,10 +210,12 @@ __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(con
   for (int i = thread; i < sums_size(Groups); i += 32) own.sums[i] = kept[i];
   __syncwarp();
 
-  const auto passed = static_cast<int>(rows.share_first / section_rows % static_cast<std::size_t>(mixture.lanes));
+  const auto passed =
+      static_cast<int>(rows.share_first / mixture.section_rows % static_cast<std::size_t>(mixture.lanes));
   const int first_section = lane >= passed ? lane - passed : lane - passed + mixture.lanes;
   const auto first_row = [&](int tile) {
-    return (first_section + tile / tiles * mixture.lanes) * section_rows + tile % tiles * tile_rows(Groups);
+    return (first_section + (tile >> tiles_exponent) * mixture.lanes) * mixture.section_rows +
+           (tile & (tiles - 1)) * tile_rows(Groups);
   };
   // A tile's elements are consecutive: a thread walks through them, a few rows at a time.
   const int walk = Width * static_cast<int>(blockDim.x);
@@ -265,7 +268,7 @@ __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(con
     asm volatile("cp.async.wait_group 1;" ::: "memory");
     __syncthreads();
     own.add_tile(stages + tile % 2 * tile_elements, roots);
-    if (tile % tiles == tiles - 1 || first_row(tile + 1) >= rows.count) own.flush();
+    if ((tile & (tiles - 1)) == tiles - 1 || first_row(tile + 1) >= rows.count) own.flush();
     __syncthreads();
   }
   if (!works) return;

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
@@ -32,17 +32,32 @@ __device__ void find_deviations(const float* upper, float* lower, int columns, f
     lower[c * stride + c] = reciprocals[c];
   }
   __syncthreads();
-  // A column of L from the top, its sums over rows by four threads; a warp has eight columns.
-  const int first = c / 8 * 8;
-  for (int i = first + 1; i < columns; ++i) {
-    float sum = 0;
-    if (c < i) {
-#pragma unroll 8
-      for (int t = c + quarter; t < i; t += 4) sum += upper[t * stride + i] * lower[t * stride + c];
+  // A column of L from the top, its sums over rows by four threads, of which each has every fourth row; a warp has
+  // eight columns. The sums of several rows grow together, so that a row waits for little but the one before it.
+  constexpr int at_once = 16;
+  for (int begin = c / at_once * at_once; begin < columns; begin += at_once) {
+    float sums[at_once] = {};
+    for (int t = c + quarter; t < begin; t += 4) {
+      const float value = lower[t * stride + c];
+#pragma unroll
+      for (int r = 0; r < at_once; ++r) sums[r] += upper[t * stride + begin + r] * value;
     }
-    sum += __shfl_xor_sync(~0U, sum, 1);
-    sum += __shfl_xor_sync(~0U, sum, 2);
-    if (c < i && quarter == 0) lower[i * stride + c] = -sum * reciprocals[i];
+    __syncwarp();
+#pragma unroll
+    for (int r = 0; r < at_once; ++r) {
+      const int i = begin + r;
+      if (i >= columns) break;
+      float sum = sums[r];
+      sum += __shfl_xor_sync(~0U, sum, 1);
+      sum += __shfl_xor_sync(~0U, sum, 2);
+      const float value = c < i ? -sum * reciprocals[i] : reciprocals[i];
+      if (c < i && quarter == 0) lower[i * stride + c] = value;
+      if (c > i || (i - c) % 4 != quarter) continue;
+#pragma unroll
+      for (int s = r + 1; s < at_once; ++s) {
+        if (begin + s < columns) sums[s] += upper[i * stride + begin + s] * value;
+      }
+    }
     __syncwarp();
   }
   __syncthreads();
@@ -84,6 +99,7 @@ __device__ bool is_empty(const problem& mixture, int k) {
 
 // Exponents of the deviations and of the scaled factor. Block k.
 __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   extern __shared__ float memory[];
   __shared__ float deviations[most_columns];
@@ -117,6 +133,7 @@ __global__ void __launch_bounds__(threads) measure_kernel(const problem mixture)
 // A centre and units for all components: rows are then split once and not once for each component. It costs digits
 // where a centre is many of its deviations away, and range where deviations differ much.
 __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   __shared__ int apart;
   __shared__ int moments_apart;
@@ -129,11 +146,16 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   int count = 0;
   int exponent = -200;
   if (column < columns) {
+    // What is read without asking first whether it counts is read together with what comes after it.
+#pragma unroll 8
     for (int k = quarter; k < mixture.components; k += 4) {
-      if (mixture.peaks[k] == no_peak) continue;
-      sum += static_cast<double>(mixture.parameters.packed.centres[static_cast<std::size_t>(k) * columns + column]);
-      exponent = max(exponent, mixture.exponents[static_cast<std::size_t>(k) * columns + column]);
-      ++count;
+      const std::size_t at = static_cast<std::size_t>(k) * columns + column;
+      const bool counts = mixture.peaks[k] != no_peak;
+      const auto own = static_cast<double>(mixture.parameters.packed.centres[at]);
+      const int its = mixture.exponents[at];
+      sum = counts ? sum + own : sum;
+      exponent = counts ? max(exponent, its) : exponent;
+      count += counts ? 1 : 0;
     }
   }
   for (int distance = 1; distance < 4; distance *= 2) {
@@ -143,20 +165,21 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   }
   const float centre = count > 0 ? static_cast<float>(sum / count) : 0.0F;
   if (column < columns) {
+    bool is_apart = false, its_moments = false;
+#pragma unroll 8
     for (int k = quarter; k < mixture.components; k += 4) {
-      if (mixture.peaks[k] == no_peak) continue;
       const std::size_t at = static_cast<std::size_t>(k) * columns + column;
-      const int own = mixture.exponents[at];
-      const float distance = ldexpf(fabsf(mixture.parameters.packed.centres[at] - centre), -own);
-      if (!(distance <= most_frame_distance(mixture.products)) || mixture.peaks[k] + exponent - own >= factor_exponent)
-        apart = 1;
+      const int peak = mixture.peaks[k], own = mixture.exponents[at];
+      const float apart_by = fabsf(mixture.parameters.packed.centres[at] - centre);
       const float deviation = mixture.deviations[at];
-      if (!(fabsf(mixture.parameters.packed.centres[at] - centre) <=
-            most_moments_distance(mixture.products) * deviation) ||
-          exponent - own > most_moments_ratio) {
-        moments_apart = 1;
-      }
+      const bool counts = peak != no_peak;
+      is_apart = is_apart || (counts && (!(ldexpf(apart_by, -own) <= most_frame_distance(mixture.products)) ||
+                                         peak + exponent - own >= factor_exponent));
+      its_moments = its_moments || (counts && (!(apart_by <= most_moments_distance(mixture.products) * deviation) ||
+                                               exponent - own > most_moments_ratio));
     }
+    if (is_apart) apart = 1;
+    if (its_moments) moments_apart = 1;
     const float scale = ldexpf(1.0F, -exponent);
     if (!(fabsf(centre * scale) <= 1e30F)) apart = moments_apart = 1;
     if (quarter == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
@@ -165,15 +188,18 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   }
   __syncthreads();
   if (threadIdx.x != 0) return;
+  *mixture.coarse = 0;  // until packing says otherwise
   *mixture.apart = apart;
   *mixture.moments_apart = cuda::has_warpgroup_products ? moments_apart : 1;
 }
 
 // What the expectation step and the moments read. Block k.
 __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   extern __shared__ float memory[];
   __shared__ int coarse;
+  __shared__ double distances[most_columns];  // from the frame's centre to the component's
   const int columns = mixture.columns;
   const int stride = columns + 1;
   const int steps = steps_of(mixture.groups);
@@ -220,16 +246,20 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
   }
 
   // b, from the component's centre or from the frame's: then −Uᵀ(c − m) belongs to it.
+  if (thread < columns && !apart) {
+    const float2 frame = mixture.frame[thread];
+    distances[thread] =
+        static_cast<double>(centre[thread]) + static_cast<double>(frame.y) / static_cast<double>(frame.x);
+  }
+  __syncthreads();
   float* const offsets = reinterpret_cast<float*>(record + record_offsets(mixture.groups, mixture.products));
   for (int column = thread; column < 16 * steps; column += threads) {
     double sum = 0;
     if (column < columns && !empty) {
       sum = static_cast<double>(offset[column]);
+#pragma unroll 8
       for (int i = 0; i <= column && !apart; ++i) {
-        const float2 frame = mixture.frame[i];
-        const double distance =
-            static_cast<double>(centre[i]) + static_cast<double>(frame.y) / static_cast<double>(frame.x);
-        sum -= static_cast<double>(upper[i * stride + column]) * distance;
+        sum -= static_cast<double>(upper[i * stride + column]) * distances[i];
       }
     }
     offsets[column] = static_cast<float>(sum);
@@ -263,18 +293,11 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
 }  // namespace
 
 void pack_mixture(const problem& mixture, cudaStream_t stream) {
-  const int bytes = mixture.columns * (mixture.columns + 1) * static_cast<int>(sizeof(float));
-  for (const auto kernel : {measure_kernel, pack_kernel}) {
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, 2 * bytes),
-                "reserve shared memory");
-  }
-  cuda::check(cudaMemsetAsync(mixture.coarse, 0, sizeof(int), stream), "clear device memory");
-  measure_kernel<<<mixture.components, threads, 2 * bytes, stream>>>(mixture);
-  cuda::check_launch("pack_mixture");
-  frame_kernel<<<1, threads, 0, stream>>>(mixture);
-  cuda::check_launch("pack_mixture");
-  pack_kernel<<<mixture.components, threads, bytes, stream>>>(mixture);
-  cuda::check_launch("pack_mixture");
+  const std::size_t bytes = std::size_t(mixture.columns) * (mixture.columns + 1) * sizeof(float);
+  const auto components = static_cast<unsigned>(mixture.components);
+  cuda::launch_in_turn(measure_kernel, components, threads, 2 * bytes, stream, mixture);
+  cuda::launch_in_turn(frame_kernel, 1, threads, 0, stream, mixture);
+  cuda::launch_in_turn(pack_kernel, components, threads, bytes, stream, mixture);
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -2,6 +2,8 @@
 // measured for each on an NVIDIA H200 by bench/ladder/gmm_large, in milliseconds for (rows, columns, components).
 #pragma once
 
+#include <cstddef>
+
 namespace shoal::gmm::tensor_matrix {
 
 /// How the expectation kernel for so many groups of 8 columns is cut: tiles of 16 rows that pass the components
@@ -13,6 +15,10 @@ constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
 /// Bytes of components in shared memory at a time. Few columns leave room for more than two blocks, if their stages do:
 /// 0.439 at (2²⁰, 16, 16) with 20 KiB, and 0.466 with 40. Without stages (2²⁰, 128, 32) took 26.3 instead of 20.7.
 constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }
+
+/// Rows of a section whose products take as long as what comes before and after them. In microseconds, with 512 rows
+/// and as this chooses: tied (1000, 65, 10) 27 and 13, (10,000, 24, 1) 20 and 11, full (100,000, 96, 2) 63 and 53.
+inline constexpr std::size_t section_cost = 64;
 
 /// Deviations that a component's centre may be from the centre that all share. Of three products, 22 bits of a distance
 /// of 16 leave an error of 4e-6 in y; of one product's 11 bits more is kept. Splitting rows once in such a frame, and

@@ -263,13 +263,14 @@ tensor_float64::lane_plan plan_listed(const accumulator_shape& shape, std::size_
   const std::size_t affordable =
       std::max<std::size_t>(1, tensor_float64::most_lane_bytes / (plan.size * sizeof(double)));
   const std::size_t least = ceiling_of(turns_of_listed_blocks * processors, blocks);
+  const std::size_t own_section_cost = std::min(section_cost, component_section_cost * shape.layout.components());
   std::size_t least_cost = 0;
   for (std::size_t rows = tensor_float64::most_section_rows; rows >= tensor_float64::least_section_rows; rows /= 2) {
     const std::size_t sections = ceiling_of(shape.share_rows, rows);
     const std::size_t most = std::min({2 * least, sections, affordable, tensor_float64::most_lanes});
     for (std::size_t lanes = std::min(least, most); lanes <= most; ++lanes) {
       const std::size_t cost =
-          ceiling_of(blocks * lanes, processors) * ceiling_of(sections, lanes) * (rows + section_cost);
+          ceiling_of(blocks * lanes, processors) * ceiling_of(sections, lanes) * (rows + own_section_cost);
       if (least_cost != 0 && cost >= least_cost) continue;
       least_cost = cost;
       plan.section_rows = rows;
