@@ -12,6 +12,7 @@
 #include <shoal/execution/rank_rows.hpp>
 #include <shoal/kmeans/cuda/far_rows.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
+#include <shoal/kmeans/cuda/tuning.hpp>
 #include <shoal/kmeans/maximise.hpp>
 
 namespace shoal::kmeans {
@@ -20,9 +21,11 @@ namespace {
 constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
 constexpr std::size_t graph_steps = 8;    // of one graph
 // Of so few rows so many steps go before they are recorded, since fits often end within them, in less time than graphs
-// take to make. The host looks after the first one, and then after so many times those that are done: steps after the
-// end of a fit cost it what launches cost. Of the first that are recorded only so many are asked for at once.
-constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24, unrecorded_growth = 4;
+// take to make. Of rows of so many columns the host looks after the first step, and then after so many times those that
+// are done: fits of few wide rows often end in two steps, and those launched after the end cost more than a look. Of
+// the first that are recorded only so many are asked for at once.
+constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24;
+constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 4;
 constexpr std::size_t first_recorded_steps = 64;
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
@@ -141,8 +144,11 @@ class device_lloyd final : public clustering_stepper {
   void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
 
   std::size_t most_at_once() const {
-    const std::size_t done = unrecorded_steps - unrecorded_;
-    if (unrecorded_ > 0) return std::clamp<std::size_t>(unrecorded_growth * done, 1, unrecorded_);
+    if (unrecorded_ > 0) {
+      if (fold_.rows().columns() < least_looked_at_columns) return unrecorded_;
+      const std::size_t done = unrecorded_steps - unrecorded_;
+      return std::clamp<std::size_t>(unrecorded_growth * done, 1, unrecorded_);
+    }
     return recorded_ ? most_batch : first_recorded_steps;
   }
 
