@@ -4,6 +4,7 @@
     python3 bench/grid.py --device cuda                     # the fixed 200 cells, the first eight minutes of them
     python3 bench/grid.py --device cuda --draw 7            # 400 that the seed 7 draws
     python3 bench/grid.py --device cuda --fixed --draw 7    # all of them
+    python3 bench/grid.py --cells FILE                      # those of a file, each beside its peers
     python3 bench/grid.py --rules FILE.json                 # which cells break a rule
     python3 bench/grid.py --add FILE.json                   # takes the cells of a run elsewhere into bench/results
 
@@ -12,7 +13,7 @@ Cells are taken by twos, neighbours as a rule, in a drawn order, so that what a 
 cell is a shape of uniform rows; bench/grid_cells.cpp times them all in one process. Its floor is the larger of reading the rows once
 and of the multiply-adds that symmetry leaves: in float32 those of float32 or of three products of half precision,
 whichever is less, padded to the 16 columns that one of them takes. The rates are this machine's own, measured in the same run.
-Of the fixed cells 100 have peers too (bench/grid_peers.py). The rules, which bench/grid_page.py tells and draws:
+Of the fixed cells 100 have peers too (bench/grid_peers.py), and those of --cells all, whatever their work. The rules, which bench/grid_page.py tells and draws:
 
 1. no cell above 4 × (floor + 10 µs);
 2. between neighbours in d or K time over (floor + 10 µs) changes by 1.6 times at most;

@@ -3,6 +3,9 @@
 
 namespace shoal::gmm {
 
+/// ln(2π)/2, of which each column has one in log_shift.
+inline constexpr double half_log_two_pi = 0.91893853320467274178;
+
 /// One mixture in the memory of one GPU, in one arithmetic. For a row x and a component k, y = Uₖᵀ(x − cₖ) + bₖ and
 /// ln πₖ N(x; μₖ, Σₖ) = log_constantₖ + log_shift − ‖y‖²/2, where UₖUₖᵀ is the precision (parameters.hpp).
 template <class Arithmetic>

@@ -6,14 +6,13 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/parameters.hpp>
 #include <shoal/gmm/cuda/step/eliminate.cuh>
 #include <shoal/gmm/cuda/step/eliminate_wide.cuh>
 #include <shoal/gmm/cuda/step/step_arguments.hpp>
 #include <shoal/gmm/cuda/step/step_launch.cuh>
 
 namespace shoal::gmm {
-
-inline constexpr double half_log_two_pi = 0.91893853320467274178;
 
 template <class Scalar>
 __device__ void refuse(const step_arguments<Scalar>& arguments, refusal::code kind, unsigned component,

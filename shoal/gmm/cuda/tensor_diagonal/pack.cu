@@ -15,7 +15,6 @@ namespace shoal::gmm::tensor_diagonal {
 namespace {
 
 constexpr int threads = 128;
-constexpr double half_log_two_pi = 0.91893853320467274178;
 
 __device__ bool is_empty(const problem& mixture, int k) {
   return mixture.parameters.in_double.log_constants[k] == -INFINITY;
