@@ -145,6 +145,7 @@ const add_fits added([]() -> std::vector<kept_fit> {
   keep(f, "spherical, float", {20'011, 4}, batch(spherical, 6, random_responsibilities));
   keep(d, "spherical, double", {30'011, 3}, batch(spherical, 6, kmeans));
 
+  keep(f, "full, float, 16 components of 8 columns", {100'003, 8, 16}, batch(full, 16, random_rows), runs_on::devices);
   keep(f, "full, float, 17 columns", {5'003, 17}, batch(full, 7, plus_plus));
   keep(d, "full, double, 33 columns", {2'003, 33}, batch(full, 3, kmeans));
   keep(f, "full, float, 129 columns", {1'021, 129}, batch(full, 2, random_rows));

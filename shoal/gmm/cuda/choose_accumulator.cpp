@@ -49,6 +49,7 @@ std::unique_ptr<accumulator<Scalar>> make_cheapest(const room<Scalar> (&rooms)[C
 template <>
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape) {
   if (few_columns::suits_registers(shape)) return few_columns::make_register_accumulator(shape);
+  if (few_columns::suits_warp_products(shape)) return few_columns::make_warp_product_accumulator(shape);
   std::unique_ptr<accumulator<float>> cheapest = few_columns::takes_many<float>(shape)
                                                      ? few_columns::make_many_accumulator<float>(shape)
                                                      : make_cheapest(float_rooms, shape);

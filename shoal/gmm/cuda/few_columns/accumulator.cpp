@@ -177,7 +177,7 @@ template std::optional<block_use> use_of_blocks<float>(const accumulator_shape&)
 template std::optional<block_use> use_of_blocks<double>(const accumulator_shape&);
 
 template <class Scalar>
-std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape) {
   const compiled_kernel kernel = kernel_for<Scalar>(shape);
   if (kernel.function != nullptr) {
     const std::optional<block_plan> plan = make_plan<Scalar>(shape, kernel);
@@ -194,6 +194,12 @@ std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& s
                   "shared memory, not "
                   "{} columns and {} components",
                   most_columns, shape.layout.columns(), shape.layout.components()));
+}
+template std::unique_ptr<lanes_owner<float>> make_blocks(const accumulator_shape&);
+
+template <class Scalar>
+std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {
+  return make_blocks<Scalar>(shape);
 }
 template std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape&);
 template std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape&);

@@ -61,6 +61,15 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
+/// Whether make_warp_product_accumulator takes a shape and is faster than others: full covariances of 5 to 8 columns,
+/// 32 components at most, many rows, and no weights.
+bool suits_warp_products(const accumulator_shape& shape);
+
+/// Densities and moments as products on tensor cores, whose operands a warp makes in registers, while the components
+/// lie so near to each other that sums about a common centre keep their digits; else the kernels above take the rows.
+/// Throws bad_argument for a shape that does not suit.
+std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumulator_shape& shape);
+
 /// Whether make_many_accumulator takes a shape: at most 8 columns, and sums of all components that lanes hold.
 template <class Scalar>
 bool suits_many(const accumulator_shape& shape);

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
 
 #include <cuda_runtime_api.h>
 
@@ -50,6 +51,20 @@ group_plan plan_groups(const accumulator_shape& shape, const ThreadRows& thread_
   return plan;
 }
 
+/// An accumulator whose lanes another one may fill.
+template <class Scalar>
+class lanes_owner : public accumulator<Scalar> {
+ public:
+  virtual double* lane_memory() const = 0;  ///< [shards][lane_count()][statistics]
+  virtual std::size_t lane_count() const = 0;
+};
+
+/// What make_accumulator and make_team_accumulator (few_columns.hpp) make.
+template <class Scalar>
+std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape);
+extern template std::unique_ptr<lanes_owner<float>> make_blocks(const accumulator_shape&);
+std::unique_ptr<lanes_owner<float>> make_teams(const accumulator_shape& shape);
+
 /// What a launch takes beside its arguments.
 struct block_launch {
   const void* function = nullptr;  ///< __global__ void(Arguments)
@@ -61,21 +76,25 @@ struct block_launch {
 
 /// Arguments: kernel_arguments<Scalar> or team_arguments. What depends on the block's plan is in those it is made with.
 template <class Scalar, class Arguments>
-class lanes_accumulator final : public accumulator<Scalar> {
+class lanes_accumulator final : public lanes_owner<Scalar> {
  public:
+  /// `owner` is whose lanes it fills; null: its own.
   lanes_accumulator(const accumulator_shape& shape, const block_launch& launch, const group_plan& groups,
-                    const Arguments& arguments)
+                    const Arguments& arguments, const lanes_owner<Scalar>* owner = nullptr)
       : size_(shape.layout.size()),
         shard_rows_(shape.share_rows),
         most_shards_(shape.shards),
         launch_(launch),
-        lanes_(shape.shards * launch.lanes * shape.layout.size()),
+        lanes_(owner != nullptr ? 0 : shape.shards * launch.lanes * shape.layout.size()),
         states_(shape.shards * launch.lanes * launch.states * shape.layout.size()),
         arguments_(arguments) {
     const statistics_layout& layout = shape.layout;
     const bool tied = layout.type() == covariance_type::tied;
     const std::size_t columns = layout.columns();
-    arguments_.lanes = lanes_.data();
+    arguments_.lanes = owner != nullptr ? owner->lane_memory() : lanes_.data();
+    if constexpr (requires { arguments_.lane_count; }) {
+      arguments_.lane_count = static_cast<unsigned>(owner != nullptr ? owner->lane_count() : launch.lanes);
+    }
     if constexpr (requires { arguments_.states; }) arguments_.states = states_.data();
     arguments_.statistics = static_cast<decltype(arguments_.statistics)>(size_);
     arguments_.shared_triangle = tied ? layout.shared() : 0;
@@ -133,6 +152,9 @@ class lanes_accumulator final : public accumulator<Scalar> {
     if (shards_ > 1 || fresh_) return {};
     return {lanes_.data(), launch_.lanes};
   }
+
+  double* lane_memory() const override { return arguments_.lanes; }
+  std::size_t lane_count() const override { return launch_.lanes; }
 
  private:
   std::size_t size_;

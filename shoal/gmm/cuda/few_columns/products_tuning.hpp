@@ -20,6 +20,30 @@ inline constexpr double most_product_terms = 1024;
 /// What ending a group costs, in rows.
 inline constexpr double product_group_cost_rows = 64;
 
+/// The same limits where warps make operands in registers (warp_products.cuh): log-densities are added up whole there.
+/// Ten components of 8 columns of rows without clusters come as far as 61, and their terms as far as 91, in 300
+/// iterations.
+inline constexpr double most_warp_squared_distance = 128;
+inline constexpr float most_warp_terms = 256;
+
+/// What ending a group costs, in rows.
+inline constexpr double warp_product_group_cost_rows = 256;
+
+/// Where they are faster. 2²⁰ rows of (columns, components) take with the others and so
+/// (bench/results/warp-products-nvidia-h200-2026-11-28.json): (8, 6) 0.054 and 0.050 ms, (8, 8) 0.065 and 0.050, (8,
+/// 10) 0.075 and 0.061, (8, 16) 0.130 and 0.065, (8, 24) 0.201 and 0.092, (8, 32) 0.192 and 0.104, (7, 8) 0.057 and
+/// 0.054, (7, 9) 0.062 both, (6, 12) 0.066 and 0.063, (5, 15) 0.066 and 0.063, (5, 32) 0.152 and 0.096; below these
+/// sums they are slower, (6, 10) 0.059 and 0.061. 150,000 rows of (8, 10) take 0.0259 and 0.0232, 100,000 of (8, 16)
+/// 0.037 and 0.023. Where components lie apart the others take 7 µs more.
+constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components) {
+  const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
+  return sums >= (components <= 8 ? 270U : 315U) && rows * sums >= 67'500'000;
+}
+
+/// Sums of a row's densities, relative to the greatest constant, that float32 holds with all digits.
+inline constexpr float least_warp_sum = 0x1p-60F;
+inline constexpr float most_warp_sum = 64;
+
 /// Where they are faster than the other rooms' kernels, and these take so long that to find out whose turn it is, some
 /// 15 µs, does not show where components lie apart. 10⁶ rows of (columns, components) take with the others and with
 /// products (bench/results/few-column-products-nvidia-h200-2026-11-23.json): diag (8, 10) 0.051 and 0.064 ms, (8, 16)

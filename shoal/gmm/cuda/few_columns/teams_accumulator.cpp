@@ -140,7 +140,7 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape) {
                   .components = plan->kernel.thread_components};
 }
 
-std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) {
+std::unique_ptr<lanes_owner<float>> make_teams(const accumulator_shape& shape) {
   if (const std::optional<team_plan> plan = make_plan(shape)) {
     return std::make_unique<lanes_accumulator<float, team_arguments>>(
         shape, block_launch{plan->kernel.function, plan->kernel.threads, plan->lanes, plan->shared_bytes}, plan->groups,
@@ -151,5 +151,7 @@ std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shap
                   "block's shared memory, not {} columns and {} components",
                   most_columns, shape.layout.columns(), shape.layout.components()));
 }
+
+std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape) { return make_teams(shape); }
 
 }  // namespace shoal::gmm::few_columns

@@ -1,0 +1,383 @@
+// Full covariances of few columns and components that lie near each other: log-densities are a product of the rows'
+// features, z and z zᵀ in a common frame, with coefficients, and moments are a product of the same features with
+// responsibilities, on tensor cores. A warp does both for its rows and waits for no other one before a group ends:
+// features are made in the registers that are the first factor, and lie in shared memory only to be turned around.
+// Numbers are sums of two float16 terms, and of their products the least is left out.
+#pragma once
+
+#include <cuda_runtime.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
+#include <shoal/gmm/cuda/few_columns/warp_flush.cuh>
+#include <shoal/gmm/cuda/few_columns/warp_frame.cuh>
+#include <shoal/gmm/cuda/few_columns/warp_operands.cuh>
+
+namespace shoal::gmm::few_columns {
+
+/// Coefficients as a thread has them, for all rows.
+template <int Tiles>
+struct warp_coefficients {
+  std::uint32_t high[Tiles][warp_steps][2], low[Tiles][warp_steps][2];
+  const float4* constants;
+
+  __device__ explicit warp_coefficients(const warp_mixture& m) : constants(m.constants + threadIdx.x % 4) {
+    const auto* const from = reinterpret_cast<const uint2*>(m.operands) + threadIdx.x % 32;
+#pragma unroll
+    for (unsigned tile = 0; tile < Tiles; ++tile) {
+#pragma unroll
+      for (unsigned step = 0; step < warp_steps; ++step) {
+        const uint2 first = from[(tile * warp_steps + step) * 64], second = from[(tile * warp_steps + step) * 64 + 32];
+        high[tile][step][0] = first.x;
+        high[tile][step][1] = first.y;
+        low[tile][step][0] = second.x;
+        low[tile][step][1] = second.y;
+      }
+    }
+  }
+};
+
+/// scores += features · coefficients of one step, the first of which begins with the constants.
+template <unsigned Step, int Tiles>
+__device__ void add_scores(float (&scores)[Tiles][4], const warp_coefficients<Tiles>& c, const std::uint32_t (&high)[4],
+                           const std::uint32_t (&low)[4]) {
+#pragma unroll
+  for (int tile = 0; tile < Tiles; ++tile) {
+    if constexpr (Step == 0) {
+      const float4 start = c.constants[tile * (warp_product_tile / 2)];
+      scores[tile][0] = start.x;
+      scores[tile][1] = start.y;
+      scores[tile][2] = start.z;
+      scores[tile][3] = start.w;
+    }
+    tensor::multiply_add(scores[tile], low, c.high[tile][Step][0], c.high[tile][Step][1]);
+  }
+#pragma unroll
+  for (int tile = 0; tile < Tiles; ++tile) {
+    tensor::multiply_add(scores[tile], high, c.low[tile][Step][0], c.low[tile][Step][1]);
+  }
+#pragma unroll
+  for (int tile = 0; tile < Tiles; ++tile) {
+    tensor::multiply_add(scores[tile], high, c.high[tile][Step][0], c.high[tile][Step][1]);
+  }
+}
+
+/// What a warp has in shared memory, as offsets for its threads: features of two times sixteen rows, to be written and
+/// to be read turned around, and responsibilities.
+struct warp_exchange {
+  std::uint16_t* features;      ///< with the thread's place in matrices that are written
+  const std::uint16_t* turned;  ///< with that in matrices that are read
+  std::uint16_t* shares;        ///< written and read at the same place
+  unsigned buffer = 0;          ///< where the newest features are
+
+  __device__ explicit warp_exchange(std::uint16_t* memory)
+      : features(memory + threadIdx.x % 32 * 8),
+        turned(memory + turned_place()),
+        shares(memory + 2 * sixteen_features + threadIdx.x % 32 * 8) {}
+};
+
+/// Log₂ densities of sixteen rows: [tile][2 half + e] of row 8 half + g and component 8 tile + 2 t + e. Leaves the
+/// rows' features in the newest buffer.
+template <int Columns, int Tiles, unsigned... Steps>
+__device__ void find_scores(float (&scores)[Tiles][4], const circle_of_columns<Columns> (&rows)[2],
+                            const warp_coefficients<Tiles>& c, const warp_exchange& exchange,
+                            std::integer_sequence<unsigned, Steps...>) {
+  const bool counts_twice = threadIdx.x % 4 >= 2;
+  const split_columns first(rows[0]), second(rows[1]);
+  std::uint16_t* const to = exchange.features + exchange.buffer;
+  const auto add = [&]<unsigned Step>() {
+    std::uint32_t high[4], low[4];
+    make_operands<Step>(first, second, counts_twice, high, low);
+    store_matrices(to + Step * 8 * matrix_numbers, high);
+    store_matrices(to + (Step * 8 + 4) * matrix_numbers, low);
+    add_scores<Step>(scores, c, high, low);
+  };
+  (add.template operator()<Steps>(), ...);
+}
+
+/// The same again, from the features in the buffer.
+template <int Tiles, unsigned... Steps>
+__device__ void find_scores_again(float (&scores)[Tiles][4], const warp_coefficients<Tiles>& c,
+                                  const warp_exchange& exchange, std::integer_sequence<unsigned, Steps...>) {
+  const std::uint16_t* const from = exchange.features + exchange.buffer;
+  const auto add = [&]<unsigned Step>() {
+    std::uint32_t high[4], low[4];
+    load_matrices(high, from + Step * 8 * matrix_numbers);
+    load_matrices(low, from + (Step * 8 + 4) * matrix_numbers);
+    add_scores<Step>(scores, c, high, low);
+  };
+  (add.template operator()<Steps>(), ...);
+}
+
+/// Turns log₂ densities into powers of two, less `best`, and adds up those of each row.
+template <int Tiles>
+__device__ void exponentiate(float (&terms)[Tiles][4], const float (&best)[2], float (&sums)[2]) {
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    float sum = 0;
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& term = terms[tile][2 * half + e];
+        term = exponential_of_two(term - best[half]);
+        sum = tile + e == 0 ? term : sum + term;
+      }
+    }
+    sum += __shfl_xor_sync(~0U, sum, 1);
+    sums[half] = sum + __shfl_xor_sync(~0U, sum, 2);
+  }
+}
+
+/// For rows whose densities are all so small that their sum vanishes, or which are far: terms relative to the greatest,
+/// and far rows out of the products. `far` are these, `best` what log-densities have been lessened by.
+template <int Tiles>
+__device__ void scale_by_best(const warp_coefficients<Tiles>& c, const warp_exchange& exchange, unsigned components,
+                              float (&terms)[Tiles][4], float (&sums)[2], float (&best)[2], bool (&far)[2]) {
+  __syncwarp();
+  find_scores_again(terms, c, exchange, std::make_integer_sequence<unsigned, warp_steps>());
+#pragma unroll
+  for (int half = 0; half < 2; ++half) {
+    best[half] = -INFINITY;
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+      best[half] = fmaxf(best[half], fmaxf(terms[tile][2 * half], terms[tile][2 * half + 1]));
+    }
+    best[half] = fmaxf(best[half], __shfl_xor_sync(~0U, best[half], 1));
+    best[half] = fmaxf(best[half], __shfl_xor_sync(~0U, best[half], 2));
+  }
+  exponentiate(terms, best, sums);
+  __syncwarp();
+  const unsigned lane = threadIdx.x % 32;
+  std::uint16_t* const from = exchange.features + exchange.buffer - lane * 8;
+#pragma unroll
+  for (unsigned half = 0; half < 2; ++half) {
+    // A sum that is no number is that of a row whose features are beyond float16's range.
+    far[half] = may_be_far(best[half]) || !(sums[half] <= static_cast<float>(components));
+    if (!far[half]) continue;
+    sums[half] = 1;
+    best[half] = 0;
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) terms[tile][2 * half] = terms[tile][2 * half + 1] = 0;
+    // The four threads that share the row have a quarter each of its features: row g of matrices half, half + 2 ….
+    for (unsigned matrix = half; matrix < warp_steps * 8; matrix += 2) {
+      reinterpret_cast<std::uint32_t*>(from + matrix * matrix_numbers)[lane] = 0;
+    }
+  }
+  __syncwarp();
+}
+
+/// Leaves sixteen rows' responsibilities, terms times `scale`, in shared memory.
+template <int Tiles>
+__device__ void store_shares(const float (&terms)[Tiles][4], const float (&scale)[2], const warp_exchange& exchange) {
+#pragma unroll
+  for (int first = 0; first < Tiles; first += 2) {
+    // Matrices: components of the first tile of rows 0 … 7 and 8 … 15, then of the second.
+    std::uint32_t high[4], low[4];
+#pragma unroll
+    for (int i = 0; i < 4; ++i) {
+      const int tile = first + i / 2 < Tiles ? first + i / 2 : first, half = i % 2;
+      tensor::split(terms[tile][2 * half] * scale[half], terms[tile][2 * half + 1] * scale[half], high[i], low[i]);
+    }
+    std::uint16_t* const to = exchange.shares + first * 4 * matrix_numbers;
+    store_matrices(to, high);
+    store_matrices(to + 4 * matrix_numbers, low);
+  }
+}
+
+/// sums += features · responsibilities of sixteen rows.
+template <int Tiles>
+__device__ void add_moments(warp_sums<Tiles>& sums, const warp_exchange& exchange, unsigned buffer) {
+  constexpr int Pairs = (Tiles + 1) / 2;
+  std::uint32_t high[Pairs][4], low[Pairs][4];
+#pragma unroll
+  for (int pair = 0; pair < Pairs; ++pair) {
+    load_transposed(high[pair], exchange.shares + pair * 8 * matrix_numbers);
+    load_transposed(low[pair], exchange.shares + (pair * 8 + 4) * matrix_numbers);
+  }
+  const std::uint16_t* const from = exchange.turned + buffer;
+#pragma unroll
+  for (unsigned step = 0; step < warp_steps; ++step) {
+    std::uint32_t high_features[4], low_features[4];
+    load_transposed(high_features, from + step * 8 * matrix_numbers);
+    load_transposed(low_features, from + (step * 8 + 4) * matrix_numbers);
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+      const std::uint32_t(&own)[4] = high[tile / 2], (&rest)[4] = low[tile / 2];
+      const int place = tile % 2 * 2;
+      float product[4];
+      multiply(product, low_features, own[place], own[place + 1]);
+      tensor::multiply_add(product, high_features, rest[place], rest[place + 1]);
+      tensor::multiply_add(product, high_features, own[place], own[place + 1]);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) sums[step][tile][i] += product[i];
+    }
+  }
+}
+
+/// Leaves the sums of a group's rows in shared memory, of the first of two groups or the second. While the products of
+/// sixteen rows' moments are under way, the next sixteen rows' log-densities are found.
+template <int Columns, int Tiles>
+__device__ void sum_group(const team_arguments& a, unsigned char* memory, const warp_places& places, unsigned turn,
+                          const float* rows, unsigned count, const warp_mixture& mixture,
+                          const warp_coefficients<Tiles>& coefficients) {
+  const unsigned warp = __shfl_sync(~0U, threadIdx.x / 32, 0);  // the same for the compiler, too
+  const unsigned thread = threadIdx.x % 32, g = thread / 4, t = thread % 4;
+  auto* const own_memory = reinterpret_cast<std::uint16_t*>(memory + places.exchanges + warp * places.exchange);
+  unsigned* const far_bits = places.far_bits(memory, turn);
+
+  constexpr unsigned stride = warp_product_rows * warp_product_warps(Tiles);
+  warp_exchange exchange(own_memory);
+  warp_sums<Tiles> sums = {};
+  float log_likelihood = 0;                     // of one of the thread's two rows, of threads 0 and 1 of each four
+  unsigned row = warp_product_rows * warp + g;  // the first of the thread's two that are to be loaded next
+  const float* from[read_columns / 2];
+#pragma unroll
+  for (unsigned i = 0; i < read_columns / 2; ++i) {
+    from[i] = rows + (row * Columns + thread_columns * (t + i) % warp_product_columns);
+  }
+  circle_of_columns<Columns> next[2];
+  // Rows beyond the last are left as they were, and count for nothing.
+  const auto load = [&] {
+    if (row < count) next[0].load(from, 0);
+    if (row + 8 < count) next[1].load(from, 8);
+    row += stride;
+#pragma unroll
+    for (unsigned i = 0; i < read_columns / 2; ++i) from[i] += stride * Columns;
+  };
+  float terms[Tiles][4], scale[2];
+  const auto find = [&](float(&scores)[Tiles][4]) {
+    const auto* const place = reinterpret_cast<const float4*>(mixture.frame) + t;
+    const float4 frame[] = {place[0], place[1], place[2]};
+    static_assert(read_columns == 6);
+    const circle_of_columns<Columns> moved[2] = {next[0].moved(frame), next[1].moved(frame)};
+    load();
+    find_scores<Columns, Tiles>(scores, moved, coefficients, exchange,
+                                std::make_integer_sequence<unsigned, warp_steps>());
+  };
+  // Of rows first + g and first + 8 + g.
+  const auto finish = [&](const float(&scores)[Tiles][4], unsigned first) {
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) terms[tile][i] = scores[tile][i];
+    }
+    constexpr float none[2] = {0, 0};
+    float all[2];
+    exponentiate(terms, none, all);
+    const bool inside[2] = {first + g < count, first + g + 8 < count};
+    const auto is_rare = [](float sum) { return !(sum >= least_warp_sum && sum <= most_warp_sum); };
+    if (__any_sync(~0U, is_rare(all[0]) || is_rare(all[1]))) {
+      float best[2];
+      bool far[2];
+      scale_by_best<Tiles>(coefficients, exchange, a.components, terms, all, best, far);
+#pragma unroll
+      for (unsigned half = 0; half < 2; ++half) {
+        const unsigned own = first + 8 * half + g;
+        if (far[half] && inside[half] && t == 0) {
+          atomicOr(far_bits + own / 32, 1U << own % 32);
+          atomicOr(places.any_far(memory, turn), 1U);
+        }
+        if (inside[half] && t == half) log_likelihood += best[half];
+      }
+    }
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      all[half] = inside[half] ? all[half] : 1.0F;
+      scale[half] = inside[half] ? responsibility_scale * approximate_reciprocal(all[half]) : 0.0F;
+    }
+    log_likelihood += approximate_logarithm_of_two(t == 0 ? all[0] : all[1]);
+  };
+
+  unsigned first = warp_product_rows * warp;
+  if (first < count) {
+    load();
+    float scores[Tiles][4];
+    find(scores);
+    finish(scores, first);
+#pragma unroll 1
+    for (first += stride; first < count; first += stride) {
+      const unsigned before = exchange.buffer;
+      exchange.buffer ^= sixteen_features;
+      store_shares<Tiles>(terms, scale, exchange);
+      __syncwarp();  // for these, for the features before, and since their buffer has been read
+      find(scores);
+      add_moments<Tiles>(sums, exchange, before);
+      finish(scores, first);
+    }
+    store_shares<Tiles>(terms, scale, exchange);
+    __syncwarp();
+    add_moments<Tiles>(sums, exchange, exchange.buffer);
+  }
+  __syncwarp();
+
+  auto* const own_sums = reinterpret_cast<float*>(memory + places.sums_of(turn, warp)) + thread;
+#pragma unroll
+  for (unsigned step = 0; step < warp_steps; ++step) {
+#pragma unroll
+    for (int tile = 0; tile < Tiles; ++tile) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) own_sums[((step * Tiles + tile) * 4 + i) * 32] = sums[step][tile][i];
+    }
+  }
+  const double own_head = cuda::warp_sum(t < 2 ? static_cast<double>(log_likelihood) : 0.0);
+  if (thread == 0) places.heads(memory)[turn * places.warps + warp] = own_head;
+}
+
+/// Adds the groups of a piece that belong to the block's lane; where components lie apart it leaves them to others.
+template <int Columns, int Tiles>
+__global__ void __launch_bounds__(32 * warp_product_warps(Tiles), 1)
+    accumulate_by_warps(const __grid_constant__ warp_product_arguments a) {
+  extern __shared__ __align__(128) unsigned char memory[];
+  const warp_places places(a.components, a.statistics);
+  warp_mixture mixture;
+  mixture.frame = reinterpret_cast<float2*>(memory + places.frame);
+  mixture.units = reinterpret_cast<float*>(memory + places.units);
+  mixture.moved = reinterpret_cast<double*>(memory + places.moved);
+  mixture.constants = reinterpret_cast<float4*>(memory + places.constants);
+  mixture.operands = reinterpret_cast<std::uint16_t*>(memory + places.operands);
+  mixture.work = memory + places.exchanges;
+  places.forget_far_rows(memory);
+  if (threadIdx.x < (Columns + 1) * (Columns + 2) / 2) {
+    unsigned i = 0, j = 0;
+    triangle_element(Columns + 1, threadIdx.x, i, j);
+    const unsigned own = j < Columns ? pair_place(i, j) : 0;
+    reinterpret_cast<triangle_source*>(memory + places.elements)[threadIdx.x] = {
+        static_cast<unsigned char>(i), static_cast<unsigned char>(j), static_cast<unsigned char>(own), 0};
+  }
+  for (unsigned e = threadIdx.x; e < warp_operand_numbers(Tiles) / 2; e += blockDim.x) {
+    reinterpret_cast<std::uint32_t*>(mixture.operands)[e] = 0;
+  }
+  cuda::wait_for_predecessor();
+  const bool stopped = *a.parameters.stopped != 0;
+  auto* const lane = reinterpret_cast<double*>(memory + places.lane);
+  double* const kept = a.lanes + (blockIdx.y * a.lane_count + blockIdx.x) * a.statistics;
+  for (unsigned i = threadIdx.x; i < a.statistics; i += blockDim.x) lane[i] = a.fresh ? 0 : kept[i];
+  const bool near = !stopped && make_frame<Columns>(a, mixture);
+  if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *a.others_stopped = stopped || near ? 1 : 0;
+  if (!near) return;
+  const warp_coefficients<Tiles> coefficients(mixture);
+  // Warps wait for each other after two groups.
+  row_group groups[2];
+  unsigned turn = 0;
+  for_each_group(a, [&](std::size_t begin, std::size_t end) {
+    groups[turn] = {a.rows + begin * Columns, static_cast<unsigned>(end - begin)};
+    sum_group<Columns, Tiles>(a, memory, places, turn, groups[turn].rows, groups[turn].count, mixture, coefficients);
+    if (++turn < 2) return;
+    flush_groups<Columns, Tiles>(a, memory, places, groups, 2, mixture, lane);
+    turn = 0;
+  });
+  if (turn > 0) flush_groups<Columns, Tiles>(a, memory, places, groups, turn, mixture, lane);
+  for (unsigned i = threadIdx.x; i < a.statistics; i += blockDim.x) kept[i] = lane[i];
+  // Lanes that only the others have blocks for.
+  for (unsigned other = gridDim.x; a.fresh && blockIdx.x + other < a.lane_count; other += gridDim.x) {
+    for (unsigned i = threadIdx.x; i < a.statistics; i += blockDim.x) kept[other * a.statistics + i] = 0;
+  }
+}
+
+}  // namespace shoal::gmm::few_columns

@@ -1,0 +1,36 @@
+// The kernels whose warps make the operands of their products in registers: full covariances.
+#include <shoal/gmm/cuda/few_columns/warp_products.cuh>
+
+namespace shoal::gmm::few_columns {
+namespace {
+
+template <int Columns>
+const void* find_for_columns(std::size_t columns, std::size_t components) {
+  if constexpr (Columns < static_cast<int>(warp_product_columns)) {
+    if (columns > Columns) return find_for_columns<Columns + 1>(columns, components);
+  }
+  switch (warp_product_tiles(static_cast<unsigned>(components))) {
+    case 1:
+      return reinterpret_cast<const void*>(&accumulate_by_warps<Columns, 1>);
+    case 2:
+      return reinterpret_cast<const void*>(&accumulate_by_warps<Columns, 2>);
+    case 3:
+      return reinterpret_cast<const void*>(&accumulate_by_warps<Columns, 3>);
+    default:
+      return reinterpret_cast<const void*>(&accumulate_by_warps<Columns, 4>);
+  }
+}
+
+}  // namespace
+
+const void* find_warp_product_kernel(std::size_t columns, std::size_t components) {
+  const bool suits = columns >= least_warp_product_columns && columns <= warp_product_columns && components >= 1 &&
+                     components <= most_warp_product_components;
+  return suits ? find_for_columns<static_cast<int>(least_warp_product_columns)>(columns, components) : nullptr;
+}
+
+std::size_t warp_product_shared_bytes(std::size_t components, std::size_t statistics) {
+  return warp_places(static_cast<unsigned>(components), static_cast<unsigned>(statistics)).bytes;
+}
+
+}  // namespace shoal::gmm::few_columns

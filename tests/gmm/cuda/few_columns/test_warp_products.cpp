@@ -1,0 +1,307 @@
+// Mixtures of few columns and few components by products whose operands warps make in registers, against float64:
+// awkward sizes, far rows, rows of small densities, components that lie apart, and the same bits however rows are cut.
+#include <cmath>
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/few_columns/warp_products.hpp>
+#include <shoal/gmm/fit.hpp>
+
+#include "../../../cuda_devices.hpp"
+#include "../../kernel_checks.hpp"
+#include "checks.hpp"
+
+namespace {
+
+using checks::covariance_type;
+using checks::rounded_model;
+using shoal::gmm::accumulator;
+using shoal::gmm::accumulator_shape;
+using shoal::gmm::statistics;
+using shoal::gmm::statistics_layout;
+
+class WarpProductAccumulator : public ::testing::Test {
+ protected:
+  void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
+};
+
+using maker = checks::make_accumulator<float>;
+
+std::unique_ptr<accumulator<float>> by_warps(const accumulator_shape& shape) {
+  return shoal::gmm::few_columns::make_warp_product_accumulator(shape);
+}
+// As if the GPU had one multiprocessor, so that blocks have several groups.
+std::unique_ptr<accumulator<float>> for_one(const accumulator_shape& shape) {
+  accumulator_shape small = shape;
+  small.multiprocessors = 1;
+  return by_warps(small);
+}
+
+struct on_device : checks::on_device<float> {
+  on_device(const shoal::gmm::model& model, const std::vector<float>& rows, maker make)
+      : checks::on_device<float>(model, rows, {}, make) {}
+};
+
+void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<float>& rows,
+                 double tolerance, const std::string& what) {
+  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<float>(model, rows, {})),
+                       tolerance, what);
+}
+
+void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make = by_warps) {
+  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
+  const auto model = rounded_model(covariance_type::full, components, columns, spread, seed);
+  const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
+  const std::string what = fmt::format("{} rows, {} columns, {} components", rows, columns, components);
+  on_device device(model, data, make);
+  const statistics got = device.sums();
+  expect_sums(got, model, data, checks::kernel_tolerance<float>, what);
+  EXPECT_EQ(got.far_rows(), 0) << what;
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+  if (rows > 12288) checks::expect_same_bits(device.sums(12288), got, what + ", in pieces of 12288");
+}
+
+TEST_F(WarpProductAccumulator, EveryNumberOfColumnsAndComponents) {
+  for (std::size_t columns = 5; columns <= 8; ++columns) {
+    for (std::size_t components = 1; components <= 32; ++components) check(5003, columns, components, 0.8);
+  }
+}
+
+TEST_F(WarpProductAccumulator, AwkwardNumbersOfRows) {
+  for (const std::size_t rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 383, 384, 385, 4095, 4096, 4097, 46800, 300007}) {
+    check(rows, 8, 10, 0.8);
+    check(rows, 7, 3, 0.8, for_one);
+    check(rows, 6, 25, 0.8, for_one);
+  }
+}
+
+// Few bits are the same by chance: the teams' sums of the same rows have others.
+TEST_F(WarpProductAccumulator, WorksWhileComponentsLieNear) {
+  for (const double spread : {0.8, 20.0}) {
+    const auto model = rounded_model(covariance_type::full, 10, 8, spread, 41);
+    const auto data = reference::random_rows<float>(model, 20000, 8, 42);
+    on_device warps(model, data, by_warps);
+    on_device teams(model, data, shoal::gmm::few_columns::make_team_accumulator);
+    const statistics got = warps.sums(), other = teams.sums();
+    std::size_t differ = 0;
+    for (std::size_t i = 0; i < got.values().size(); ++i) differ += got.values()[i] != other.values()[i] ? 1 : 0;
+    EXPECT_EQ(differ > 0, spread < 1) << differ;
+  }
+}
+
+TEST_F(WarpProductAccumulator, LeavesComponentsThatLieApartToOthers) {
+  for (std::size_t columns = 5; columns <= 8; ++columns) {
+    check(5003, columns, 10, 20);
+    check(5003, columns, 4, 200);
+    check(5003, columns, 16, 20);
+    check(5003, columns, 32, 20);
+    check(20011, columns, 9, 2);
+    check(20011, columns, 9, 4);
+  }
+}
+
+void check_far(std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
+  const auto model = rounded_model(covariance_type::full, components, columns, 0.8, 7);
+  auto data = reference::random_rows<float>(model, rows, columns, 8);
+  std::size_t planted = 0;
+  for (std::size_t r = 0; r < rows; r += every) {
+    const double distance = r / every % 3 == 0 ? 1e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
+    data[r * columns + r % columns] = static_cast<float>(distance);
+    ++planted;
+  }
+  const std::string what =
+      fmt::format("{} rows, {} columns, {} components, every {}th far", rows, columns, components, every);
+  on_device device(model, data, by_warps);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
+  expect_sums(got, model, data, every == 1 ? checks::kernel_tolerance<double> : checks::kernel_tolerance<float>, what);
+  checks::expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+}
+
+TEST_F(WarpProductAccumulator, FarRowsAreDoneInDouble) {
+  check_far(5000, 8, 10, 97);
+  check_far(700, 6, 3, 31);
+  check_far(300, 5, 16, 1);
+}
+
+// Densities so small that their plain sum would vanish, but not so far as to need float64.
+TEST_F(WarpProductAccumulator, RowsOfSmallDensities) {
+  for (std::size_t columns = 5; columns <= 8; ++columns) {
+    const auto model = rounded_model(covariance_type::full, 9, columns, 0.8, 17);
+    for (const double stretch : {3.0, 6.0, 9.0}) {
+      auto data = reference::random_rows<float>(model, 6000, columns, 18);
+      for (std::size_t i = 0; i < data.size(); ++i) {
+        if (i / columns % 7 == 3) data[i] = static_cast<float>(static_cast<double>(data[i]) * stretch);
+      }
+      on_device device(model, data, by_warps);
+      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
+                  fmt::format("{} columns, stretched {} times", columns, stretch));
+    }
+  }
+}
+
+// Small enough for compute-sanitizer's racecheck.
+TEST_F(WarpProductAccumulator, FewRowsByEveryKernel) {
+  for (std::size_t columns = 5; columns <= 8; ++columns) {
+    check(300, columns, 8, 0.8, for_one);
+    check(300, columns, 9, 0.8, for_one);
+    check(300, columns, 17, 0.8, for_one);
+    check(300, columns, 25, 0.8, for_one);
+  }
+  check(300, 8, 10, 20, for_one);
+  check_far(300, 8, 5, 31);
+}
+
+TEST_F(WarpProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
+  const auto model = rounded_model(covariance_type::full, 4, 5, 0.8, 3);
+  auto data = reference::random_rows<float>(model, 1000, 5, 4);
+  for (std::size_t j = 0; j < 5; ++j) data[500 * 5 + j] = 3e38F;
+  data[777 * 5 + 2] = -2e19F;
+  on_device device(model, data, by_warps);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), 2);
+  for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+}
+
+TEST_F(WarpProductAccumulator, AnEmptyComponentGetsNothing) {
+  auto model = rounded_model(covariance_type::full, 5, 6, 0.8, 11);
+  model.weights[2] = 0;
+  const auto data = reference::random_rows<float>(model, 2000, 6, 12);
+  on_device device(model, data, by_warps);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.weight(2), 0);
+  for (std::size_t j = 0; j < 6; ++j) EXPECT_EQ(got.first(2, j), 0);
+  expect_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
+}
+
+TEST_F(WarpProductAccumulator, KeepsItsDigitsFarFromTheOrigin) {
+  for (std::size_t columns = 5; columns <= 8; ++columns) {
+    auto model = rounded_model(covariance_type::full, 10, columns, 1, 21);
+    for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
+    const auto data = reference::random_rows<float>(model, 10000, columns, 22);
+    on_device device(model, data, by_warps);
+    expect_sums(device.sums(), model, data, 1e-6, fmt::format("offset 1e4, {} columns", columns));
+  }
+}
+
+// Columns of very different units, correlated ones among them.
+TEST_F(WarpProductAccumulator, ColumnsOfAnyUnits) {
+  auto model = rounded_model(covariance_type::full, 10, 8, 0.8, 51);
+  auto data = reference::random_rows<float>(model, 20000, 8, 52);
+  const auto unit = [](std::size_t j) { return std::ldexp(1.0, 12 * (static_cast<int>(j) - 4)); };
+  for (std::size_t i = 0; i < data.size(); ++i)
+    data[i] = static_cast<float>(static_cast<double>(data[i]) * unit(i % 8));
+  for (std::size_t k = 0; k < 10; ++k) {
+    for (std::size_t i = 0; i < 8; ++i) {
+      model.means[k * 8 + i] *= unit(i);
+      for (std::size_t j = 0; j < 8; ++j) model.covariances[(k * 8 + i) * 8 + j] *= unit(i) * unit(j);
+    }
+  }
+  on_device device(model, data, by_warps);
+  const statistics got = device.sums();
+  const statistics expected = checks::expected_sums<float>(model, data, {});
+  for (std::size_t k = 0; k < 10; ++k) {
+    EXPECT_NEAR(got.weight(k), expected.weight(k), 3e-5 * expected.weight(k));
+    for (std::size_t j = 0; j < 8; ++j) {
+      EXPECT_NEAR(got.first(k, j) / unit(j), expected.first(k, j) / unit(j), 3e-5 * expected.weight(k));
+    }
+  }
+}
+
+TEST_F(WarpProductAccumulator, StoppedKernelsChangeNothing) {
+  const auto model = rounded_model(covariance_type::full, 3, 6, 0.8, 31);
+  const auto data = reference::random_rows<float>(model, 500, 6, 32);
+  on_device device(model, data, by_warps);
+  device.mixture.set_stopped(1, device.stream);
+  shoal::cuda::device_buffer<double> sums(device.layout.size());
+  sums.upload(std::vector<double>(device.layout.size(), 42.0), device.stream);
+  device.accumulator->clear(device.mixture.view(), device.stream);
+  device.accumulator->add({device.device_rows.data(), nullptr, 0, 0, 500}, device.mixture.view(), device.stream);
+  device.accumulator->merge(sums.data(), device.mixture.view(), device.stream);
+  for (const double value : sums.download(device.layout.size(), device.stream)) EXPECT_EQ(value, 42.0);
+}
+
+// Through the door, with rows far from the origin: components that overlap and components three deviations apart.
+TEST_F(WarpProductAccumulator, FitsEndWhereFloat64Ends) {
+  for (const std::size_t columns : {5, 8}) {
+    for (const std::size_t components : {columns == 5 ? 16UL : 8UL, columns == 5 ? 15UL : 10UL}) {
+      for (const double apart : {0.7, 3.0}) {
+        SCOPED_TRACE(fmt::format("{} columns, {} components, {} apart", columns, components, apart));
+        constexpr std::size_t count = 500'011;
+        ASSERT_TRUE(shoal::gmm::few_columns::suits_warp_products(
+            checks::shape_of(statistics_layout(covariance_type::full, components, columns), count, false)));
+        auto rows = reference::random_rows<float>(rounded_model(covariance_type::full, components, columns, apart, 5),
+                                                  count, columns, 6);
+        for (float& value : rows) value += 1e4F;
+        const std::vector<double> doubles(rows.begin(), rows.end());
+        const shoal::view_source<float> in_float({rows.data(), count, columns});
+        const shoal::view_source<double> in_double({doubles.data(), count, columns});
+        shoal::gmm::options options;
+        options.components = components;
+        options.covariance_type = covariance_type::full;
+        options.init = shoal::gmm::initialization::random_rows;
+        options.max_iterations = 12;
+        options.tolerance = 0;
+        options.seed = 5;
+        options.device = {cuda_devices::first(1)};
+        const auto wide = shoal::gmm::fit(in_double, options);
+        const auto narrow = shoal::gmm::fit(in_float, options);
+        ASSERT_EQ(narrow.history.size(), wide.history.size());
+        for (std::size_t i = 0; i < wide.history.size(); ++i) {
+          EXPECT_NEAR(narrow.history[i], wide.history[i], 1e-5 * std::abs(wide.history[i])) << "iteration " << i;
+        }
+      }
+    }
+  }
+}
+
+// Each of a row's products of columns has one place among the operands, and 1 another.
+TEST(WarpProductShape, HasAPlaceForEveryFeature) {
+  using namespace shoal::gmm::few_columns;
+  std::vector<unsigned> uses(warp_features);
+  ++uses[one_place];
+  for (unsigned i = 0; i < warp_product_columns; ++i) {
+    ++uses.at(line_place(i));
+    for (unsigned j = i; j < warp_product_columns; ++j) ++uses.at(pair_place(i, j));
+  }
+  unsigned used = 0;
+  for (const unsigned count : uses) {
+    EXPECT_LE(count, 1U);
+    used += count;
+  }
+  EXPECT_EQ(used, 45U);
+}
+
+TEST(WarpProductShape, HasManyRowsWithoutWeights) {
+  accumulator_shape shape;
+  shape.multiprocessors = 132;
+  shape.shared_bytes = 227 << 10;
+  shape.share_rows = 1'000'000;
+  const auto suits = [&](covariance_type type, std::size_t components, std::size_t columns) {
+    shape.layout = statistics_layout(type, components, columns);
+    return shoal::gmm::few_columns::suits_warp_products(shape);
+  };
+  for (std::size_t columns = 1; columns <= 16; ++columns) {
+    EXPECT_EQ(suits(covariance_type::full, 16, columns), columns >= 5 && columns <= 8) << columns << " columns";
+  }
+  EXPECT_TRUE(suits(covariance_type::full, 32, 8));
+  EXPECT_FALSE(suits(covariance_type::full, 33, 8));
+  EXPECT_FALSE(suits(covariance_type::full, 2, 8));
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical, covariance_type::tied}) {
+    EXPECT_FALSE(suits(type, 10, 8)) << checks::name(type);
+    EXPECT_THROW(shoal::gmm::few_columns::make_warp_product_accumulator(shape), shoal::bad_argument);
+  }
+  shape.weighted = true;
+  EXPECT_FALSE(suits(covariance_type::full, 10, 8));
+}
+
+}  // namespace
