@@ -1,4 +1,5 @@
 // What the program tells of itself: help in groups, the version, completion in shells, the manual page.
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstdlib>

@@ -1,4 +1,5 @@
 // Every row of docs/degenerate-data.md that concerns mixtures: the decision and its message.
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <functional>

@@ -1,4 +1,6 @@
 // Compressed files: members, padding, damage and bombs.
+#include <algorithm>
+
 #include <fmt/format.h>
 #include <zlib.h>
 

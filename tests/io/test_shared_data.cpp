@@ -1,4 +1,5 @@
 // The real data sets, where they are at hand.
+#include <algorithm>
 #include <map>
 
 #include "../shared_data.hpp"

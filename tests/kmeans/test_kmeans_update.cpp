@@ -1,4 +1,5 @@
 // Batches into centroids that are means of all their rows, and distances to centroids.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

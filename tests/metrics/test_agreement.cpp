@@ -1,4 +1,5 @@
 // Agreement of labellings: hand-counted tables, published values, and laws that hold for every pair of labellings.
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <vector>

@@ -1,4 +1,5 @@
 // The drawings: well-formed whatever the data, and showing what they say.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>

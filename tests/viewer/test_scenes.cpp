@@ -1,4 +1,5 @@
 // Scenes: where points, ellipsoids and surfaces lie.
+#include <algorithm>
 #include <cmath>
 #include <set>
 #include <vector>

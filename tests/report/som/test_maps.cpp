@@ -1,4 +1,5 @@
 // Pictures of maps: what is drawn where, in how many elements, and what is refused.
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
