@@ -13,6 +13,7 @@
 #include <shoal/kmeans/accumulate.hpp>
 #include <shoal/kmeans/tuning.hpp>
 
+#include "../thread_sanitizer.hpp"
 #include "kmeans_reference.hpp"
 
 namespace {
@@ -77,6 +78,7 @@ TYPED_TEST(RowSums, AreThoseOfOneRowAfterTheOther) {
   for (const shape s : {shape{1300, wide - 1, 20}, shape{1300, wide, 20}, shape{1300, wide + 1, 20},
                         shape{511, wide + 7, 3}, shape{512, wide + 15, 1}, shape{513, wide + 16, 600}, shape{1, 300, 2},
                         shape{2100, 303, 64}, shape{700, 771, 5}, shape{600, wide, most}, shape{600, wide, most + 1}}) {
+    if (under_thread_sanitizer && s.clusters > 100) continue;  // threads share rows, however many clusters there are
     const auto data = clouds<TypeParam>(s.rows, s.columns, 5, 0.2, 3);
     std::vector<double> centroids(s.clusters * s.columns, 1e3);  // those beyond the rows stay empty
     const auto spread = spread_rows(data.view(), std::min(s.clusters, s.rows));

@@ -16,6 +16,7 @@
 #include <shoal/som/u_matrix.hpp>
 
 #include "../copying_source.hpp"
+#include "../thread_sanitizer.hpp"
 #include "som_reference.hpp"
 
 namespace {
@@ -240,7 +241,8 @@ TYPED_TEST(SomFit, ThreadsStridesAndMemoryLimitsLeaveNoTrace) {
         const shoal::view_source<TypeParam> weight_source({weights.data(), weights.size(), 1});
         const copied_rows::copying_source<TypeParam> copied(rows.view()),
             copied_weights({weights.data(), weights.size(), 1});
-        for (const std::size_t threads : {2, 3, 5}) {
+        for (const std::size_t threads : {3, 2, 5}) {
+          if (under_thread_sanitizer && threads != 3) continue;
           options.threads = threads;
           options.memory_limit = 0;
           const som::fit_result shared = fit(rows, options, weights);
