@@ -20,8 +20,8 @@ inline constexpr double most_product_terms = 1024;
 /// What ending a group costs, in rows.
 inline constexpr double product_group_cost_rows = 64;
 
-/// The same limits where warps make operands in registers (warp_products.cuh): log-densities are added up whole there.
-/// Ten components of 8 columns of rows without clusters come as far as 61, and their terms as far as 91, in 300
+/// The same limits where warps make operands in registers (warp_product_kernel.cuh): log-densities are added up whole
+/// there. Ten components of 8 columns of rows without clusters come as far as 61, and their terms as far as 91, in 300
 /// iterations.
 inline constexpr double most_warp_squared_distance = 128;
 inline constexpr float most_warp_terms = 256;

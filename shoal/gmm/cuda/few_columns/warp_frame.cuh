@@ -1,4 +1,4 @@
-// A mixture in the frame that its components share, as a block of warp_products.cuh finds it for itself.
+// A mixture in the frame that its components share, as a block of warp_product_kernel.cuh finds it for itself.
 #pragma once
 
 #include <cuda_runtime.h>

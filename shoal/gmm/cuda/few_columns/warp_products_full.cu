@@ -1,5 +1,5 @@
 // The kernels whose warps make the operands of their products in registers: full covariances.
-#include <shoal/gmm/cuda/few_columns/warp_products.cuh>
+#include <shoal/gmm/cuda/few_columns/warp_product_kernel.cuh>
 
 namespace shoal::gmm::few_columns {
 namespace {
