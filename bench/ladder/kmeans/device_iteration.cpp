@@ -2,6 +2,7 @@
 // device_iteration [float32|tf32|bf16] [ROWS COLUMNS CLUSTERS]...
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <string_view>
@@ -66,7 +67,8 @@ int main(int count, char** arguments) {
     const std::vector<double> first = first_rows(s, values);
     // The rows are drawn about the origin: it may stand for their mean.
     const auto stepper = shoal::kmeans::make_device_lloyd<float>(
-        rows, context, s.clusters, [&](std::size_t) { return first; }, {}, std::vector<double>(s.columns, 0.0));
+        rows, context, s.clusters, [&](std::size_t) { return first; }, {}, std::vector<double>(s.columns, 0.0),
+        {0.5, std::sqrt(static_cast<double>(s.columns) / 12)});
     std::size_t steps = 0;
     const double milliseconds = time_steps(*stepper, s, steps);
     std::printf("%10zu %7zu %8zu %10.4f %6zu\n", s.rows, s.columns, s.clusters, milliseconds, steps);

@@ -1,6 +1,9 @@
 // k-means on CUDA devices.
 #include <shoal/kmeans/cuda/backend.hpp>
 
+#include <algorithm>
+#include <cmath>
+
 #include <shoal/estimation/seeding.hpp>
 #include <shoal/kmeans/cuda/distances.hpp>
 #include <shoal/kmeans/cuda/lloyd.hpp>
@@ -21,7 +24,7 @@ class cuda_backend final : public backend<Scalar> {
       return first_centroids(data_->context(), data_->rows().data(), summary(), options, restart, data_->seeding());
     };
     return make_device_lloyd<Scalar>(data_->rows(), data_->context(), options.clusters, seed,
-                                     limits_of(options, summary()), summary().mean);
+                                     limits_of(options, summary()), summary().mean, extent_of(summary()));
   }
 
   statistics predict(const model& model, std::int32_t* labels) override {
@@ -39,6 +42,17 @@ class cuda_backend final : public backend<Scalar> {
   std::string hardware() const override { return data_->hardware(); }
 
  private:
+  static rows_extent extent_of(const data_summary& summary) {
+    rows_extent extent;
+    double squares = 0;
+    for (std::size_t j = 0; j < summary.columns; ++j) {
+      extent.largest =
+          std::max({extent.largest, summary.highest[j] - summary.mean[j], summary.mean[j] - summary.lowest[j]});
+      squares += summary.variance[j];
+    }
+    extent.norm = std::sqrt(squares);
+    return extent;
+  }
   static stop_limits limits_of(const options& options, const data_summary& summary) {
     stop_limits limits;
     if (!(options.tolerance > 0)) return limits;

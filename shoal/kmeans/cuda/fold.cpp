@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/kmeans/cuda/byte_tuning.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
 namespace shoal::kmeans {
@@ -22,8 +23,12 @@ std::vector<double> mean_of_centroids(const std::vector<double>& centroids, std:
 }
 
 template <class Scalar>
-device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters)
-    : rows_(&rows), clusters_(clusters), layout_{clusters, rows.columns()}, places_(rows.group().size()) {
+device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters, const rows_extent& extent)
+    : rows_(&rows),
+      clusters_(clusters),
+      layout_{clusters, rows.columns()},
+      extent_(extent),
+      places_(rows.group().size()) {
   fused_ = clusters <= most_fused_clusters_on_device && rows.columns() <= most_fused_columns_on_device;
   wide_ = !fused_ && sizeof(Scalar) == 4 && is_wide(clusters, rows.columns());
   few_ = !fused_ && !wide_;
@@ -33,8 +38,14 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
         few_ && is_few(summed_on(g), clusters, rows.columns(), sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes);
   }
   few_columns_ = !in_one_pass() && clusters <= most_few_column_clusters && rows.columns() <= most_few_columns;
+  in_bytes_ = !in_one_pass() && sizeof(Scalar) == 4 && rows.group().precision() == precision::bf16 &&
+              extent.largest > least_byte_extent && extent.largest < most_byte_extent &&
+              rows.columns() <= most_byte_columns &&
+              (extent.any ||
+               (is_searched_in_bytes(rows.rows(), rows.columns(), clusters) &&
+                extent.largest * std::sqrt(static_cast<double>(rows.columns())) <= most_byte_spread * extent.norm));
   const bool by_tensor_search =
-      rows.columns() <= std::size_t{most_tensor_columns} &&
+      rows.columns() <= std::size_t{most_tensor_columns} && !in_bytes_ &&
       !is_searched_in_float16(rows.rows(), rows.columns(), clusters, rows.group().precision());
   on_tensor_cores_ = !in_one_pass() && !few_columns_ && sizeof(Scalar) == 4 && by_tensor_search;
   in_float16_ = !in_one_pass() && !few_columns_ && !on_tensor_cores_;
@@ -44,13 +55,17 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     const bool there = has_tensor_search(gpu.device);
     on_tensor_cores_ = on_tensor_cores_ && there;
     in_float16_ = in_float16_ && there;
+    in_bytes_ = in_bytes_ && there;
     sorted_ = sorted_ && is_summed_sorted(clusters, rows.columns(), gpu.shared_bytes);
   }
   const std::size_t columns = rows.columns();
   keeps_operands_ = in_float16_ && rows.resident();
   for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
     const cuda::device_scope scope(rows.group()[g].device);
-    keeps_operands_ = float16_memory::has_room_for(rows.most_piece_rows(), columns, float16_digits::one);
+    keeps_operands_ = float16_memory::has_room_for(
+        rows.most_piece_rows(),
+        columns + (in_bytes_ ? static_cast<std::size_t>(byte_steps(static_cast<int>(columns)) * byte_step_columns) : 0),
+        float16_digits::one);
   }
   const std::size_t piece_rows = std::max<std::size_t>(1, rows.most_piece_rows());
   if (piece_rows > static_cast<std::size_t>(std::numeric_limits<int>::max())) {
@@ -139,6 +154,7 @@ void device_fold<Scalar>::set_centroids(place& here, const cuda::gpu& gpu) {
       rows_at_once = (all + float16_block_rows - 1) / float16_block_rows * float16_block_rows;
     }
     here.float16.grow(rows_at_once, padded, columns, float16_digits::one, gpu.compute);
+    if (in_bytes_) here.bytes.grow(rows_at_once, padded, columns, extent_, gpu.compute);
   }
   if (in_float32) return;
   device_centroids<Scalar>& of = set(here.own);
@@ -207,10 +223,21 @@ template <class Scalar>
 void device_fold<Scalar>::convert_all_rows() {
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
-    convert_rows(piece.rows, piece.count, static_cast<int>(layout_.columns), here.narrow.origin.data(),
-                 here.float16.operands(), here.stopped(), rows_->group()[g].compute);
+    convert_some_rows(piece, 0, piece.count, here, rows_->group()[g]);
   });
   converted_ = true;
+}
+
+template <class Scalar>
+void device_fold<Scalar>::convert_some_rows(const cuda::device_piece<Scalar>& piece, std::size_t begin,
+                                            std::size_t count, place& here, const cuda::gpu& gpu) {
+  const Scalar* const from = piece.rows + begin * layout_.columns;
+  const float* const origin = here.narrow.origin.data();
+  const auto columns = static_cast<int>(layout_.columns);
+  convert_rows(from, count, columns, origin, here.float16.operands(), here.stopped(), gpu.compute);
+  if constexpr (sizeof(Scalar) == 4) {
+    if (in_bytes_) convert_rows(from, count, columns, origin, here.bytes.operands(), here.stopped(), gpu.compute);
+  }
 }
 
 template <class Scalar>
@@ -260,9 +287,13 @@ void device_fold<Scalar>::search_in_float16(const cuda::device_piece<Scalar>& pi
   const device_centroids<float>& centroids = here.narrow.centroids;
   for (std::size_t begin = 0; begin < piece.count; begin += here.float16.operands().rows_at_once) {
     const std::size_t count = std::min(here.float16.operands().rows_at_once, piece.count - begin);
-    if (!keeps_operands_) {
-      convert_rows(piece.rows + begin * layout_.columns, count, centroids.columns, centroids.origin,
-                   here.float16.operands(), here.stopped(), gpu.compute);
+    if (!keeps_operands_) convert_some_rows(piece, begin, count, here, gpu);
+    if (in_bytes_) {
+      search_bytes(here.bytes.operands(), begin, count, searched(centroids), here.labels.data(), gpu.multiprocessors,
+                   here.stopped(), gpu.compute);
+      search_left_rows(here.float16.operands(), here.bytes.operands(), begin, count, searched(centroids),
+                       here.labels.data(), gpu.multiprocessors, here.stopped(), gpu.compute);
+      continue;
     }
     search_float16(here.float16.operands(), begin, count, searched(centroids), here.labels.data(), here.doubtful,
                    gpu.multiprocessors, here.stopped(), gpu.compute);
@@ -302,8 +333,13 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
     } else {
       prepare_centroids(here.own.centroids, here.stopped(), gpu.compute);
     }
-    if (in_float16_)
+    if (in_float16_) {
       convert_centroids(searched(here.narrow.centroids), here.float16.operands(), here.stopped(), gpu.compute);
+    }
+    if (in_bytes_) {
+      convert_centroids(searched(here.narrow.centroids), here.narrow.centroids.negated, here.bytes.operands(),
+                        here.stopped(), gpu.compute);
+    }
   }
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
@@ -381,6 +417,14 @@ kmeans::statistics device_fold<Scalar>::read_statistics() const {
   read.fingerprint = static_cast<std::uint64_t>(all[layout_.fingerprint()]) +
                      (static_cast<std::uint64_t>(all[layout_.fingerprint() + 1]) << 32);
   return read;
+}
+
+template <class Scalar>
+double device_fold<Scalar>::share_left() const {
+  if (!in_bytes_) return 1;
+  const cuda::device_scope scope(first_device());
+  const std::size_t at_once = places_[0].bytes.rows_at_once();
+  return places_[0].bytes.share_left(std::min(rows_->most_piece_rows(), at_once), rows_->group()[0].compute);
 }
 
 template class device_fold<float>;

@@ -11,6 +11,7 @@
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/sum_sorted.hpp>
 #include <shoal/kmeans/statistics.hpp>
+#include <shoal/nearest/cuda/byte_operands.hpp>
 #include <shoal/nearest/cuda/float16_memory.hpp>
 
 namespace shoal::kmeans {
@@ -27,8 +28,9 @@ class device_fold {
   using labels_visitor =
       std::function<void(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels, cudaStream_t stream)>;
 
-  /// Throws out_of_memory.
-  device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters);
+  /// `extent`: where rows lie about the origin that upload() is given; not known: they are not searched by products of
+  /// bytes. Throws out_of_memory.
+  device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters, const rows_extent& extent = {});
 
   /// Gives every GPU new centroids [clusters][columns], and the search this origin (set_origin()), or else their mean.
   /// Throws numerical_error when one is not finite.
@@ -55,6 +57,10 @@ class device_fold {
   /// Whether rows are kept as the search wants them, about the origin: to move it costs a pass over the rows.
   bool keeps_operands() const { return keeps_operands_; }
 
+  /// Of the rows of the first GPU's last piece the share that products of bytes left open, by 16; 1 where they have no
+  /// part in the search.
+  double share_left() const;
+
   cuda::device_rows<Scalar>& rows() const { return *rows_; }
   cudaStream_t stream() const { return rows_->group()[0].compute; }
   /// [clusters][columns] on GPU g of the group.
@@ -80,6 +86,7 @@ class device_fold {
     cuda::device_buffer<unsigned char> tensor;
     cuda::device_buffer<search_bounds> bounds;
     float16_memory float16;
+    byte_memory bytes;
     sort_memory sorted;
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
@@ -99,6 +106,8 @@ class device_fold {
   cuda::device_buffer<double>& statistics() { return one_shard() ? places_[0].statistics : total_; }
   void search(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
   void convert_all_rows();
+  void convert_some_rows(const cuda::device_piece<Scalar>& piece, std::size_t begin, std::size_t count, place& here,
+                         const cuda::gpu& gpu);
   void search_in_float16(const cuda::device_piece<Scalar>& piece, place& here, const cuda::gpu& gpu);
 
   cuda::device_rows<Scalar>* rows_;
@@ -111,6 +120,8 @@ class device_fold {
   bool few_ = false;              // in one pass, with a warp's sums in shared memory
   bool on_tensor_cores_ = false;  // rows are searched by search_tensor
   bool in_float16_ = false;       // by search_float16
+  bool in_bytes_ = false;         // by search_bytes before, of rows that lie so
+  rows_extent extent_;
   // Operands of rows that stay on the GPU stay there too where they take at most half of what is free, until the origin
   // moves.
   bool keeps_operands_ = false;

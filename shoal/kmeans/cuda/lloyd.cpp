@@ -33,13 +33,14 @@ template <class Scalar>
 class device_lloyd final : public clustering_stepper {
  public:
   device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context, std::size_t clusters,
-               first_centroids_function seed, const stop_limits& limits, std::vector<double> rows_mean)
+               first_centroids_function seed, const stop_limits& limits, std::vector<double> rows_mean,
+               const rows_extent& extent)
       : context_(context),
         clusters_(clusters),
         seed_(std::move(seed)),
         limits_(limits),
         rows_mean_(std::move(rows_mean)),
-        fold_(rows, clusters),
+        fold_(rows, clusters, extent),
         on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)),
         unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {
     const cuda::device_scope scope(fold_.first_device());
@@ -217,15 +218,19 @@ class device_lloyd final : public clustering_stepper {
 template <class Scalar>
 std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                                       std::size_t clusters, first_centroids_function seed,
-                                                      const stop_limits& limits, std::vector<double> rows_mean) {
-  return std::make_unique<device_lloyd<Scalar>>(rows, context, clusters, std::move(seed), limits, std::move(rows_mean));
+                                                      const stop_limits& limits, std::vector<double> rows_mean,
+                                                      const rows_extent& extent) {
+  return std::make_unique<device_lloyd<Scalar>>(rows, context, clusters, std::move(seed), limits, std::move(rows_mean),
+                                                extent);
 }
 template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<float>&, const fold_context&,
                                                                std::size_t, first_centroids_function,
-                                                               const stop_limits&, std::vector<double>);
+                                                               const stop_limits&, std::vector<double>,
+                                                               const rows_extent&);
 template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
                                                                std::size_t, first_centroids_function,
-                                                               const stop_limits&, std::vector<double>);
+                                                               const stop_limits&, std::vector<double>,
+                                                               const rows_extent&);
 
 template <class Scalar>
 void label_on_device(cuda::device_rows<Scalar>& rows, const model& model,

@@ -22,17 +22,21 @@ using first_centroids_function = std::function<std::vector<double>(std::size_t r
 /// same rule for empty clusters, the same reasons to be settled. Rows that stay on one GPU are stepped through many
 /// times between two looks of the host; `limits` are the fit's stop rules, which must then hold on the device.
 /// `rows_mean` [columns] is the origin of searches by TF32 or bf16 products, so that fits by these repeat their bits,
-/// however their steps are cut into batches. Borrows all else.
+/// however their steps are cut into batches; with the rows' `extent` about it bf16 may search by products of bytes.
+/// Borrows all else.
 template <class Scalar>
 std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<Scalar>& rows, const fold_context& context,
                                                       std::size_t clusters, first_centroids_function seed,
-                                                      const stop_limits& limits, std::vector<double> rows_mean);
+                                                      const stop_limits& limits, std::vector<double> rows_mean,
+                                                      const rows_extent& extent = {});
 extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<float>&, const fold_context&,
                                                                       std::size_t, first_centroids_function,
-                                                                      const stop_limits&, std::vector<double>);
+                                                                      const stop_limits&, std::vector<double>,
+                                                                      const rows_extent&);
 extern template std::unique_ptr<clustering_stepper> make_device_lloyd(cuda::device_rows<double>&, const fold_context&,
                                                                       std::size_t, first_centroids_function,
-                                                                      const stop_limits&, std::vector<double>);
+                                                                      const stop_limits&, std::vector<double>,
+                                                                      const rows_extent&);
 
 /// Calls visit(piece, labels, stream) for every piece, with its GPU current: `labels` are the nearest centroids of the
 /// piece's rows in the memory of that GPU, ready in the order of its compute stream, which is `stream`.

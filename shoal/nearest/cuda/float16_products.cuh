@@ -93,6 +93,9 @@ struct float16_arguments {
   int kept_items;  // whose rows are in shared memory at a time, where rows stay
   bool in_turn;    // warpgroups multiply one after the other
   const int* stopped;
+  // Not null: only tiles with rows that products of bytes left open, unless all are (byte_operands).
+  const unsigned long long* left;
+  const int* all_left;
 
   __device__ int first_tile(int part) const { return tiles * part / parts; }
 };
@@ -142,9 +145,19 @@ struct barriers {
 struct item_of_block {
   int item;
   const float16_arguments& in;
-  __device__ explicit item_of_block(const float16_arguments& all) : item(static_cast<int>(blockIdx.x)), in(all) {}
+  bool some;  // of the tiles are searched
+  __device__ explicit item_of_block(const float16_arguments& all)
+      : item(static_cast<int>(blockIdx.x)), in(all), some(all.left != nullptr && *all.all_left == 0) {
+    skip();
+  }
   __device__ bool there() const { return item < in.row_tiles * in.parts; }
-  __device__ void next() { item += static_cast<int>(gridDim.x); }
+  __device__ void next() {
+    item += static_cast<int>(gridDim.x);
+    skip();
+  }
+  __device__ void skip() {
+    while (some && there() && in.left[row_tile()] == 0) item += static_cast<int>(gridDim.x);
+  }
   __device__ int row_tile() const { return item / in.parts; }
   __device__ int part() const { return item % in.parts; }
   __device__ int first_tile() const { return in.first_tile(part()); }
@@ -369,6 +382,14 @@ __device__ void search_rows(const float16_arguments& in) {
   __syncthreads();
   cuda::wait_for_predecessor();
   if (in.stopped != nullptr && *in.stopped) return;
+  if (in.left != nullptr && *in.all_left == 0) {
+    bool open = false;
+    for (int tile = static_cast<int>(blockIdx.x + threadIdx.x * gridDim.x); tile < in.row_tiles;
+         tile += threads * static_cast<int>(gridDim.x)) {
+      open = open || in.left[tile] != 0;
+    }
+    if (!__syncthreads_or(open)) return;
+  }
   if (threadIdx.x / 128 == groups) {
     give_registers<40>();
     const int warp = threadIdx.x % 128 / 32;

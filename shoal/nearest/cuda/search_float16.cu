@@ -7,6 +7,7 @@
 
 #include <type_traits>
 
+#include <shoal/nearest/cuda/byte_operands.hpp>
 #include <shoal/nearest/cuda/doubt.cuh>
 #include <shoal/nearest/cuda/float16_products.cuh>
 
@@ -77,6 +78,7 @@ class nearest_of_rows {
                           error_of_all(largest_norm_, unit_of_key, place_.steps);
       settle_row(least_units(all), 2 * error / unit_of_key + 1, static_cast<int>(in_piece), in_.labels, in_.doubtful);
     } else {
+      if (in_.left != nullptr && *in_.all_left == 0 && in_.labels[in_piece] >= 0) return;
       // Scores that left float32's range may name any place.
       in_.labels[in_piece] = min(all.first_cluster, in_.centroids.clusters - 1);
     }
@@ -185,6 +187,19 @@ void search_float16(const float16_operands& operands, std::size_t first_row, std
   if (centroids.clusters <= 64) return search(std::integral_constant<int, 64>());
   if (centroids.clusters <= 128) return search(std::integral_constant<int, 128>());
   search(std::integral_constant<int, float16_cluster_tile>());
+}
+
+void search_left_rows(const float16_operands& operands, const byte_operands& bytes, std::size_t first_row,
+                      std::size_t count, const searched_centroids& centroids, std::int32_t* labels,
+                      std::size_t multiprocessors, const int* stopped, cudaStream_t stream) {
+  float16_arguments in{};
+  set(in, operands, count, centroids);
+  in.labels = labels;
+  in.first_row = first_row;
+  in.stopped = stopped;
+  in.left = bytes.left;
+  in.all_left = bytes.all_left;
+  launch<nearest_of_rows<wanted::label, float16_cluster_tile>>(in, multiprocessors, stream);
 }
 
 }  // namespace shoal
