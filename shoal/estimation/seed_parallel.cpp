@@ -60,7 +60,8 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
     const weighted_points candidates = choose_candidates(*passes, request, report);
     const std::size_t count = candidates.weights.size();
     if (count >= request.clusters) {
-      const view_source<double> rows({candidates.points.data(), count, passes->columns()});
+      const view_source<double> points({candidates.points.data(), count, passes->columns()});
+      const row_source<double>& rows = candidates.rows != nullptr ? *candidates.rows : points;
       const view_source<double> row_weights({candidates.weights.data(), count, 1});
       seeding_request among = request;
       among.stream = seeding_stream(request, seeding_use::candidates);
@@ -71,9 +72,12 @@ std::vector<double> seed_parallel(const fold_context& context, const weighted_ro
         // Few candidates are measured sooner than threads wake, and the result is the same for any number of them.
         const std::unique_ptr<executor> alone = make_sequential();
         fold_context small = context;
-        if (candidates.points.size() < parallel_elements) small.workers = alone.get();
+        if (count * passes->columns() < parallel_elements) small.workers = alone.get();
         small.ranks = nullptr;  // all ranks have all candidates
-        chosen = run_plus_plus(*make_host_passes(small, weighted, summary), among, steps);
+        aligned_buffer<double> buffer;
+        const view_source<double> here(rows.read(0, count, buffer));
+        const weighted_rows<double> on_host{&here, &row_weights, 1};
+        chosen = run_plus_plus(*make_host_passes(small, on_host, summary), among, steps);
       }
       report(rounds + 1, rounds + 1);
       if (!chosen->ran_out) return std::move(chosen->points);

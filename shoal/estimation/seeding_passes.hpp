@@ -46,7 +46,9 @@ struct round_draws {
 
 /// What rounds have kept.
 struct weighted_points {
-  std::vector<double> points;   ///< [n][columns]
+  std::vector<double> points;  ///< [n][columns]
+  /// In place of points, where the executor keeps them: run_among() may find them there.
+  std::shared_ptr<const row_source<double>> rows;
   std::vector<double> weights;  ///< [n] Σ weight of the rows nearest to each; the lowest index on a tie
 };
 

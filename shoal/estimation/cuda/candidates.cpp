@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/few_rows.hpp>
 #include <shoal/estimation/seed_draw.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
@@ -19,42 +18,43 @@ constexpr double worthwhile_pairs = 0x1p13;
 constexpr double worthwhile_products = 0x1p20;
 
 // In one launch; no rows where that cannot be.
-template <class Scalar>
-plus_plus_result run_among_few(const weighted_rows<double>& candidates, const cuda::gpu& device,
-                               const fold_context& context, const seeding_request& request,
+template <class Scalar, class Work>
+plus_plus_result run_among_few(const weighted_rows<double>& candidates, const device_candidates<Work>* there,
+                               const cuda::gpu& device, const fold_context& context, const seeding_request& request,
                                const seeding_report& report) {
   const std::size_t rows = candidates.rows->rows(), columns = candidates.rows->columns();
   weight_draw<double> draw_by_weight(context, candidates);
   const greedy_draws draws = draws_after(request, draw_by_weight(first_draw(request)));
   aligned_buffer<double> buffer;
-  const matrix_view<const double> values = candidates.rows->read(0, rows, buffer);
+  const matrix_view<const double> read = candidates.weights->read(0, rows, buffer);
+
+  const cuda::device_scope scope(device.device);
+  cuda::device_buffer<double> weights;
+  weights.upload({read.data(), rows}, device.compute);
+  const auto choose = [&]<class Value>(const Value* values) {
+    cuda::device_piece<Value> piece;
+    piece.rows = values;
+    piece.count = rows;
+    return choose_among_few<Value, double>(device, piece, weights.data(), nullptr, columns, draws, report);
+  };
+  if (there != nullptr) return choose(there->values());
+  aligned_buffer<double> row_buffer;
+  const matrix_view<const double> values = candidates.rows->read(0, rows, row_buffer);
   std::vector<Scalar> narrow(rows * columns);
   for (std::size_t i = 0; i < rows; ++i) {
     std::transform(values.row(i), values.row(i) + columns, narrow.begin() + static_cast<std::ptrdiff_t>(i * columns),
                    [](double value) { return static_cast<Scalar>(value); });
   }
-  aligned_buffer<double> weight_buffer;
-  const matrix_view<const double> weights = candidates.weights->read(0, rows, weight_buffer);
-
-  const cuda::device_scope scope(device.device);
-  device_parts parts;
-  const std::size_t weights_at = parts.add<double>(rows), rows_at = parts.add<Scalar>(narrow.size());
-  parts.allocate();
-  const auto upload = [&](void* to, const void* from, std::size_t bytes) {
-    cuda::check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, device.compute), "copy to the device");
-  };
-  upload(parts.at<double>(weights_at), weights.data(), rows * sizeof(double));
-  upload(parts.at<Scalar>(rows_at), narrow.data(), narrow.size() * sizeof(Scalar));
-  cuda::device_piece<Scalar> piece;
-  piece.rows = parts.at<Scalar>(rows_at);
-  piece.count = rows;
-  return choose_among_few<Scalar, double>(device, piece, parts.at<double>(weights_at), columns, draws, report);
+  cuda::device_buffer<Scalar> copied;
+  copied.upload(narrow, device.compute);
+  return choose(static_cast<const Scalar*>(copied.data()));
 }
 
 }  // namespace
 
-template <class Scalar>
-std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates, const cuda::gpu& device,
+template <class Scalar, class Work>
+std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>& candidates,
+                                                    const device_candidates<Work>* there, const cuda::gpu& device,
                                                     const fold_context& context, const seeding_request& request,
                                                     const seeding_report& report, const make_candidate_passes& make) {
   const auto count = static_cast<double>(candidates.rows->rows()), clusters = static_cast<double>(request.clusters);
@@ -65,19 +65,29 @@ std::optional<plus_plus_result> run_plus_plus_among(const weighted_rows<double>&
   const std::unique_ptr<executor> one = make_sequential();
   fold_context sequential = small;
   sequential.workers = one.get();
-  plus_plus_result chosen = run_among_few<Scalar>(candidates, device, sequential, request, report);
+  plus_plus_result chosen = run_among_few<Scalar>(candidates, there, device, sequential, request, report);
   if (!chosen.rows.empty()) return chosen;
   if (count * static_cast<double>(candidates.rows->columns()) * clusters < worthwhile_products) return {};
+  aligned_buffer<double> buffer;
+  const view_source<double> here(candidates.rows->read(0, candidates.rows->rows(), buffer));
+  const weighted_rows<double> on_host{&here, candidates.weights, candidates.weight_scale};
   cuda::device_group group(std::span(&device.device, 1));
-  cuda::device_rows<double> rows(group, small, candidates);
+  cuda::device_rows<double> rows(group, small, on_host);
   return run_plus_plus(*make(rows, small), request, report);
 }
 
-template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&, const cuda::gpu&,
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&,
+                                                                    const device_candidates<float>*, const cuda::gpu&,
                                                                     const fold_context&, const seeding_request&,
                                                                     const seeding_report&,
                                                                     const make_candidate_passes&);
-template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&, const cuda::gpu&,
+template std::optional<plus_plus_result> run_plus_plus_among<float>(const weighted_rows<double>&,
+                                                                    const device_candidates<double>*, const cuda::gpu&,
+                                                                    const fold_context&, const seeding_request&,
+                                                                    const seeding_report&,
+                                                                    const make_candidate_passes&);
+template std::optional<plus_plus_result> run_plus_plus_among<double>(const weighted_rows<double>&,
+                                                                     const device_candidates<double>*, const cuda::gpu&,
                                                                      const fold_context&, const seeding_request&,
                                                                      const seeding_report&,
                                                                      const make_candidate_passes&);

@@ -1,11 +1,15 @@
 #include <shoal/estimation/cuda/few_rows.hpp>
 
+#include <cstdint>
 #include <cstring>
+#include <optional>
 
 #include <shoal/estimation/cuda/cluster_rows_kernels.hpp>
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
+#include <shoal/estimation/cuda/coarse_kernels.hpp>
 #include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/few_rows_kernels.hpp>
+#include <shoal/estimation/cuda/pair_distances.hpp>
 #include <shoal/estimation/draw_groups.hpp>
 #include <shoal/execution/plan.hpp>
 
@@ -15,13 +19,24 @@ namespace {
 // Of a kernel beside what it is given, at most.
 constexpr std::size_t own_shared_bytes = std::size_t{6} << 10, cluster_own_shared_bytes = std::size_t{16} << 10;
 constexpr std::size_t most_said_bytes = std::size_t{512} << 20;  // of what blocks tell each other
+constexpr std::size_t most_pair_bytes = std::size_t{128} << 20;  // of distances of all pairs
+
+// Whether all pairs are measured sooner at once than those that steps ask for one after the other: of few columns, and
+// in few steps, they save less than so much memory takes to get and to give back.
+bool pairs_are_worthwhile(std::size_t rows, std::size_t columns, std::size_t clusters, std::size_t scalar_bytes) {
+  constexpr std::size_t least_columns = 16, least_clusters = 64, rows_of_cluster = 32;
+  return columns >= least_columns && clusters >= least_clusters && rows <= rows_of_cluster * clusters &&
+         rows * rows * scalar_bytes <= most_pair_bytes;
+}
+// Of fewer columns bytes say of few points that they need not be measured.
+constexpr std::size_t least_coarse_columns = 5;
 
 }  // namespace
 
 template <class Scalar, class Work>
 plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows,
-                                  const double* weights, std::size_t columns, const greedy_draws& draws,
-                                  const seeding_report& report) {
+                                  const double* weights, const data_summary* summary, std::size_t columns,
+                                  const greedy_draws& draws, const seeding_report& report) {
   if (draws.trials > most_few_trials || columns > device.shared_bytes) return {};
   const std::size_t units = (rows.count + block_rows - 1) / block_rows, steps = draws.clusters * draws.trials;
   few_rows<Scalar, Work> few{};
@@ -35,7 +50,13 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   few.trials = static_cast<unsigned>(draws.trials);
   few.first = draws.first;
   const cuda::device_scope scope(device.device);
-  const cluster_rows_cut clusters = cut_into_clusters(few, device.shared_bytes - cluster_own_shared_bytes);
+  const bool coarse = summary != nullptr && columns >= least_coarse_columns && columns <= most_coarse_columns;
+  few.coarse.pitch = coarse_buffers::pitch(columns);
+  const cluster_rows_cut clusters =
+      cut_into_clusters(few, {coarse, pairs_are_worthwhile(rows.count, columns, draws.clusters, sizeof(Work))},
+                        device.shared_bytes - cluster_own_shared_bytes);
+  const bool by_bytes = clusters.clusters > 0 && clusters.how == cluster_measure::bytes;
+  const bool by_pairs = clusters.clusters > 0 && clusters.how == cluster_measure::pairs;
   few_rows_cut cut;
   std::size_t sums = 0, group_sums = cluster_sum_words(clusters, draws.clusters, draws.trials);
   if (clusters.clusters == 0) {
@@ -53,6 +74,9 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   const std::size_t found = draws.clusters * columns + 1 + draws.clusters;  // words of what is found
   const std::size_t found_at = parts.add<unsigned long long>(found);
   const std::size_t said_at = parts.add<unsigned long long>(said);
+  const std::size_t padded = by_bytes ? units * block_rows : 0, pairs = by_pairs ? rows.count * rows.count : 0;
+  const std::size_t pairs_at = parts.add<Work>(pairs), values_at = parts.add<std::int8_t>(padded * few.coarse.pitch),
+                    bounds_at = parts.add<coarse_bound>(padded), errors_at = parts.add<float>(padded);
   if (!has_room(parts.bytes())) return {};
   parts.allocate();
   cudaStream_t stream = device.compute;
@@ -62,6 +86,22 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   few.said_sums = parts.at<unsigned long long>(said_at);
   few.said_groups = few.said_sums + sums;
   few.said_rows = few.said_groups + group_sums;
+  if (by_pairs) {
+    few.pairs = parts.at<Work>(pairs_at);
+    measure_pairs(rows.rows, rows.count, columns, parts.at<Work>(pairs_at), stream);
+  }
+  std::optional<coarse_frame> frame;
+  if (by_bytes) {
+    frame.emplace(*summary, stream);
+    few.coarse = {rows.count,
+                  columns,
+                  few.coarse.pitch,
+                  parts.at<std::int8_t>(values_at),
+                  parts.at<coarse_bound>(bounds_at),
+                  parts.at<float>(errors_at)};
+    few.unit = frame->scale().unit;
+    coarsen(rows.rows, frame->scale(), few.coarse, padded, stream);
+  }
   if (said > 0) {
     cuda::check(cudaMemsetAsync(few.said_sums, 0xff, said * sizeof(unsigned long long), stream), "clear device memory");
   }
@@ -87,13 +127,13 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
 }
 
 template plus_plus_result choose_among_few<float, float>(const cuda::gpu&, const cuda::device_piece<float>&,
-                                                         const double*, std::size_t, const greedy_draws&,
-                                                         const seeding_report&);
+                                                         const double*, const data_summary*, std::size_t,
+                                                         const greedy_draws&, const seeding_report&);
 template plus_plus_result choose_among_few<float, double>(const cuda::gpu&, const cuda::device_piece<float>&,
-                                                          const double*, std::size_t, const greedy_draws&,
-                                                          const seeding_report&);
+                                                          const double*, const data_summary*, std::size_t,
+                                                          const greedy_draws&, const seeding_report&);
 template plus_plus_result choose_among_few<double, double>(const cuda::gpu&, const cuda::device_piece<double>&,
-                                                           const double*, std::size_t, const greedy_draws&,
-                                                           const seeding_report&);
+                                                           const double*, const data_summary*, std::size_t,
+                                                           const greedy_draws&, const seeding_report&);
 
 }  // namespace shoal

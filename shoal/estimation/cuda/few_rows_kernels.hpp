@@ -5,6 +5,7 @@
 
 #include <cstddef>
 
+#include <shoal/estimation/cuda/coarse_rows.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
 
 namespace shoal {
@@ -27,6 +28,9 @@ struct few_rows {
   unsigned long long* said_sums;    ///< [clusters][units][trials] what blocks tell each other: sums of masses of units,
   unsigned long long* said_groups;  ///< [clusters][groups][trials] of groups of draw_group units,
   unsigned long long* said_rows;    ///< [clusters][trials][1 + columns] and the rows that were drawn
+  const Work* pairs;                ///< null, or [count][count] distances of all pairs
+  coarse_rows coarse;               ///< the rows in bytes, where there are any
+  double unit;                      ///< of these bytes
   unsigned long long* chosen;       ///< [1 + clusters] how many were chosen, and which
   double* points;                   ///< [clusters][columns]
 };

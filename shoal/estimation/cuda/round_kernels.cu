@@ -77,9 +77,7 @@ __global__ void __launch_bounds__(append_threads)
   std::size_t place = begin;
   for (const unsigned some : of_warps) place += some;
   for (std::size_t j = threadIdx.x; j < columns; j += append_threads) {
-    const Scalar value = rows[row * columns + j];
-    points.values[place * columns + j] = static_cast<Work>(value);
-    points.wide[place * columns + j] = static_cast<double>(value);
+    points.values[place * columns + j] = static_cast<Work>(rows[row * columns + j]);
   }
   if (points.coarse.values == nullptr) return;
   const std::size_t pitch = coarse.pitch;

@@ -22,7 +22,6 @@ struct kept_rows_of_round {
 template <class Work>
 struct kept_points {
   Work* values;        ///< [points][columns]
-  double* wide;        ///< the same in float64
   coarse_rows coarse;  ///< the same in bytes, as the rows have them; no values: not at all
 };
 

@@ -38,9 +38,10 @@ struct coarse_places {
 }  // namespace
 
 template <class Scalar, class Work>
-std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, const cuda::device_piece<Scalar>& rows,
-                                                       const data_summary& summary, double total_weight,
-                                                       const round_draws& draws) {
+std::optional<chosen_in_rounds<Work>> choose_rounds_on_device(const cuda::gpu& device,
+                                                              const cuda::device_piece<Scalar>& rows,
+                                                              const data_summary& summary, double total_weight,
+                                                              const round_draws& draws) {
   const std::size_t columns = summary.columns, units = (rows.count + block_rows - 1) / block_rows;
   const auto expected = static_cast<std::size_t>(draws.expected);
   const bool coarsely = measured_coarsely<Work>(expected, columns);
@@ -51,8 +52,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
   device_parts parts;
   const std::size_t least_at = parts.add<Work>(rows.count), owner_at = parts.add<std::int32_t>(rows.count),
                     sums_at = parts.add<double>(units), kept_at = parts.add<unsigned long long>(capacity),
-                    values_at = parts.add<Work>(most_points * columns),
-                    wide_at = parts.add<double>(most_points * columns);
+                    values_at = parts.add<Work>(most_points * columns);
   const coarse_places rows_at(parts, coarsely ? padded : 0, columns);
   // From here on everything is zero at first.
   const std::size_t zeros_at = parts.bytes();
@@ -70,7 +70,7 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
   std::int32_t* const owner = parts.at<std::int32_t>(owner_at);
   double* const sums = parts.at<double>(sums_at);
   point_range* const ranges = parts.at<point_range>(ranges_at);
-  kept_points<Work> points{parts.at<Work>(values_at), parts.at<double>(wide_at), {}};
+  kept_points<Work> points{parts.at<Work>(values_at), {}};
   coarse_rows coarse{};
   std::optional<coarse_frame> frame;
   if (coarsely) {
@@ -110,42 +110,34 @@ std::optional<weighted_points> choose_rounds_on_device(const cuda::gpu& device, 
   unsigned long long* const totals = parts.at<unsigned long long>(totals_at);
   add_owner_weights(rows, owner, exponent, most_points, totals, stream);
 
-  std::vector<unsigned long long> found(draws.rounds);
-  cuda::check(cudaMemcpyAsync(found.data(), parts.at<char>(counts_at), found.size() * sizeof(found[0]),
-                              cudaMemcpyDeviceToHost, stream),
-              "copy from the device");
+  std::vector<unsigned long long> found(draws.rounds), of_points(most_points);
+  const auto fetch = [&](std::vector<unsigned long long>& words, const void* from) {
+    cuda::check(cudaMemcpyAsync(words.data(), from, words.size() * sizeof(words[0]), cudaMemcpyDeviceToHost, stream),
+                "copy from the device");
+  };
+  fetch(found, parts.at<char>(counts_at));
+  fetch(of_points, totals);
   device.compute.synchronize();
   std::size_t count = 1;
   for (const unsigned long long some : found) {
     if (some > capacity) return {};
     count += some;
   }
-  weighted_points all;
-  all.points.resize(count * columns);
-  std::vector<unsigned long long> of_points(count);
-  cuda::check(cudaMemcpyAsync(all.points.data(), points.wide, all.points.size() * sizeof(double),
-                              cudaMemcpyDeviceToHost, stream),
-              "copy from the device");
-  cuda::check(cudaMemcpyAsync(of_points.data(), totals, count * sizeof(of_points[0]), cudaMemcpyDeviceToHost, stream),
-              "copy from the device");
-  device.compute.synchronize();
-  for (const unsigned long long sum : of_points) {
-    all.weights.push_back(std::ldexp(static_cast<double>(sum), -exponent));
+  chosen_in_rounds<Work> chosen;
+  for (std::size_t p = 0; p < count; ++p) {
+    chosen.weights.push_back(std::ldexp(static_cast<double>(of_points[p]), -exponent));
   }
-  return all;
+  chosen.rows = std::make_shared<const device_candidates<Work>>(std::move(parts), points.values, count, columns);
+  return chosen;
 }
 
-template std::optional<weighted_points> choose_rounds_on_device<float, float>(const cuda::gpu&,
-                                                                              const cuda::device_piece<float>&,
-                                                                              const data_summary&, double,
-                                                                              const round_draws&);
-template std::optional<weighted_points> choose_rounds_on_device<float, double>(const cuda::gpu&,
-                                                                               const cuda::device_piece<float>&,
-                                                                               const data_summary&, double,
-                                                                               const round_draws&);
-template std::optional<weighted_points> choose_rounds_on_device<double, double>(const cuda::gpu&,
-                                                                                const cuda::device_piece<double>&,
-                                                                                const data_summary&, double,
-                                                                                const round_draws&);
+template std::optional<chosen_in_rounds<float>> choose_rounds_on_device<float, float>(const cuda::gpu&,
+                                                                                      const cuda::device_piece<float>&,
+                                                                                      const data_summary&, double,
+                                                                                      const round_draws&);
+template std::optional<chosen_in_rounds<double>> choose_rounds_on_device<float, double>(
+    const cuda::gpu&, const cuda::device_piece<float>&, const data_summary&, double, const round_draws&);
+template std::optional<chosen_in_rounds<double>> choose_rounds_on_device<double, double>(
+    const cuda::gpu&, const cuda::device_piece<double>&, const data_summary&, double, const round_draws&);
 
 }  // namespace shoal

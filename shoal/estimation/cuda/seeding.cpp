@@ -87,7 +87,7 @@ class device_passes final : public seeding_passes {
     if (!alone_) return {};  // the device has but some of the rows
     plus_plus_result chosen;
     if (rows_->resident() && shares_.size() == 1) {
-      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, columns(), draws, report);
+      chosen = choose_among_few<Scalar, Work>(device(0), shares_[0].all, nullptr, summary_, columns(), draws, report);
     }
     if (chosen.rows.empty()) {
       chosen.rows = choose_greedily_on_device<Scalar, Work>(*rows_, *summary_, units_, draws, report);
@@ -99,12 +99,16 @@ class device_passes final : public seeding_passes {
   std::optional<weighted_points> choose_in_rounds(const round_draws& draws) override {
     const bool here = alone_ && rows_->resident() && shares_.size() == 1 && units_.count() == blocks_of(rows_->rows());
     if (!here) return {};
-    return choose_rounds_on_device<Scalar, Work>(device(0), shares_[0].all, *summary_, total_weight(), draws);
+    auto chosen = choose_rounds_on_device<Scalar, Work>(device(0), shares_[0].all, *summary_, total_weight(), draws);
+    if (!chosen) return {};
+    candidates_ = chosen->rows;
+    return weighted_points{{}, chosen->rows, std::move(chosen->weights)};
   }
 
   std::optional<plus_plus_result> run_among(const weighted_rows<double>& candidates, const seeding_request& request,
                                             const seeding_report& report) override {
-    return run_plus_plus_among<Scalar>(candidates, device(0), context_, request, report,
+    const auto* const there = candidates.rows == candidates_.get() ? candidates_.get() : nullptr;
+    return run_plus_plus_among<Scalar>(candidates, there, device(0), context_, request, report,
                                        [this](cuda::device_rows<double>& rows, const fold_context& context) {
                                          return make_device_passes(rows, context, *summary_);
                                        });
@@ -546,8 +550,9 @@ class device_passes final : public seeding_passes {
   std::vector<share> shares_;
   cuda::pinned_buffer<double> landing_;
   bool begun_ = false;
-  std::vector<double> pending_;  // points that wait for a pass
-  std::size_t points_ = 0;       // points applied
+  std::shared_ptr<const device_candidates<Work>> candidates_;  // of k-means‖
+  std::vector<double> pending_;                                // points that wait for a pass
+  std::size_t points_ = 0;                                     // points applied
 };
 
 }  // namespace
