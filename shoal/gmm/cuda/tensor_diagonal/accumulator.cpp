@@ -62,12 +62,12 @@ class diagonal_accumulator final : public accumulator<float> {
   }
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    cleared_memory cleared;
+    tensor::cleared_memory cleared;
     expectation_.name(cleared);
     cleared.add(sums_);
     cleared.add(own_sums_);
     cleared.add(likelihood_);
-    tensor_diagonal::clear(cleared, stream);
+    tensor::clear(cleared, parameters.stopped, stream);
     begins_ = true;
     pack_cleared_mixture(with(problem_, parameters), stream);
   }

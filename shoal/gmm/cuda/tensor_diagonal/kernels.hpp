@@ -11,9 +11,6 @@
 
 namespace shoal::gmm::tensor_diagonal {
 
-/// Sets memory to zero by one launch: five took as long as a small fit's moments.
-void clear(const cleared_memory& cleared, cudaStream_t stream);
-
 /// Finds the frame and splits the mixture into float16 terms in it. Run whenever the parameters change; the second once
 /// `arrangement` has been cleared.
 void pack_mixture(const problem& mixture, cudaStream_t stream);

@@ -1,7 +1,6 @@
 // Makes diagonal and spherical mixtures of many columns ready for tensor cores: a frame, and components split in it.
 #include <cuda_runtime.h>
 
-#include <algorithm>
 #include <cmath>
 
 #include <shoal/execution/cuda/check.hpp>
@@ -215,27 +214,7 @@ __global__ void __launch_bounds__(threads) pack_kernel(const __grid_constant__ p
   if (mixture.spherical) mixture.norm_factors[k] = norm_factor;
 }
 
-__global__ void __launch_bounds__(threads) clear_kernel(const __grid_constant__ cleared_memory cleared) {
-  cuda::wait_for_predecessor();
-  const std::size_t first = blockIdx.x * std::size_t{threads} + threadIdx.x, step = gridDim.x * std::size_t{threads};
-  for (int i = 0; i < cleared.count; ++i) {
-    auto* const fours = reinterpret_cast<uint4*>(cleared.at[i]);
-    const std::size_t whole = cleared.bytes[i] / sizeof(uint4);
-    for (std::size_t at = first; at < whole; at += step) fours[at] = make_uint4(0, 0, 0, 0);
-    auto* const words = reinterpret_cast<unsigned*>(fours + whole);
-    if (first < cleared.bytes[i] % sizeof(uint4) / sizeof(unsigned)) words[first] = 0;
-  }
-}
-
 }  // namespace
-
-void clear(const cleared_memory& cleared, cudaStream_t stream) {
-  std::size_t bytes = 0;
-  for (const std::size_t own : cleared.bytes) bytes = std::max(bytes, own);
-  constexpr std::size_t of_block = threads * 4 * sizeof(uint4), most_blocks = 1024;
-  const auto blocks = static_cast<unsigned>(std::clamp<std::size_t>(bytes / of_block, 1, most_blocks));
-  cuda::launch_in_turn(clear_kernel, blocks, threads, 0, stream, cleared);
-}
 
 void pack_mixture(const problem& mixture, cudaStream_t stream) {
   cuda::check(cudaMemsetAsync(mixture.arrangement, 0, arrangement_size * sizeof(int), stream), "clear device memory");

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
 #include <shoal/gmm/statistics.hpp>
 
@@ -19,23 +20,6 @@ inline problem with(problem sizes, const prepared_parameters<float>& parameters)
   return sizes;
 }
 
-/// What begins with zeros, by one launch: multiples of four bytes.
-class cleared_memory {
- public:
-  static constexpr int most = 5;
-
-  template <class Element>
-  void add(cuda::device_buffer<Element>& buffer) {
-    static_assert(sizeof(Element) % 4 == 0);
-    at[count] = buffer.data();
-    bytes[count++] = buffer.bytes();
-  }
-
-  void* at[most] = {};
-  std::size_t bytes[most] = {};
-  int count = 0;
-};
-
 /// What pack_mixture(), the expectation steps and far_responsibilities() write.
 class expectation_buffers {
  public:
@@ -45,7 +29,7 @@ class expectation_buffers {
   /// Says that there have been no far rows.
   void clear(cudaStream_t stream) { any_far_.fill_with_zeros(stream); }
   /// Names that beside others, and the arrangement for pack_cleared_mixture().
-  void name(cleared_memory& cleared) {
+  void name(tensor::cleared_memory& cleared) {
     cleared.add(any_far_);
     cleared.add(arrangement_);
   }

@@ -1,8 +1,8 @@
 // The moments of a chunk's rows: which kernel for which shape; and the lanes.
-#include <algorithm>
 #include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor_float64/diagonal_moments.cuh>
 #include <shoal/gmm/cuda/tensor_float64/eights.hpp>
 #include <shoal/gmm/cuda/tensor_float64/matrix_moments.cuh>
@@ -25,16 +25,6 @@ bool has_matrices(const kernel_layout& layout) {
 template <class Scalar>
 bool has_own_triangles(const kernel_layout& layout) {
   return sizeof(Scalar) == 8 && layout.type == covariance_type::full && layout.columns <= row_columns;
-}
-
-__global__ void clear(const lane_plan plan, const int* stopped) {
-  cuda::wait_for_predecessor();
-  if (*stopped != 0) return;
-  const std::size_t all = plan.lanes * plan.size;
-  for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < all;
-       i += std::size_t{gridDim.x} * blockDim.x) {
-    plan.sums[i] = 0;
-  }
 }
 
 // So few that the elements of a small triangle are spread over all multiprocessors.
@@ -85,8 +75,6 @@ __global__ void __launch_bounds__(merge_parts* shared_sums)
   statistics[i] = sum;
 }
 
-unsigned blocks_of(std::size_t elements) { return static_cast<unsigned>((elements + threads - 1) / threads); }
-
 }  // namespace
 
 template <class Scalar>
@@ -134,7 +122,9 @@ template void launch_moments(const kernel_layout&, const row_chunk<double>&, con
                              const row_terms&, const lane_plan&, cudaStream_t);
 
 void clear_lanes(const lane_plan& plan, const int* stopped, cudaStream_t stream) {
-  cuda::launch_in_turn(clear, std::min(blocks_of(plan.lanes * plan.size), 4096u), threads, 0, stream, plan, stopped);
+  tensor::cleared_memory cleared;
+  cleared.add(plan.sums, plan.lanes * plan.size);
+  tensor::clear(cleared, stopped, stream);
 }
 
 void merge_lanes(const lane_plan& plan, double* statistics, const int* stopped, cudaStream_t stream) {

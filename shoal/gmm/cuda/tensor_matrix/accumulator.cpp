@@ -58,7 +58,12 @@ class matrix_accumulator final : public accumulator<float> {
 
   void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     const problem mixture = with(problem_, parameters);
-    clear_sums(mixture, {sums_.size(), likelihood_.size(), frame_sums_.size()}, stream);
+    tensor::cleared_memory cleared;
+    expectation_.name(cleared);
+    cleared.add(sums_);
+    cleared.add(likelihood_);
+    cleared.add(frame_sums_);
+    tensor::clear(cleared, parameters.stopped, stream);
     pack_mixture(mixture, stream);
   }
 

@@ -10,15 +10,6 @@
 
 namespace shoal::gmm::tensor_matrix {
 
-/// Doubles of the sums that a pass over the rows adds to.
-struct sums_to_clear {
-  std::size_t lanes = 0;       ///< of problem::sums
-  std::size_t likelihood = 0;  ///< of problem::likelihood
-  std::size_t frame = 0;       ///< of problem::frame_sums
-};
-/// Makes them zero, and says that there have been no far rows.
-void clear_sums(const problem& mixture, const sums_to_clear& sums, cudaStream_t stream);
-
 /// Scales the mixture and splits it into float16 terms. Run whenever the parameters change.
 void pack_mixture(const problem& mixture, cudaStream_t stream);
 

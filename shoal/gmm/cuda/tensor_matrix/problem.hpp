@@ -4,6 +4,7 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/layout.hpp>
 #include <shoal/gmm/statistics.hpp>
 
@@ -26,6 +27,8 @@ class expectation_buffers {
 
   /// Says that there have been no far rows.
   void clear(cudaStream_t stream) { any_far_.fill_with_zeros(stream); }
+  /// Names that beside others.
+  void name(tensor::cleared_memory& cleared) { cleared.add(any_far_); }
 
  private:
   cuda::device_buffer<int> exponents_, peaks_, apart_, moments_apart_, coarse_, any_far_;
