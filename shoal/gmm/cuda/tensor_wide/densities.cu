@@ -122,7 +122,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
   unsigned held_row = ~0U, held_round = 0;
   for (density_work<Products, Width> work(mixture, chunk); work.valid(); work.next_item()) {
     if (plan.held && work.first_row != held_row) {
-      if (held_round > 0) arrive_together(&barriers.rows_empty);
+      if (held_round > 0) arrive(&barriers.rows_empty);
       wait(&barriers.rows_full, held_round++ & 1);
       held_row = work.first_row;
     }
@@ -162,7 +162,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
         rows.hold();
 #pragma unroll
         for (unsigned i = 0; i < stage::tiles; ++i) hold(sum[i]);
-        arrive_together(empty);
+        arrive(empty);
         if constexpr (overlaps) rows = next;
         if constexpr (Products == 3) {
 #pragma unroll

@@ -91,7 +91,7 @@ __device__ void multiply_framed(const problem& mixture, const row_chunk& chunk, 
       end_products();
       if (s > 0) {
         wait_for_products<1>();
-        arrive_together(used);
+        arrive(used);
       }
       used = barriers.empty + turn.stage;
       turn.next();
@@ -105,7 +105,7 @@ __device__ void multiply_framed(const problem& mixture, const row_chunk& chunk, 
     }
     hold(sum[0]);
     hold(sum[1]);
-    arrive_together(used);
+    arrive(used);
     const unsigned k = work.k;
     const double constant = mixture.parameters.in_double.log_constants[k] + mixture.corrections[k];
     double norm[2] = {};
