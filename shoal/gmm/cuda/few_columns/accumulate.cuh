@@ -413,12 +413,12 @@ __global__ void __launch_bounds__(shape<T, Columns, Matrix>::registers.threads,
 }
 
 /// The same, about one origin where components lie near each other. It has fewer registers for those that do not.
-template <int Columns>
+template <int Columns, bool Many>
 __global__ void __launch_bounds__(shape<double, Columns, true>::registers.threads,
                                   shape<double, Columns, true>::registers.blocks)
     accumulate_near_or_apart(const __grid_constant__ kernel_arguments<double> a) {
   cuda::wait_for_predecessor();
-  if (accumulate_about_origin<Columns>(a)) return;
+  if (accumulate_about_origin<Columns, Many>(a)) return;
   accumulate_about_centres<double, Columns, true>(a);
 }
 
@@ -435,7 +435,7 @@ compiled_kernel describe_kernel() {
   kernel.thread_rows = Shape::registers.rows;
   kernel.flushed_sums = Shape::flushed_sums;
   if constexpr (may_share_origin<T>(Columns, Matrix)) {
-    kernel.origin_function = reinterpret_cast<const void*>(&accumulate_near_or_apart<Columns>);
+    kernel.origin_function = reinterpret_cast<const void*>(&accumulate_near_or_apart<Columns, false>);
   }
   return kernel;
 }

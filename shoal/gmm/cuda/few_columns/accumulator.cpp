@@ -136,6 +136,12 @@ std::optional<block_plan> make_plan(const accumulator_shape& shape, const compil
   return best;
 }
 
+const void* function_of(const compiled_kernel& kernel, const block_plan& plan, std::size_t columns,
+                        std::size_t components) {
+  if (!plan.may_share_origin) return kernel.function;
+  return components > origin_components ? find_many_origin_kernel(columns) : kernel.origin_function;
+}
+
 template <class Scalar>
 kernel_arguments<Scalar> arguments_of(const block_plan& plan, std::size_t components) {
   kernel_arguments<Scalar> arguments;
@@ -184,8 +190,8 @@ std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape)
     if (plan) {
       return std::make_unique<lanes_accumulator<Scalar, kernel_arguments<Scalar>>>(
           shape,
-          block_launch{plan->may_share_origin ? kernel.origin_function : kernel.function, plan->threads, plan->lanes,
-                       plan->shared_bytes},
+          block_launch{function_of(kernel, *plan, shape.layout.columns(), shape.layout.components()), plan->threads,
+                       plan->lanes, plan->shared_bytes},
           plan->groups, arguments_of<Scalar>(*plan, shape.layout.components()));
     }
   }

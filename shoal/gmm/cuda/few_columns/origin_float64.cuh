@@ -78,12 +78,14 @@ __device__ inline void write_powers(double* table) {
   }
 }
 
-/// 2 to the power of x <= 0, off by 2⁻⁵¹; 0 below 2⁻¹⁰²⁰. Units of float64 are what these kernels wait for: with a
-/// table it takes eight operations, exp2() 21.
-__device__ inline double power_of_two(double x, const double* table) {
-  constexpr double shift = 6755399441055744.0 / 256;  // beyond it numbers are multiples of 1 / 256
-  const double near = x + shift;
-  const double rest = x - (near - shift);
+/// To numbers from which power_of_two() takes others this is added: with it they are multiples of 1 / 256.
+inline constexpr double power_shift = 6755399441055744.0 / 256;
+
+/// 2 to the power of start - power_shift - term, which is at most 2²⁰, off by 2⁻⁵¹; 0 below 2⁻¹⁰²⁰. Units of float64
+/// are what these kernels wait for: with a table it takes eight operations, exp2() 21.
+__device__ inline double power_of_two(double start, double term, const double* table) {
+  const double near = start - term;
+  const double rest = (start - near) - term;
   const int steps = __double2loint(near);
   const double whole = table[steps & 255];
   double value = fma(0.009618129107628477, rest, 0.05550410866482158);
@@ -91,21 +93,21 @@ __device__ inline double power_of_two(double x, const double* table) {
   value = fma(value, rest, 0.6931471805599453);
   value = fma(whole, value * rest, whole);
   const double result = __hiloint2double(__double2hiint(value) + ((steps & ~255) << 12), __double2loint(value));
-  constexpr unsigned least = 0xC08FE000U;  // the high word of -1020
-  return static_cast<unsigned>(__double2hiint(x)) > least ? 0.0 : result;
+  const long long least = __double_as_longlong(power_shift - 1020);
+  return __double_as_longlong(near) < least ? 0.0 : result;
 }
 
 /// The least of the components' values and those of the threads that share a row, or a number whose high word is that
-/// of the least one, and zero its low word.
+/// of the least one, and zero its low word: this word.
 template <int Quads>
-__device__ double about_least(const double (&values)[Quads]) {
+__device__ int about_least(const double (&values)[Quads]) {
   const auto in_order = [](int high) { return high ^ (high >> 31 & 0x7FFFFFFF); };
   int least = in_order(__double2hiint(values[0]));
 #pragma unroll
   for (int k = 1; k < Quads; ++k) least = min(least, in_order(__double2hiint(values[k])));
   least = min(least, __shfl_xor_sync(~0U, least, 1));
   least = min(least, __shfl_xor_sync(~0U, least, 2));
-  return __hiloint2double(in_order(least), 0);
+  return in_order(least);
 }
 template <int Quads>
 __device__ double exact_least(const double (&values)[Quads]) {
@@ -114,6 +116,21 @@ __device__ double exact_least(const double (&values)[Quads]) {
   for (int k = 1; k < Quads; ++k) least = fmin(least, values[k]);
   least = fmin(least, __shfl_xor_sync(~0U, least, 1));
   return fmin(least, __shfl_xor_sync(~0U, least, 2));
+}
+
+/// The sum over the threads 4 g … 4 g + 3 of numbers [q], in thread 4 g + q.
+__device__ inline double own_sum_of_four(const double (&numbers)[4]) {
+  const bool odd = threadIdx.x % 2 != 0, high = threadIdx.x % 4 >= 2;
+  const double first = odd ? numbers[1] : numbers[0], second = odd ? numbers[3] : numbers[2];
+  const double pair = first + __shfl_xor_sync(~0U, odd ? numbers[0] : numbers[1], 1);
+  const double other = second + __shfl_xor_sync(~0U, odd ? numbers[2] : numbers[3], 1);
+  return (high ? other : pair) + __shfl_xor_sync(~0U, high ? pair : other, 2);
+}
+
+/// Whether x, a high word of a sum, is that of a positive number below 2¹⁰ and not near zero.
+__device__ inline bool is_usual_sum(int high) {
+  constexpr unsigned least = 0x39B00000, past = 0x40900000;  // 2⁻¹⁰⁰
+  return static_cast<unsigned>(high) - least < past - least;
 }
 
 /// Σ log₂ of numbers, as the logarithm of a product.
@@ -161,11 +178,19 @@ struct warp_rows {
   }
 };
 
-/// Adds a group's rows to the lane. Quads: of components.
+/// From products to other operations and back takes a warp 20 cycles, and compilers mix them. Where there are other
+/// products meanwhile and registers for a quad's y, a branch that is always taken keeps them apart: (2²⁰, 8, 10) takes
+/// 0.103 ms instead of 0.107, 16 components 0.123 instead of 0.134, but four 0.071 instead of 0.060.
 template <int Columns, int Quads>
+inline constexpr bool keeps_apart = Columns == 8 && Quads >= 3;
+
+/// Adds a group's rows to the lane. Quads: of components. Rest: of components, are summed by threads, not by a product
+/// whose other columns would be zero.
+template <int Columns, int Quads, int Rest = 0>
 __device__ void add_group_about_origin(const kernel_arguments<double>& a, double* memory, const double* rows,
                                        const double* weights, unsigned count, lane_sums& lane) {
-  constexpr int Tiles = (Quads + 1) / 2;
+  constexpr int Tiles = (Quads + 1) / 2, Products = Rest > 0 ? Tiles - 1 : Tiles;
+  static_assert(Rest <= 2);
   const origin_places places(Columns, a.components, blockDim.x / 32);
   const unsigned warp = threadIdx.x / 32, warps = blockDim.x / 32;
   const unsigned thread = threadIdx.x % 32, g = thread / 4, q = thread % 4;
@@ -182,6 +207,7 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
   for (int i = 0; i < Quads; ++i) constants[i] = -memory[places.constants + quad * i + q];
 
   origin_sums<double, Tiles> sums = {};
+  double rest_sums[2 * feature_tiles][Rest > 0 ? Rest : 1] = {};
   row_sums head;
   logarithms densities;
   warp_rows<Columns> next;
@@ -211,58 +237,71 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
 #pragma unroll
       for (int i = 0; i < static_cast<int>(quad_factors); ++i) factor[i] = factors[(k * quad_factors + i) * 32];
       double norms[2][2] = {{constants[k], constants[k]}, {constants[k], constants[k]}};
+      double y[2][4][4];
+      const auto add_squares = [&](int pair, int i) {
+#pragma unroll
+        for (int e = 0; e < 4; ++e) norms[i][e / 2] = fma(y[i][pair][e], y[i][pair][e], norms[i][e / 2]);
+      };
 #pragma unroll
       for (int pair = 0; pair < 4; ++pair) {
         const double2 offset = offsets[k * (quad * origin_offset_stride / 2) + pair];
         const double start[4] = {offset.x, offset.y, offset.x, offset.y};
 #pragma unroll
         for (int i = 0; i < 2; ++i) {
-          double y[4];
           if (pair < 2) {
-            multiply_add_half(y, z[i], pair == 0 ? factor[0].x : factor[0].y, start);
+            multiply_add_half(y[i][pair], z[i], pair == 0 ? factor[0].x : factor[0].y, start);
           } else {
             const double two[2] = {factor[pair - 1].x, factor[pair - 1].y};
-            multiply_add(y, z[i], two, start);
+            multiply_add(y[i][pair], z[i], two, start);
           }
+          if constexpr (!keeps_apart<Columns, Quads>) add_squares(pair, i);
+        }
+      }
+      if (keeps_apart<Columns, Quads> && a.components != 0) {
 #pragma unroll
-          for (int e = 0; e < 4; ++e) norms[i][e / 2] = fma(y[e], y[e], norms[i][e / 2]);
+        for (int pair = 0; pair < 4; ++pair) {
+#pragma unroll
+          for (int i = 0; i < 2; ++i) add_squares(pair, i);
         }
       }
 #pragma unroll
       for (int r = 0; r < 4; ++r) terms[r][k] = norms[r / 2][r % 2];
     }
 
-    double best[4], sum[4];
-    bool rare = false;
+    int best[4];
+    unsigned farthest = 0;
 #pragma unroll
     for (int r = 0; r < 4; ++r) {
       best[r] = about_least(terms[r]);
-      rare = rare || !(fabs(best[r]) < 0x1p28);
-    }
-    if (__any_sync(~0U, rare)) {  // too large to leave out half of its digits
-#pragma unroll
-      for (int r = 0; r < 4; ++r) best[r] = exact_least(terms[r]);
-    }
-    rare = false;
-#pragma unroll
-    for (int r = 0; r < 4; ++r) {
-      sum[r] = 0;
-#pragma unroll
-      for (int k = 0; k < Quads; ++k) {
-        terms[r][k] = power_of_two(best[r] - terms[r][k], powers);
-        sum[r] += terms[r][k];
-      }
-      sum[r] += __shfl_xor_sync(~0U, sum[r], 1);
-      sum[r] += __shfl_xor_sync(~0U, sum[r], 2);
-      rare = rare || !(sum[r] > 0 && sum[r] < 0x1p10);
+      farthest = max(farthest, static_cast<unsigned>(best[r] & 0x7FFFFFFF));
     }
     // Of rows r = q this thread finds what all four need.
-    double own_best = best[0], own_sum = sum[0];
+    double own_moved = 0;
+    constexpr unsigned past = 0x41B00000;     // of 2²⁸
+    if (__any_sync(~0U, farthest >= past)) {  // too large to leave out half of its digits
 #pragma unroll
-    for (int r = 1; r < 4; ++r) {
-      own_best = q == r ? best[r] : own_best;
-      own_sum = q == r ? sum[r] : own_sum;
+      for (int r = 0; r < 4; ++r) {
+        const double least = exact_least(terms[r]);
+#pragma unroll
+        for (int k = 0; k < Quads; ++k) terms[r][k] -= least;
+        own_moved = q == r ? least : own_moved;
+        best[r] = 0;
+      }
     }
+    double sum[4], own_start = 0;
+#pragma unroll
+    for (int r = 0; r < 4; ++r) {
+      const double start = __hiloint2double(best[r], 0) + power_shift;
+      own_start = q == r ? start : own_start;
+#pragma unroll
+      for (int k = 0; k < Quads; ++k) {
+        terms[r][k] = power_of_two(start, terms[r][k], powers);
+        sum[r] = k == 0 ? terms[r][k] : sum[r] + terms[r][k];
+      }
+    }
+    double own_sum = own_sum_of_four(sum);
+    double own_best = (own_start - power_shift) + own_moved;
+    const bool rare = !is_usual_sum(__double2hiint(own_sum));
     const unsigned own_row = begin + 8 * q + g;
     double own_weight = own_row < count ? 1.0 : 0.0;
     if (weights != nullptr && own_row < count) own_weight = weights[own_row];
@@ -299,7 +338,7 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
 
 #pragma unroll 2
     for (unsigned step = 0; step < 32; step += origin_rows) {
-      double features[feature_tiles][4], shares[Tiles][2];
+      double features[feature_tiles][4], shares[Tiles][2], rest[2][Rest > 0 ? Rest : 1];
 #pragma unroll
       for (unsigned half = 0; half < 2; ++half) {
         const unsigned at = step + 4 * half + q;
@@ -310,15 +349,28 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
 #pragma unroll
         for (unsigned i = 0; i < 2 * feature_tiles; ++i) features[i / 2][2 * half + i % 2] = made[i];
 #pragma unroll
-        for (int tile = 0; tile < Tiles; ++tile) {
+        for (int tile = 0; tile < Products; ++tile) {
           shares[tile][half] = own_shares[at * share_stride + origin_components * tile + g];
         }
+#pragma unroll
+        for (int i = 0; i < Rest; ++i) rest[half][i] = own_shares[at * share_stride + origin_components * Products + i];
       }
 #pragma unroll
-      for (int tile = 0; tile < Tiles; ++tile) {
+      for (int tile = 0; tile < Products; ++tile) {
 #pragma unroll
         for (unsigned t = 0; t < feature_tiles; ++t) {
           multiply_add(sums[t][tile], features[t], shares[tile], sums[t][tile]);
+        }
+      }
+      if (Rest > 0 && a.components != 0) {  // apart from the products
+#pragma unroll
+        for (unsigned half = 0; half < 2; ++half) {
+#pragma unroll
+          for (unsigned feature = 0; feature < 2 * feature_tiles; ++feature) {
+            const double value = features[feature / 2][2 * half + feature % 2];
+#pragma unroll
+            for (int i = 0; i < Rest; ++i) rest_sums[feature][i] = fma(value, rest[half][i], rest_sums[feature][i]);
+          }
         }
       }
     }
@@ -326,6 +378,18 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
   }
 
   head.log_likelihood += densities.sum();
+
+  // As a product would have left them; what other threads than q = 0 write there is of no component.
+#pragma unroll
+  for (unsigned feature = 0; feature < 2 * feature_tiles; ++feature) {
+#pragma unroll
+    for (int i = 0; i < Rest; ++i) {
+      double sum = rest_sums[feature][i];
+      sum += __shfl_xor_sync(~0U, sum, 1);
+      sum += __shfl_xor_sync(~0U, sum, 2);
+      sums[feature / 2][Products][2 * (feature % 2) + i] = sum;
+    }
+  }
 
   // The warps' sums, in their order.
   __syncthreads();
@@ -401,8 +465,9 @@ __device__ bool move_to_origin(const kernel_arguments<double>& a, double* memory
   return __syncthreads_or(apart ? 1 : 0) == 0;
 }
 
-/// Adds the groups of a piece that belong to the block's lane, unless components lie apart: then it does nothing.
-template <int Columns>
+/// Adds the groups of a piece that belong to the block's lane, unless components lie apart: then it does nothing. Many:
+/// more than origin_components, by a kernel of their own, since in one with them fewer would have registers in memory.
+template <int Columns, bool Many>
 __device__ bool accumulate_about_origin(const kernel_arguments<double>& a) {
   extern __shared__ __align__(16) unsigned char shared[];
   auto* const memory = reinterpret_cast<double*>(shared);
@@ -413,14 +478,18 @@ __device__ bool accumulate_about_origin(const kernel_arguments<double>& a) {
     const double* const rows = a.rows + begin * Columns;
     const double* const weights = a.weights == nullptr ? nullptr : a.weights + begin;
     const auto count = static_cast<unsigned>(end - begin);
-    if (a.components <= quad) {
+    if constexpr (Many) {
+      if (keeps_apart<Columns, 3> && a.components <= origin_components + 2) {
+        add_group_about_origin<Columns, 3, keeps_apart<Columns, 3> ? 2 : 0>(a, memory, rows, weights, count, lane);
+      } else if (a.components <= 3 * quad) {
+        add_group_about_origin<Columns, 3>(a, memory, rows, weights, count, lane);
+      } else {
+        add_group_about_origin<Columns, 4>(a, memory, rows, weights, count, lane);
+      }
+    } else if (a.components <= quad) {
       add_group_about_origin<Columns, 1>(a, memory, rows, weights, count, lane);
-    } else if (a.components <= 2 * quad) {
-      add_group_about_origin<Columns, 2>(a, memory, rows, weights, count, lane);
-    } else if (a.components <= 3 * quad) {
-      add_group_about_origin<Columns, 3>(a, memory, rows, weights, count, lane);
     } else {
-      add_group_about_origin<Columns, 4>(a, memory, rows, weights, count, lane);
+      add_group_about_origin<Columns, 2>(a, memory, rows, weights, count, lane);
     }
   });
   finish_lane(a, lane);

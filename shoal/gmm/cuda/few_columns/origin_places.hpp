@@ -2,6 +2,8 @@
 // there.
 #pragma once
 
+#include <cstddef>
+
 #include <cuda_runtime_api.h>
 
 namespace shoal::gmm::few_columns {
@@ -18,6 +20,9 @@ inline constexpr unsigned quad = 4, quad_factors = 3;
 
 /// Of a row in shared memory: four rows lie in other banks. The same for components' offsets.
 inline constexpr unsigned origin_row_stride = 12, origin_offset_stride = 10;
+
+/// What stands for compiled_kernel::origin_function where there are more than origin_components.
+const void* find_many_origin_kernel(std::size_t columns);
 
 /// In elements.
 struct origin_places {
