@@ -1,13 +1,18 @@
 // What the tests of the kernels for few columns share: a mixture and rows on a GPU, and what their sums should be.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <memory>
 #include <random>
 #include <vector>
 
-#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <gtest/gtest.h>
 
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/fit.hpp>
+
+#include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
 #include "../mixture.hpp"
 
@@ -77,6 +82,46 @@ std::vector<Scalar> random_weights(std::size_t rows, unsigned seed) {
   for (std::size_t i = 0; i < rows; ++i)
     weights.push_back(i % 11 == 3 ? Scalar{0} : static_cast<Scalar>(uniform(engine)));
   return weights;
+}
+
+// Kernels of a step that has stopped write nothing.
+template <class Scalar>
+void expect_nothing_once_stopped(on_device<Scalar>& device) {
+  device.mixture.set_stopped(1, device.stream);
+  shoal::cuda::device_buffer<double> sums(device.layout.size());
+  sums.upload(std::vector<double>(device.layout.size(), 42.0), device.stream);
+  device.accumulator->clear(device.mixture.view(), device.stream);
+  device.accumulator->add({device.device_rows.data(), nullptr, 0, 0, device.count}, device.mixture.view(),
+                          device.stream);
+  device.accumulator->merge(sums.data(), device.mixture.view(), device.stream);
+  for (const double value : sums.download(device.layout.size(), device.stream)) EXPECT_EQ(value, 42.0);
+}
+
+// Through the door, with rows far from the origin: fits in float32 and in float64 have the same likelihoods.
+inline void expect_fit_as_in_float64(covariance_type type, std::size_t components, std::size_t columns,
+                                     std::size_t count, double apart,
+                                     shoal::precision precision = shoal::precision::float32) {
+  auto rows = reference::random_rows<float>(rounded_model(type, components, columns, apart, 5), count, columns, 6);
+  for (float& value : rows) value += 1e4F;
+  const std::vector<double> doubles(rows.begin(), rows.end());
+  const shoal::view_source<float> in_float({rows.data(), count, columns});
+  const shoal::view_source<double> in_double({doubles.data(), count, columns});
+  shoal::gmm::options options;
+  options.components = components;
+  options.covariance_type = type;
+  options.init = shoal::gmm::initialization::random_rows;
+  options.max_iterations = 12;
+  options.tolerance = 0;
+  options.seed = 5;
+  options.device = {cuda_devices::first(1)};
+  const auto wide = shoal::gmm::fit(in_double, options);
+  options.device.precision = precision;
+  const auto narrow = shoal::gmm::fit(in_float, options);
+  ASSERT_EQ(narrow.history.size(), wide.history.size());
+  const double tolerance = precision == shoal::precision::float32 ? 1e-5 : 1e-3;
+  for (std::size_t i = 0; i < wide.history.size(); ++i) {
+    EXPECT_NEAR(narrow.history[i], wide.history[i], tolerance * std::abs(wide.history[i])) << "iteration " << i;
+  }
 }
 
 }  // namespace checks

@@ -12,7 +12,6 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
-#include <shoal/gmm/fit.hpp>
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
@@ -208,13 +207,7 @@ TEST_F(ProductAccumulator, StoppedKernelsChangeNothing) {
   const auto model = rounded_model(covariance_type::diag, 3, 4, 0.8, 31);
   const auto data = reference::random_rows<float>(model, 500, 4, 32);
   on_device device(model, data, by_either);
-  device.mixture.set_stopped(1, device.stream);
-  shoal::cuda::device_buffer<double> sums(device.layout.size());
-  sums.upload(std::vector<double>(device.layout.size(), 42.0), device.stream);
-  device.accumulator->clear(device.mixture.view(), device.stream);
-  device.accumulator->add({device.device_rows.data(), nullptr, 0, 0, 500}, device.mixture.view(), device.stream);
-  device.accumulator->merge(sums.data(), device.mixture.view(), device.stream);
-  for (const double value : sums.download(device.layout.size(), device.stream)) EXPECT_EQ(value, 42.0);
+  checks::expect_nothing_once_stopped(device);
 }
 
 // Through the door, with rows far from the origin: components that overlap and components three deviations apart.
@@ -227,26 +220,7 @@ TEST_F(ProductAccumulator, FitsEndWhereFloat64Ends) {
         constexpr std::size_t count = 1'000'011, components = 33;
         ASSERT_TRUE(shoal::gmm::few_columns::suits_products(
             checks::shape_of(statistics_layout(type, components, columns), count, false)));
-        auto rows =
-            reference::random_rows<float>(rounded_model(type, components, columns, apart, 5), count, columns, 6);
-        for (float& value : rows) value += 1e4F;
-        const std::vector<double> doubles(rows.begin(), rows.end());
-        const shoal::view_source<float> in_float({rows.data(), count, columns});
-        const shoal::view_source<double> in_double({doubles.data(), count, columns});
-        shoal::gmm::options options;
-        options.components = components;
-        options.covariance_type = type;
-        options.init = shoal::gmm::initialization::random_rows;
-        options.max_iterations = 12;
-        options.tolerance = 0;
-        options.seed = 5;
-        options.device = {cuda_devices::first(1)};
-        const auto wide = shoal::gmm::fit(in_double, options);
-        const auto narrow = shoal::gmm::fit(in_float, options);
-        ASSERT_EQ(narrow.history.size(), wide.history.size());
-        for (std::size_t i = 0; i < wide.history.size(); ++i) {
-          EXPECT_NEAR(narrow.history[i], wide.history[i], 1e-5 * std::abs(wide.history[i])) << "iteration " << i;
-        }
+        checks::expect_fit_as_in_float64(type, components, columns, count, apart);
       }
     }
   }

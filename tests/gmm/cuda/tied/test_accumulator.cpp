@@ -381,28 +381,7 @@ TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
         SCOPED_TRACE(fmt::format("{} columns, {} components, {} apart", columns, components, apart));
         ASSERT_TRUE(shoal::gmm::tied::suits<float>(
             checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
-        auto rows = reference::random_rows<float>(
-            checks::rounded_model(covariance_type::tied, components, columns, apart, 5), count, columns, 6);
-        for (float& value : rows) value += 1e4F;
-        const std::vector<double> doubles(rows.begin(), rows.end());
-        const shoal::view_source<float> in_float({rows.data(), count, columns});
-        const shoal::view_source<double> in_double({doubles.data(), count, columns});
-        shoal::gmm::options options;
-        options.components = components;
-        options.covariance_type = covariance_type::tied;
-        options.init = shoal::gmm::initialization::random_rows;
-        options.max_iterations = 12;
-        options.tolerance = 0;
-        options.seed = 5;
-        options.device = {cuda_devices::first(1)};
-        const auto wide = shoal::gmm::fit(in_double, options);
-        options.device.precision = precision;
-        const auto narrow = shoal::gmm::fit(in_float, options);
-        ASSERT_EQ(narrow.history.size(), wide.history.size());
-        const double tolerance = precision == shoal::precision::float32 ? 1e-5 : 1e-3;
-        for (std::size_t i = 0; i < wide.history.size(); ++i) {
-          EXPECT_NEAR(narrow.history[i], wide.history[i], tolerance * std::abs(wide.history[i])) << "iteration " << i;
-        }
+        checks::expect_fit_as_in_float64(covariance_type::tied, components, columns, count, apart, precision);
       }
     }
   }
