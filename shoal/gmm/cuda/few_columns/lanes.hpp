@@ -145,12 +145,12 @@ class lanes_accumulator final : public lanes_owner<Scalar> {
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    merge_lanes(lanes_.data(), shards_, fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
+    merge_lanes(arguments_.lanes, shards_, fresh_ ? 0 : launch_.lanes, size_, statistics, parameters.stopped, stream);
   }
 
   lane_array lanes() const override {
     if (shards_ > 1 || fresh_) return {};
-    return {lanes_.data(), launch_.lanes};
+    return {arguments_.lanes, launch_.lanes};
   }
 
   double* lane_memory() const override { return arguments_.lanes; }

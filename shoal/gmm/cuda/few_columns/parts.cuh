@@ -38,6 +38,12 @@ __device__ inline double exponential_of_two(double x) {
 /// Off by at most 2⁻²² for the sums of at least 1 that it is asked for.
 __device__ inline float logarithm_of_two(float x) { return __log2f(x); }
 __device__ inline double logarithm_of_two(double x) { return log2(x); }
+/// Without what quotient() does about numbers below 2⁻¹²⁶.
+__device__ inline float reciprocal(float x) {
+  float result;
+  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+  return result;
+}
 __device__ inline float quotient(float a, float b) { return __fdividef(a, b); }
 __device__ inline double quotient(double a, double b) { return a / b; }
 

@@ -132,12 +132,6 @@ __device__ int scattered_place(int i) {
   return place < Count ? place : -1;
 }
 
-__device__ inline float reciprocal(float x) {
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
-
 /// Σ log2 of positive numbers, whose exponents are summed as integers and whose fractions are multiplied: fewer
 /// instructions than logarithms, and fewer roundings. At most 127 numbers.
 struct logarithms {

@@ -35,7 +35,7 @@ struct warp_places {
     units = moved + components * warp_product_columns * 8;
     frame = (units + warp_product_columns * 4 + 15) / 16 * 16;
     constants = frame + 2 * warp_product_columns * 8;
-    far = (constants + most_warp_product_components * 8);
+    far = constants + most_warp_product_components * 8;
     elements = far + 2 * far_words * 4;
     head = (elements + 64 * 4 + 7) / 8 * 8;
     operands = head + 2 * warps * 8;
@@ -60,11 +60,13 @@ struct warp_places {
   }
   __device__ double* heads(unsigned char* memory) const { return reinterpret_cast<double*>(memory + head); }
 };
-static_assert(warp_work_bytes(warp_product_columns) <= 8 * 2 * sixteen_features * 2);
+// A frame is found where rows lie later, of the fewest warps too.
+static_assert(warp_work_bytes(warp_product_columns) <=
+              warp_product_warps(most_warp_product_tiles) * 2 * sixteen_features * 2);
 
 /// Of a lane's triangle, how an element comes of a component's sums: their places among its features.
 struct triangle_source {
-  unsigned char i, j, own, spare;
+  unsigned char i, j, own, spare;  // four bytes, one load
 };
 
 /// Rows of a group.

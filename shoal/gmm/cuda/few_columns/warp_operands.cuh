@@ -35,11 +35,7 @@ __device__ inline void store_matrices(std::uint16_t* to, const std::uint32_t (&f
 #endif
 }
 
-__device__ inline float approximate_reciprocal(float x) {
-  float result;
-  asm("rcp.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
-  return result;
-}
+/// Without what logarithm_of_two() does about numbers below 2⁻¹²⁶.
 __device__ inline float approximate_logarithm_of_two(float x) {
   float result;
   asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

@@ -289,7 +289,7 @@ __device__ void sum_group(const team_arguments& a, unsigned char* memory, const 
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       all[half] = inside[half] ? all[half] : 1.0F;
-      scale[half] = inside[half] ? responsibility_scale * approximate_reciprocal(all[half]) : 0.0F;
+      scale[half] = inside[half] ? responsibility_scale * reciprocal(all[half]) : 0.0F;
     }
     log_likelihood += approximate_logarithm_of_two(t == 0 ? all[0] : all[1]);
   };
