@@ -34,8 +34,8 @@ inline constexpr double warp_product_group_cost_rows = 256;
 /// 10) 0.075 and 0.061, (8, 16) 0.130 and 0.065, (8, 24) 0.201 and 0.092, (8, 32) 0.192 and 0.104, (7, 8) 0.057 and
 /// 0.054, (7, 9) 0.062 both, (6, 12) 0.066 and 0.063, (5, 15) 0.066 and 0.063, (5, 32) 0.152 and 0.096; below these
 /// sums they are slower, (6, 10) 0.059 and 0.061. 150,000 rows of (8, 10) take 0.0259 and 0.0232, 100,000 of (8, 16)
-/// 0.037 and 0.023. Where components lie apart the others take 7 µs more. No kernel is made for 33 components, which take
-/// twice as long as 32 by the products above.
+/// 0.037 and 0.023. Where components lie apart the others take 7 µs more. No kernel is made for 33 components, which
+/// take twice as long as 32 by the products above.
 constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
   return sums >= (components <= 8 ? 270U : 315U) && rows * sums >= 67'500'000;

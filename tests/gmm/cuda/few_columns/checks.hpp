@@ -5,8 +5,10 @@
 #include <cstddef>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
@@ -82,6 +84,45 @@ std::vector<Scalar> random_weights(std::size_t rows, unsigned seed) {
   for (std::size_t i = 0; i < rows; ++i)
     weights.push_back(i % 11 == 3 ? Scalar{0} : static_cast<Scalar>(uniform(engine)));
   return weights;
+}
+
+// Sums of rows without weights by what `make` makes, against float64, again and in pieces.
+inline void check_sums(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components,
+                       double spread, make_accumulator<float> make) {
+  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
+  const auto model = rounded_model(type, components, columns, spread, seed);
+  const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components", name(type), rows, columns, components);
+  on_device<float> device(model, data, {}, make);
+  const shoal::gmm::statistics got = device.sums();
+  expect_close(comparable(got), comparable(expected_sums<float>(model, data, {})), kernel_tolerance<float>, what);
+  EXPECT_EQ(got.far_rows(), 0) << what;
+  expect_same_bits(device.sums(), got, what + ", again");
+  for (const std::size_t piece : {4096, 12288}) {
+    if (rows > piece) expect_same_bits(device.sums(piece), got, fmt::format("{}, in pieces of {}", what, piece));
+  }
+}
+
+// The same where every so many rows are far.
+inline void check_far_rows(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components,
+                           std::size_t every, make_accumulator<float> make) {
+  const auto model = rounded_model(type, components, columns, 0.8, 7);
+  auto data = reference::random_rows<float>(model, rows, columns, 8);
+  std::size_t planted = 0;
+  for (std::size_t r = 0; r < rows; r += every) {
+    const double distance = r / every % 3 == 0 ? 1e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
+    data[r * columns + r % columns] = static_cast<float>(distance);
+    ++planted;
+  }
+  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, every {}th far", name(type), rows,
+                                       columns, components, every);
+  on_device<float> device(model, data, {}, make);
+  const shoal::gmm::statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
+  expect_close(comparable(got), comparable(expected_sums<float>(model, data, {})),
+               every == 1 ? kernel_tolerance<double> : kernel_tolerance<float>, what);
+  expect_same_bits(device.sums(), got, what + ", again");
+  if (rows > 4096) expect_same_bits(device.sums(4096), got, what + ", in pieces");
 }
 
 // Kernels of a step that has stopped write nothing.

@@ -78,17 +78,7 @@ void expect_sums(const statistics& got, const shoal::gmm::model& model, const st
 void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, double spread,
            maker make) {
   if (components > most_components(type, columns)) return;
-  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = rounded_model(type, components, columns, spread, seed);
-  const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
-  const std::string what =
-      fmt::format("{}, {} rows, {} columns, {} components", checks::name(type), rows, columns, components);
-  on_device device(model, data, make);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, checks::kernel_tolerance<float>, what);
-  EXPECT_EQ(got.far_rows(), 0) << what;
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+  checks::check_sums(type, rows, columns, components, spread, make);
 }
 
 TEST_F(ProductAccumulator, EveryNumberOfColumns) {
@@ -130,22 +120,7 @@ TEST_F(ProductAccumulator, LeavesComponentsThatLieApartToOthers) {
 
 void check_far(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
   if (components > most_components(type, columns)) return;
-  const auto model = rounded_model(type, components, columns, 0.8, 7);
-  auto data = reference::random_rows<float>(model, rows, columns, 8);
-  std::size_t planted = 0;
-  for (std::size_t r = 0; r < rows; r += every) {
-    const double distance = r / every % 3 == 0 ? 1e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
-    data[r * columns + r % columns] = static_cast<float>(distance);
-    ++planted;
-  }
-  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, every {}th far", checks::name(type),
-                                       rows, columns, components, every);
-  on_device device(model, data, by_products_alone);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
-  expect_sums(got, model, data, every == 1 ? checks::kernel_tolerance<double> : checks::kernel_tolerance<float>, what);
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+  checks::check_far_rows(type, rows, columns, components, every, by_products_alone);
 }
 
 TEST_F(ProductAccumulator, FarRowsAreDoneInDouble) {

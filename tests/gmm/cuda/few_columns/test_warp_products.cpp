@@ -55,17 +55,7 @@ void expect_sums(const statistics& got, const shoal::gmm::model& model, const st
 }
 
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, maker make = by_warps) {
-  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = rounded_model(covariance_type::full, components, columns, spread, seed);
-  const auto data = reference::random_rows<float>(model, rows, columns, seed + 1);
-  const std::string what = fmt::format("{} rows, {} columns, {} components", rows, columns, components);
-  on_device device(model, data, make);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, checks::kernel_tolerance<float>, what);
-  EXPECT_EQ(got.far_rows(), 0) << what;
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
-  if (rows > 12288) checks::expect_same_bits(device.sums(12288), got, what + ", in pieces of 12288");
+  checks::check_sums(covariance_type::full, rows, columns, components, spread, make);
 }
 
 TEST_F(WarpProductAccumulator, EveryNumberOfColumnsAndComponents) {
@@ -108,22 +98,7 @@ TEST_F(WarpProductAccumulator, LeavesComponentsThatLieApartToOthers) {
 }
 
 void check_far(std::size_t rows, std::size_t columns, std::size_t components, std::size_t every) {
-  const auto model = rounded_model(covariance_type::full, components, columns, 0.8, 7);
-  auto data = reference::random_rows<float>(model, rows, columns, 8);
-  std::size_t planted = 0;
-  for (std::size_t r = 0; r < rows; r += every) {
-    const double distance = r / every % 3 == 0 ? 1e2 : (r / every % 3 == 1 ? 1e6 : 3e12);
-    data[r * columns + r % columns] = static_cast<float>(distance);
-    ++planted;
-  }
-  const std::string what =
-      fmt::format("{} rows, {} columns, {} components, every {}th far", rows, columns, components, every);
-  on_device device(model, data, by_warps);
-  const statistics got = device.sums();
-  EXPECT_EQ(got.far_rows(), static_cast<double>(planted)) << what;
-  expect_sums(got, model, data, every == 1 ? checks::kernel_tolerance<double> : checks::kernel_tolerance<float>, what);
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows > 4096) checks::expect_same_bits(device.sums(4096), got, what + ", in pieces");
+  checks::check_far_rows(covariance_type::full, rows, columns, components, every, by_warps);
 }
 
 TEST_F(WarpProductAccumulator, FarRowsAreDoneInDouble) {
