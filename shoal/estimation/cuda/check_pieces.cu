@@ -1,6 +1,8 @@
 #include <cuda_runtime.h>
 
 #include <shoal/estimation/cuda/check_pieces.hpp>
+#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 
 namespace shoal {
 namespace {

@@ -7,7 +7,7 @@
 
 #include <shoal/estimation/cuda/coarse_buffers.hpp>
 #include <shoal/estimation/cuda/coarse_kernels.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/plan.hpp>
 
 namespace shoal {

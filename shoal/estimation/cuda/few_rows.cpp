@@ -11,6 +11,7 @@
 #include <shoal/estimation/cuda/few_rows_kernels.hpp>
 #include <shoal/estimation/cuda/pair_distances.hpp>
 #include <shoal/estimation/draw_groups.hpp>
+#include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/execution/plan.hpp>
 
 namespace shoal {

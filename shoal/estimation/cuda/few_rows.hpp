@@ -3,7 +3,8 @@
 
 #include <shoal/estimation/data_summary.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_group.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 
 namespace shoal {
 

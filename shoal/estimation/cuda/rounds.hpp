@@ -8,7 +8,7 @@
 #include <shoal/estimation/cuda/candidates.hpp>
 #include <shoal/estimation/data_summary.hpp>
 #include <shoal/estimation/seeding_passes.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 
 namespace shoal {
 

@@ -2,6 +2,7 @@
 
 #include <shoal/estimation/cuda/seeding_kernels.hpp>
 #include <shoal/estimation/cuda/squared_distance.cuh>
+#include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/plan.hpp>
 #include <shoal/random/stream.hpp>

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 
 namespace shoal {
 

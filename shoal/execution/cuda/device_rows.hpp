@@ -10,34 +10,11 @@
 #include <shoal/execution/communicator.hpp>
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/fold.hpp>
 
 namespace shoal::cuda {
-
-/// Most bytes of a streamed piece: a copy of so much keeps the bus busy for a millisecond, long beside what starting it
-/// costs.
-inline constexpr std::size_t most_piece_bytes = std::size_t{64} << 20;
-
-/// Rows of a piece begin at a multiple of so many bytes.
-inline constexpr std::size_t row_alignment = 16;
-
-/// Consecutive rows in the memory of one GPU. Everything is contiguous: row i starts at rows + i · columns.
-template <class Scalar>
-struct device_piece {
-  const Scalar* rows = nullptr;
-  const Scalar* weights = nullptr;  ///< [count], scaled; null: all one
-  std::size_t first = 0;            ///< index of the first row in the whole data
-  /// The same among the rows that are summed together, a GPU's share or one shard of it; a multiple of piece_unit.
-  std::size_t share_first = 0;
-  std::size_t count = 0;
-};
-
-/// Rows of a shard, by their place in it.
-struct shard_range {
-  std::size_t first = 0;
-  std::size_t count = 0;
-};
 
 /// The rows of a fit, cut into shards (shard_plan.hpp) of which each GPU of a group has its share, whole ones in a row.
 /// What is summed in an order of its own for each shard, and then in the order of the shards, does not depend on the

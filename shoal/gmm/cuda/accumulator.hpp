@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <memory>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/precision.hpp>
 #include <shoal/gmm/cuda/parameters.hpp>
-#include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/statistics_layout.hpp>
 
 namespace shoal::gmm {
 

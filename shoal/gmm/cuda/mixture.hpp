@@ -8,8 +8,8 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/covariance_type.hpp>
-#include <shoal/gmm/cuda/accumulator.hpp>
-#include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/cuda/parameters.hpp>
+#include <shoal/gmm/statistics_layout.hpp>
 
 namespace shoal::gmm {
 

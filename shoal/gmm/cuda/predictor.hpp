@@ -7,10 +7,10 @@
 #include <memory>
 #include <vector>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/prediction.hpp>
-#include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/statistics_layout.hpp>
 
 namespace shoal::gmm {
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include <shoal/execution/cuda/buffers.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/predictor.hpp>
 
 namespace shoal::gmm {

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/kmeans/cuda/label_hash.cuh>

@@ -8,7 +8,8 @@
 #include <cstdint>
 
 #include <shoal/core/host_device.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
+#include <shoal/execution/plan.hpp>
 #include <shoal/execution/precision.hpp>
 #include <shoal/kmeans/cuda/tuning.hpp>
 #include <shoal/nearest/cuda/doubtful_rows.hpp>

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/kmeans/cuda/sum_sorted.cuh>
 

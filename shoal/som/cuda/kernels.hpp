@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include <shoal/core/host_device.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/precision.hpp>
 #include <shoal/nearest/cuda/doubtful_rows.hpp>
 #include <shoal/nearest/cuda/float16_operands.hpp>

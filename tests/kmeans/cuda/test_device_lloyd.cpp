@@ -6,7 +6,7 @@
 #include <cuda_runtime_api.h>
 #include <gtest/gtest.h>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/executor.hpp>
 #include <shoal/kmeans/cuda/fold.hpp>
 #include <shoal/kmeans/cuda/lloyd.hpp>

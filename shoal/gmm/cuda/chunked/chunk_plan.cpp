@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/chunked/chunk_tuning.hpp>
 #include <shoal/gmm/cuda/step/maximise.hpp>
 

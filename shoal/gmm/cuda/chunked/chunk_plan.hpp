@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/options.hpp>
 #include <shoal/gmm/statistics.hpp>

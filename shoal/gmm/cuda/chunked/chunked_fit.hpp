@@ -7,7 +7,7 @@
 
 #include <shoal/estimation/data_check.hpp>
 #include <shoal/estimation/saved_state.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/chunked/chunk_plan.hpp>
 #include <shoal/gmm/cuda/fit.hpp>
 #include <shoal/gmm/model.hpp>

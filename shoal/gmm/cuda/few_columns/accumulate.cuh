@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <type_traits>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>

@@ -11,6 +11,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/early_start.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/tuning.hpp>

@@ -6,9 +6,9 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/thread_group.cuh>
-#include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/few_columns/tuning.hpp>
-#include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/cuda/parameters.hpp>
+#include <shoal/gmm/statistics_layout.hpp>
 #include <shoal/gmm/tuning.hpp>
 
 namespace shoal::gmm::few_columns {

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/few_columns/product_flush.cuh>
 

@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/products.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>

@@ -6,8 +6,9 @@
 
 #include <cstddef>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/registers.hpp>

@@ -7,8 +7,9 @@
 
 #include <cstddef>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/few_columns/kernels.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/teams.hpp>

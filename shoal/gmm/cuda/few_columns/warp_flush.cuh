@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/warp_frame.cuh>
 #include <shoal/gmm/cuda/few_columns/warp_operands.cuh>

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/plan.hpp>
 #include <shoal/gmm/cuda/first_model/given_kernels.hpp>
 #include <shoal/random/stream.hpp>

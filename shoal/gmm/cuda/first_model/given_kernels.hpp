@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/mixture.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/gmm/cuda/step/maximise_lanes.hpp>
 #include <shoal/gmm/refusals.hpp>
 

@@ -7,7 +7,8 @@
 #include <span>
 #include <vector>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_group.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/mixture.hpp>
 #include <shoal/gmm/cuda/step/maximise.hpp>

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 
 namespace shoal::gmm::tensor {
 

@@ -6,7 +6,7 @@
 #include <cstddef>
 
 #include <shoal/execution/cuda/buffers.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/tensor/layout.hpp>
 #include <shoal/gmm/prediction.hpp>
 

@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/problem.hpp>

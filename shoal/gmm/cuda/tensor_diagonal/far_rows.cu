@@ -7,8 +7,9 @@
 #include <cstdint>
 
 #include <shoal/execution/cuda/check.hpp>
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/far_rows.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/held_rows.cuh>
 
 namespace shoal::gmm::tensor_diagonal {

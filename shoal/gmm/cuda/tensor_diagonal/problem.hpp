@@ -7,7 +7,7 @@
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/layout.hpp>
-#include <shoal/gmm/statistics.hpp>
+#include <shoal/gmm/statistics_layout.hpp>
 
 namespace shoal::gmm::tensor_diagonal {
 
