@@ -279,12 +279,14 @@ typename device_fold<Scalar>::finished_steps device_fold<Scalar>::finish(std::si
 }
 
 template <class Scalar>
+void device_fold<Scalar>::expect_questions() {
+  stopped_.grow(1);
+  stopped_[0] = still_running;
+}
+
+template <class Scalar>
 void device_fold<Scalar>::ask_whether_stopped() {
   const cuda::device_scope scope(first_device());
-  if (stopped_.size() == 0) {
-    stopped_.grow(1);
-    stopped_[0] = still_running;
-  }
   cuda::check(cudaMemcpyAsync(stopped_.data(), places_[0].stopped(), sizeof(int), cudaMemcpyDeviceToHost, stream()),
               "copy from the device");
 }
@@ -404,8 +406,8 @@ void device_fold<Scalar>::enqueue_merge() {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
     const double* const mine = places_[g].statistics.data();
-    merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(),
-                places_[g].state(), gpu.compute);
+    merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(), places_[g].state(),
+                gpu.compute);
     for (std::size_t s = 0; s < rows_->shards_of(g); ++s) parts.push_back({g, mine + s * layout_.size()});
   }
   if (one_shard()) return;

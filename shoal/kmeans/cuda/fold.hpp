@@ -48,14 +48,16 @@ class device_fold {
   bool rough() const { return sizeof(Scalar) == 4 && rows_->group().precision() != precision::float32; }
   /// Writes the loop's state on the first GPU, zeros on the others, and forgets half-summed steps.
   void begin(const loop_state& state);
-  /// Waits for the steps since begin(), of which there were at most so many: their loop's state, and what they recorded.
+  /// Waits for the steps since begin(), of which there were at most so many: their loop's state, and what they
+  /// recorded.
   struct finished_steps {
     loop_state state;
     std::vector<device_record> records;
   };
   finished_steps finish(std::size_t most_steps) const;
   /// Between those steps: asks whether the loop has stopped, and what the last question that was answered said. Neither
-  /// waits.
+  /// waits; expect_questions() comes before.
+  void expect_questions();
   void ask_whether_stopped();
   bool known_to_have_stopped() const;
 

@@ -24,9 +24,9 @@ constexpr std::size_t graph_steps = 8;  // of one graph
 // are done: fits of few wide rows often end in two steps, and those launched after the end cost more than a look. Of
 // the first that are recorded only so many are asked for at once.
 constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24;
-constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 1;
+constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 2;
 // After so many of them the GPU is asked whether the fit has ended, so that few are launched in vain.
-constexpr std::size_t asked_steps = 4;
+constexpr std::size_t asked_steps = 6;
 constexpr std::size_t first_recorded_steps = 64;
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,7 +43,9 @@ class device_lloyd final : public clustering_stepper {
         rows_mean_(std::move(rows_mean)),
         fold_(rows, clusters, extent),
         on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)),
-        unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {}
+        unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {
+    if (unrecorded_ > 0) fold_.expect_questions();
+  }
 
   void seed(std::size_t restart) override {
     set_centroids(seed_(restart));
