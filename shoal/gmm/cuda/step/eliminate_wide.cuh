@@ -18,8 +18,8 @@ inline constexpr unsigned wide_panel = 16;
 
 // What a block needs beside the matrix.
 struct panel_memory {
-  double rows[2][2 * wide_panel];              // a pivot's row of the corner; the last half is nobody's
-  double inside[wide_panel][wide_panel + 1];   // the corner's rows of L̃⁻¹, with its unit diagonal; odd, for the banks
+  double rows[2][2 * wide_panel];             // a pivot's row of the corner; the last half is nobody's
+  double inside[wide_panel][wide_panel + 1];  // the corner's rows of L̃⁻¹, with its unit diagonal; odd, for the banks
   double pivots[wide_panel];
   double inverses[wide_panel];  // of pivots
   double good;                  // 1 when pivots are positive and finite
@@ -78,8 +78,8 @@ __device__ inline void eliminate_corner(const cuda::warp_group& warp, const doub
   if (warp.rank == 0) to.good = good ? 1 : 0;
 }
 
-// Which of a warp's tiles of 16 × 8 elements a lane has, and what it multiplies: multiply_add() in products.cuh. Sums go
-// over four neighbours for each lane, so that rows an odd number of elements apart are read from all banks.
+// Which of a warp's tiles of 16 × 8 elements a lane has, and what it multiplies: multiply_add() in products.cuh. Sums
+// go over four neighbours for each lane, so that rows an odd number of elements apart are read from all banks.
 struct tile_lane {
   unsigned group, place;
 

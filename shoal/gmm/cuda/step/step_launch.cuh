@@ -47,7 +47,7 @@ __host__ __device__ inline std::size_t matrix_size(unsigned columns) {
 }
 
 /// Matrices of more columns than these that a block has, and tiles, are eliminated by eliminate_wide().
-inline constexpr unsigned most_narrow_columns = 64;
+inline constexpr unsigned most_narrow_columns = 32;
 
 /// Doubles that eliminate_wide() needs beside the matrix.
 inline constexpr std::size_t wide_panel_work = 369;
