@@ -12,8 +12,8 @@ constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
 constexpr int block_warps(int groups) { return groups <= 4 ? 8 : (groups <= 8 ? 6 : 12); }
 constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
 
-/// Blocks of few rows have as few warps as leave each multiprocessor of an NVIDIA H200 a block, but as many at least as
-/// fetch components while others multiply.
+/// Blocks of few rows have fewer warps, so that each multiprocessor of an NVIDIA H200 has a block, but two at least to
+/// fetch components: (1000, 65, 10) were three blocks of twelve warps, which took 28 µs.
 inline constexpr int many_expectation_blocks = 132;
 inline constexpr int least_block_warps = 2;
 
