@@ -59,6 +59,16 @@ inline constexpr std::size_t least_first_rows = 3000;
 /// 0.53, but (12, 33) 1.32 and 1.42, which the model of cost knows.
 inline constexpr std::size_t least_first_double_columns = 12;
 inline constexpr std::size_t least_first_double_rows = 100'000;
+/// And of any number of rows from so many columns and components on. In ms, with the kernels for few columns and with
+/// them, (rows, columns, components): tied (1000, 13, 100) 0.138 and 0.078, (1000, 13, 33) 0.063 and 0.050, (1000, 13,
+/// 10) 0.037 and 0.033, (10,000, 13, 100) 0.164 and 0.096, (30,000, 13, 100) 0.293 and 0.112, full (10,000, 13, 100)
+/// 0.161 and 0.089, (10,000, 13, 33) 0.064 and 0.042, (1000, 13, 10) 0.027 and 0.020, (1000, 16, 5) 0.040 and 0.019;
+/// but tied (1000, 8, 100) 0.060 and 0.080, (10,000, 8, 33) 0.032 and 0.052, full (10,000, 8, 100) 0.061 and 0.082.
+inline constexpr std::size_t least_few_rows_columns = 13, least_few_rows_components = 5;
+
+/// One full component of so many columns and few rows goes to two teams, whose threads share its sums: (1000, 16, 1)
+/// takes 0.014 ms with them and 0.047 with one team, (1000, 16, 5) 0.016 and 0.018.
+inline constexpr std::size_t least_lone_team_columns = 16;
 
 /// From so many components on moments of full and tied mixtures are taken about the centre that all share: (2¹⁹, 32,
 /// 16) takes 0.543 with it and 0.438 without, with 24 components 0.600 and 0.601, (2¹⁹, 54, 32) 1.475 and 1.767, (2²⁰,

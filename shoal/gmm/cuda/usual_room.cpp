@@ -13,8 +13,9 @@ template <class Scalar>
 bool tensor_cores_come_first(const accumulator_shape& shape) {
   const std::size_t columns = shape.layout.columns();
   if (sizeof(Scalar) == 8) {
-    return shape.layout.has_matrices() && columns >= least_first_double_columns &&
-           shape.share_rows >= least_first_double_rows;
+    const bool many_rows = columns >= least_first_double_columns && shape.share_rows >= least_first_double_rows;
+    const bool few_rows = columns >= least_few_rows_columns && shape.layout.components() >= least_few_rows_components;
+    return shape.layout.has_matrices() && (many_rows || few_rows);
   }
   return shape.layout.has_matrices() && columns >= least_first_columns &&
          shape.layout.components() * columns * columns * columns >= least_first_numbers &&
@@ -46,8 +47,12 @@ bool is_usual(room_name room, const accumulator_shape& shape) {
   if (room != room_name::few_columns && room != room_name::few_columns_teams) return true;
   if (tensor_cores_come_first<Scalar>(shape)) return false;
   if (room == room_name::few_columns) return is_within_limit<Scalar>(shape);
-  return shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type()) &&
-         shape.layout.components() >= least_team_components;
+  const bool many_rows = shape.share_rows >= shape.multiprocessors * least_team_rows(shape.layout.type());
+  if (!many_rows && shape.layout.type() == covariance_type::full && shape.layout.components() == 1 &&
+      shape.layout.columns() >= least_lone_team_columns) {
+    return true;
+  }
+  return many_rows && shape.layout.components() >= least_team_components;
 }
 template bool is_usual<float>(room_name, const accumulator_shape&);
 template bool is_usual<double>(room_name, const accumulator_shape&);

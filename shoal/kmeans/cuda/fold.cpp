@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <limits>
+#include <type_traits>
 
 #include <fmt/format.h>
 
@@ -94,7 +97,8 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     here.lanes.grow(here.plan.state_doubles());
     here.statistics.grow(rows.shards_of(g) * layout_.size());
     here.partial.grow(move_blocks);
-    here.state.grow(1);
+    here.loop.grow(1);
+    here.loop.fill_with_zeros(gpu.compute);  // the host reads the padding of a record too
     here.counts.fill_with_zeros(gpu.compute);
     set_centroids(here, gpu);
     here.doubtful = {here.counts.data(), here.list.data(), static_cast<unsigned>(piece_rows)};
@@ -247,17 +251,51 @@ void device_fold<Scalar>::begin(const loop_state& state) {
     const cuda::device_scope scope(gpu.device);
     places_[g].bounds.fill_with_zeros(gpu.compute);
     places_[g].counts.fill_with_zeros(gpu.compute);
-    places_[g].state.fill_with_zeros(gpu.compute);
+    cuda::check(cudaMemsetAsync(places_[g].state(), 0, sizeof(loop_state), gpu.compute), "clear device memory");
   }
   if (keeps_operands_ && !converted_) convert_all_rows();
+  if (stopped_.size() != 0) stopped_[0] = still_running;
   const cuda::device_scope scope(first_device());
-  places_[0].state.upload(std::span(&state, 1), stream());
+  cuda::check(cudaMemcpyAsync(places_[0].state(), &state, sizeof(state), cudaMemcpyHostToDevice, stream()),
+              "copy to the device");  // which has read pageable memory when it returns
 }
 
 template <class Scalar>
-loop_state device_fold<Scalar>::state() const {
+typename device_fold<Scalar>::finished_steps device_fold<Scalar>::finish(std::size_t most_steps) const {
+  static_assert(std::is_trivially_copyable_v<loop_memory>);
   const cuda::device_scope scope(first_device());
-  return places_[0].state.download(1, stream())[0];
+  std::vector<unsigned char> bytes(offsetof(loop_memory, records) + most_steps * sizeof(device_record));
+  cuda::check(cudaMemcpyAsync(bytes.data(), places_[0].loop.data(), bytes.size(), cudaMemcpyDeviceToHost, stream()),
+              "copy from the device");
+  cuda::check(cudaStreamSynchronize(stream()), "finish its work");
+  finished_steps finished;
+  std::memcpy(&finished.state, bytes.data(), sizeof(loop_state));
+  finished.records.resize(std::min<std::size_t>(finished.state.steps, most_steps));
+  if (!finished.records.empty()) {
+    std::memcpy(finished.records.data(), bytes.data() + offsetof(loop_memory, records),
+                finished.records.size() * sizeof(device_record));
+  }
+  return finished;
+}
+
+template <class Scalar>
+void device_fold<Scalar>::expect_questions() {
+  stopped_.grow(1);
+  stopped_[0] = still_running;
+}
+
+template <class Scalar>
+void device_fold<Scalar>::ask_whether_stopped() {
+  const cuda::device_scope scope(first_device());
+  cuda::check(cudaMemcpyAsync(stopped_.data(), places_[0].stopped(), sizeof(int), cudaMemcpyDeviceToHost, stream()),
+              "copy from the device");
+}
+
+template <class Scalar>
+bool device_fold<Scalar>::known_to_have_stopped() const {
+  if (stopped_.size() == 0) return false;
+  const volatile int& stopped = stopped_[0];  // the GPU writes it
+  return stopped != still_running;
 }
 
 template <class Scalar>
@@ -306,7 +344,7 @@ template <class Scalar>
 void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& piece, place& here, cudaStream_t stream,
                                            bool labels) {
   std::int32_t* const to = labels ? here.labels.data() : nullptr;
-  unsigned long long* const fingerprint = &here.state.data()->fingerprint;
+  unsigned long long* const fingerprint = &here.state()->fingerprint;
   if (fused_) {
     return fold_fused(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }
@@ -348,7 +386,7 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
       fold_in_one_pass(piece, here, stream, static_cast<bool>(visit));
     } else {
       search(piece, here, rows_->group()[g]);
-      unsigned long long* const fingerprint = &here.state.data()->fingerprint;
+      unsigned long long* const fingerprint = &here.state()->fingerprint;
       if (sorted_) {
         sum_sorted(here.plan, piece, here.summed, here.labels.data(), here.sorted.buffers(), here.lanes.data(),
                    fingerprint, here.stopped(), stream);
@@ -368,18 +406,18 @@ void device_fold<Scalar>::enqueue_merge() {
     const cuda::gpu& gpu = rows_->group()[g];
     const cuda::device_scope scope(gpu.device);
     const double* const mine = places_[g].statistics.data();
-    merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(),
-                places_[g].state.data(), gpu.compute);
+    merge_lanes(places_[g].plan, layout_, places_[g].lanes.data(), places_[g].statistics.data(), places_[g].state(),
+                gpu.compute);
     for (std::size_t s = 0; s < rows_->shards_of(g); ++s) parts.push_back({g, mine + s * layout_.size()});
   }
   if (one_shard()) return;
   rows_->sum_on_first(parts, total_.data(), layout_.size());
   const cuda::device_scope scope(first_device());
-  inspect_statistics(layout_, total_.data(), places_[0].state.data(), stream());
+  inspect_statistics(layout_, total_.data(), places_[0].state(), stream());
 }
 
 template <class Scalar>
-void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record* records) {
+void device_fold<Scalar>::enqueue_step(const stop_limits& limits) {
   enqueue_rows({});
   place& first = places_[0];
   move_arguments move;
@@ -389,8 +427,8 @@ void device_fold<Scalar>::enqueue_step(const stop_limits& limits, device_record*
   move.bounds = first.bounds.data();
   move.limits = limits;
   move.partial = first.partial.data();
-  move.records = records;
-  move.state = first.state.data();
+  move.records = first.loop.data()->records;
+  move.state = first.state();
   if (places_.size() == 1 && one_shard() && layout_.size() <= most_merged_and_moved) {
     const cuda::device_scope scope(first_device());
     return merge_and_move(first.plan, first.lanes.data(), first.statistics.data(), move, stream());

@@ -16,6 +16,9 @@
 
 namespace shoal::kmeans {
 
+/// Steps between two looks of the host.
+inline constexpr std::size_t most_batch = 1024;
+
 /// The mean [columns] of centroids [clusters][columns].
 std::vector<double> mean_of_centroids(const std::vector<double>& centroids, std::size_t clusters);
 
@@ -45,12 +48,24 @@ class device_fold {
   bool rough() const { return sizeof(Scalar) == 4 && rows_->group().precision() != precision::float32; }
   /// Writes the loop's state on the first GPU, zeros on the others, and forgets half-summed steps.
   void begin(const loop_state& state);
-  loop_state state() const;
+  /// Waits for the steps since begin(), of which there were at most so many: their loop's state, and what they
+  /// recorded.
+  struct finished_steps {
+    loop_state state;
+    std::vector<device_record> records;
+  };
+  finished_steps finish(std::size_t most_steps) const;
+  /// Between those steps: asks whether the loop has stopped, and what the last question that was answered said. Neither
+  /// waits; expect_questions() comes before.
+  void expect_questions();
+  void ask_whether_stopped();
+  bool known_to_have_stopped() const;
 
   /// Enqueues a pass: afterwards the statistics lie on the first GPU, and its loop's state holds the fingerprint.
   void enqueue(const labels_visitor& visit = {});
-  /// Enqueues a whole step: a pass, its end (move_centroids), and the new centroids' way to the other GPUs.
-  void enqueue_step(const stop_limits& limits, device_record* records);
+  /// Enqueues a whole step: a pass, its end (move_centroids), and the new centroids' way to the other GPUs. Of at most
+  /// most_batch between begin() and finish().
+  void enqueue_step(const stop_limits& limits);
   /// Waits for the pass.
   kmeans::statistics read_statistics() const;
 
@@ -75,6 +90,11 @@ class device_fold {
     cuda::device_buffer<Of> rounded, origin, negated, half_norms;
     device_centroids<Of> centroids;
   };
+  // One after the other, so that one copy brings the host all of it: each would take as long as both.
+  struct loop_memory {
+    loop_state state;
+    device_record records[most_batch];  // of the first GPU
+  };
   // On one GPU.
   struct place {
     sum_plan plan;
@@ -91,8 +111,9 @@ class device_fold {
     cuda::device_buffer<std::int32_t> labels;
     cuda::device_buffer<unsigned> counts;
     cuda::device_buffer<int2> list;
-    cuda::device_buffer<loop_state> state;
-    const int* stopped() const { return &state.data()->stopped; }
+    cuda::device_buffer<loop_memory> loop;
+    loop_state* state() { return &loop.data()->state; }
+    const int* stopped() const { return &loop.data()->state.stopped; }
   };
 
   summed_rows summed_on(std::size_t g) const;
@@ -128,6 +149,7 @@ class device_fold {
   bool converted_ = false;
   std::vector<place> places_;
   cuda::device_buffer<double> total_;  // statistics of several shards, on the first GPU
+  cuda::pinned_buffer<int> stopped_;   // what the GPU has answered
 };
 extern template class device_fold<float>;
 extern template class device_fold<double>;

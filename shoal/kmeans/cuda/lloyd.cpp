@@ -18,14 +18,15 @@
 namespace shoal::kmeans {
 namespace {
 
-constexpr std::size_t most_batch = 1024;  // steps between two looks of the host
-constexpr std::size_t graph_steps = 8;    // of one graph
+constexpr std::size_t graph_steps = 8;  // of one graph
 // Of so few rows so many steps go before they are recorded, since fits often end within them, in less time than graphs
 // take to make. Of rows of so many columns the host looks after the first step, and then after so many times those that
 // are done: fits of few wide rows often end in two steps, and those launched after the end cost more than a look. Of
 // the first that are recorded only so many are asked for at once.
 constexpr std::size_t most_unrecorded_rows = 4096, unrecorded_steps = 24;
-constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 4;
+constexpr std::size_t least_looked_at_columns = most_tensor_columns + 1, unrecorded_growth = 2;
+// After so many of them the GPU is asked whether the fit has ended, so that few are launched in vain.
+constexpr std::size_t asked_steps = 6;
 constexpr std::size_t first_recorded_steps = 64;
 constexpr double never = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,9 +44,7 @@ class device_lloyd final : public clustering_stepper {
         fold_(rows, clusters, extent),
         on_device_loop_(rows.resident() && rows.group().size() == 1 && alone(context.ranks)),
         unrecorded_(rows.rows() <= most_unrecorded_rows ? unrecorded_steps : 0) {
-    const cuda::device_scope scope(fold_.first_device());
-    records_.grow(most_batch);
-    records_.fill_with_zeros(fold_.stream());  // the host reads the padding of a record too
+    if (unrecorded_ > 0) fold_.expect_questions();
   }
 
   void seed(std::size_t restart) override {
@@ -65,21 +64,17 @@ class device_lloyd final : public clustering_stepper {
     state.change_before = change_;
     state.fingerprint_before = fingerprint_;
     folded_ = false;
-    // Where the origin makes rows into operands anew it moves ever more seldom. Labels by rough products depend on it,
-    // and how many steps a batch has is a matter of the clock: there it stays.
-    if (!fold_.rough() && (!fold_.keeps_operands() || std::has_single_bit(++batches_))) {
-      fold_.set_origin(mean_of_centroids(centroids(), clusters_));
-    }
+    if (moves_origin()) fold_.set_origin(mean_of_centroids(centroids(), clusters_));
     fold_.begin(state);
     const auto start = std::chrono::steady_clock::now();
     run(steps);
-    state = fold_.state();
+    const auto finished = fold_.finish(steps);
+    state = finished.state;
     const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 
     std::vector<step_record> records;
     if (state.steps > 0) {
-      const cuda::device_scope scope(fold_.first_device());
-      for (const device_record& one : records_.download(state.steps, fold_.stream())) {
+      for (const device_record& one : finished.records) {
         records.push_back({one.inertia * scale(), one.change, one.settled != 0});
       }
       known_ = false;
@@ -142,7 +137,16 @@ class device_lloyd final : public clustering_stepper {
     fold_.rough() ? fold_.upload(centroids_, rows_mean_) : fold_.upload(centroids_);
   }
 
-  void enqueue_step() { fold_.enqueue_step(limits_, records_.data()); }
+  // Whether the search gets another origin before the next batch. The first has what came with the centroids, and few
+  // rows keep it as long as their steps go one by one: to fetch centroids costs more than a doubtful row. Where
+  // it makes rows into operands anew it moves ever more seldom. Labels by rough products depend on it, and how
+  // many steps a batch has is a matter of the clock: there it stays.
+  bool moves_origin() {
+    if (fold_.rough() || ++batches_ == 1 || unrecorded_ > 0) return false;
+    return !fold_.keeps_operands() || std::has_single_bit(batches_);
+  }
+
+  void enqueue_step() { fold_.enqueue_step(limits_); }
 
   std::size_t most_at_once() const {
     if (unrecorded_ > 0) {
@@ -158,7 +162,10 @@ class device_lloyd final : public clustering_stepper {
     const cuda::device_scope scope(fold_.first_device());
     if (unrecorded_ > 0) {
       unrecorded_ -= steps;
-      for (std::size_t step = 0; step < steps; ++step) enqueue_step();
+      for (std::size_t step = 0; step < steps && !fold_.known_to_have_stopped(); ++step) {
+        enqueue_step();
+        if ((step + 1) % asked_steps == 0) fold_.ask_whether_stopped();
+      }
       return;
     }
     if (!recorded_) recorded_.record(fold_.stream(), [&] { enqueue_step(); });
@@ -199,7 +206,6 @@ class device_lloyd final : public clustering_stepper {
   std::vector<double> rows_mean_;
   device_fold<Scalar> fold_;
   bool on_device_loop_;
-  cuda::device_buffer<device_record> records_;
   cuda::recorded_steps recorded_{graph_steps};
   std::size_t unrecorded_;  // still to be enqueued one by one
   cuda::batch_size batch_{most_batch};

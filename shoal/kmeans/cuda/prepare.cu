@@ -25,9 +25,9 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
   const bool real = k < centroids.clusters;
   const std::size_t padded = centroids.padded;
   double norm = 0, residual = 0;
-  for (int j = lane; j < centroids.columns; j += 32) {
-    const double value = real ? centroids.values[std::size_t(k) * centroids.columns + j] : 0;
-    const auto shifted = real ? static_cast<Scalar>(value - static_cast<double>(centroids.origin[j])) : Scalar{0};
+  const auto place = [&](int j, double given, Scalar origin) {
+    const double value = real ? given : 0;
+    const auto shifted = real ? static_cast<Scalar>(value - static_cast<double>(origin)) : Scalar{0};
     centroids.turned[j * padded + k] = real ? value : static_cast<double>(INFINITY);
     centroids.negated[j * padded + k] = -shifted;
     if (real) centroids.rounded[std::size_t(k) * centroids.columns + j] = static_cast<Scalar>(value);
@@ -39,13 +39,30 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
             static_cast<unsigned char*>(centroids.tensor) + tensor_place(k, j, padded_columns, centroids.products);
         if (centroids.products == precision::bf16) {
           *reinterpret_cast<__nv_bfloat16*>(to) = __float2bfloat16_rn(-shifted);
-          continue;
+          return;
         }
         const float rounded = cuda::round_to_tf32(shifted);
         *reinterpret_cast<float*>(to) = -rounded;
         const double lost = static_cast<double>(shifted) - static_cast<double>(rounded);
         residual += lost * lost;
       }
+    }
+  };
+  // Several columns are asked for before the first is used: each alone would take as long as all of them.
+  constexpr int ahead = 8;
+  for (int first = lane; first < centroids.columns; first += 32 * ahead) {
+    double values[ahead];
+    Scalar origins[ahead];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      const int j = first + 32 * i;
+      const bool there = real && j < centroids.columns;
+      values[i] = there ? centroids.values[std::size_t(k) * centroids.columns + j] : 0;
+      origins[i] = there ? centroids.origin[j] : Scalar{0};
+    }
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      if (first + 32 * i < centroids.columns) place(first + 32 * i, values[i], origins[i]);
     }
   }
   for (int step = 16; step > 0; step /= 2) {

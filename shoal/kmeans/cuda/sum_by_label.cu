@@ -21,6 +21,9 @@ static_assert(cuda::piece_unit % most_tile_rows == 0);
 
 constexpr int most_buckets = sum_threads;
 
+// Where blocks share the columns of few rows, so many threads add up what each has of a row at least: a sector of it.
+constexpr int least_sharing_threads = 4;
+
 // What a block keeps apart from its sums.
 struct tile_memory {
   unsigned rows[most_tile_rows];               // of the tile, sorted: label · most_tile_rows + row
@@ -386,7 +389,18 @@ sum_plan make_sum_plan(const summed_rows& summed, std::size_t clusters, std::siz
   // Few rows make few lanes, none shorter than rows that are hashed together: blocks share their columns.
   const std::size_t most_lanes = std::max<std::size_t>(1, (summed.shard + hashed_rows - 1) / hashed_rows);
   const std::size_t sharers = std::max<std::size_t>(1, multiprocessors / most_lanes);
-  if (plan.row_threads == 32) block_columns = std::min(columns, padded((columns + sharers - 1) / sharers));
+  const std::size_t shared_columns = (columns + sharers - 1) / sharers;
+  // So that they can, fewer threads add a row up, as far as there is room for the copies of all clusters' sums.
+  while (sharers > 1 && plan.row_threads > least_sharing_threads) {
+    sum_plan fewer = plan;
+    fewer.row_threads /= 2;
+    fewer.copies *= 2;
+    const auto chunk = static_cast<std::size_t>(fewer.row_threads * fewer.thread_columns);
+    const std::size_t numbers = static_cast<std::size_t>(fewer.copies) * clusters * (chunk + 1);
+    if (chunk < shared_columns || numbers * sizeof(double) > whole) break;
+    plan = fewer;
+  }
+  if (plan.row_threads == 32 || sharers > 1) block_columns = std::min(columns, padded(shared_columns));
   const std::size_t room = whole;
   while (bytes_of(1, block_columns) > room) block_columns = padded((block_columns + 1) / 2);
   plan.block_columns = static_cast<int>(block_columns);

@@ -15,11 +15,9 @@
 namespace shoal::som {
 namespace {
 
-constexpr int least_warps = 8;  // of a block
-constexpr int least_tile_rows = 256;
+constexpr int least_warps = 8;    // of a block
 constexpr int batch = ring_rows;  // rows on their way from memory at a time
 static_assert(batch == summed_together);
-constexpr std::size_t least_rows = 32768;
 
 // Lanes threads add a chunk of a row's columns up, Slots of them each.
 template <class Scalar, int Lanes, int Slots, bool Plain, bool Distances, bool Ahead>
@@ -233,7 +231,7 @@ void launch(const sum_arguments<Scalar>& in, bool plain, bool distances, bool ah
 
 int summed_tile_rows(std::size_t count, int units, int columns, metric metric, std::size_t number_bytes,
                      std::size_t multiprocessors, std::size_t shared_bytes, bool fetches) {
-  if (count < least_rows) return 0;
+  if (count < least_rows(units)) return 0;
   if (fetches && measures_by_label(metric, columns) && can_be_fetched(columns, number_bytes)) {
     const int rows = fetched_tile_rows(count, units, columns, multiprocessors, shared_bytes);
     if (rows > 0) return rows;
@@ -243,7 +241,7 @@ int summed_tile_rows(std::size_t count, int units, int columns, metric metric, s
   const auto fits = [&](int rows) {
     return reads_ahead(resident, rows, units, columns, measured, number_bytes, shared_bytes);
   };
-  int rows = least_tile_rows;
+  int rows = least_tile_rows(count);
   if (fits(rows)) {
     // All multiprocessors end at the same time, after as few tiles as can be: each sends the sums of its units.
     const std::size_t blocks = multiprocessors * static_cast<std::size_t>(resident);
@@ -266,7 +264,7 @@ int summed_tile_rows(std::size_t count, int units, int columns, metric metric, s
     if (all_fit(static_cast<std::size_t>(rows))) {
       for (std::size_t turns = 1;; ++turns) {
         const std::size_t each = (count + blocks * turns - 1) / (blocks * turns);
-        if (each <= most_tile_rows && (all_fit(each) || each <= least_tile_rows)) {
+        if (each <= most_tile_rows && (all_fit(each) || static_cast<int>(each) <= least_tile_rows(count))) {
           rows = std::max(rows, static_cast<int>(each));
           break;
         }

@@ -17,8 +17,6 @@ namespace {
 constexpr int most_parts = 4, most_stages = 16;          // a stage is a row
 constexpr int threads_at_most = 32 * most_warps;         // one warp of each part fetches: more spill registers
 constexpr std::size_t least_fetched_bytes = std::size_t{96} << 10, kept_bytes = std::size_t{3} << 10;
-constexpr std::size_t least_rows = 32768;
-constexpr int least_tile_rows = 256;
 
 // How the rows of a tile are shared: parts of them by groups of warps, of which each warp has a chunk of the columns.
 struct sharing {
@@ -239,16 +237,17 @@ bool can_be_fetched(int columns, std::size_t number_bytes) {
 
 int fetched_tile_rows(std::size_t count, int units, int columns, std::size_t multiprocessors,
                       std::size_t shared_bytes) {
-  if (count < least_rows) return 0;
+  if (count < least_rows(units)) return 0;
   const sharing shares(columns);
   // All multiprocessors end at the same time, after as few tiles as can be: each sends the sums of its units.
   for (std::size_t turns = 1;; ++turns) {
     const std::size_t each = (count + multiprocessors * turns - 1) / (multiprocessors * turns);
-    const int rows = std::max(least_tile_rows, static_cast<int>(std::min<std::size_t>(each, most_tile_rows + 1)));
+    const int rows =
+        std::max(least_tile_rows(count), static_cast<int>(std::min<std::size_t>(each, most_tile_rows + 1)));
     const bool fits = rows <= most_tile_rows &&
                       shared_bytes_of(rows, units, shares.chunks) + least_fetched_bytes + kept_bytes <= shared_bytes;
     if (fits) return units <= rows ? rows : 0;
-    if (rows == least_tile_rows) return 0;
+    if (rows == least_tile_rows(count)) return 0;
   }
 }
 

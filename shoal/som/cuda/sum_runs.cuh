@@ -3,6 +3,8 @@
 
 #include <cuda_runtime.h>
 
+#include <cstddef>
+
 #include <shoal/som/cuda/settle_row.cuh>
 
 namespace shoal::som {
@@ -13,6 +15,14 @@ constexpr int most_tile_rows = 4096;
 constexpr int few_sorted = 16;  // units
 constexpr int row_bits = 12;
 static_assert(1 << row_bits == most_tile_rows);
+
+// Rows from which on they are added by label, and those of a tile at least. The rows of few units that are added one by
+// one wait for each other at the same places of memory: these are added by label when there are fewer of them too, in
+// tiles of which most multiprocessors have one.
+constexpr int few_summed_units = 8;
+constexpr std::size_t many_summed_rows = 32768, few_summed_rows = 4096;
+constexpr std::size_t least_rows(int units) { return units <= few_summed_units ? few_summed_rows : many_summed_rows; }
+constexpr int least_tile_rows(std::size_t rows) { return rows < many_summed_rows ? 64 : 256; }
 
 // Sorts the labels of a tile by counting; rows of one label come in any order. `counts` has a place for each unit,
 // `order` one for each row: label · most_tile_rows + row. Every thread of the block comes here.

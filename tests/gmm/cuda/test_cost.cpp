@@ -162,6 +162,20 @@ TEST(RoomChoice, IsNearTheFastestRoomThatWasTimed) {
   }
 }
 
+// Both sides of the thresholds that choose for few rows.
+TEST(RoomChoice, OfFewRowsIsWhatWasTimed) {
+  for (const covariance_type type : {covariance_type::full, covariance_type::tied}) {
+    for (const std::size_t rows : {1000, 10'000, 99'999}) {
+      EXPECT_FALSE(is_usual(room_name::few_columns, shape_of(type, rows, 13, 5), true));
+      EXPECT_TRUE(is_usual(room_name::few_columns, shape_of(type, rows, 13, 4), true));
+      EXPECT_TRUE(is_usual(room_name::few_columns, shape_of(type, rows, 12, 5), true));
+    }
+  }
+  EXPECT_EQ(room_for(shape_of(covariance_type::full, 1000, 16, 1)), room_name::few_columns_teams);
+  EXPECT_EQ(room_for(shape_of(covariance_type::full, 1000, 16, 2)), room_name::few_columns);
+  EXPECT_EQ(room_for(shape_of(covariance_type::full, 1000, 15, 1)), room_name::few_columns);
+}
+
 struct chosen_room {
   accumulator_shape shape;
   room_name room;

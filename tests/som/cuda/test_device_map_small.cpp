@@ -109,12 +109,37 @@ TYPED_TEST(DeviceMapSmall, StreamedPiecesFromAPrincipalPlane) {
   EXPECT_EQ(som::fit(source, options).model.codebook, resident.model.codebook);
 }
 
-// So many rows that those of one label are added up first: searched by threads, by tensor cores and by float16
-// products.
+// So many rows that those of one label are added up first, of few units and of more: searched by threads, by tensor
+// cores and by float16 products.
 TYPED_TEST(DeviceMapSmall, RowsThatAreAddedByLabel) {
-  for (const std::size_t columns : {5, 20, 140}) {
-    const table<TypeParam> rows = clouds<TypeParam>(32'768 + 9, columns);
-    expect_the_hosts_units(random_map(3, 2, columns, som::lattice::rectangular, false), rows, gpu());
+  for (const std::size_t columns : {5, 17, 20, 140, 260}) {
+    for (const std::size_t count : {4095, 4096, 4105, 32'777}) {
+      const table<TypeParam> rows = clouds<TypeParam>(count, columns);
+      for (const std::size_t width : {1, 4, 5}) {
+        expect_the_hosts_units(random_map(width, 2, columns, som::lattice::rectangular, false), rows, gpu());
+      }
+    }
+  }
+}
+
+// Sums are of whole numbers: rows that are added by label, of few units, and one by one, in pieces too short for that,
+// have the same bits.
+TYPED_TEST(DeviceMapSmall, RowsOfFewUnitsHaveOneSum) {
+  for (const std::size_t columns : {17, 140, 260}) {
+    const table<TypeParam> rows = clouds<TypeParam>(2 * 4096 + 17, columns);
+    const shoal::view_source<TypeParam> source(rows.view());
+    for (const std::size_t width : {1, 8}) {
+      som::options options = options_from(random_map(width, 1, columns, som::lattice::rectangular, false));
+      options.epochs = 3;
+      options.radius = som::range{1, 1};
+      options.device = gpu();
+      const som::fit_result resident = som::fit(source, options);
+      EXPECT_EQ(som::fit(source, options).model.codebook, resident.model.codebook);
+      options.device = gpu(2 * 4096 * (columns + 1) * sizeof(TypeParam));
+      const som::fit_result streamed = som::fit(source, options);
+      EXPECT_EQ(streamed.model.codebook, resident.model.codebook) << columns << " columns, " << width << " units";
+      EXPECT_EQ(streamed.history, resident.history);
+    }
   }
 }
 

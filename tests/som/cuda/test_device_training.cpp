@@ -464,6 +464,12 @@ TEST(SumByLabel, TilesFitIntoSharedMemory) {
             const auto values = static_cast<std::size_t>(
                 som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches));
             EXPECT_GE(values, 256U);
+            EXPECT_EQ(
+                som::summed_tile_rows(32767, 9, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 0);
+            EXPECT_EQ(
+                som::summed_tile_rows(4095, 8, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 0);
+            EXPECT_GE(
+                som::summed_tile_rows(4096, 8, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 64);
             EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
                 << rows << " rows, " << columns << " columns";
           }

@@ -278,7 +278,7 @@ __global__ void __launch_bounds__(most_block_threads)
   }
   for (unsigned i = block.rank; i < d; i += block.size) matrix[i * stride + d] = 0;
   block.sync();
-  if (!eliminate_shared(block, matrix, d, roots + d)) {
+  if (!eliminate_matrix(block, matrix, d, roots + d)) {
     if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
   } else {
     const double logarithms = take_roots(block, matrix, d, roots);

@@ -82,6 +82,17 @@ __device__ bool write_matrix(const Group& group, const step_arguments<Scalar>& a
   return !group.any(!finite);
 }
 
+// By whoever has a matrix.
+__device__ inline bool eliminate_matrix(const cuda::warp_group& warp, double* matrix, unsigned columns,
+                                        double* memory) {
+  return eliminate(warp, matrix, columns, memory);
+}
+__device__ inline bool eliminate_matrix(const cuda::block_group& block, double* matrix, unsigned columns,
+                                        double* memory) {
+  return columns > most_narrow_columns ? eliminate_wide(block, matrix, columns, memory)
+                                       : eliminate(block, matrix, columns, memory);
+}
+
 // A component with a matrix of its own, after the upper triangle and the last column (μ − c) of `work` are there.
 // `constants` [K] takes ln πₖ + Σ ln diag Uₖ, here and below.
 template <class Group, class Scalar>
@@ -90,7 +101,7 @@ __device__ void prepare_matrix(const Group& group, const step_arguments<Scalar>&
   const unsigned d = arguments.layout.columns;
   const unsigned stride = matrix_stride(d);
   double* const roots = work + std::size_t{d} * stride;
-  if (!eliminate(group, work, d, roots + d)) {
+  if (!eliminate_matrix(group, work, d, roots + d)) {
     if (group.rank == 0) refuse(arguments, refusal::indefinite, k, 0);
     return;
   }
@@ -120,13 +131,6 @@ __device__ void prepare_diagonal(const Group& group, const step_arguments<Scalar
   if (group.rank == 0) constants[k] = log(weight) + logarithms;
 }
 
-// Of the matrix that tied components share, by the block that has it.
-__device__ inline bool eliminate_shared(const cuda::block_group& block, double* matrix, unsigned columns,
-                                        double* memory) {
-  return columns > most_narrow_columns ? eliminate_wide(block, matrix, columns, memory)
-                                       : eliminate(block, matrix, columns, memory);
-}
-
 // The factor that tied components share, from the model's covariance. Returns Σ ln diag U. By a whole block, since
 // there is but one.
 template <class Scalar>
@@ -143,7 +147,7 @@ __device__ double prepare_shared(const cuda::block_group& block, const step_argu
   }
   for (unsigned i = block.rank; i < d; i += block.size) work[std::size_t{i} * stride + d] = 0;
   block.sync();
-  if (!eliminate_shared(block, work, d, roots + d)) {
+  if (!eliminate_matrix(block, work, d, roots + d)) {
     if (block.rank == 0) refuse(arguments, refusal::indefinite, 0, 0);
     return 0;
   }

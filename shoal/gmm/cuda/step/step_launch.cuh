@@ -46,11 +46,11 @@ __host__ __device__ inline std::size_t matrix_size(unsigned columns) {
   return std::size_t{columns} * matrix_stride(columns);
 }
 
-/// Tied components of more columns than these, and tiles, are eliminated by eliminate_wide().
-inline constexpr unsigned most_narrow_columns = 64;
+/// Matrices of more columns than these that a block has, and tiles, are eliminated by eliminate_wide().
+inline constexpr unsigned most_narrow_columns = 32;
 
 /// Doubles that eliminate_wide() needs beside the matrix.
-inline constexpr std::size_t wide_panel_work = 545;
+inline constexpr std::size_t wide_panel_work = 369;
 
 /// Doubles that eliminate() needs beside the matrix, or eliminate_wide() where it may be called.
 __host__ __device__ inline std::size_t panel_work(unsigned columns) {

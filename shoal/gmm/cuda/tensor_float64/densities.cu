@@ -76,15 +76,11 @@ void launch_wanted_densities(const kernel_layout& layout, const row_chunk<float>
                              const int* any, unsigned processors, cudaStream_t stream) {
   constexpr int width = 128;
   constexpr int bytes = 2 * sizeof(density_stage<width>);
-  const auto kernel = wanted_densities<float, width>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   // Mostly there are none.
   const auto tiles = static_cast<unsigned>((chunk.count + density_rows - 1) / density_rows);
   const dim3 blocks(std::min(tiles, (processors + layout.components - 1) / layout.components), layout.components);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, wanted, any,
-                                             parameters.stopped);
-  cuda::check_launch("wanted_densities");
+  cuda::launch_in_turn(wanted_densities<float, width>, blocks, threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, wanted, any, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

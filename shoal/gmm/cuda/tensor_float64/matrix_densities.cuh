@@ -3,7 +3,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 
@@ -159,6 +159,7 @@ __global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
     matrix_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   tile_densities<Scalar, Tile>(layout, chunk, parameters, terms, std::size_t{blockIdx.x} * density_rows);
 }
@@ -169,6 +170,7 @@ __global__ void __launch_bounds__(threads, Tile == 32 ? 2 : 1)
     wanted_densities(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const int* wanted, const int* any, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0 || *any == 0) return;
   for (std::size_t tile = blockIdx.x; tile * density_rows < chunk.count; tile += gridDim.x) {
     if (wanted[tile] == 0) continue;
@@ -182,12 +184,9 @@ void launch_matrix_densities(const kernel_layout& layout, const row_chunk<Scalar
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                              cudaStream_t stream) {
   constexpr int bytes = 2 * sizeof(density_stage<Tile>);
-  cuda::check(cudaFuncSetAttribute(matrix_densities<Scalar, Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const dim3 blocks(static_cast<unsigned>((chunk.count + density_rows - 1) / density_rows), layout.components);
-  matrix_densities<Scalar, Tile>
-      <<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, parameters.stopped);
-  cuda::check_launch("matrix_densities");
+  cuda::launch_in_turn(matrix_densities<Scalar, Tile>, blocks, threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

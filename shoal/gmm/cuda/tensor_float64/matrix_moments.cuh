@@ -4,7 +4,7 @@
 
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
@@ -72,6 +72,7 @@ __global__ void __launch_bounds__(threads, resident_blocks(Tile))
                    const lane_plan plan, const int* stopped) {
   using tiles = warp_tiles<Tile, Tile, 2>;
   constexpr int classes = threads / Tile;  // threads that have the same column
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<moment_stage<Tile>*>(memory);
@@ -177,13 +178,10 @@ void launch_matrix_moments(const kernel_layout& layout, const row_chunk<Scalar>&
                            const prepared_parameters<Scalar>& parameters, const row_terms& terms, const lane_plan& plan,
                            cudaStream_t stream) {
   constexpr int bytes = 2 * sizeof(moment_stage<Tile>);
-  cuda::check(cudaFuncSetAttribute(matrix_moments<Scalar, Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const dim3 blocks(static_cast<unsigned>(triangle_tiles(layout.columns, Tile)),
                     layout.type == covariance_type::tied ? 1 : layout.components, plan.lanes);
-  matrix_moments<Scalar, Tile>
-      <<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, plan, parameters.stopped);
-  cuda::check_launch("matrix_moments");
+  cuda::launch_in_turn(matrix_moments<Scalar, Tile>, blocks, threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, plan, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
@@ -285,6 +285,7 @@ __global__ void __launch_bounds__(threads, 2)
     narrow_moments(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
                    const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                    const lane_plan plan, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<row_stage<Scalar, Eights>*>(memory);
@@ -306,13 +307,10 @@ void launch_narrow_kind(const kernel_layout& layout, const row_chunk<Scalar>& ch
   constexpr std::size_t folded =
       Grouped ? std::size_t{threads / (narrow_step / 8)} * most_folded<Eights>() * sizeof(double) : 0;
   constexpr int bytes = static_cast<int>(std::max(stages, folded));
-  const auto kernel = narrow_moments<Scalar, Eights, Kind, Grouped>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   constexpr unsigned own = static_cast<unsigned>(block_components(Eights)) / (Grouped ? narrow_step / 8 : 1);
   const dim3 blocks(1, Kind == narrow_kind::total ? 1 : (layout.components + own - 1) / own, plan.lanes);
-  kernel<<<blocks, threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, plan, parameters.stopped);
-  cuda::check_launch("narrow_moments");
+  cuda::launch_in_turn(narrow_moments<Scalar, Eights, Kind, Grouped>, blocks, threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, plan, parameters.stopped);
 }
 
 template <int Eights>

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
 #include <shoal/gmm/cuda/tensor_float64/copies.cuh>
@@ -187,6 +187,7 @@ __global__ void __launch_bounds__(row_shape<Eights>::threads, row_shape<Eights>:
                   unsigned components_of_block, const int* stopped) {
   using stage_type = component_stage<Eights>;
   constexpr int row_block = row_shape<Eights>::rows;
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<stage_type*>(memory);
@@ -263,19 +264,15 @@ constexpr std::size_t finish_bytes(unsigned components) {
 template <int Eights, bool Finish>
 void launch_row_densities(const kernel_layout& layout, const row_chunk<double>& chunk,
                           const prepared_parameters<double>& parameters, const row_terms& terms, cudaStream_t stream) {
-  const auto bytes = static_cast<int>(finish_bytes<Eights>(Finish ? layout.components : 0));
-  const auto kernel = row_densities<Eights, Finish>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
+  const std::size_t bytes = finish_bytes<Eights>(Finish ? layout.components : 0);
   using shape = row_shape<Eights>;
   const auto row_tiles = static_cast<unsigned>((chunk.count + shape::rows - 1) / shape::rows);
   // Few rows are shared out by components too, so that every multiprocessor has a block.
   const unsigned shares = Finish ? 1 : std::clamp(least_density_blocks / row_tiles, 1u, layout.components);
   const unsigned own = (layout.components + shares - 1) / shares;
   const dim3 blocks(row_tiles, (layout.components + own - 1) / own);
-  kernel<<<blocks, shape::threads, bytes, stream>>>(layout, chunk, parameters.in_double, terms, own,
-                                                    parameters.stopped);
-  cuda::check_launch("row_densities");
+  cuda::launch_in_turn(row_densities<Eights, Finish>, blocks, shape::threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, own, parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <type_traits>
 
-#include <shoal/execution/cuda/check.hpp>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_float64/eights.hpp>
@@ -24,8 +23,13 @@ __global__ void __launch_bounds__(frame_threads)
     place_tied_origin(const kernel_layout layout, const __grid_constant__ prepared_components<double> parameters,
                       const tied_frame frame, const int* stopped) {
   cuda::wait_for_predecessor();
-  if (*stopped != 0) return;
   const cuda::block_group block;
+  // Until a component shows that it is not so.
+  if (blockIdx.x == 0 && block.rank == 0) {
+    *frame.together = 1;
+    *frame.idle = *stopped != 0 ? 1 : 0;
+  }
+  if (*stopped != 0) return;
   double sum = 0, count = 0;
   for (unsigned k = block.rank; k < layout.components; k += block.size) {
     if (parameters.log_constants[k] == -INFINITY) continue;
@@ -36,7 +40,6 @@ __global__ void __launch_bounds__(frame_threads)
   count = block.sum(count);
   if (block.rank != 0) return;
   frame.origin[blockIdx.x] = count > 0 ? sum / count : 0;
-  if (blockIdx.x == 0) *frame.idle = 0;
 }
 
 // The line and the constant of component k, which may be one of those that fill the last tile. Block k.
@@ -115,7 +118,6 @@ __global__ void __launch_bounds__(frame_threads)
 
 void pack_tied_frame(const kernel_layout& layout, const prepared_components<double>& parameters,
                      const tied_frame& frame, const int* stopped, cudaStream_t stream) {
-  cuda::check(cudaMemsetAsync(frame.together, 1, 2 * sizeof(int), stream), "set device memory");
   const unsigned padded = (layout.components + line_components - 1) / line_components * line_components;
   cuda::launch_in_turn(place_tied_origin, layout.columns, frame_threads, 0, stream, layout, parameters, frame, stopped);
   cuda::launch_in_turn(pack_line, padded, frame_threads, 0, stream, layout, parameters, frame, stopped);

@@ -8,7 +8,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
@@ -49,6 +49,7 @@ __global__ void __launch_bounds__(triangle_shape<Parts>::threads, triangle_shape
                      const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                      const lane_plan plan, const int* stopped) {
   using shape = triangle_shape<Parts>;
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   extern __shared__ __align__(128) unsigned char memory[];
   auto* const stages = reinterpret_cast<triangle_stage<Parts>*>(memory);
@@ -174,12 +175,9 @@ void launch_triangle_moments(const kernel_layout& layout, const row_chunk<Scalar
                              const prepared_parameters<Scalar>& parameters, const row_terms& terms,
                              const lane_plan& plan, cudaStream_t stream) {
   constexpr int bytes = 2 * sizeof(triangle_stage<Parts>);
-  const auto kernel = triangle_moments<Scalar, Parts, Total>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
-  kernel<<<dim3(1, Total ? 1 : layout.components, plan.lanes), triangle_shape<Parts>::threads, bytes, stream>>>(
-      layout, chunk, parameters.in_double, terms, plan, parameters.stopped);
-  cuda::check_launch("triangle_moments");
+  cuda::launch_in_turn(triangle_moments<Scalar, Parts, Total>, dim3(1, Total ? 1 : layout.components, plan.lanes),
+                       triangle_shape<Parts>::threads, bytes, stream, layout, chunk, parameters.in_double, terms, plan,
+                       parameters.stopped);
 }
 
 }  // namespace shoal::gmm::tensor_float64

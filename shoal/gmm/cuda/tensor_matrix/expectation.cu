@@ -1,10 +1,11 @@
 // The expectation step for many columns: y = Uᵀ(x − c) + b of a warp's rows as tensor-core products, then ln πₖN(x).
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cmath>
 #include <type_traits>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
@@ -217,13 +218,14 @@ __device__ float owned_norm(const float (&norms)[1][2]) {
 template <int Groups, int Products, bool Apart>
 __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups))
     expectation_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   if ((mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) || (*mixture.apart != 0) != Apart)
     return;
   constexpr int tiles = row_tiles(Groups);
   constexpr int batch = stage_components(Groups, Products);
   constexpr int size = record_size(Groups, Products);
   extern __shared__ uint4 stages[];
-  const int word = static_cast<int>(blockIdx.x) * block_warps(Groups) + static_cast<int>(threadIdx.x) / 32;
+  const int word = static_cast<int>(blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32);
   const int first = word * word_rows;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int row = first + owned_row(thread);
@@ -304,13 +306,12 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
 
 template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
-  constexpr int warps = block_warps(Groups);
   constexpr int bytes = stages_bytes(Groups, Products);
   const int words = (rows.count + word_rows - 1) / word_rows;
+  const int share = (words + many_expectation_blocks - 1) / many_expectation_blocks;
+  const int warps = std::clamp(share, least_block_warps, block_warps(Groups));
   for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
-    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-                "reserve shared memory");
-    kernel<<<(words + warps - 1) / warps, 32 * warps, bytes, stream>>>(mixture, rows);
+    cuda::launch_in_turn(kernel, (words + warps - 1) / warps, 32 * warps, bytes, stream, mixture, rows);
   }
 }
 
@@ -324,7 +325,6 @@ void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream)
     with_compiled_groups(warp_groups(), mixture.groups, call);
     with_compiled_groups(team_groups(), mixture.groups, call);
   });
-  cuda::check_launch("expectation");
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor/operands.hpp>
@@ -39,6 +39,7 @@ __device__ bool works(const problem& mixture) {
 // The exponent of a section's greatest weight. Block: a section.
 __global__ void __launch_bounds__(place_threads)
     exponents_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows) {
+  cuda::wait_for_predecessor();
   if (!works(mixture)) return;
   __shared__ int greatest;
   if (threadIdx.x == 0) greatest = 0;
@@ -59,6 +60,7 @@ __global__ void __launch_bounds__(place_threads)
 template <int Products>
 __global__ void __launch_bounds__(place_threads)
     place_rows_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int steps) {
+  cuda::wait_for_predecessor();
   if (!works(mixture)) return;
   const int width = placed_columns(mixture.columns);
   const int at = static_cast<int>(blockIdx.x) * place_threads + static_cast<int>(threadIdx.x);
@@ -94,6 +96,7 @@ template <int Products>
 __global__ void __launch_bounds__(place_threads)
     place_responsibilities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows,
                                   int steps) {
+  cuda::wait_for_predecessor();
   if (!works(mixture)) return;
   const int components = padded_components(mixture.components);
   const int tile_components = frame_components(mixture.components);
@@ -388,6 +391,7 @@ __device__ void run(const problem& mixture, const chunk& rows, int stages) {
 template <int Components, int Products>
 __global__ void __launch_bounds__(all_threads, 1)
     moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ chunk rows, int stages) {
+  cuda::wait_for_predecessor();
   if constexpr (has_warpgroup_products) {
     if (!works(mixture)) return;
     run<Components, Products>(mixture, rows, stages);
@@ -407,29 +411,23 @@ template <int Components, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int steps = (rows.count + frame_float_rows - 1) / frame_float_rows * (frame_float_rows / frame_step_rows);
   const int sections = (rows.count + mixture.frame_section_rows - 1) / mixture.frame_section_rows;
-  exponents_kernel<<<sections, place_threads, 0, stream>>>(mixture, rows);
-  cuda::check_launch("exponents of weights");
+  cuda::launch_in_turn(exponents_kernel, sections, place_threads, 0, stream, mixture, rows);
   const auto blocks = [](int count) { return (count + place_threads - 1) / place_threads; };
-  place_rows_kernel<Products>
-      <<<blocks(steps * placed_columns(mixture.columns)), place_threads, 0, stream>>>(mixture, rows, steps);
-  cuda::check_launch("place rows");
-  place_responsibilities_kernel<Products>
-      <<<blocks(steps * padded_components(mixture.components)), place_threads, 0, stream>>>(mixture, rows, steps);
-  cuda::check_launch("place responsibilities");
+  cuda::launch_in_turn(place_rows_kernel<Products>, blocks(steps * placed_columns(mixture.columns)), place_threads, 0,
+                       stream, mixture, rows, steps);
+  cuda::launch_in_turn(place_responsibilities_kernel<Products>, blocks(steps * padded_components(mixture.components)),
+                       place_threads, 0, stream, mixture, rows, steps);
   const int stages = stages_of(mixture);
   const int bytes =
       stages * stage_bytes(mixture.columns, mixture.components, Products) + static_cast<int>(sizeof(stage_barriers));
-  const auto kernel = moments_kernel<Components, Products>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
   const dim3 grid(static_cast<unsigned>(frame_roles(mixture.columns, mixture.components, Products)),
                   static_cast<unsigned>(mixture.frame_lanes));
-  kernel<<<grid, all_threads, bytes, stream>>>(mixture, rows, stages);
-  cuda::check_launch("moments");
+  cuda::launch_in_turn(moments_kernel<Components, Products>, grid, all_threads, bytes, stream, mixture, rows, stages);
 }
 
 // The sum of the lanes. Thread: a sum.
 __global__ void __launch_bounds__(place_threads) fold_kernel(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (!works(mixture)) return;
   const std::size_t size = frame_sums_size(mixture.columns, mixture.components);
   const std::size_t at = static_cast<std::size_t>(blockIdx.x) * place_threads + threadIdx.x;
@@ -451,8 +449,7 @@ void moments_frame(const problem& mixture, const chunk& rows, cudaStream_t strea
 void fold_frame_lanes(const problem& mixture, cudaStream_t stream) {
   const std::size_t size = frame_sums_size(mixture.columns, mixture.components);
   static_assert(tile_features * 32 % place_threads == 0);
-  fold_kernel<<<static_cast<unsigned>(size / place_threads), place_threads, 0, stream>>>(mixture);
-  cuda::check_launch("fold lanes");
+  cuda::launch_in_turn(fold_kernel, static_cast<unsigned>(size / place_threads), place_threads, 0, stream, mixture);
 }
 
 }  // namespace shoal::gmm::tensor_matrix

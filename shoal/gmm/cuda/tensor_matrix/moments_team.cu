@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/moments.cuh>
@@ -302,6 +302,7 @@ __device__ void run_part(const problem& mixture, const chunk& rows, int team, in
 
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * warps * most_teams, 1) moments_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
@@ -326,12 +327,9 @@ template <int Groups, int Width, int Products>
 void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int teams = block_teams(mixture.components);
   const int bytes = teams * team_bytes<Products>(Groups);
-  cuda::check(
-      cudaFuncSetAttribute(moments_kernel<Groups, Width, Products>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-      "reserve shared memory");
   const dim3 grid(static_cast<unsigned>((mixture.components + teams - 1) / teams),
                   static_cast<unsigned>(mixture.lanes));
-  moments_kernel<Groups, Width, Products><<<grid, 32 * warps * teams, bytes, stream>>>(mixture, rows);
+  cuda::launch_in_turn(moments_kernel<Groups, Width, Products>, grid, 32 * warps * teams, bytes, stream, mixture, rows);
 }
 
 template <int Groups, int Products>
@@ -356,7 +354,6 @@ void moments_team(const problem& mixture, const chunk& rows, cudaStream_t stream
     with_compiled_groups(team_groups(), mixture.groups,
                          [&](auto groups) { launch<groups(), products()>(mixture, rows, stream); });
   });
-  cuda::check_launch("moments");
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/moments.cuh>
@@ -185,6 +185,7 @@ struct component_sums {
 
 template <int Groups, int Width, int Products>
 __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(const problem mixture, const chunk rows) {
+  cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
   extern __shared__ uint4 memory[];
@@ -289,12 +290,9 @@ template <int Groups, int Width, int Products>
 void launch_width(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int warps = block_components(Groups, mixture.components);
   const int bytes = block_bytes(Groups, mixture.components);
-  cuda::check(
-      cudaFuncSetAttribute(moments_kernel<Groups, Width, Products>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-      "reserve shared memory");
   const dim3 grid(static_cast<unsigned>((mixture.components + warps - 1) / warps),
                   static_cast<unsigned>(mixture.lanes));
-  moments_kernel<Groups, Width, Products><<<grid, 32 * warps, bytes, stream>>>(mixture, rows);
+  cuda::launch_in_turn(moments_kernel<Groups, Width, Products>, grid, 32 * warps, bytes, stream, mixture, rows);
 }
 
 template <int Groups, int Products>
@@ -321,7 +319,6 @@ void moments_warp(const problem& mixture, const chunk& rows, cudaStream_t stream
     with_compiled_groups(warp_groups(), mixture.groups,
                          [&](auto groups) { launch<groups(), products()>(mixture, rows, stream); });
   });
-  cuda::check_launch("moments");
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -33,30 +33,32 @@ __device__ void find_deviations(const float* upper, float* lower, int columns, f
   }
   __syncthreads();
   // A column of L from the top, its sums over rows by four threads, of which each has every fourth row; a warp has
-  // eight columns. The sums of several rows grow together, so that a row waits for little but the one before it.
+  // eight columns. The sums of several rows grow together, so that a row waits for little but the one before it: no
+  // store comes between them, before which the compiler would not read what the next row multiplies, and no branch.
   constexpr int at_once = 16;
   for (int begin = c / at_once * at_once; begin < columns; begin += at_once) {
-    float sums[at_once] = {};
+    float sums[at_once] = {}, values[at_once];
     for (int t = c + quarter; t < begin; t += 4) {
       const float value = lower[t * stride + c];
 #pragma unroll
       for (int r = 0; r < at_once; ++r) sums[r] += upper[t * stride + begin + r] * value;
     }
-    __syncwarp();
 #pragma unroll
     for (int r = 0; r < at_once; ++r) {
-      const int i = begin + r;
-      if (i >= columns) break;
+      const int i = min(begin + r, columns - 1);  // beyond the last row and column whatever is there
       float sum = sums[r];
       sum += __shfl_xor_sync(~0U, sum, 1);
       sum += __shfl_xor_sync(~0U, sum, 2);
-      const float value = c < i ? -sum * reciprocals[i] : reciprocals[i];
-      if (c < i && quarter == 0) lower[i * stride + c] = value;
-      if (c > i || (i - c) % 4 != quarter) continue;
+      const float reciprocal = reciprocals[i];
+      values[r] = c < i ? -sum * reciprocal : reciprocal;
+      const float share = c <= i && (i - c) % 4 == quarter ? values[r] : 0.0F;
 #pragma unroll
-      for (int s = r + 1; s < at_once; ++s) {
-        if (begin + s < columns) sums[s] += upper[i * stride + begin + s] * value;
-      }
+      for (int s = r + 1; s < at_once; ++s) sums[s] = fmaf(upper[i * stride + begin + s], share, sums[s]);
+    }
+#pragma unroll
+    for (int r = 0; r < at_once; ++r) {
+      const int i = begin + r;
+      if (c < i && i < columns && quarter == 0) lower[i * stride + c] = values[r];
     }
     __syncwarp();
   }

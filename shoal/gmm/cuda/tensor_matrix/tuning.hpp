@@ -12,6 +12,11 @@ constexpr int row_tiles(int groups) { return groups <= 8 ? 2 : 1; }
 constexpr int block_warps(int groups) { return groups <= 4 ? 8 : (groups <= 8 ? 6 : 12); }
 constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
 
+/// Blocks of few rows have fewer warps, so that each multiprocessor of an NVIDIA H200 has a block, but two at least to
+/// fetch components: (1000, 65, 10) were three blocks of twelve warps, which took 28 µs.
+inline constexpr int many_expectation_blocks = 132;
+inline constexpr int least_block_warps = 2;
+
 /// Bytes of components in shared memory at a time. Few columns leave room for more than two blocks, if their stages do:
 /// 0.439 at (2²⁰, 16, 16) with 20 KiB, and 0.466 with 40. Without stages (2²⁰, 128, 32) took 26.3 instead of 20.7.
 constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }

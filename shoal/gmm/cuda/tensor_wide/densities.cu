@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/density_rows.cuh>
 #include <shoal/gmm/cuda/tensor_wide/density_sums.cuh>
@@ -188,6 +188,7 @@ template <int Products, int Width>
 __global__ void __launch_bounds__(density_threads, 1)
     densities_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                      const __grid_constant__ row_terms terms, const __grid_constant__ density_plan plan) {
+  cuda::wait_for_predecessor();
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0) return;
     if (mixture.frame.apart != nullptr && *mixture.frame.apart == 0) return;
@@ -213,6 +214,7 @@ __global__ void __launch_bounds__(density_threads, 1)
 __global__ void __launch_bounds__(tile)
     find_far_tiles(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                    const __grid_constant__ row_terms terms, double limit) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const std::size_t row = std::size_t{blockIdx.x} * tile + threadIdx.x;
   bool far = false;
@@ -259,14 +261,11 @@ density_plan plan_densities(const problem& mixture) {
 template <int Products, int Width>
 void launch(const problem& mixture, const row_chunk& chunk, const row_terms& terms, cudaStream_t stream) {
   const density_plan plan = plan_densities<Products, Width>(mixture);
-  const int bytes = static_cast<int>(plan.barriers_at() + sizeof(density_barriers));
-  const auto kernel = densities_kernel<Products, Width>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
+  const std::size_t bytes = plan.barriers_at() + sizeof(density_barriers);
   const std::size_t items = (chunk.count + tile - 1) / tile * mixture.layout.components;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(items, mixture.processors));
-  kernel<<<blocks, density_threads, bytes, stream>>>(mixture, chunk, terms, plan);
-  cuda::check_launch("densities");
+  cuda::launch_in_turn(densities_kernel<Products, Width>, blocks, density_threads, bytes, stream, mixture, chunk, terms,
+                       plan);
 }
 
 }  // namespace
@@ -279,8 +278,8 @@ void densities(const problem& mixture, const row_chunk& chunk, const row_terms& 
   near(mixture, chunk, terms, stream);
   if (mixture.frame.apart != nullptr) framed_densities(mixture, chunk, terms, stream);
   const auto tiles = static_cast<unsigned>((chunk.count + tile - 1) / tile);
-  find_far_tiles<<<tiles, tile, 0, stream>>>(mixture, chunk, terms, far_limit(mixture.layout.columns));
-  cuda::check_launch("find far rows");
+  cuda::launch_in_turn(find_far_tiles, tiles, tile, 0, stream, mixture, chunk, terms,
+                       far_limit(mixture.layout.columns));
   static_assert(tile == tensor_float64::density_rows);
   tensor_float64::launch_wanted_densities(mixture.layout, chunk, mixture.parameters, terms, mixture.far_tiles,
                                           mixture.any_far, mixture.processors, stream);

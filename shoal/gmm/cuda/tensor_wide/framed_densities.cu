@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/density_rows.cuh>
 #include <shoal/gmm/cuda/tensor_wide/density_sums.cuh>
@@ -121,6 +121,7 @@ template <int Width, unsigned Steps>
 __global__ void __launch_bounds__(framed_threads, 1)
     framed_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                   const __grid_constant__ row_terms terms, const __grid_constant__ density_plan plan) {
+  cuda::wait_for_predecessor();
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0 || *mixture.frame.apart != 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
@@ -144,14 +145,10 @@ void launch(const problem& mixture, const row_chunk& chunk, const row_terms& ter
   plan.held = true;  // rows do not come with the stages
   plan.stage_bytes = stage::rows_at;
   plan.stages = std::min(most_density_stages, most_bytes / plan.stage_bytes);
-  const int bytes = static_cast<int>(plan.barriers_at() + sizeof(density_barriers));
-  const auto kernel = framed_kernel<Width, Steps>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
+  const std::size_t bytes = plan.barriers_at() + sizeof(density_barriers);
   const std::size_t items = (chunk.count + tile - 1) / tile * mixture.layout.components;
   const auto blocks = static_cast<unsigned>(std::min<std::size_t>(items, mixture.processors));
-  kernel<<<blocks, framed_threads, bytes, stream>>>(mixture, chunk, terms, plan);
-  cuda::check_launch("densities in a frame");
+  cuda::launch_in_turn(framed_kernel<Width, Steps>, blocks, framed_threads, bytes, stream, mixture, chunk, terms, plan);
 }
 
 }  // namespace

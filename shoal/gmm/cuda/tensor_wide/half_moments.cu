@@ -4,7 +4,7 @@
 // float32, rounded to nearest, and those of a section in float64.
 #include <cuda_runtime.h>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/pipeline.cuh>
@@ -415,6 +415,7 @@ template <int Products, int Width>
 __global__ void __launch_bounds__(threads, 1)
     half_moments_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                         const __grid_constant__ held_sections held, const __grid_constant__ moment_plan plan) {
+  cuda::wait_for_predecessor();
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
@@ -435,12 +436,9 @@ void launch(const problem& mixture, const row_chunk& chunk, const held_sections&
             cudaStream_t stream) {
   constexpr int bytes = moment_shape<Products>::all_bytes;
   static_assert(bytes <= 227 << 10);
-  const auto kernel = half_moments_kernel<Products, Width>;
-  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "reserve shared memory");
   const dim3 blocks = moment_blocks(mixture.layout, plan, Width);
-  kernel<<<blocks, threads, bytes, stream>>>(mixture, chunk, held, plan);
-  cuda::check_launch("half_moments");
+  cuda::launch_in_turn(half_moments_kernel<Products, Width>, blocks, threads, bytes, stream, mixture, chunk, held,
+                       plan);
 }
 
 }  // namespace

@@ -2,9 +2,10 @@
 
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
+#include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 #include <shoal/gmm/cuda/tensor_wide/held_rows.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
@@ -33,6 +34,7 @@ __device__ int root_exponent(double most) { return most > 0 ? (ilogb(most) + 1) 
 __global__ void __launch_bounds__(list_threads)
     list_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk, const row_terms terms,
                 const __grid_constant__ held_sections held) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   __shared__ unsigned held_by[list_warps];
   const cuda::block_group block;
@@ -121,6 +123,7 @@ struct section_sums {
 __global__ void __launch_bounds__(tied_threads)
     decide_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                   const __grid_constant__ held_sections held, unsigned sections) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   __shared__ section_sums of_section[32];
   __shared__ int decided[32];
@@ -189,17 +192,20 @@ section_buffers::section_buffers(const problem& mixture, std::size_t share_rows,
 }
 
 void section_buffers::clear(cudaStream_t stream) {
-  if (held_.facts != nullptr) before_.fill_with_zeros(stream);
+  if (held_.facts == nullptr) return;
+  tensor::cleared_memory sums;
+  sums.add(before_);
+  tensor::clear(sums, nullptr, stream);
 }
 
 void list_rows(const problem& mixture, const row_chunk& chunk, const row_terms& terms, const held_sections& held,
                cudaStream_t stream) {
   const auto sections = static_cast<unsigned>((chunk.count + held.section_rows - 1) / held.section_rows);
-  list_kernel<<<dim3(sections, mixture.layout.components), list_threads, 0, stream>>>(mixture, chunk, terms, held);
-  cuda::check_launch("list rows");
+  cuda::launch_in_turn(list_kernel, dim3(sections, mixture.layout.components), list_threads, 0, stream, mixture, chunk,
+                       terms, held);
   const unsigned factors = mixture.tied() ? 1 : mixture.layout.components;
-  decide_kernel<<<factors, mixture.tied() ? tied_threads : 32, 0, stream>>>(mixture, chunk, held, sections);
-  cuda::check_launch("decide sections");
+  cuda::launch_in_turn(decide_kernel, factors, mixture.tied() ? tied_threads : 32, 0, stream, mixture, chunk, held,
+                       sections);
 }
 
 }  // namespace shoal::gmm::tensor_wide

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
 #include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
@@ -90,6 +90,7 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
                    unsigned width) {
   using parts = tensor_float64::warp_tiles<Tile, Tile, 2>;
   using loads_type = moment_loads<Tile>;
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   extern __shared__ __align__(16) unsigned char bytes[];
   auto& memory = *reinterpret_cast<moment_memory<Tile>*>(bytes);
@@ -284,12 +285,9 @@ template <int Tile>
 void launch(const kernel_layout& layout, const row_chunk& chunk, const prepared_parameters<float>& parameters,
             const row_terms& terms, const held_sections& held, const moment_plan& plan, cudaStream_t stream) {
   constexpr int bytes = sizeof(moment_memory<Tile>);
-  cuda::check(cudaFuncSetAttribute(listed_moments<Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
-              "give a kernel shared memory");
   const unsigned width = tile_width(layout.columns);
-  listed_moments<Tile><<<moment_blocks(layout, plan, width), threads, bytes, stream>>>(
-      layout, chunk, parameters.in_double, terms, held, plan, parameters.stopped, width);
-  cuda::check_launch("listed_moments");
+  cuda::launch_in_turn(listed_moments<Tile>, moment_blocks(layout, plan, width), threads, bytes, stream, layout, chunk,
+                       parameters.in_double, terms, held, plan, parameters.stopped, width);
 }
 
 }  // namespace

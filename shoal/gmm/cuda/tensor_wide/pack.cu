@@ -4,8 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/clear.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
@@ -22,6 +23,7 @@ constexpr int headroom = 4;
 
 // A row of U for each warp.
 __global__ void __launch_bounds__(pack_threads) measure(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const unsigned d = mixture.layout.columns;
   const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32;
@@ -43,6 +45,7 @@ __global__ void __launch_bounds__(pack_threads) measure(const __grid_constant__ 
 }
 
 __global__ void __launch_bounds__(pack_threads) find_scales(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const unsigned d = mixture.layout.columns;
   const unsigned padded = stages_of(d) * stage_depth;
@@ -61,6 +64,7 @@ __global__ void __launch_bounds__(pack_threads) find_scales(const __grid_constan
 
 // A warp for each column: the mean of the components' centres, and the greatest of their units.
 __global__ void __launch_bounds__(pack_threads) place_frame(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const unsigned d = mixture.layout.columns;
   const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32, k = threadIdx.x % 32;
@@ -89,6 +93,7 @@ __global__ void __launch_bounds__(pack_threads) place_frame(const __grid_constan
 
 // A block for each component: whether it is near the origin.
 __global__ void __launch_bounds__(pack_threads) find_apart(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const cuda::block_group block;
   const unsigned d = mixture.layout.columns;
@@ -115,6 +120,7 @@ __device__ const int* factor_exponents(const problem& mixture, std::size_t k) {
 
 // b − Ũᵀ(c − o) with the rounded factor Ũ, a thread for each column of a component.
 __global__ void __launch_bounds__(pack_threads) move_offsets(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0 || *mixture.frame.apart != 0) return;
   const unsigned d = mixture.layout.columns, tiles = padded_columns(d);
   // 32 columns for each block; its warps share the rows.
@@ -143,6 +149,7 @@ __global__ void __launch_bounds__(pack_threads) move_offsets(const __grid_consta
 
 // A stage of a tile for each block; a thread takes eight elements of a column.
 __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const unsigned d = mixture.layout.columns;
   unsigned t = 0, s = blockIdx.x;
@@ -178,6 +185,7 @@ __global__ void __launch_bounds__(pack_threads) pack(const __grid_constant__ pro
 // ln of the rounded factor's determinant over the factor's, a block for each. With it a component is the Gaussian of
 // the rounded factor, whose rows' errors have no mean.
 __global__ void __launch_bounds__(pack_threads) find_corrections(const __grid_constant__ problem mixture) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const cuda::block_group block;
   const unsigned d = mixture.layout.columns;
@@ -199,27 +207,26 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   const unsigned d = mixture.layout.columns;
   const unsigned factors = mixture.tied() ? 1 : mixture.layout.components;
   const auto blocks = [](unsigned count) { return (count + pack_threads - 1) / pack_threads; };
-  cuda::check(cudaMemsetAsync(mixture.coupled, 0, factors * sizeof(int), stream), "clear flags");
-  measure<<<dim3(blocks(d * 32), factors), pack_threads, 0, stream>>>(mixture);
-  cuda::check_launch("measure factors");
-  find_scales<<<dim3(blocks(std::max(stages_of(d) * stage_depth, padded_columns(d))), mixture.layout.components),
-                pack_threads, 0, stream>>>(mixture);
-  cuda::check_launch("find scales");
+  // By a kernel: what comes behind a copy of zeros begins later.
+  tensor::cleared_memory flags;
+  flags.add(mixture.coupled, factors);
+  if (mixture.frame.apart != nullptr) flags.add(mixture.frame.apart, 1);
+  tensor::clear(flags, mixture.parameters.stopped, stream);
+  cuda::launch_in_turn(measure, dim3(blocks(d * 32), factors), pack_threads, 0, stream, mixture);
+  cuda::launch_in_turn(find_scales,
+                       dim3(blocks(std::max(stages_of(d) * stage_depth, padded_columns(d))), mixture.layout.components),
+                       pack_threads, 0, stream, mixture);
   if (mixture.frame.apart != nullptr) {
-    cuda::check(cudaMemsetAsync(mixture.frame.apart, 0, sizeof(int), stream), "clear flags");
-    place_frame<<<blocks(stages_of(d) * stage_depth * 32), pack_threads, 0, stream>>>(mixture);
-    cuda::check_launch("place a frame");
-    find_apart<<<factors, pack_threads, 0, stream>>>(mixture);
-    cuda::check_launch("find components apart");
-    move_offsets<<<dim3(ceiling(padded_columns(d), 32U), factors), pack_threads, 0, stream>>>(mixture);
-    cuda::check_launch("move offsets");
+    cuda::launch_in_turn(place_frame, blocks(stages_of(d) * stage_depth * 32), pack_threads, 0, stream, mixture);
+    cuda::launch_in_turn(find_apart, factors, pack_threads, 0, stream, mixture);
+    cuda::launch_in_turn(move_offsets, dim3(ceiling(padded_columns(d), 32U), factors), pack_threads, 0, stream,
+                         mixture);
   }
   if (mixture.products != 3) {
-    find_corrections<<<factors, pack_threads, 0, stream>>>(mixture);
-    cuda::check_launch("find corrections");
+    cuda::launch_in_turn(find_corrections, factors, pack_threads, 0, stream, mixture);
   }
-  pack<<<dim3(static_cast<unsigned>(stages_before(d, tiles_of(d))), factors), pack_threads, 0, stream>>>(mixture);
-  cuda::check_launch("pack factors");
+  cuda::launch_in_turn(pack, dim3(static_cast<unsigned>(stages_before(d, tiles_of(d))), factors), pack_threads, 0,
+                       stream, mixture);
 }
 
 }  // namespace shoal::gmm::tensor_wide

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/framed_moments.cuh>
@@ -20,6 +20,7 @@ constexpr int origin_threads = 128;
 // all of them. Block j.
 __global__ void __launch_bounds__(origin_threads)
     place_origin(const __grid_constant__ problem mixture, const tied_frame frame) {
+  cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const cuda::block_group block;
   const auto& parameters = mixture.parameters.in_double;
@@ -49,12 +50,14 @@ __global__ void __launch_bounds__(origin_threads)
 
 // Before that: zero where the fit goes on.
 __global__ void begin_frame(const __grid_constant__ problem mixture, const tied_frame frame) {
+  cuda::wait_for_predecessor();
   *frame.together = 1;
   *frame.idle = *mixture.parameters.stopped;
 }
 
 __global__ void __launch_bounds__(tile)
     weigh_rows(const __grid_constant__ row_chunk chunk, double* weights, const int* idle) {
+  cuda::wait_for_predecessor();
   if (*idle != 0) return;
   const std::size_t row = std::size_t{blockIdx.x} * tile + threadIdx.x;
   if (row < chunk.count) weights[row] = chunk.weights == nullptr ? 1.0 : static_cast<double>(chunk.weights[row]);
@@ -62,6 +65,7 @@ __global__ void __launch_bounds__(tile)
 
 __global__ void __launch_bounds__(tile)
     add_numbers(const double* from, double* to, std::size_t count, const int* idle) {
+  cuda::wait_for_predecessor();
   if (*idle != 0) return;
   const std::size_t at = std::size_t{blockIdx.x} * tile + threadIdx.x;
   if (at < count) to[at] += from[at];
@@ -98,10 +102,8 @@ prepared_parameters<float> tied_sums::of_rows(const problem& mixture) const {
 void tied_sums::clear(const problem& mixture, cudaStream_t stream) {
   if (!used_) return;
   tensor_float64::clear_lanes(plan_.lanes, mixture.parameters.stopped, stream);
-  begin_frame<<<1, 1, 0, stream>>>(mixture, frame_);
-  cuda::check_launch("begin a frame");
-  place_origin<<<layout_.columns, origin_threads, 0, stream>>>(mixture, frame_);
-  cuda::check_launch("place an origin");
+  cuda::launch_in_turn(begin_frame, 1, 1, 0, stream, mixture, frame_);
+  cuda::launch_in_turn(place_origin, layout_.columns, origin_threads, 0, stream, mixture, frame_);
 }
 
 void tied_sums::add(const problem& mixture, const row_chunk& chunk, const row_terms& terms,
@@ -114,8 +116,7 @@ void tied_sums::add(const problem& mixture, const row_chunk& chunk, const row_te
     tensor_float64::launch_framed_moments<float, double, covariance_type::tied, decltype(shape)>(
         mixture.layout, chunk, shared, mixture.parameters, terms, lanes, stream);
   });
-  weigh_rows<<<blocks_of(chunk.count), tile, 0, stream>>>(chunk, weights_.data(), frame_.idle);
-  cuda::check_launch("weigh rows");
+  cuda::launch_in_turn(weigh_rows, blocks_of(chunk.count), tile, 0, stream, chunk, weights_.data(), frame_.idle);
   moments(layout_, chunk, of_rows(mixture), {weights_.data(), weights_.size(), terms.sums}, {}, plan_, stream);
 }
 
@@ -123,9 +124,8 @@ void tied_sums::merge(const problem& mixture, double* statistics, cudaStream_t s
   if (!used_) return;
   tensor_float64::merge_lanes(plan_.lanes, sums_.data(), frame_.idle, stream);
   const std::size_t count = plan_.lanes.size - layout_.shared;
-  add_numbers<<<blocks_of(count), tile, 0, stream>>>(sums_.data() + layout_.shared, statistics + mixture.layout.shared,
-                                                     count, frame_.idle);
-  cuda::check_launch("add moments of all rows");
+  cuda::launch_in_turn(add_numbers, blocks_of(count), tile, 0, stream, sums_.data() + layout_.shared,
+                       statistics + mixture.layout.shared, count, frame_.idle);
   tensor_float64::leave_tied_frame(mixture.layout, mixture.parameters.in_double, frame_, statistics,
                                    mixture.parameters.stopped, stream);
 }
