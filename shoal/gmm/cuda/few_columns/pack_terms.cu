@@ -115,7 +115,7 @@ __global__ void __launch_bounds__(component_threads)
   if (!spherical) {
     write_operand(mixture, k, padded + j, steps, curve);
   } else if (padded == 8) {
-    write_operand(mixture, k, 8 + j, steps, 0);  // the other half of a product
+    write_operand(mixture, k, 8 + j, steps, j == 0 ? curve : 0);  // that of ‖z‖², and the rest of a product
   }
   if (j != 0) return;
   product_constants constants{-1e30F, 0};

@@ -35,8 +35,19 @@ __device__ void flush_components(const term_arguments& a, const product_column* 
       const unsigned k = (first_tile + tile) * product_components + 8 * half + g;
       const bool inside = k < a.components;
       const int place = tile * tile_places;
-      double weight = back * sum_of(place + half, sums.weights[tile][half]);
-      if constexpr (Shape::fine) weight = sum_of_four(weight);
+      const auto moment = [&](int eight, int e) {
+        return back * sum_of(place + 4 + 4 * eight + 2 * half + e, sums.moments[tile][eight][2 * half + e]);
+      };
+      double weight, norm = 0;
+      if constexpr (Shape::extended) {
+        // Features 8 and 9.
+        weight = __shfl_sync(~0U, moment(1, 1), static_cast<int>(4 * g));
+        norm = __shfl_sync(~0U, moment(1, 0), static_cast<int>(4 * g));
+      } else {
+        weight = back * sum_of(place + half, sums.weights[tile][half]);
+        if constexpr (Shape::fine) weight = sum_of_four(weight);
+        if constexpr (Shape::spherical) norm = sum_of_four(back * sum_of(place + 2 + half, sums.norms[tile][half]));
+      }
       double* const to = lane + head_size + std::size_t{inside ? k : 0} * size;
       double trace = 0;
 #pragma unroll
@@ -44,10 +55,7 @@ __device__ void flush_components(const term_arguments& a, const product_column* 
 #pragma unroll
         for (int e = 0; e < 2; ++e) {
           const unsigned j = 8 * eight + 2 * t + e;
-          const auto moment = [&](int of) {
-            return back * sum_of(place + 4 + 4 * of + 2 * half + e, sums.moments[tile][of][2 * half + e]);
-          };
-          const double first = moment(eight), second = Shape::spherical ? 0 : moment(Shape::spherical ? 0 : eights + eight);
+          const double first = moment(eight, e), second = Shape::spherical ? 0 : moment(Shape::spherical ? 0 : eights + eight, e);
           if (!inside || j >= columns) continue;
           const double unit = static_cast<double>(frame[j].unit);
           const double moved = -static_cast<double>(frame[j].shift) * unit - c.centres[k * columns + j];
@@ -63,9 +71,8 @@ __device__ void flush_components(const term_arguments& a, const product_column* 
       }
       if constexpr (Shape::spherical) {
         const double unit = static_cast<double>(frame[0].unit);
-        trace += unit * unit * back * sum_of(place + 2 + half, sums.norms[tile][half]);
         trace = sum_of_four(trace);
-        if (inside && t == 0) to[1 + columns] += trace;
+        if (inside && t == 0) to[1 + columns] += unit * unit * norm + trace;
       }
       if (inside && t == 0) to[0] += weight;
     }
@@ -90,7 +97,7 @@ __device__ void flush_terms(const term_arguments& a, const product_column* frame
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       to[half * 32] = sums.weights[tile][half];
-      to[(2 + half) * 32] = Shape::spherical ? sums.norms[Shape::spherical ? tile : 0][half] : 0.0F;
+      to[(2 + half) * 32] = Shape::has_norms ? sums.norms[Shape::has_norms ? tile : 0][half] : 0.0F;
     }
 #pragma unroll
     for (int eight = 0; eight < Shape::eights; ++eight) {

@@ -36,6 +36,15 @@ __device__ bool settle_stage(const term_arguments& a, const term_places& places,
       const unsigned at = first + i * product_rows;
       parts[i].convert(frame, stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at);
     }
+    if constexpr (Shape::extended) {
+      __syncwarp();
+#pragma unroll
+      for (unsigned i = 0; i < chunk / product_rows; ++i) {
+        const unsigned at = first + i * product_rows;
+        extend_rows(stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at,
+                    Shape::stride);
+      }
+    }
     __syncwarp();
     any_far = settle_rows<Shape>(a, places, memory, first, count, far, head) || any_far;
   }

@@ -24,13 +24,15 @@ struct term_shape {
   static constexpr int columns = Columns;
   static constexpr int tiles = Tiles;
   static constexpr bool fine = Products == 3;
-  static constexpr int features = static_cast<int>(product_features(Type, Columns));
+  /// Spherical rows of eight columns have ‖z‖² and 1 behind them, where a product has room for eight more.
+  static constexpr bool extended = spherical && Columns == 8;
+  static constexpr bool has_norms = spherical && !extended;
   static constexpr int steps = static_cast<int>(product_steps(Type, Columns));
-  static constexpr int eights = features / 8;
+  static constexpr int eights = extended ? 2 : static_cast<int>(product_features(Type, Columns)) / 8;
   /// float16 numbers of a row in shared memory: eight rows begin in different banks.
   static constexpr int stride = 16 * steps + 8;
   /// Eights of rows whose densities a warp has at a time: their features and sums stay in registers.
-  static constexpr int row_eights = steps == 1 && (!spherical || !fine) ? 8 : 4;
+  static constexpr int row_eights = steps == 1 && !has_norms ? 8 : 4;
 };
 
 /// Powers of two that responsibilities are multiplied by (responsibility_scale).
@@ -45,7 +47,7 @@ struct term_places {
   __host__ __device__ term_places(covariance_type type, unsigned columns_of_kernel, unsigned warp_tiles) {
     const unsigned steps = product_steps(type, columns_of_kernel);
     const unsigned staged = term_stage_rows * (16 * steps + 8) * 2 * 2;
-    const unsigned eights = product_features(type, columns_of_kernel) / 8;
+    const unsigned eights = product_features(type, columns_of_kernel) == 8 ? 2 : product_features(type, columns_of_kernel) / 8;
     const unsigned flushed = term_warps * warp_tiles * (4 * eights + 4) * 32 * 4;
     notes = frame + static_cast<unsigned>(most_columns) * 16;
     shifts = notes + term_stage_rows * 8;
@@ -96,13 +98,29 @@ __device__ void add_term_scores(float (&scores)[4], const term_coefficients<Shap
   }
 }
 
+/// Behind the columns of sixteen rows, which begin at those places: ‖z‖² and 1. Where ‖z‖² is beyond float16's range
+/// the row is far from all components.
+__device__ inline void extend_rows(std::uint16_t* high_rows, std::uint16_t* low_rows, row_note* notes, unsigned stride) {
+  const unsigned row = threadIdx.x % 32;
+  if (row >= product_rows) return;
+  float norm = notes[row].norm;
+  if (!(norm <= 65000)) {
+    norm = 0;
+    notes[row].common = -INFINITY;
+  }
+  std::uint32_t high, low;
+  tensor::split(norm, 1.0F, high, low);
+  *reinterpret_cast<std::uint32_t*>(high_rows + row * stride + 8) = high;
+  *reinterpret_cast<std::uint32_t*>(low_rows + row * stride + 8) = low;
+}
+
 /// Some rows of a warp: features of row 8 n + g, and what belongs to rows 8 n + 2 t + e.
 template <class Shape>
 struct term_rows {
   static constexpr int eights = Shape::row_eights;
   std::uint32_t high[eights][Shape::steps][2], low[eights][Shape::steps][2];
   float shift[eights][2];
-  float norm[Shape::spherical ? eights : 1][2];
+  float norm[Shape::has_norms ? eights : 1][2];
 
   __device__ void load(const std::uint16_t* high_rows, const std::uint16_t* low_rows, const row_note* notes) {
     const unsigned lane = threadIdx.x % 32, matrix = lane / 8, place = lane % 8;
@@ -130,7 +148,7 @@ struct term_rows {
       const float4 two = *reinterpret_cast<const float4*>(notes + 8 * n + 2 * (lane % 4));
       shift[n][0] = two.x;
       shift[n][1] = two.z;
-      if constexpr (Shape::spherical) {
+      if constexpr (Shape::has_norms) {
         norm[n][0] = two.y;
         norm[n][1] = two.w;
       }
@@ -148,7 +166,7 @@ __device__ void begin_scores(float (&scores)[4], const float2 (&constants)[2], c
     for (int e = 0; e < 2; ++e) {
       float& score = scores[2 * half + e];
       score = constants[half].x + shift[e];
-      if constexpr (Shape::spherical) score = fmaf(constants[half].y, norm[e], score);
+      if constexpr (Shape::has_norms) score = fmaf(constants[half].y, norm[e], score);
     }
   }
 }
@@ -165,7 +183,7 @@ __device__ void over_components(const term_arguments& a, const term_rows<Shape>&
 #pragma unroll
     for (int n = 0; n < Shape::row_eights; ++n) {
       float scores[4];
-      begin_scores<Shape>(scores, own.constants, rows.shift[n], rows.norm[Shape::spherical ? n : 0]);
+      begin_scores<Shape>(scores, own.constants, rows.shift[n], rows.norm[Shape::has_norms ? n : 0]);
       add_term_scores<Shape>(scores, own, rows.high[n], rows.low[n]);
       add(n, scores);
     }

@@ -14,8 +14,9 @@ namespace shoal::gmm::few_columns {
 template <class Shape>
 struct term_sums {
   float moments[Shape::tiles][Shape::eights][4];  ///< [2 half + e]: component 8 half + g, feature 2 t + e
-  float weights[Shape::tiles][2];                 ///< of component 8 half + g: by this thread's rows, or of all
-  float norms[Shape::spherical ? Shape::tiles : 1][2];
+  /// Of component 8 half + g: by this thread's rows, or of all. Not used where rows have 1 and ‖z‖² as features.
+  float weights[Shape::tiles][2];
+  float norms[Shape::has_norms ? Shape::tiles : 1][2];
 
   __device__ void clear() {
 #pragma unroll
@@ -28,7 +29,7 @@ struct term_sums {
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         weights[tile][half] = 0;
-        if constexpr (Shape::spherical) norms[tile][half] = 0;
+        if constexpr (Shape::has_norms) norms[tile][half] = 0;
       }
     }
   }
@@ -60,7 +61,7 @@ __device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[
     const float2 two = *reinterpret_cast<const float2*>(shifts + 8 * n + 2 * t);
     shift[n][0] = two.x;
     shift[n][1] = two.y;
-    if constexpr (Shape::spherical) {
+    if constexpr (Shape::has_norms) {
       const float4 four = *reinterpret_cast<const float4*>(notes + 8 * n + 2 * t);
       norm[n][0] = four.y;
       norm[n][1] = four.w;
@@ -79,11 +80,11 @@ __device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const float first = terms[2 * half], second = terms[2 * half + 1];
-        if constexpr (Shape::spherical) {
+        if constexpr (Shape::has_norms) {
           sums.norms[tile][half] += fmaf(first, norm[n][0], second * norm[n][1]);
         }
         if constexpr (Shape::fine) {
-          sums.weights[tile][half] += first + second;
+          if constexpr (!Shape::extended) sums.weights[tile][half] += first + second;
           tensor::split(first, second, own_high[tile][2 * n + half], own_low[tile][2 * n + half]);
         } else {
           own_high[tile][2 * n + half] = tensor::bits_of(__floats2half2_rn(first, second));
@@ -91,7 +92,7 @@ __device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[
       }
     }
   }
-  if constexpr (!Shape::fine) {
+  if constexpr (!Shape::fine && !Shape::extended) {
     // Of the responsibilities as they were rounded; each thread has the sum of all rows.
     constexpr std::uint32_t ones = 0x3c003c00;
 #pragma unroll
