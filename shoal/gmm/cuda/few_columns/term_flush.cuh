@@ -12,88 +12,115 @@
 
 namespace shoal::gmm::few_columns {
 
+/// Adds to a number of the block's lane, which one thread of the block adds to at a time, without waiting for it: so
+/// sums are as if it did.
+__device__ inline void add_to_lane(double& to, double value) { atomicAdd(&to, value); }
+
 /// Sum over the four threads that have the same component.
 __device__ inline double sum_of_four(double value) {
   value += __shfl_xor_sync(~0U, value, 1);
   return value + __shfl_xor_sync(~0U, value, 2);
 }
 
-/// Adds a warp's sums to the lane, in float64 and about the components' centres. `sum_of(i, value)` is what all warps
-/// with the same components have in place i together.
+/// Adds a warp's sums of a tile of components to the lane, in float64 and about the components' centres. `sum_of` gives
+/// what a thread has of them: weights and norms of a half, moments of an eight of features, as in term_sums.
 template <class Shape, class SumOf>
-__device__ void flush_components(const term_arguments& a, const product_column* frame, unsigned first_tile,
-                                 const term_sums<Shape>& sums, const SumOf& sum_of, double* lane) {
+__device__ void flush_tile(const term_arguments& a, const product_column* frame, unsigned tile, const SumOf& sum_of,
+                           double* lane) {
   const unsigned thread = threadIdx.x % 32, g = thread / 4, t = thread % 4;
   const unsigned columns = a.columns, size = 1 + 2 * columns;
   constexpr double back = 1.0 / responsibility_scale;
-  constexpr int tile_places = 4 * Shape::eights + 4, eights = Shape::columns / 8;
+  constexpr int eights = Shape::columns / 8;
   const prepared_components<double>& c = a.parameters.in_double;
 #pragma unroll
-  for (int tile = 0; tile < Shape::tiles; ++tile) {
+  for (int half = 0; half < 2; ++half) {
+    const unsigned k = tile * product_components + 8 * half + g;
+    const bool inside = k < a.components;
+    double* const to = lane + head_size + std::size_t{inside ? k : 0} * size;
+    double weight, norm = 0;
+    if constexpr (Shape::extended) {
+      // Features 8 and 9.
+      weight = __shfl_sync(~0U, back * sum_of.moment(1, 2 * half + 1), static_cast<int>(4 * g));
+      norm = __shfl_sync(~0U, back * sum_of.moment(1, 2 * half), static_cast<int>(4 * g));
+    } else {
+      weight = back * sum_of.weight(half);
+      if constexpr (Shape::fine) weight = sum_of_four(weight);
+      if constexpr (Shape::has_norms) norm = sum_of_four(back * sum_of.norm(half));
+    }
+    double trace = 0;
 #pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const unsigned k = (first_tile + tile) * product_components + 8 * half + g;
-      const bool inside = k < a.components;
-      const int place = tile * tile_places;
-      const auto moment = [&](int eight, int e) {
-        return back * sum_of(place + 4 + 4 * eight + 2 * half + e, sums.moments[tile][eight][2 * half + e]);
-      };
-      double weight, norm = 0;
-      if constexpr (Shape::extended) {
-        // Features 8 and 9.
-        weight = __shfl_sync(~0U, moment(1, 1), static_cast<int>(4 * g));
-        norm = __shfl_sync(~0U, moment(1, 0), static_cast<int>(4 * g));
-      } else {
-        weight = back * sum_of(place + half, sums.weights[tile][half]);
-        if constexpr (Shape::fine) weight = sum_of_four(weight);
-        if constexpr (Shape::spherical) norm = sum_of_four(back * sum_of(place + 2 + half, sums.norms[tile][half]));
-      }
-      double* const to = lane + head_size + std::size_t{inside ? k : 0} * size;
-      double trace = 0;
+    for (int eight = 0; eight < eights; ++eight) {
 #pragma unroll
-      for (int eight = 0; eight < eights; ++eight) {
-#pragma unroll
-        for (int e = 0; e < 2; ++e) {
-          const unsigned j = 8 * eight + 2 * t + e;
-          const double first = moment(eight, e), second = Shape::spherical ? 0 : moment(Shape::spherical ? 0 : eights + eight, e);
-          if (!inside || j >= columns) continue;
-          const double unit = static_cast<double>(frame[j].unit);
-          const double moved = -static_cast<double>(frame[j].shift) * unit - c.centres[k * columns + j];
-          const double line = unit * first;
-          to[1 + j] += line + weight * moved;
-          const double square = 2 * moved * line + weight * moved * moved;
-          if constexpr (Shape::spherical) {
-            trace += square;
-          } else {
-            to[1 + columns + j] += unit * unit * second + square;
-          }
+      for (int e = 0; e < 2; ++e) {
+        const unsigned j = 8 * eight + 2 * t + e;
+        const double first = back * sum_of.moment(eight, 2 * half + e);
+        double second = 0;
+        if constexpr (!Shape::spherical) second = back * sum_of.moment(eights + eight, 2 * half + e);
+        if (!inside || j >= columns) continue;
+        const double unit = static_cast<double>(frame[j].unit);
+        const double moved = -static_cast<double>(frame[j].shift) * unit - c.centres[k * columns + j];
+        const double line = unit * first;
+        add_to_lane(to[1 + j], line + weight * moved);
+        const double square = 2 * moved * line + weight * moved * moved;
+        if constexpr (Shape::spherical) {
+          trace += square;
+        } else {
+          add_to_lane(to[1 + columns + j], unit * unit * second + square);
         }
       }
-      if constexpr (Shape::spherical) {
-        const double unit = static_cast<double>(frame[0].unit);
-        trace = sum_of_four(trace);
-        if (inside && t == 0) to[1 + columns] += unit * unit * norm + trace;
-      }
-      if (inside && t == 0) to[0] += weight;
     }
+    if constexpr (Shape::spherical) {
+      const double unit = static_cast<double>(frame[0].unit);
+      trace = sum_of_four(trace);
+      if (inside && t == 0) add_to_lane(to[1 + columns], unit * unit * norm + trace);
+    }
+    if (inside && t == 0) add_to_lane(to[0], weight);
   }
 }
 
-/// Adds the warps' sums to the lane, those of the same components in the warps' order. All threads call it.
+/// What flush_tile asks for, from a warp's registers.
+template <class Shape>
+struct sums_in_registers {
+  const term_sums<Shape>& sums;
+  int tile;
+  __device__ double weight(int half) const { return static_cast<double>(sums.weights[tile][half]); }
+  __device__ double norm(int half) const { return static_cast<double>(sums.norms[tile][half]); }
+  __device__ double moment(int eight, int i) const { return static_cast<double>(sums.moments[tile][eight][i]); }
+};
+
+/// The same from shared memory, of all warps with these components, in their order.
+template <class Shape>
+struct sums_in_memory {
+  static constexpr int tile_places = 4 * Shape::eights + 4, warp_places = Shape::tiles * tile_places * 32;
+  const float* from;
+  unsigned step, end;  // between these warps, and behind the last
+  __device__ double at(int place) const {
+    double sum = 0;
+    for (unsigned other = 0; other < end; other += step) sum += static_cast<double>(from[other + place * 32]);
+    return sum;
+  }
+  __device__ double weight(int half) const { return at(half); }
+  __device__ double norm(int half) const { return at(2 + half); }
+  __device__ double moment(int eight, int i) const { return at(4 + 4 * eight + i); }
+};
+
+/// Adds the warps' sums to the lane. All threads call it.
 template <class Shape>
 __device__ void flush_terms(const term_arguments& a, const product_column* frame, float* buffer, unsigned first_tile,
                             const term_sums<Shape>& sums, double* lane) {
   if (a.parts == term_warps) {
-    flush_components<Shape>(
-        a, frame, first_tile, sums, [](int, float value) { return static_cast<double>(value); }, lane);
+#pragma unroll
+    for (int tile = 0; tile < Shape::tiles; ++tile) {
+      flush_tile<Shape>(a, frame, first_tile + tile, sums_in_registers<Shape>{sums, tile}, lane);
+    }
     return;
   }
-  constexpr int tile_places = 4 * Shape::eights + 4, warp_places = Shape::tiles * tile_places * 32;
+  using in_memory = sums_in_memory<Shape>;
   __syncthreads();  // the stage, in whose place the buffer lies, has been read
-  float* const own = buffer + threadIdx.x / 32 * warp_places + threadIdx.x % 32;
+  float* const own = buffer + threadIdx.x / 32 * in_memory::warp_places + threadIdx.x % 32;
 #pragma unroll
   for (int tile = 0; tile < Shape::tiles; ++tile) {
-    float* const to = own + tile * tile_places * 32;
+    float* const to = own + tile * in_memory::tile_places * 32;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       to[half * 32] = sums.weights[tile][half];
@@ -106,17 +133,12 @@ __device__ void flush_terms(const term_arguments& a, const product_column* frame
     }
   }
   __syncthreads();
-  if (threadIdx.x / 32 < a.parts) {
-    flush_components<Shape>(
-        a, frame, first_tile, sums,
-        [&](int place, float value) {
-          double sum = static_cast<double>(value);
-          for (unsigned warp = a.parts; warp < term_warps; warp += a.parts) {
-            sum += static_cast<double>(own[warp * warp_places + place * 32]);
-          }
-          return sum;
-        },
-        lane);
+  for (unsigned tile = threadIdx.x / 32; tile < a.parts * Shape::tiles; tile += term_warps) {
+    const unsigned part = tile / Shape::tiles, of = tile % Shape::tiles;
+    const float* const from =
+        buffer + part * in_memory::warp_places + of * in_memory::tile_places * 32 + threadIdx.x % 32;
+    flush_tile<Shape>(a, frame, tile, in_memory{from, a.parts * in_memory::warp_places, term_warps * in_memory::warp_places},
+                      lane);
   }
   __syncthreads();
 }
@@ -133,8 +155,9 @@ __device__ inline void flush_term_heads(const term_arguments& a, row_sums* heads
       all.log_likelihood += heads[warp].log_likelihood;
       all.weight += heads[warp].weight;
     }
-    lane[log_likelihood_place] += ln_2 * all.log_likelihood + all.weight * *a.parameters.packed.log_shift;
-    lane[total_weight_place] += all.weight;
+    add_to_lane(lane[log_likelihood_place],
+                ln_2 * all.log_likelihood + all.weight * *a.parameters.packed.log_shift);
+    add_to_lane(lane[total_weight_place], all.weight);
   }
 }
 
@@ -173,20 +196,20 @@ __device__ __noinline__ void far_term_rows(const term_arguments& a, const unsign
       for (unsigned k = threadIdx.x; k < a.components; k += term_threads) {
         const double share = exp(log_density(k) - best) / sum;
         double* const to = lane + head_size + std::size_t{k} * size;
-        to[0] += share;
+        add_to_lane(to[0], share);
         double norm = 0;
         for (unsigned j = 0; j < columns; ++j) {
           const double z = centred(k, j);
-          to[1 + j] += share * z;
+          add_to_lane(to[1 + j], share * z);
           norm += z * z;
-          if (!Shape::spherical) to[1 + columns + j] += share * z * z;
+          if (!Shape::spherical) add_to_lane(to[1 + columns + j], share * z * z);
         }
-        if (Shape::spherical) to[1 + columns] += share * norm;
+        if (Shape::spherical) add_to_lane(to[1 + columns], share * norm);
       }
       if (threadIdx.x == 0) {
-        lane[log_likelihood_place] += best + log(sum) + *c.log_shift;
-        lane[total_weight_place] += 1;
-        lane[far_rows_place] += 1;
+        add_to_lane(lane[log_likelihood_place], best + log(sum) + *c.log_shift);
+        add_to_lane(lane[total_weight_place], 1);
+        add_to_lane(lane[far_rows_place], 1);
       }
       __syncthreads();
     }

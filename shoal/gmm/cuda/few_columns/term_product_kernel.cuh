@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
@@ -123,6 +124,12 @@ template <covariance_type Type, int Columns, int Tiles = static_cast<int>(least_
 const void* find_term_kernel_of(unsigned tiles, bool fine) {
   if constexpr (Tiles < static_cast<int>(most_term_tiles(Type, Columns))) {
     if (tiles > Tiles) return find_term_kernel_of<Type, Columns, Tiles + 1>(tiles, fine);
+  }
+  if (const char* const variant = std::getenv("SHOAL_TERMS"); variant != nullptr && !fine && Tiles == 4) {
+    if constexpr (Tiles == 4) {
+      if (*variant == '1') return reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1, 1>>);
+      if (*variant == '2') return reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1, 2>>);
+    }
   }
   return fine ? reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 3>>)
               : reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1>>);

@@ -10,7 +10,7 @@ namespace shoal::gmm::few_columns {
 
 /// What ending a group costs: of each component, in rows; and what a tile of a warp costs beside its components' terms,
 /// in tiles.
-inline constexpr double term_flush_cost_rows = 32, term_tile_cost = 0.5;
+inline constexpr double term_flush_cost_rows = 128, term_tile_cost = 0.5;
 
 /// Most sums of all components: each block keeps a lane of them.
 inline constexpr std::size_t most_term_sums = std::size_t{1} << 20;

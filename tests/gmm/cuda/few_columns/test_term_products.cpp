@@ -139,9 +139,9 @@ void check_coarse(covariance_type type, std::size_t rows, std::size_t columns, s
 TEST_F(TermProductAccumulator, KeepsElevenBitsWhenAskedForLess) {
   for (const covariance_type type : types) {
     for (const std::size_t columns : {1, 2, 5, 8, 9, 13, 16}) {
-      for (const std::size_t components : {33, 64, 100, 300, 1000}) {
+      for (const std::size_t components : {33, 64, 100, 1000}) {
         for (const double spread : {0.3, 0.8}) check_coarse(type, 4097, columns, components, spread, coarse);
-        check_coarse(type, 4097, columns, components, 2, coarse_for_one);
+        check_coarse(type, 4097, columns, components, 1.5, coarse_for_one);
       }
     }
   }
