@@ -9,44 +9,49 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
 #include <shoal/gmm/cuda/few_columns/term_flush.cuh>
+#include <shoal/gmm/cuda/few_columns/term_whole_rows.cuh>
 
 namespace shoal::gmm::few_columns {
+
+/// Leaves rows of a stage, from `first` on, as features in shared memory.
+template <class Shape, unsigned Rows>
+__device__ void stage_rows(const term_arguments& a, const term_places& places, unsigned char* memory, const float* rows,
+                           unsigned first, unsigned count) {
+  auto* const stage = reinterpret_cast<std::uint16_t*>(memory + places.stage);
+  auto* const notes = reinterpret_cast<row_note*>(memory + places.notes);
+  const auto* const frame = reinterpret_cast<const product_column*>(memory + places.frame);
+  row_part<Shape> parts[Rows / product_rows];
+#pragma unroll
+  for (unsigned i = 0; i < Rows / product_rows; ++i) parts[i].load(rows, a.columns, first + i * product_rows, count);
+#pragma unroll
+  for (unsigned i = 0; i < Rows / product_rows; ++i) {
+    const unsigned at = first + i * product_rows;
+    parts[i].convert(frame, stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at);
+  }
+  if constexpr (Shape::extended) {
+    __syncwarp();
+#pragma unroll
+    for (unsigned i = 0; i < Rows / product_rows; ++i) {
+      const unsigned at = first + i * product_rows;
+      extend_rows(stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at,
+                  Shape::stride);
+    }
+  }
+  __syncwarp();
+}
 
 /// Makes a stage's rows ready, and finds what each of them is divided by. Returns whether the thread saw a far row.
 template <class Shape>
 __device__ bool settle_stage(const term_arguments& a, const term_places& places, unsigned char* memory,
                              const float* rows, unsigned count, unsigned* far, row_sums& head) {
   constexpr unsigned chunk = 8 * Shape::row_eights;
-  auto* const stage = reinterpret_cast<std::uint16_t*>(memory + places.stage);
-  auto* const notes = reinterpret_cast<row_note*>(memory + places.notes);
-  const auto* const frame = reinterpret_cast<const product_column*>(memory + places.frame);
   bool any_far = false;
   for (unsigned first = threadIdx.x / 32 * chunk; first < count; first += term_warps * chunk) {
-    row_part<Shape> parts[chunk / product_rows];
-#pragma unroll
-    for (unsigned i = 0; i < chunk / product_rows; ++i) {
-      parts[i].load(rows, a.columns, first + i * product_rows, count);
-    }
-#pragma unroll
-    for (unsigned i = 0; i < chunk / product_rows; ++i) {
-      const unsigned at = first + i * product_rows;
-      parts[i].convert(frame, stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at);
-    }
-    if constexpr (Shape::extended) {
-      __syncwarp();
-#pragma unroll
-      for (unsigned i = 0; i < chunk / product_rows; ++i) {
-        const unsigned at = first + i * product_rows;
-        extend_rows(stage + at * Shape::stride, stage + (term_stage_rows + at) * Shape::stride, notes + at,
-                    Shape::stride);
-      }
-    }
-    __syncwarp();
+    stage_rows<Shape, chunk>(a, places, memory, rows, first, count);
     any_far = settle_rows<Shape>(a, places, memory, first, count, far, head) || any_far;
   }
   return any_far;
@@ -120,19 +125,76 @@ __global__ void __launch_bounds__(term_threads, term_blocks)
   });
 }
 
+/// The same where a warp has registers for all components of its rows: no warp waits for another one before a group
+/// ends.
+template <class Shape>
+__global__ void __launch_bounds__(term_threads, term_blocks)
+    accumulate_whole_rows(const __grid_constant__ term_arguments a) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  cuda::wait_for_predecessor();
+  if (*a.parameters.stopped != 0) return;
+  const term_places places(Shape::type, Shape::columns, Shape::tiles);
+  auto* const frame = reinterpret_cast<product_column*>(memory + places.frame);
+  const auto* const notes = reinterpret_cast<const row_note*>(memory + places.notes);
+  auto* const heads = reinterpret_cast<row_sums*>(memory + places.heads);
+  auto* const far = reinterpret_cast<unsigned*>(memory + places.far);
+  const auto* const stage = reinterpret_cast<const std::uint16_t*>(memory + places.stage);
+  auto* const buffer = reinterpret_cast<float*>(memory + places.stage);
+  lane_sums lane = lane_of_block(a);
+  fill_empty(a, lane);
+  if (threadIdx.x < Shape::columns) frame[threadIdx.x] = a.mixture.columns[threadIdx.x];
+  for (unsigned i = threadIdx.x; i < term_places::far_words; i += term_threads) far[i] = 0;
+  __syncthreads();
+  const unsigned warp = threadIdx.x / 32;
+  for_each_group(a, [&](std::size_t begin, std::size_t end) {
+    const auto count = static_cast<unsigned>(end - begin);
+    const float* const rows = a.rows + begin * a.columns;
+    row_sums head;
+    bool any_far = false;
+    term_sums<Shape> sums;
+    sums.clear();
+    // Each warp has a part of the stage for itself.
+    constexpr unsigned own_rows = 32;
+    const unsigned at = warp * own_rows;
+    const std::uint16_t* const own = stage + at * Shape::stride;
+    for (unsigned first = at; first < count; first += term_warps * own_rows) {
+      __syncwarp();
+      stage_rows<Shape, own_rows>(a, places, memory, rows + std::size_t{first - at} * a.columns, at, count - (first - at));
+#pragma unroll 1
+      for (unsigned i = 0; i < own_rows && first + i < count; i += product_rows) {
+        const std::uint16_t* const high = own + i * Shape::stride;
+        any_far = add_whole_rows<Shape>(a, high, high + term_stage_rows * Shape::stride, notes + at + i, first + i,
+                                        count, far, head, sums) || any_far;
+      }
+    }
+    any_far = __syncthreads_or(any_far) != 0;
+    flush_terms<Shape>(a, frame, buffer, 0, sums, lane.values);
+    flush_term_heads(a, heads, head, lane.values);
+    if (any_far) {
+      __syncthreads();
+      far_term_rows<Shape>(a, far, reinterpret_cast<double*>(buffer), rows, count, lane.values);
+      for (unsigned i = threadIdx.x; i < term_places::far_words; i += term_threads) far[i] = 0;
+      __syncthreads();
+    }
+  });
+}
+
 template <covariance_type Type, int Columns, int Tiles = static_cast<int>(least_term_tiles(Type, Columns))>
 const void* find_term_kernel_of(unsigned tiles, bool fine) {
   if constexpr (Tiles < static_cast<int>(most_term_tiles(Type, Columns))) {
     if (tiles > Tiles) return find_term_kernel_of<Type, Columns, Tiles + 1>(tiles, fine);
   }
-  if (const char* const variant = std::getenv("SHOAL_TERMS"); variant != nullptr && !fine && Tiles == 4) {
-    if constexpr (Tiles == 4) {
-      if (*variant == '1') return reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1, 1>>);
-      if (*variant == '2') return reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1, 2>>);
-    }
-  }
   return fine ? reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 3>>)
               : reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1>>);
+}
+/// For least_whole_tiles … most_whole_tiles tiles of all components.
+template <covariance_type Type, int Columns, int Tiles = static_cast<int>(least_whole_tiles)>
+const void* find_whole_kernel_of(unsigned tiles, bool fine) {
+  if constexpr (Tiles < static_cast<int>(most_whole_tiles)) {
+    if (tiles > Tiles) return find_whole_kernel_of<Type, Columns, Tiles + 1>(tiles, fine);
+  }
+  return fine ? reinterpret_cast<const void*>(&accumulate_whole_rows<term_shape<Type, Columns, Tiles, 3>>)
+              : reinterpret_cast<const void*>(&accumulate_whole_rows<term_shape<Type, Columns, Tiles, 1>>);
 }
 
 }  // namespace shoal::gmm::few_columns

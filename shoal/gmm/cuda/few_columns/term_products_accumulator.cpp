@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -60,8 +61,15 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   plan.tiles = static_cast<unsigned>(ceiling(layout.components(), product_components));
   cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
   const bool fine = shape.precision == precision::float32;
-  plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
-                                                : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
+  if (plan.tiles <= most_whole_tiles && !(std::getenv("SHOAL_TERMS") != nullptr && *std::getenv("SHOAL_TERMS") == '4')) {
+    plan.warp_tiles = plan.tiles = std::max(plan.tiles, least_whole_tiles);
+    plan.parts = plan.rounds = 1;
+    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(columns, plan.tiles, fine)
+                                                  : find_spherical_whole_kernel(columns, plan.tiles, fine);
+  } else {
+    plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
+                                                  : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
+  }
   plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
   if (plan.shared_bytes > shape.shared_bytes) return std::nullopt;
   const std::size_t places = shape.multiprocessors * term_blocks;
@@ -147,6 +155,10 @@ class term_product_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits_term_products(const accumulator_shape& shape) {
+  if (const char* const variant = std::getenv("SHOAL_TERMS"); variant != nullptr) {
+    if (*variant == '0') return false;
+    if (*variant >= '3') return shape.layout.components() > 8 && make_plan(shape).has_value();
+  }
   return are_terms_faster(shape.layout.type(), shape.share_rows, shape.layout.columns(), shape.layout.components()) &&
          make_plan(shape).has_value();
 }

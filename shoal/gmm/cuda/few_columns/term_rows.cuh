@@ -16,7 +16,7 @@ namespace shoal::gmm::few_columns {
 
 /// What is known when a kernel is compiled: warps sum the moments of Tiles of components, and numbers are two float16
 /// terms of which three products are made, or one.
-template <covariance_type Type, int Columns, int Tiles, int Products, int Variant = 0>
+template <covariance_type Type, int Columns, int Tiles, int Products>
 struct term_shape {
   static constexpr covariance_type type = Type;
   static constexpr bool full = false;
@@ -24,7 +24,6 @@ struct term_shape {
   static constexpr int columns = Columns;
   static constexpr int tiles = Tiles;
   static constexpr bool fine = Products == 3;
-  static constexpr int variant = Variant;
   /// Spherical rows of eight columns have ‖z‖² and 1 behind them, where a product has room for eight more.
   static constexpr bool extended = spherical && Columns == 8;
   static constexpr bool has_norms = spherical && !extended;
@@ -58,17 +57,6 @@ struct term_places {
     bytes = stage + (staged > flushed ? staged : flushed);
   }
 };
-
-/// The same as exponential_of_two to 1e-4 of it, by the units that multiply: those for powers of two are busy twice as
-/// long. The polynomial interpolates 2ᶠ at Chebyshev's places of |f| ≤ ½.
-__device__ inline float coarse_exponential_of_two(float x) {
-  constexpr float whole = 12582912;  // 1.5 · 2²³: its sum with x ends in x as a whole number
-  x = fmaxf(x, -126.0F);
-  const float rounded = x + whole, f = x - (rounded - whole);
-  const float power =
-      fmaf(fmaf(fmaf(0.055838282946220126F, f, 0.24263947854625845F), f, 0.6931367338836214F), f, 0.9999245569508709F);
-  return __int_as_float(__float_as_int(power) + static_cast<int>(__float_as_uint(rounded) << 23));
-}
 
 /// A tile's coefficients as a thread has them, and the constants of components g and g + 8.
 template <class Shape>
@@ -236,9 +224,7 @@ __device__ bool settle_rows(const term_arguments& a, const term_places& places, 
     over_components<Shape>(a, rows, [&](int n, const float(&scores)[4]) {
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
-        const bool other = Shape::variant == 2 || (Shape::variant == 1 && n % 2 == 0);
-        sums[2 * n + e] += exponential_of_two(scores[e]) +
-                           (other ? coarse_exponential_of_two(scores[2 + e]) : exponential_of_two(scores[2 + e]));
+        sums[2 * n + e] += exponential_of_two(scores[e]) + exponential_of_two(scores[2 + e]);
       }
     });
     combine_over_lanes(sums, [](float x, float y) { return x + y; });

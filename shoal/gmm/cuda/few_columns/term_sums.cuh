@@ -35,63 +35,12 @@ struct term_sums {
   }
 };
 
-/// Adds the moments of sixteen rows, with which `high_rows`, `low_rows`, `notes` and `shifts` begin.
+/// Adds products of sixteen rows' responsibilities, as first factors, with their features.
 template <class Shape>
-__device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[Shape::tiles],
-                                 const std::uint16_t* high_rows, const std::uint16_t* low_rows, const row_note* notes,
-                                 const float* shifts, term_sums<Shape>& sums) {
-  constexpr int Steps = Shape::steps;
-  const unsigned lane = threadIdx.x % 32, t = lane % 4, matrix = lane / 8, place = lane % 8;
-  std::uint32_t high[2][Steps][2], low[2][Steps][2];
-#pragma unroll
-  for (int step = 0; step < Steps; ++step) {
-    const unsigned from = (matrix / 2 * 8 + place) * Shape::stride + 16 * step + matrix % 2 * 8;
-    std::uint32_t four[4];
-    load_matrices(four, high_rows + from);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) high[i / 2][step][i % 2] = four[i];
-    if constexpr (!Shape::fine) continue;
-    load_matrices(four, low_rows + from);
-#pragma unroll
-    for (int i = 0; i < 4; ++i) low[i / 2][step][i % 2] = four[i];
-  }
-  float shift[2][2], norm[2][2];
-#pragma unroll
-  for (int n = 0; n < 2; ++n) {
-    const float2 two = *reinterpret_cast<const float2*>(shifts + 8 * n + 2 * t);
-    shift[n][0] = two.x;
-    shift[n][1] = two.y;
-    if constexpr (Shape::has_norms) {
-      const float4 four = *reinterpret_cast<const float4*>(notes + 8 * n + 2 * t);
-      norm[n][0] = four.y;
-      norm[n][1] = four.w;
-    }
-  }
-  std::uint32_t own_high[Shape::tiles][4], own_low[Shape::tiles][4];
-#pragma unroll
-  for (int tile = 0; tile < Shape::tiles; ++tile) {
-#pragma unroll
-    for (int n = 0; n < 2; ++n) {
-      float terms[4];
-      begin_scores<Shape>(terms, coefficients[tile].constants, shift[n], norm[n]);
-      add_term_scores<Shape>(terms, coefficients[tile], high[n], low[n]);
-#pragma unroll
-      for (int i = 0; i < 4; ++i) terms[i] = exponential_of_two(terms[i]);
-#pragma unroll
-      for (int half = 0; half < 2; ++half) {
-        const float first = terms[2 * half], second = terms[2 * half + 1];
-        if constexpr (Shape::has_norms) {
-          sums.norms[tile][half] += fmaf(first, norm[n][0], second * norm[n][1]);
-        }
-        if constexpr (Shape::fine) {
-          if constexpr (!Shape::extended) sums.weights[tile][half] += first + second;
-          tensor::split(first, second, own_high[tile][2 * n + half], own_low[tile][2 * n + half]);
-        } else {
-          own_high[tile][2 * n + half] = tensor::bits_of(__floats2half2_rn(first, second));
-        }
-      }
-    }
-  }
+__device__ void add_term_products(const std::uint32_t (&own_high)[Shape::tiles][4],
+                                  const std::uint32_t (&own_low)[Shape::tiles][4], const std::uint16_t* high_rows,
+                                  const std::uint16_t* low_rows, term_sums<Shape>& sums) {
+  const unsigned lane = threadIdx.x % 32, matrix = lane / 8, place = lane % 8;
   if constexpr (!Shape::fine && !Shape::extended) {
     // Of the responsibilities as they were rounded; each thread has the sum of all rows.
     constexpr std::uint32_t ones = 0x3c003c00;
@@ -128,6 +77,81 @@ __device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[
       }
     }
   }
+}
+
+/// Makes factors of a component's responsibilities for two rows, and counts them.
+template <class Shape>
+__device__ void take_two(float first, float second, int tile, int half, const float (&norm)[2], term_sums<Shape>& sums,
+                         std::uint32_t& high, std::uint32_t& low) {
+  if constexpr (Shape::has_norms) sums.norms[tile][half] += fmaf(first, norm[0], second * norm[1]);
+  if constexpr (Shape::fine) {
+    if constexpr (!Shape::extended) sums.weights[tile][half] += first + second;
+    tensor::split(first, second, high, low);
+  } else {
+    high = tensor::bits_of(__floats2half2_rn(first, second));
+  }
+}
+
+/// Features of sixteen rows as second factors.
+template <class Shape>
+struct sixteen_rows {
+  std::uint32_t high[2][Shape::steps][2], low[2][Shape::steps][2];
+
+  __device__ void load(const std::uint16_t* high_rows, const std::uint16_t* low_rows) {
+    const unsigned lane = threadIdx.x % 32, matrix = lane / 8, place = lane % 8;
+#pragma unroll
+    for (int step = 0; step < Shape::steps; ++step) {
+      const unsigned from = (matrix / 2 * 8 + place) * Shape::stride + 16 * step + matrix % 2 * 8;
+      std::uint32_t four[4];
+      load_matrices(four, high_rows + from);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) high[i / 2][step][i % 2] = four[i];
+      if constexpr (!Shape::fine) continue;
+      load_matrices(four, low_rows + from);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) low[i / 2][step][i % 2] = four[i];
+    }
+  }
+};
+
+/// Adds the moments of sixteen rows, with which `high_rows`, `low_rows`, `notes` and `shifts` begin.
+template <class Shape>
+__device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[Shape::tiles],
+                                 const std::uint16_t* high_rows, const std::uint16_t* low_rows, const row_note* notes,
+                                 const float* shifts, term_sums<Shape>& sums) {
+  const unsigned lane = threadIdx.x % 32, t = lane % 4;
+  sixteen_rows<Shape> rows;
+  rows.load(high_rows, low_rows);
+  float shift[2][2], norm[2][2];
+#pragma unroll
+  for (int n = 0; n < 2; ++n) {
+    const float2 two = *reinterpret_cast<const float2*>(shifts + 8 * n + 2 * t);
+    shift[n][0] = two.x;
+    shift[n][1] = two.y;
+    if constexpr (Shape::has_norms) {
+      const float4 four = *reinterpret_cast<const float4*>(notes + 8 * n + 2 * t);
+      norm[n][0] = four.y;
+      norm[n][1] = four.w;
+    }
+  }
+  std::uint32_t own_high[Shape::tiles][4], own_low[Shape::tiles][4];
+#pragma unroll
+  for (int tile = 0; tile < Shape::tiles; ++tile) {
+#pragma unroll
+    for (int n = 0; n < 2; ++n) {
+      float terms[4];
+      begin_scores<Shape>(terms, coefficients[tile].constants, shift[n], norm[n]);
+      add_term_scores<Shape>(terms, coefficients[tile], rows.high[n], rows.low[n]);
+#pragma unroll
+      for (int i = 0; i < 4; ++i) terms[i] = exponential_of_two(terms[i]);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const float first = terms[2 * half], second = terms[2 * half + 1];
+        take_two<Shape>(first, second, tile, half, norm[n], sums, own_high[tile][2 * n + half], own_low[tile][2 * n + half]);
+      }
+    }
+  }
+  add_term_products<Shape>(own_high, own_low, high_rows, low_rows, sums);
 }
 
 }  // namespace shoal::gmm::few_columns
