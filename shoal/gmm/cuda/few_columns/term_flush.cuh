@@ -137,8 +137,8 @@ __device__ void flush_terms(const term_arguments& a, const product_column* frame
     const unsigned part = tile / Shape::tiles, of = tile % Shape::tiles;
     const float* const from =
         buffer + part * in_memory::warp_places + of * in_memory::tile_places * 32 + threadIdx.x % 32;
-    flush_tile<Shape>(a, frame, tile, in_memory{from, a.parts * in_memory::warp_places, term_warps * in_memory::warp_places},
-                      lane);
+    flush_tile<Shape>(a, frame, tile,
+                      in_memory{from, a.parts * in_memory::warp_places, term_warps * in_memory::warp_places}, lane);
   }
   __syncthreads();
 }
@@ -155,8 +155,7 @@ __device__ inline void flush_term_heads(const term_arguments& a, row_sums* heads
       all.log_likelihood += heads[warp].log_likelihood;
       all.weight += heads[warp].weight;
     }
-    add_to_lane(lane[log_likelihood_place],
-                ln_2 * all.log_likelihood + all.weight * *a.parameters.packed.log_shift);
+    add_to_lane(lane[log_likelihood_place], ln_2 * all.log_likelihood + all.weight * *a.parameters.packed.log_shift);
     add_to_lane(lane[total_weight_place], all.weight);
   }
 }

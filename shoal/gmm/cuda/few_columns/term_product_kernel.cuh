@@ -90,7 +90,8 @@ __global__ void __launch_bounds__(term_threads, term_blocks)
     for (unsigned first = 0; first < count; first += term_stage_rows) {
       const unsigned some = min(term_stage_rows, count - first);
       any_far = settle_stage<Shape>(a, places, memory, rows + static_cast<std::size_t>(first) * a.columns, some,
-                                    far + first / 32, head) || any_far;
+                                    far + first / 32, head) ||
+                any_far;
       __syncthreads();
 #pragma unroll 1
       for (unsigned round = 0; round < a.rounds; ++round) {
@@ -159,12 +160,14 @@ __global__ void __launch_bounds__(term_threads, term_blocks)
     const std::uint16_t* const own = stage + at * Shape::stride;
     for (unsigned first = at; first < count; first += term_warps * own_rows) {
       __syncwarp();
-      stage_rows<Shape, own_rows>(a, places, memory, rows + std::size_t{first - at} * a.columns, at, count - (first - at));
+      stage_rows<Shape, own_rows>(a, places, memory, rows + std::size_t{first - at} * a.columns, at,
+                                  count - (first - at));
 #pragma unroll 1
       for (unsigned i = 0; i < own_rows && first + i < count; i += product_rows) {
         const std::uint16_t* const high = own + i * Shape::stride;
         any_far = add_whole_rows<Shape>(a, high, high + term_stage_rows * Shape::stride, notes + at + i, first + i,
-                                        count, far, head, sums) || any_far;
+                                        count, far, head, sums) ||
+                  any_far;
       }
     }
     any_far = __syncthreads_or(any_far) != 0;
@@ -188,13 +191,13 @@ const void* find_term_kernel_of(unsigned tiles, bool fine) {
               : reinterpret_cast<const void*>(&accumulate_by_terms<term_shape<Type, Columns, Tiles, 1>>);
 }
 /// For least_whole_tiles … most_whole_tiles tiles of all components.
-template <covariance_type Type, int Columns, int Tiles = static_cast<int>(least_whole_tiles)>
-const void* find_whole_kernel_of(unsigned tiles, bool fine) {
+template <covariance_type Type, int Tiles = static_cast<int>(least_whole_tiles)>
+const void* find_whole_kernel_of(unsigned tiles) {
   if constexpr (Tiles < static_cast<int>(most_whole_tiles)) {
-    if (tiles > Tiles) return find_whole_kernel_of<Type, Columns, Tiles + 1>(tiles, fine);
+    if (tiles > Tiles) return find_whole_kernel_of<Type, Tiles + 1>(tiles);
   }
-  return fine ? reinterpret_cast<const void*>(&accumulate_whole_rows<term_shape<Type, Columns, Tiles, 3>>)
-              : reinterpret_cast<const void*>(&accumulate_whole_rows<term_shape<Type, Columns, Tiles, 1>>);
+  return reinterpret_cast<const void*>(
+      &accumulate_whole_rows<term_shape<Type, static_cast<int>(most_whole_columns), Tiles, 1>>);
 }
 
 }  // namespace shoal::gmm::few_columns

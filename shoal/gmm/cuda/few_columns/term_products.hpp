@@ -27,8 +27,9 @@ constexpr unsigned least_term_tiles(covariance_type type, std::size_t columns) {
   return product_steps(type, product_columns(type, columns)) == 1 ? 3 : 2;
 }
 
-/// Tiles of all components that a warp has registers for, densities and moments, and the least that kernels are made
-/// for.
+/// Columns and tiles of all components that a warp has registers for, densities and moments, in eleven bits; and the
+/// fewest tiles that kernels are made for.
+inline constexpr unsigned most_whole_columns = 8;
 inline constexpr unsigned least_whole_tiles = 3, most_whole_tiles = 4;
 
 /// What a launch is told. `parts` warps of a block have components of their own and all have the same rows; the others
@@ -45,9 +46,10 @@ struct term_arguments : kernel_arguments<float> {
 /// (`fine`) or eleven bits of each factor.
 const void* find_diagonal_term_kernel(std::size_t columns, unsigned warp_tiles, bool fine);
 const void* find_spherical_term_kernel(std::size_t columns, unsigned warp_tiles, bool fine);
-/// The same for all components in each warp, least_whole_tiles to most_whole_tiles.
-const void* find_diagonal_whole_kernel(std::size_t columns, unsigned tiles, bool fine);
-const void* find_spherical_whole_kernel(std::size_t columns, unsigned tiles, bool fine);
+/// The same for all components in each warp, least_whole_tiles to most_whole_tiles, up to most_whole_columns, in eleven
+/// bits.
+const void* find_diagonal_whole_kernel(unsigned tiles);
+const void* find_spherical_whole_kernel(unsigned tiles);
 /// Of a block.
 std::size_t term_shared_bytes(covariance_type type, std::size_t columns, unsigned warp_tiles);
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstdlib>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -61,11 +60,11 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   plan.tiles = static_cast<unsigned>(ceiling(layout.components(), product_components));
   cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
   const bool fine = shape.precision == precision::float32;
-  if (plan.tiles <= most_whole_tiles && !(std::getenv("SHOAL_TERMS") != nullptr && *std::getenv("SHOAL_TERMS") == '4')) {
+  if (!fine && columns <= most_whole_columns && plan.tiles <= most_whole_tiles) {
     plan.warp_tiles = plan.tiles = std::max(plan.tiles, least_whole_tiles);
     plan.parts = plan.rounds = 1;
-    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(columns, plan.tiles, fine)
-                                                  : find_spherical_whole_kernel(columns, plan.tiles, fine);
+    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(plan.tiles)
+                                                  : find_spherical_whole_kernel(plan.tiles);
   } else {
     plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
                                                   : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
@@ -155,12 +154,7 @@ class term_product_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits_term_products(const accumulator_shape& shape) {
-  if (const char* const variant = std::getenv("SHOAL_TERMS"); variant != nullptr) {
-    if (*variant == '0') return false;
-    if (*variant >= '3') return shape.layout.components() > 8 && make_plan(shape).has_value();
-  }
-  return are_terms_faster(shape.layout.type(), shape.share_rows, shape.layout.columns(), shape.layout.components()) &&
-         make_plan(shape).has_value();
+  return are_terms_faster(shape.precision, shape.share_rows, shape.layout.components()) && make_plan(shape).has_value();
 }
 
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,

@@ -47,7 +47,8 @@ struct term_places {
   __host__ __device__ term_places(covariance_type type, unsigned columns_of_kernel, unsigned warp_tiles) {
     const unsigned steps = product_steps(type, columns_of_kernel);
     const unsigned staged = term_stage_rows * (16 * steps + 8) * 2 * 2;
-    const unsigned eights = product_features(type, columns_of_kernel) == 8 ? 2 : product_features(type, columns_of_kernel) / 8;
+    const unsigned eights =
+        product_features(type, columns_of_kernel) == 8 ? 2 : product_features(type, columns_of_kernel) / 8;
     const unsigned flushed = term_warps * warp_tiles * (4 * eights + 4) * 32 * 4;
     notes = frame + static_cast<unsigned>(most_columns) * 16;
     shifts = notes + term_stage_rows * 8;
@@ -100,7 +101,8 @@ __device__ void add_term_scores(float (&scores)[4], const term_coefficients<Shap
 
 /// Behind the columns of sixteen rows, which begin at those places: ‖z‖² and 1. Where ‖z‖² is beyond float16's range
 /// the row is far from all components.
-__device__ inline void extend_rows(std::uint16_t* high_rows, std::uint16_t* low_rows, row_note* notes, unsigned stride) {
+__device__ inline void extend_rows(std::uint16_t* high_rows, std::uint16_t* low_rows, row_note* notes,
+                                   unsigned stride) {
   const unsigned row = threadIdx.x % 32;
   if (row >= product_rows) return;
   float norm = notes[row].norm;
@@ -282,11 +284,12 @@ __device__ bool settle_rows(const term_arguments& a, const term_places& places, 
     const unsigned row = place_of(i);
     const float logarithm = log2f(sums[i]);
     // A row beyond the frame has −∞ in common.
-    const bool beyond = may_be_far(best[i] + common[i] + (plain ? logarithm : 0)) ||
-                        !(sums[i] <= static_cast<float>(a.components));
+    const bool beyond =
+        may_be_far(best[i] + common[i] + (plain ? logarithm : 0)) || !(sums[i] <= static_cast<float>(a.components));
     const bool inside = row < count;
     if (inside && !beyond) {
-      head.log_likelihood += (static_cast<double>(best[i]) + static_cast<double>(common[i])) + static_cast<double>(logarithm);
+      head.log_likelihood +=
+          (static_cast<double>(best[i]) + static_cast<double>(common[i])) + static_cast<double>(logarithm);
       head.weight += 1;
     }
     shifts[row] = inside && !beyond ? (responsibility_exponent - best[i]) - logarithm : -INFINITY;

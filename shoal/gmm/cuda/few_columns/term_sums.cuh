@@ -147,7 +147,8 @@ __device__ void add_term_moments(const term_coefficients<Shape> (&coefficients)[
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
         const float first = terms[2 * half], second = terms[2 * half + 1];
-        take_two<Shape>(first, second, tile, half, norm[n], sums, own_high[tile][2 * n + half], own_low[tile][2 * n + half]);
+        take_two<Shape>(first, second, tile, half, norm[n], sums, own_high[tile][2 * n + half],
+                        own_low[tile][2 * n + half]);
       }
     }
   }

@@ -20,8 +20,8 @@ __device__ void combine_in_all_lanes(float (&values)[4], const Combine& combine)
   }
 }
 
-/// Adds sixteen rows of the stage, from `first` on, of which those before `count` count. `far` has a bit for each row of
-/// the stage. Returns whether any is far.
+/// Adds sixteen rows of the stage, from `first` on, of which those before `count` count. `far` has a bit for each row
+/// of the stage. Returns whether any is far.
 template <class Shape>
 __device__ bool add_whole_rows(const term_arguments& a, const std::uint16_t* high_rows, const std::uint16_t* low_rows,
                                const row_note* notes, unsigned first, unsigned count, unsigned* far, row_sums& head,

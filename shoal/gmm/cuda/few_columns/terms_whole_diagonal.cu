@@ -3,9 +3,6 @@
 
 namespace shoal::gmm::few_columns {
 
-const void* find_diagonal_whole_kernel(std::size_t columns, unsigned tiles, bool fine) {
-  return columns <= 8 ? find_whole_kernel_of<covariance_type::diag, 8>(tiles, fine)
-                      : find_whole_kernel_of<covariance_type::diag, 16>(tiles, fine);
-}
+const void* find_diagonal_whole_kernel(unsigned tiles) { return find_whole_kernel_of<covariance_type::diag>(tiles); }
 
 }  // namespace shoal::gmm::few_columns

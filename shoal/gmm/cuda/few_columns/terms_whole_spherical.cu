@@ -3,9 +3,8 @@
 
 namespace shoal::gmm::few_columns {
 
-const void* find_spherical_whole_kernel(std::size_t columns, unsigned tiles, bool fine) {
-  return columns <= 8 ? find_whole_kernel_of<covariance_type::spherical, 8>(tiles, fine)
-                      : find_whole_kernel_of<covariance_type::spherical, 16>(tiles, fine);
+const void* find_spherical_whole_kernel(unsigned tiles) {
+  return find_whole_kernel_of<covariance_type::spherical>(tiles);
 }
 
 }  // namespace shoal::gmm::few_columns

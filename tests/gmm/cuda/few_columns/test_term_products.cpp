@@ -139,7 +139,7 @@ void check_coarse(covariance_type type, std::size_t rows, std::size_t columns, s
 TEST_F(TermProductAccumulator, KeepsElevenBitsWhenAskedForLess) {
   for (const covariance_type type : types) {
     for (const std::size_t columns : {1, 2, 5, 8, 9, 13, 16}) {
-      for (const std::size_t components : {33, 64, 100, 1000}) {
+      for (const std::size_t components : {17, 33, 49, 64, 65, 300}) {
         for (const double spread : {0.3, 0.8}) check_coarse(type, 4097, columns, components, spread, coarse);
         check_coarse(type, 4097, columns, components, 1.5, coarse_for_one);
       }
@@ -179,7 +179,9 @@ TEST_F(TermProductAccumulator, FewRowsByEveryKernel) {
     for (const std::size_t columns : {3, 16}) {
       for (const std::size_t components : {10, 20, 40, 60, 100, 600})
         checks::check_sums(type, 300, columns, components, 0.8, for_one);
-      check_coarse(type, 300, columns, 60, 0.8, coarse);
+      check_coarse(type, 300, columns, 40, 0.8, coarse);
+      check_coarse(type, 300, columns, 60, 0.8, coarse_for_one);
+      check_coarse(type, 300, columns, 100, 0.8, coarse_for_one);
     }
     checks::check_far_rows(type, 300, 8, 35, 31, by_products_alone);
   }
@@ -249,7 +251,7 @@ TEST_F(TermProductAccumulator, FitsEndWhereFloat64Ends) {
     for (const std::size_t columns : {8, 13}) {
       for (const double apart : {0.7, 3.0}) {
         SCOPED_TRACE(fmt::format("{}, {} columns, {} apart", checks::name(type), columns, apart));
-        constexpr std::size_t count = 700'011, components = 100;
+        constexpr std::size_t count = 1'000'011, components = 100;
         ASSERT_TRUE(shoal::gmm::few_columns::suits_term_products(
             checks::shape_of(statistics_layout(type, components, columns), count, false)));
         checks::expect_fit_as_in_float64(type, components, columns, count, apart);
@@ -271,6 +273,14 @@ TEST(TermProductAccumulatorShape, HasVectorsWithoutWeights) {
         EXPECT_TRUE(shoal::gmm::few_columns::suits_term_products(shape)) << columns << " columns, " << components;
       }
     }
+    // Fewer components are worth it where eleven bits do.
+    shape.layout = statistics_layout(type, 64, 8);
+    EXPECT_FALSE(shoal::gmm::few_columns::suits_term_products(shape));
+    shape.precision = shoal::precision::tf32;
+    EXPECT_TRUE(shoal::gmm::few_columns::suits_term_products(shape));
+    shape.layout = statistics_layout(type, 32, 8);
+    EXPECT_FALSE(shoal::gmm::few_columns::suits_term_products(shape));
+    shape.precision = shoal::precision::float32;
     shape.layout = statistics_layout(type, 100, 17);
     EXPECT_FALSE(shoal::gmm::few_columns::suits_term_products(shape));
     shape.layout = statistics_layout(type, 100, 8);
