@@ -107,6 +107,14 @@ bool suits_products(const accumulator_shape& shape);
 std::unique_ptr<accumulator<float>> make_product_accumulator(const accumulator_shape& shape,
                                                              std::unique_ptr<accumulator<float>> other);
 
+/// Whether make_term_product_accumulator takes a shape and is faster than others: diagonal and spherical covariances of
+/// at most most_columns columns, many rows and components, and no weights.
+bool suits_term_products(const accumulator_shape& shape);
+
+/// The same as make_product_accumulator with densities found twice, so that there may be any number of components.
+std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
+                                                                  std::unique_ptr<accumulator<float>> other);
+
 /// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);

@@ -1,0 +1,171 @@
+// Products of few columns by any number of components while these lie near each other, and another room's kernels where
+// they do not.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include <shoal/core/error.hpp>
+#include <shoal/gmm/cuda/few_columns/few_columns.hpp>
+#include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/term_products.hpp>
+#include <shoal/gmm/cuda/few_columns/term_products_tuning.hpp>
+
+namespace shoal::gmm::few_columns {
+namespace {
+
+// How a shape is worked on. All of it depends on the shape alone, for the bits do.
+struct term_plan {
+  const void* function = nullptr;
+  unsigned tiles = 0;       // of all components
+  unsigned warp_tiles = 0;  // of a warp
+  unsigned parts = 1;
+  unsigned rounds = 1;
+  std::size_t shared_bytes = 0;
+  group_plan groups;
+  std::size_t lanes = 0;
+};
+
+// Cuts the components among warps so that the busiest warp has the least to do.
+void cut_components(term_plan& plan, unsigned least_tiles, unsigned most_tiles) {
+  double least = std::numeric_limits<double>::infinity();
+  for (unsigned warp_tiles = least_tiles; warp_tiles <= most_tiles; ++warp_tiles) {
+    const auto sets = static_cast<unsigned>(ceiling(plan.tiles, warp_tiles));
+    unsigned parts = 1;
+    while (parts < term_warps && parts < sets) parts *= 2;
+    const auto rounds = static_cast<unsigned>(ceiling(sets, parts));
+    const double taken = rounds * parts * (warp_tiles + term_tile_cost);
+    if (taken > least) continue;
+    least = taken;
+    plan.warp_tiles = warp_tiles;
+    plan.parts = parts;
+    plan.rounds = rounds;
+  }
+}
+
+std::optional<term_plan> make_plan(const accumulator_shape& shape) {
+  const statistics_layout& layout = shape.layout;
+  const std::size_t columns = layout.columns();
+  const covariance_type type = layout.type();
+  const bool vectors = type == covariance_type::diag || type == covariance_type::spherical;
+  if (!vectors || columns < 1 || columns > most_columns || shape.weighted || layout.size() > most_term_sums) {
+    return std::nullopt;
+  }
+  term_plan plan;
+  plan.tiles = static_cast<unsigned>(ceiling(layout.components(), product_components));
+  cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
+  const bool fine = shape.precision == precision::float32;
+  if (!fine && columns <= most_whole_columns && plan.tiles <= most_whole_tiles) {
+    plan.warp_tiles = plan.tiles = std::max(plan.tiles, least_whole_tiles);
+    plan.parts = plan.rounds = 1;
+    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(plan.tiles)
+                                                  : find_spherical_whole_kernel(plan.tiles);
+  } else {
+    plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
+                                                  : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
+  }
+  plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
+  if (plan.shared_bytes > shape.shared_bytes) return std::nullopt;
+  const std::size_t places = shape.multiprocessors * term_blocks;
+  plan.groups = plan_groups(
+      shape,
+      [&](std::size_t rows) {
+        const bool fits = plan.rounds == 1 || rows <= term_stage_rows;
+        return fits ? ceiling(rows, term_warps / plan.parts * product_rows) : std::numeric_limits<std::size_t>::max();
+      },
+      [&](std::size_t rows, std::size_t all) {
+        return static_cast<double>(ceiling(all, places)) *
+               (static_cast<double>(ceiling(rows, 32 * term_warps) * 32 * term_warps) + term_flush_cost_rows);
+      });
+  if (plan.groups.unit_groups == 0) return std::nullopt;
+  plan.lanes = std::min(places, std::max<std::size_t>(1, plan.groups.groups));
+  return plan;
+}
+
+class term_product_accumulator final : public accumulator<float> {
+ public:
+  term_product_accumulator(const accumulator_shape& shape, const term_plan& plan,
+                           std::unique_ptr<accumulator<float>> other)
+      : other_(std::move(other)),
+        type_(shape.layout.type()),
+        columns_(static_cast<unsigned>(shape.layout.columns())),
+        components_(static_cast<unsigned>(shape.layout.components())),
+        tiles_(plan.tiles),
+        frame_(most_columns),
+        constants_(std::size_t{plan.tiles} * product_components),
+        operands_(std::size_t{plan.tiles} * product_steps(type_, product_columns(type_, columns_)) * 512),
+        stopped_(2),
+        mixture_{frame_.data(), constants_.data(), operands_.data(), stopped_.data(), stopped_.data() + 1},
+        own_(shape, block_launch{plan.function, term_threads, plan.lanes, plan.shared_bytes}, plan.groups,
+             arguments_of(plan)) {}
+
+  bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
+
+  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
+    pack_terms(parameters, type_, columns_, components_, tiles_, mixture_, stream);
+    own_.clear(unless(mixture_.own_stopped, parameters), stream);
+    other_->clear(unless(mixture_.other_stopped, parameters), stream);
+  }
+
+  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
+           cudaStream_t stream) override {
+    own_.add(piece, unless(mixture_.own_stopped, parameters), stream);
+    other_->add(piece, unless(mixture_.other_stopped, parameters), stream);
+  }
+
+  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
+    own_.merge(statistics, unless(mixture_.own_stopped, parameters), stream);
+    other_->merge(statistics, unless(mixture_.other_stopped, parameters), stream);
+  }
+
+ private:
+  static prepared_parameters<float> unless(const int* stopped, prepared_parameters<float> parameters) {
+    parameters.stopped = stopped;
+    return parameters;
+  }
+  term_arguments arguments_of(const term_plan& plan) const {
+    term_arguments arguments;
+    arguments.columns = columns_;
+    arguments.tiles = plan.tiles;
+    arguments.parts = plan.parts;
+    arguments.rounds = plan.rounds;
+    arguments.mixture = mixture_;
+    return arguments;
+  }
+
+  std::unique_ptr<accumulator<float>> other_;
+  covariance_type type_;
+  unsigned columns_;
+  unsigned components_;
+  unsigned tiles_;
+  cuda::device_buffer<product_column> frame_;
+  cuda::device_buffer<product_constants> constants_;
+  cuda::device_buffer<std::uint16_t> operands_;
+  cuda::device_buffer<int> stopped_;
+  product_mixture mixture_;
+  lanes_accumulator<float, term_arguments> own_;
+};
+
+}  // namespace
+
+bool suits_term_products(const accumulator_shape& shape) {
+  return are_terms_faster(shape.precision, shape.share_rows, shape.layout.components()) && make_plan(shape).has_value();
+}
+
+std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
+                                                                  std::unique_ptr<accumulator<float>> other) {
+  if (const std::optional<term_plan> plan = make_plan(shape)) {
+    return std::make_unique<term_product_accumulator>(shape, *plan, std::move(other));
+  }
+  throw bad_argument(
+      fmt::format("products of few columns by any number of components take diagonal and spherical covariances without "
+                  "weights and 1 to {} columns, not {} columns and {} components",
+                  most_columns, shape.layout.columns(), shape.layout.components()));
+}
+
+}  // namespace shoal::gmm::few_columns
