@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <shoal/execution/cuda/device_rows.hpp>
+#include <shoal/execution/cuda/device_piece.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/few_columns/product_rows.cuh>
 #include <shoal/gmm/cuda/few_columns/products_tuning.hpp>
