@@ -23,8 +23,8 @@ inline constexpr double product_group_cost_rows = 64;
 /// The same limits where warps make operands in registers (warp_product_kernel.cuh): log-densities are added up whole
 /// there. Ten components of 8 columns of rows without clusters come as far as 61, and their terms as far as 91, in 300
 /// iterations.
-inline constexpr double most_warp_squared_distance = 128;
-inline constexpr float most_warp_terms = 256;
+constexpr double most_warp_squared_distance(std::size_t columns) { return columns <= 8 ? 128 : 256; }
+constexpr float most_warp_terms(std::size_t columns) { return columns <= 8 ? 256 : 512; }
 
 /// What ending a group costs, in rows.
 inline constexpr double warp_product_group_cost_rows = 256;
@@ -38,6 +38,7 @@ inline constexpr double warp_product_group_cost_rows = 256;
 /// take twice as long as 32 by the products above.
 constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
+  if (columns > 8) return rows * sums >= 67'500'000;
   return sums >= (components <= 8 ? 270U : 315U) && rows * sums >= 67'500'000;
 }
 
