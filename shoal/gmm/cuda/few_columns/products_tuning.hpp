@@ -36,10 +36,18 @@ inline constexpr double warp_product_group_cost_rows = 256;
 /// sums they are slower, (6, 10) 0.059 and 0.061. 150,000 rows of (8, 10) take 0.0259 and 0.0232, 100,000 of (8, 16)
 /// 0.037 and 0.023. Where components lie apart the others take 7 µs more. No kernel is made for 33 components, which
 /// take twice as long as 32 by the products above.
-constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components) {
+/// 10⁶ rows of more columns (bench/results/wider-warp-products-nvidia-h200-2026-11-28.json): (9, 5) 0.071 and 0.083,
+/// (9, 9) 0.099 and 0.107, (9, 16) 0.204 and 0.110, (12, 3) 0.096 and 0.080, (12, 9) 0.143 and 0.107, (12, 16) 0.394
+/// and 0.113, (16, 10) 10⁷ rows 2.143 and 1.307, (16, 5) 1.108 and 0.900, (16, 1) 0.841 and 0.876; 100,000 of (9, 16)
+/// 0.037 and 0.035, (12, 9) 0.040 and 0.034. With one product (12, 1) 0.073 and 0.057, (12, 10) 0.151 and 0.067.
+constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components, unsigned terms) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
-  if (columns > 8) return rows * sums >= 67'500'000;
-  return sums >= (components <= 8 ? 270U : 315U) && rows * sums >= 67'500'000;
+  if (rows * sums < 67'500'000) return false;
+  if (columns <= 8) return sums >= (components <= 8 ? 270U : 315U);
+  if (terms == 1) return columns >= 12 || sums >= 270;
+  if (columns == 12) return components >= 3;
+  if (columns > 12) return sums >= 600;
+  return sums >= (components <= 8 ? 440U : 660U);
 }
 
 /// Sums of a row's densities, relative to the greatest constant, that float32 holds with all digits.

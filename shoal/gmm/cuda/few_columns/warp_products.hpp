@@ -55,9 +55,7 @@ constexpr warp_circle warp_circle_of(std::size_t columns) {
 }
 
 /// The most components that warps have registers for the sums of.
-constexpr unsigned most_warp_product_components(std::size_t columns) {
-  return columns <= narrow_warp_columns ? 32 : 16;
-}
+constexpr unsigned most_warp_product_components(std::size_t columns) { return columns <= 12 ? 32 : 16; }
 
 /// What is the same for all kernels of as many columns, once they are filled up.
 struct warp_sizes {
@@ -106,7 +104,9 @@ struct warp_product_arguments : team_arguments {
 
 /// The kernel for so many columns, components and float16 terms; null where there is none.
 const void* find_warp_product_kernel(std::size_t columns, std::size_t components, unsigned terms);
-const void* find_wider_warp_kernel(std::size_t columns, unsigned tiles, unsigned terms);
+/// That for 9 to 12 columns, and that for 13 to 16.
+const void* find_kernel_of_twelve(std::size_t columns, unsigned tiles, unsigned terms);
+const void* find_kernel_of_sixteen(std::size_t columns, unsigned tiles, unsigned terms);
 /// Of a block.
 std::size_t warp_product_shared_bytes(const warp_sizes& sizes, std::size_t components, std::size_t statistics);
 

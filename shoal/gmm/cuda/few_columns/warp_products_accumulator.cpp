@@ -83,8 +83,7 @@ class warp_product_accumulator final : public accumulator<float> {
     const unsigned warps = sizes_of(shape).warps();
     warp_product_arguments arguments;
     arguments.others_stopped = others_stopped_.data();
-    return own_accumulator(shape,
-                           block_launch{kernel_of(shape), 32 * warps, blocks, shared_bytes_of(shape)},
+    return own_accumulator(shape, block_launch{kernel_of(shape), 32 * warps, blocks, shared_bytes_of(shape)},
                            cut_share(shape, blocks, warps), arguments, others_.get());
   }
 
@@ -96,8 +95,8 @@ class warp_product_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits_warp_products(const accumulator_shape& shape) {
-  return can_take(shape) &&
-         are_warp_products_faster(shape.share_rows, shape.layout.columns(), shape.layout.components());
+  return can_take(shape) && are_warp_products_faster(shape.share_rows, shape.layout.columns(),
+                                                     shape.layout.components(), sizes_of(shape).terms);
 }
 
 std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumulator_shape& shape) {
@@ -105,13 +104,11 @@ std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumula
     return std::make_unique<warp_product_accumulator>(
         shape, suits_teams(shape) ? make_teams(shape) : make_blocks<float>(shape));
   }
-  throw bad_argument(
-      fmt::format("products whose operands warps make in registers take full covariances without weights, {} to {} "
-                  "columns and up to {} components, of more than {} columns {}, not {} columns and {} components",
-                  least_warp_product_columns, most_warp_product_columns,
-                  most_warp_product_components(least_warp_product_columns), narrow_warp_columns,
-                  most_warp_product_components(most_warp_product_columns), shape.layout.columns(),
-                  shape.layout.components()));
+  throw bad_argument(fmt::format(
+      "products whose operands warps make in registers take full covariances without weights, {} to {} "
+      "columns and up to {} components, of more than 12 columns {}, not {} columns and {} components",
+      least_warp_product_columns, most_warp_product_columns, most_warp_product_components(least_warp_product_columns),
+      most_warp_product_components(most_warp_product_columns), shape.layout.columns(), shape.layout.components()));
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -29,7 +29,8 @@ const void* find_warp_product_kernel(std::size_t columns, std::size_t components
     return nullptr;
   }
   if (columns > narrow_warp_columns) {
-    return find_wider_warp_kernel(columns, warp_product_tiles(static_cast<unsigned>(components)), terms);
+    const unsigned tiles = warp_product_tiles(static_cast<unsigned>(components));
+    return columns <= 12 ? find_kernel_of_twelve(columns, tiles, terms) : find_kernel_of_sixteen(columns, tiles, terms);
   }
   return find_for_columns<static_cast<int>(least_warp_product_columns)>(columns, components);
 }

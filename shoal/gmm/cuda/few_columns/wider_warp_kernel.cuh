@@ -22,13 +22,13 @@ namespace shoal::gmm::few_columns {
 
 /// Terms of coefficients that a thread has in registers; the others it reads for each sixteen rows.
 template <class Shape>
-inline constexpr unsigned kept_terms = 1;
+inline constexpr unsigned kept_terms = Shape::tiles > 2 ? 0 : 1;
 
 /// Coefficients as a thread has them.
 template <class Shape>
 struct wider_coefficients {
   static constexpr unsigned kept = kept_terms<Shape>, steps = Shape::circle.steps();
-  std::uint32_t own[kept][Shape::tiles][steps][2];
+  std::uint32_t own[kept == 0 ? 1 : kept][Shape::tiles][steps][2];
   const uint2* from;
   const float4* constants;
 
@@ -144,9 +144,9 @@ struct wider_exchange {
 /// Log₂ densities of sixteen rows, whose features take the place of those of the rows before; of these the moments, if
 /// there are any.
 template <class Shape, bool Moments, unsigned... Steps>
-__device__ void take_rows(float (&scores)[Shape::tiles][4], warp_sums<Shape>& sums,
-                          const row_circle<Shape> (&rows)[2], const wider_coefficients<Shape>& c,
-                          const wider_exchange<Shape>& exchange, std::integer_sequence<unsigned, Steps...>) {
+__device__ void take_rows(float (&scores)[Shape::tiles][4], warp_sums<Shape>& sums, const row_circle<Shape> (&rows)[2],
+                          const wider_coefficients<Shape>& c, const wider_exchange<Shape>& exchange,
+                          std::integer_sequence<unsigned, Steps...>) {
   const bool counts_twice = threadIdx.x % 4 >= 2;
   wider_scores<Shape> sum;
   const auto each = [&]<class Shares>(const Shares& shares) {
