@@ -67,7 +67,8 @@ struct warp_sizes {
   /// Of a block, of which a multiprocessor has one: sums of many components take many registers.
   constexpr unsigned warps() const {
     if (narrow()) return tiles <= 2 ? 16 : 8;
-    return circle.steps() * tiles <= 12 ? 12 : 8;
+    if (circle.steps() * tiles > 12) return 8;
+    return tiles == 1 && terms == 1 ? 16 : 12;
   }
   /// That warps do not wait for each other in between.
   constexpr unsigned groups() const { return narrow() ? 2 : 1; }

@@ -73,7 +73,8 @@ TEST_F(WarpProductAccumulator, EveryNumberOfColumnsAndComponents) {
 }
 
 TEST_F(WarpProductAccumulator, AwkwardNumbersOfRows) {
-  for (const std::size_t rows : {1, 7, 8, 15, 16, 17, 31, 32, 33, 383, 384, 385, 4095, 4096, 4097, 46800, 300007}) {
+  for (const std::size_t rows : {1,   7,   8,   15,  16,  17,  31,   32,   33,   127,   128,   129,
+                                 191, 192, 193, 383, 384, 385, 4095, 4096, 4097, 46800, 300007}) {
     check(rows, 8, 10, 0.8);
     check(rows, 7, 3, 0.8, for_one);
     check(rows, 6, 25, 0.8, for_one);
