@@ -61,8 +61,8 @@ std::optional<team_use> use_of_teams(const accumulator_shape& shape);
 /// is right.
 std::unique_ptr<accumulator<float>> make_team_accumulator(const accumulator_shape& shape);
 
-/// Whether make_warp_product_accumulator takes a shape and is faster than others: full covariances of 5 to 8 columns,
-/// 32 components at most, many rows, and no weights.
+/// Whether make_warp_product_accumulator takes a shape and is faster than others: full covariances of 5 to 16 columns,
+/// 32 components at most (beyond 12 columns 16), many rows, and no weights.
 bool suits_warp_products(const accumulator_shape& shape);
 
 /// Densities and moments as products on tensor cores, whose operands a warp makes in registers, while the components

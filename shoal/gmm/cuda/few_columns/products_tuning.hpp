@@ -23,8 +23,8 @@ inline constexpr double product_group_cost_rows = 64;
 /// The same limits where warps make operands in registers (warp_product_kernel.cuh): log-densities are added up whole
 /// there. Ten components of 8 columns of rows without clusters come as far as 61, and their terms as far as 91, in 300
 /// iterations.
-inline constexpr double most_warp_squared_distance = 128;
-inline constexpr float most_warp_terms = 256;
+constexpr double most_warp_squared_distance(std::size_t columns) { return columns <= 8 ? 128 : 256; }
+constexpr float most_warp_terms(std::size_t columns) { return columns <= 8 ? 256 : 512; }
 
 /// What ending a group costs, in rows.
 inline constexpr double warp_product_group_cost_rows = 256;
@@ -36,9 +36,20 @@ inline constexpr double warp_product_group_cost_rows = 256;
 /// sums they are slower, (6, 10) 0.059 and 0.061. 150,000 rows of (8, 10) take 0.0259 and 0.0232, 100,000 of (8, 16)
 /// 0.037 and 0.023. Where components lie apart the others take 7 µs more. No kernel is made for 33 components, which
 /// take twice as long as 32 by the products above.
-constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components) {
+/// 10⁶ rows of more columns (bench/results/wider-warp-products-nvidia-h200-2026-11-28.json): (9, 7) 0.084 both, (9, 8)
+/// 0.092 and 0.084, (9, 11) 0.113 both, (9, 12) 0.120 and 0.108, (10, 10) 0.119 and 0.110, (11, 6) 0.096 and 0.086,
+/// (12, 2) 0.074 and 0.080, (12, 3) 0.097 and 0.080, (12, 32) 0.660 and 0.181, (13, 6) 0.120 and 0.116, (14, 5) 0.118
+/// and 0.119, (16, 4) 0.123 and 0.117, (16, 16) 0.412 and 0.180; 100,000 of (12, 9) 0.040 and 0.035, (9, 12) 0.035
+/// both. With one product (12, 1) 0.073 and 0.057, (9, 5) 0.071 and 0.057, (13, 1) 0.070 and 0.073, (14, 2) 0.073 and
+/// 0.080, (16, 2) 0.083 and 0.077, 10⁷ of (16, 1) 0.845 and 0.523.
+constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components, unsigned terms) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
-  return sums >= (components <= 8 ? 270U : 315U) && rows * sums >= 67'500'000;
+  if (rows * sums < 67'500'000) return false;
+  if (columns <= 8) return sums >= (components <= 8 ? 270U : 315U);
+  if (terms == 1) return columns == 12 || columns == 16 || sums >= 270;
+  if (columns == 12) return components >= 3;
+  if (columns > 12) return sums > 600;
+  return sums >= (components <= 8 ? 440U : 660U);
 }
 
 /// Sums of a row's densities, relative to the greatest constant, that float32 holds with all digits.

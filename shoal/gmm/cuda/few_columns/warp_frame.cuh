@@ -15,23 +15,27 @@ namespace shoal::gmm::few_columns {
 
 /// In shared memory.
 struct warp_mixture {
-  float2* frame;            ///< [2][8] z = x · scale + shift, twice, so that threads go on in a circle
-  float* units;             ///< [8] 1 / scale, a power of two
-  float4* constants;        ///< [16] of components 2 k and 2 k + 1 log₂ densities without their terms, twice
-  double* moved;            ///< [components][8] from a component's centre to the frame's
+  float2* frame;            ///< [2][columns] z = x · scale + shift, twice, so that threads go on in a circle
+  float* units;             ///< [columns] 1 / scale, a power of two
+  float4* constants;        ///< [components / 2] of components 2 k and 2 k + 1 log₂ densities without terms, twice
+  double* moved;            ///< [components][columns] from a component's centre to the frame's
   std::uint16_t* operands;  ///< [tiles][steps][2 terms][32 lanes][4]
   unsigned char* work;      ///< [warp_work_bytes()]
 };
 
-constexpr unsigned warp_operand_numbers(unsigned tiles) { return tiles * warp_steps * 2 * 32 * 4; }
-
 /// Makes the mixture ready, whose operands are zeros before; returns whether its components lie so near to each other
 /// that sums in a common frame keep float32's digits. The same for every block.
-template <int Columns>
+template <class Shape>
 __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
-  constexpr unsigned most = most_warp_product_components, padded = warp_product_columns;
+  constexpr unsigned Columns = Shape::columns;
+  constexpr warp_circle circle = Shape::circle;
+  constexpr unsigned most = Shape::sizes.components(), padded = circle.columns, warps = Shape::sizes.warps();
+  constexpr unsigned steps = circle.steps(), features = circle.features(), thread_columns = circle.thread_columns();
+  constexpr float most_terms = most_warp_terms(Columns);
+  constexpr double most_distance = most_warp_squared_distance(Columns);
   const prepared_components<double>& in = a.parameters.in_double;
-  const unsigned components = a.components, threads = blockDim.x;
+  const unsigned components = a.components;
+  constexpr unsigned threads = 32 * warps;
   // What follows is [components][columns], unless it says else.
   auto* const factors = reinterpret_cast<double*>(m.work);       // [components][columns][columns]
   double* const residuals = factors + most * Columns * Columns;  // of columns of y at the frame's centre
@@ -46,14 +50,21 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
     factors[e] = factor;
     float_factors[e] = static_cast<float>(factor);
   }
-  double centre = 0, offset = 0;  // of component and column threadIdx.x
-  const bool one_of_all = threadIdx.x < components * Columns;
-  const unsigned own_component = threadIdx.x / Columns, own_column = threadIdx.x % Columns;
-  if (one_of_all) {
-    centre = in.centres[threadIdx.x];
-    offset = in.offsets[threadIdx.x];
-    centres[threadIdx.x] = static_cast<float>(centre);
-  }
+  // Calls for_one(e, k, j) for all components k and columns j.
+  const auto for_each_column = [&](const auto& for_one) {
+    if constexpr (most * Columns <= threads) {
+      if (threadIdx.x < components * Columns) for_one(threadIdx.x, threadIdx.x / Columns, threadIdx.x % Columns);
+    } else {
+#pragma unroll 1
+      for (unsigned e = threadIdx.x; e < components * Columns; e += threads) for_one(e, e / Columns, e % Columns);
+    }
+  };
+  for_each_column([&](unsigned e, unsigned k, unsigned j) {
+    const double centre = in.centres[e];
+    residuals[e] = in.offsets[e];
+    m.moved[k * padded + j] = centre;
+    centres[e] = static_cast<float>(centre);
+  });
   double log_constant = 0;
   if (threadIdx.x < most) {
     log_constant = threadIdx.x < components ? in.log_constants[threadIdx.x] : -INFINITY;
@@ -63,26 +74,27 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
   __syncthreads();
 
   // Column j of U⁻¹ has the length of the deviation of column j. That says how much digits are worth: float32 will do.
-  if (one_of_all) {
-    const float* const u = float_factors + own_component * Columns * Columns;
+  for_each_column([&](unsigned e, unsigned k, unsigned j) {
+    const float* const u = float_factors + k * Columns * Columns;
     float inverse[Columns];
     float squares = 0;
 #pragma unroll
     for (int i = Columns - 1; i >= 0; --i) {
-      float sum = i == static_cast<int>(own_column) ? 1.0F : 0.0F;
+      float sum = i == static_cast<int>(j) ? 1.0F : 0.0F;
 #pragma unroll
-      for (int l = i + 1; l < Columns; ++l) sum = fmaf(-u[i * Columns + l], inverse[l], sum);
+      for (int l = i + 1; l < static_cast<int>(Columns); ++l) sum = fmaf(-u[i * Columns + l], inverse[l], sum);
       inverse[i] = __fdividef(sum, u[i * Columns + i]);
       squares = fmaf(inverse[i], inverse[i], squares);
     }
-    deviations[threadIdx.x] = sqrtf(squares);
-  }
+    deviations[e] = sqrtf(squares);
+  });
   __syncthreads();
   // A warp for each column.
   bool near = true;
-  static_assert(most == 32 && warp_product_warps(most_warp_product_tiles) >= padded);
-  if (threadIdx.x < 32 * padded) {
-    const unsigned j = threadIdx.x / 32, k = threadIdx.x % 32;
+  static_assert(most <= 32);
+#pragma unroll 1
+  for (unsigned j = threadIdx.x / 32; j < padded; j += warps) {
+    const unsigned k = threadIdx.x % 32;
     const bool counts = j < Columns && k < components && empty[k] == 0;
     float sum = counts ? centres[k * Columns + j] : 0.0F, widest = counts ? deviations[k * Columns + j] : 0.0F;
     float count = counts ? 1.0F : 0.0F;
@@ -95,34 +107,33 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
     // The power of two below the widest deviation.
     const float unit = widest > 1e-37F && widest < 1e37F ? __int_as_float(__float_as_int(widest) & 0x7F800000) : 1.0F;
     const float middle = count > 0 ? __fdividef(sum, count) : 0.0F;
-    near = fabsf(middle / unit) <= 1e30F;
+    near = near && fabsf(middle / unit) <= 1e30F;
     if (k == 0) {
       m.frame[j] = m.frame[j + padded] = j < Columns ? make_float2(1 / unit, -middle / unit) : make_float2(1, 0);
       m.units[j] = unit;
     }
   }
   __syncthreads();
-  if (one_of_all) {
-    const double moved =
-        -static_cast<double>(m.frame[own_column].y) * static_cast<double>(m.units[own_column]) - centre;
-    m.moved[own_component * padded + own_column] = moved;
-    reaches[threadIdx.x] = deviations[threadIdx.x] + fabsf(static_cast<float>(moved));
-  }
+  for_each_column([&](unsigned e, unsigned k, unsigned j) {
+    const double moved = -static_cast<double>(m.frame[j].y) * static_cast<double>(m.units[j]) - m.moved[k * padded + j];
+    m.moved[k * padded + j] = moved;
+    reaches[e] = deviations[e] + fabsf(static_cast<float>(moved));
+  });
   __syncthreads();
-  if (one_of_all) {
-    const double* const u = factors + own_component * Columns * Columns;
-    double residual = offset;
+  for_each_column([&](unsigned e, unsigned k, unsigned j) {
+    const double* const u = factors + k * Columns * Columns;
+    double residual = residuals[e];
 #pragma unroll
     for (unsigned i = 0; i < Columns; ++i) {
-      residual = fma(u[i * Columns + own_column], m.moved[own_component * padded + i], residual);  // below it U is zero
+      residual = fma(u[i * Columns + j], m.moved[k * padded + i], residual);  // below it U is zero
     }
-    residuals[threadIdx.x] = residual;
-  }
+    residuals[e] = residual;
+  });
   __syncthreads();
 
   // A coefficient for each feature.
-  for (unsigned e = threadIdx.x; e < components * warp_features; e += threads) {
-    const unsigned k = e / warp_features, place = e % warp_features;
+  for (unsigned e = threadIdx.x; e < components * features; e += threads) {
+    const unsigned k = e / features, place = e % features;
     const unsigned slot = place / 16 * 4 + place % 16 / 8 * 2 + place % 2, thread = place % 8 / 2;
     const unsigned apart = slot / thread_columns;  // 0: a column, else 1 + how far apart two are
     const unsigned first = thread_columns * thread + slot % thread_columns;
@@ -139,7 +150,7 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
     if (apart != 0) {
       const float size = fabsf(static_cast<float>(sum)) * reaches[k * Columns + first] * reaches[k * Columns + second];
       // Sums of whole numbers are the same in any order.
-      atomicAdd(sums_of_terms + k, static_cast<unsigned>(fminf(apart == 1 ? size : 2 * size, most_warp_terms) * 1024));
+      atomicAdd(sums_of_terms + k, static_cast<unsigned>(fminf(apart == 1 ? size : 2 * size, most_terms) * 1024));
       near = near && (apart != 1 || sum * static_cast<double>(m.units[first]) * static_cast<double>(m.units[first]) <=
                                         most_product_ratio * most_product_ratio);
       coefficient *= (apart == 1 ? 0.5 : 1.0) * static_cast<double>(m.units[second]);
@@ -147,7 +158,7 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
     std::uint32_t high, low;
     tensor::split(static_cast<float>(coefficient), 0.0F, high, low);
     // Feature f of a product is b(f, component): thread 4 · component + f % 8 / 2 has it.
-    const unsigned block = (k / warp_product_tile * warp_steps + place / 16) * 2;
+    const unsigned block = (k / warp_product_tile * steps + place / 16) * 2;
     const unsigned at = (block * 32 + k % warp_product_tile * 4 + thread) * 4 + place % 16 / 8 * 2 + place % 2;
     m.operands[at] = static_cast<std::uint16_t>(high);
     m.operands[at + 128] = static_cast<std::uint16_t>(low);
@@ -161,19 +172,20 @@ __device__ bool make_frame(const team_arguments& a, const warp_mixture& m) {
       for (unsigned l = 0; l < Columns; ++l) {
         squared_distance = fma(residuals[k * Columns + l], residuals[k * Columns + l], squared_distance);
       }
-      near = near && squared_distance <= most_warp_squared_distance;  // a comparison that a NaN fails
+      near = near && squared_distance <= most_distance;  // a comparison that a NaN fails
       constant = static_cast<float>(log2_e * (log_constant - 0.5 * squared_distance));
     }
     float* const to = &m.constants[k / 2].x + k % 2;
     to[0] = to[2] = constant;
   }
   __syncthreads();
-  if (threadIdx.x < most) near = near && sums_of_terms[threadIdx.x] < static_cast<unsigned>(most_warp_terms * 1024);
+  if (threadIdx.x < most) near = near && sums_of_terms[threadIdx.x] < static_cast<unsigned>(most_terms * 1024);
   return __syncthreads_and(near ? 1 : 0) != 0;
 }
 
-constexpr unsigned warp_work_bytes(unsigned columns) {
-  return most_warp_product_components * (8 * (columns * columns + columns) + 4 * (3 * columns + columns * columns + 2));
+constexpr unsigned warp_work_bytes(const warp_sizes& sizes) {
+  const unsigned columns = sizes.circle.columns;
+  return sizes.components() * (8 * (columns * columns + columns) + 4 * (3 * columns + columns * columns + 2));
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -14,11 +14,6 @@ namespace shoal::gmm::few_columns {
 
 /// Numbers of one matrix of 8 × 8 float16 numbers, which lies in one piece in shared memory.
 inline constexpr unsigned matrix_numbers = 64;
-/// Of the features of sixteen rows, high terms and low ones: four matrices of each product; and of their
-/// responsibilities, two of each tile of components, of an even number of them.
-inline constexpr unsigned sixteen_features = warp_steps * 2 * 4 * matrix_numbers;
-constexpr unsigned sixteen_shares(unsigned tiles) { return (tiles + 1) / 2 * 2 * 4 * matrix_numbers; }
-
 /// Writes four matrices, of which thread 4 g + t holds numbers (g, 2 t) and (g, 2 t + 1), one after the other; `to` is
 /// where the first is to lie, and eight numbers further on for each thread of the warp.
 __device__ inline void store_matrices(std::uint16_t* to, const std::uint32_t (&from)[4]) {
@@ -43,7 +38,8 @@ __device__ inline float approximate_logarithm_of_two(float x) {
 }
 
 /// Columns of a row that a thread's features are made of: its own two, and those up to four further on.
-inline constexpr unsigned read_columns = thread_columns + warp_product_columns / 2;
+inline constexpr unsigned thread_columns = warp_circle_of(narrow_warp_columns).thread_columns();
+inline constexpr unsigned read_columns = thread_columns + narrow_warp_columns / 2;
 
 /// The columns of one row that a thread reads.
 template <int Columns>
@@ -55,12 +51,12 @@ struct circle_of_columns {
 #pragma unroll
     for (unsigned i = 0; i < read_columns; i += 2) {
       const float* const from = rows[i / 2] + row * Columns;
-      if constexpr (Columns == static_cast<int>(warp_product_columns)) {
+      if constexpr (Columns == static_cast<int>(narrow_warp_columns)) {
         const float2 two = __ldg(reinterpret_cast<const float2*>(from));
         x[i] = two.x;
         x[i + 1] = two.y;
       } else {
-        const unsigned column = (thread_columns * (threadIdx.x % 4) + i) % warp_product_columns;
+        const unsigned column = (thread_columns * (threadIdx.x % 4) + i) % narrow_warp_columns;
         if (column < Columns) x[i] = __ldg(from);
         if (column + 1 < Columns) x[i + 1] = __ldg(from + 1);
       }
@@ -109,7 +105,7 @@ struct split_columns {
       __half2 rest = __hfma2(pair(high[0]), pair(high[apart]), __hneg2(product));
       rest = __hfma2(pair(high[0]), pair(low[apart]), rest);
       rest = __hfma2(pair(low[0]), pair(high[apart]), rest);
-      constexpr bool last = Slot == thread_columns * (1 + warp_product_columns / 2);
+      constexpr bool last = Slot == thread_columns * (1 + narrow_warp_columns / 2);
       to_high = last && counts_twice ? one : tensor::bits_of(product);
       to_low = last && counts_twice ? 0 : tensor::bits_of(rest);
     }

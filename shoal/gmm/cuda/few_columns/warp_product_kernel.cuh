@@ -17,8 +17,12 @@
 #include <shoal/gmm/cuda/few_columns/warp_flush.cuh>
 #include <shoal/gmm/cuda/few_columns/warp_frame.cuh>
 #include <shoal/gmm/cuda/few_columns/warp_operands.cuh>
+#include <shoal/gmm/cuda/few_columns/warp_responsibilities.cuh>
 
 namespace shoal::gmm::few_columns {
+
+inline constexpr unsigned warp_steps = warp_circle_of(narrow_warp_columns).steps();
+inline constexpr unsigned sixteen_features = warp_sizes{warp_circle_of(narrow_warp_columns), 1}.feature_numbers();
 
 /// Coefficients as a thread has them, for all rows.
 template <int Tiles>
@@ -114,85 +118,9 @@ __device__ void find_scores_again(float (&scores)[Tiles][4], const warp_coeffici
   (add.template operator()<Steps>(), ...);
 }
 
-/// Turns log₂ densities into powers of two, less `best`, and adds up those of each row.
-template <int Tiles>
-__device__ void exponentiate(float (&terms)[Tiles][4], const float (&best)[2], float (&sums)[2]) {
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    float sum = 0;
-#pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) {
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        float& term = terms[tile][2 * half + e];
-        term = exponential_of_two(term - best[half]);
-        sum = tile + e == 0 ? term : sum + term;
-      }
-    }
-    sum += __shfl_xor_sync(~0U, sum, 1);
-    sums[half] = sum + __shfl_xor_sync(~0U, sum, 2);
-  }
-}
-
-/// For rows whose densities are all so small that their sum vanishes, or which are far: terms relative to the greatest,
-/// and far rows out of the products. `far` are these, `best` what log-densities have been lessened by.
-template <int Tiles>
-__device__ void scale_by_best(const warp_coefficients<Tiles>& c, const warp_exchange& exchange, unsigned components,
-                              float (&terms)[Tiles][4], float (&sums)[2], float (&best)[2], bool (&far)[2]) {
-  __syncwarp();
-  find_scores_again(terms, c, exchange, std::make_integer_sequence<unsigned, warp_steps>());
-#pragma unroll
-  for (int half = 0; half < 2; ++half) {
-    best[half] = -INFINITY;
-#pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) {
-      best[half] = fmaxf(best[half], fmaxf(terms[tile][2 * half], terms[tile][2 * half + 1]));
-    }
-    best[half] = fmaxf(best[half], __shfl_xor_sync(~0U, best[half], 1));
-    best[half] = fmaxf(best[half], __shfl_xor_sync(~0U, best[half], 2));
-  }
-  exponentiate(terms, best, sums);
-  __syncwarp();
-  const unsigned lane = threadIdx.x % 32;
-  std::uint16_t* const from = exchange.features + exchange.buffer - lane * 8;
-#pragma unroll
-  for (unsigned half = 0; half < 2; ++half) {
-    // A sum that is no number is that of a row whose features are beyond float16's range.
-    far[half] = may_be_far(best[half]) || !(sums[half] <= static_cast<float>(components));
-    if (!far[half]) continue;
-    sums[half] = 1;
-    best[half] = 0;
-#pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) terms[tile][2 * half] = terms[tile][2 * half + 1] = 0;
-    // The four threads that share the row have a quarter each of its features: row g of matrices half, half + 2 ….
-    for (unsigned matrix = half; matrix < warp_steps * 8; matrix += 2) {
-      reinterpret_cast<std::uint32_t*>(from + matrix * matrix_numbers)[lane] = 0;
-    }
-  }
-  __syncwarp();
-}
-
-/// Leaves sixteen rows' responsibilities, terms times `scale`, in shared memory.
-template <int Tiles>
-__device__ void store_shares(const float (&terms)[Tiles][4], const float (&scale)[2], const warp_exchange& exchange) {
-#pragma unroll
-  for (int first = 0; first < Tiles; first += 2) {
-    // Matrices: components of the first tile of rows 0 … 7 and 8 … 15, then of the second.
-    std::uint32_t high[4], low[4];
-#pragma unroll
-    for (int i = 0; i < 4; ++i) {
-      const int tile = first + i / 2 < Tiles ? first + i / 2 : first, half = i % 2;
-      tensor::split(terms[tile][2 * half] * scale[half], terms[tile][2 * half + 1] * scale[half], high[i], low[i]);
-    }
-    std::uint16_t* const to = exchange.shares + first * 4 * matrix_numbers;
-    store_matrices(to, high);
-    store_matrices(to + 4 * matrix_numbers, low);
-  }
-}
-
 /// sums += features · responsibilities of sixteen rows.
 template <int Tiles>
-__device__ void add_moments(warp_sums<Tiles>& sums, const warp_exchange& exchange, unsigned buffer) {
+__device__ void add_moments(warp_sums<warp_shape<8, Tiles>>& sums, const warp_exchange& exchange, unsigned buffer) {
   constexpr int Pairs = (Tiles + 1) / 2;
   std::uint32_t high[Pairs][4], low[Pairs][4];
 #pragma unroll
@@ -231,15 +159,16 @@ __device__ void sum_group(const team_arguments& a, unsigned char* memory, const 
   auto* const own_memory = reinterpret_cast<std::uint16_t*>(memory + places.exchanges + warp * places.exchange);
   unsigned* const far_bits = places.far_bits(memory, turn);
 
-  constexpr unsigned stride = warp_product_rows * warp_product_warps(Tiles);
+  using shape = warp_shape<Columns, Tiles>;
+  constexpr unsigned stride = warp_product_rows * shape::sizes.warps();
   warp_exchange exchange(own_memory);
-  warp_sums<Tiles> sums = {};
+  warp_sums<shape> sums = {};
   float log_likelihood = 0;                     // of one of the thread's two rows, of threads 0 and 1 of each four
   unsigned row = warp_product_rows * warp + g;  // the first of the thread's two that are to be loaded next
   const float* from[read_columns / 2];
 #pragma unroll
   for (unsigned i = 0; i < read_columns / 2; ++i) {
-    from[i] = rows + (row * Columns + thread_columns * (t + i) % warp_product_columns);
+    from[i] = rows + (row * Columns + thread_columns * (t + i) % narrow_warp_columns);
   }
   circle_of_columns<Columns> next[2];
   // Rows beyond the last are left as they were, and count for nothing.
@@ -262,36 +191,12 @@ __device__ void sum_group(const team_arguments& a, unsigned char* memory, const 
   };
   // Of rows first + g and first + 8 + g.
   const auto finish = [&](const float(&scores)[Tiles][4], unsigned first) {
-#pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) terms[tile][i] = scores[tile][i];
-    }
-    constexpr float none[2] = {0, 0};
-    float all[2];
-    exponentiate(terms, none, all);
-    const bool inside[2] = {first + g < count, first + g + 8 < count};
-    const auto is_rare = [](float sum) { return !(sum >= least_warp_sum && sum <= most_warp_sum); };
-    if (__any_sync(~0U, is_rare(all[0]) || is_rare(all[1]))) {
-      float best[2];
-      bool far[2];
-      scale_by_best<Tiles>(coefficients, exchange, a.components, terms, all, best, far);
-#pragma unroll
-      for (unsigned half = 0; half < 2; ++half) {
-        const unsigned own = first + 8 * half + g;
-        if (far[half] && inside[half] && t == 0) {
-          atomicOr(far_bits + own / 32, 1U << own % 32);
-          atomicOr(places.any_far(memory, turn), 1U);
-        }
-        if (inside[half] && t == half) log_likelihood += best[half];
-      }
-    }
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      all[half] = inside[half] ? all[half] : 1.0F;
-      scale[half] = inside[half] ? responsibility_scale * reciprocal(all[half]) : 0.0F;
-    }
-    log_likelihood += approximate_logarithm_of_two(t == 0 ? all[0] : all[1]);
+    const auto again = [&] {
+      find_scores_again(terms, coefficients, exchange, std::make_integer_sequence<unsigned, warp_steps>());
+    };
+    find_responsibilities<shape>(scores, again, exchange.features + exchange.buffer - thread * 8,
+                                 row_range{first, count, a.components}, far_bits, places.any_far(memory, turn), terms,
+                                 scale, log_likelihood);
   };
 
   unsigned first = warp_product_rows * warp;
@@ -304,61 +209,37 @@ __device__ void sum_group(const team_arguments& a, unsigned char* memory, const 
     for (first += stride; first < count; first += stride) {
       const unsigned before = exchange.buffer;
       exchange.buffer ^= sixteen_features;
-      store_shares<Tiles>(terms, scale, exchange);
+      store_shares<shape>(terms, scale, exchange.shares);
       __syncwarp();  // for these, for the features before, and since their buffer has been read
       find(scores);
       add_moments<Tiles>(sums, exchange, before);
       finish(scores, first);
     }
-    store_shares<Tiles>(terms, scale, exchange);
+    store_shares<shape>(terms, scale, exchange.shares);
     __syncwarp();
     add_moments<Tiles>(sums, exchange, exchange.buffer);
   }
   __syncwarp();
 
-  auto* const own_sums = reinterpret_cast<float*>(memory + places.sums_of(turn, warp)) + thread;
-#pragma unroll
-  for (unsigned step = 0; step < warp_steps; ++step) {
-#pragma unroll
-    for (int tile = 0; tile < Tiles; ++tile) {
-#pragma unroll
-      for (int i = 0; i < 4; ++i) own_sums[((step * Tiles + tile) * 4 + i) * 32] = sums[step][tile][i];
-    }
-  }
-  const double own_head = cuda::warp_sum(t < 2 ? static_cast<double>(log_likelihood) : 0.0);
-  if (thread == 0) places.heads(memory)[turn * places.warps + warp] = own_head;
+  leave_sums<shape>(sums, t < 2 ? static_cast<double>(log_likelihood) : 0.0, memory, places, turn, warp);
 }
 
 /// Adds the groups of a piece that belong to the block's lane; where components lie apart it leaves them to others.
 template <int Columns, int Tiles>
-__global__ void __launch_bounds__(32 * warp_product_warps(Tiles), 1)
+__global__ void __launch_bounds__(32 * warp_shape<Columns, Tiles>::sizes.warps(), 1)
     accumulate_by_warps(const __grid_constant__ warp_product_arguments a) {
   extern __shared__ __align__(128) unsigned char memory[];
-  const warp_places places(a.components, a.statistics);
-  warp_mixture mixture;
-  mixture.frame = reinterpret_cast<float2*>(memory + places.frame);
-  mixture.units = reinterpret_cast<float*>(memory + places.units);
-  mixture.moved = reinterpret_cast<double*>(memory + places.moved);
-  mixture.constants = reinterpret_cast<float4*>(memory + places.constants);
-  mixture.operands = reinterpret_cast<std::uint16_t*>(memory + places.operands);
-  mixture.work = memory + places.exchanges;
-  places.forget_far_rows(memory);
-  if (threadIdx.x < (Columns + 1) * (Columns + 2) / 2) {
-    unsigned i = 0, j = 0;
-    triangle_element(Columns + 1, threadIdx.x, i, j);
-    const unsigned own = j < Columns ? pair_place(i, j) : 0;
-    reinterpret_cast<triangle_source*>(memory + places.elements)[threadIdx.x] = {
-        static_cast<unsigned char>(i), static_cast<unsigned char>(j), static_cast<unsigned char>(own), 0};
-  }
-  for (unsigned e = threadIdx.x; e < warp_operand_numbers(Tiles) / 2; e += blockDim.x) {
-    reinterpret_cast<std::uint32_t*>(mixture.operands)[e] = 0;
-  }
+  using shape = warp_shape<Columns, Tiles>;
+  constexpr warp_sizes sizes = shape::sizes;
+  const warp_places places(sizes, a.components, a.statistics);
+  const warp_mixture mixture = places.mixture(memory);
+  prepare_memory<shape>(memory, places);
   cuda::wait_for_predecessor();
   const bool stopped = *a.parameters.stopped != 0;
   auto* const lane = reinterpret_cast<double*>(memory + places.lane);
   double* const kept = a.lanes + (blockIdx.y * a.lane_count + blockIdx.x) * a.statistics;
   for (unsigned i = threadIdx.x; i < a.statistics; i += blockDim.x) lane[i] = a.fresh ? 0 : kept[i];
-  const bool near = !stopped && make_frame<Columns>(a, mixture);
+  const bool near = !stopped && make_frame<shape>(a, mixture);
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) *a.others_stopped = stopped || near ? 1 : 0;
   if (!near) return;
   const warp_coefficients<Tiles> coefficients(mixture);
@@ -369,10 +250,10 @@ __global__ void __launch_bounds__(32 * warp_product_warps(Tiles), 1)
     groups[turn] = {a.rows + begin * Columns, static_cast<unsigned>(end - begin)};
     sum_group<Columns, Tiles>(a, memory, places, turn, groups[turn].rows, groups[turn].count, mixture, coefficients);
     if (++turn < 2) return;
-    flush_groups<Columns, Tiles>(a, memory, places, groups, 2, mixture, lane);
+    flush_groups<shape>(a, memory, places, groups, 2, mixture, lane);
     turn = 0;
   });
-  if (turn > 0) flush_groups<Columns, Tiles>(a, memory, places, groups, turn, mixture, lane);
+  if (turn > 0) flush_groups<shape>(a, memory, places, groups, turn, mixture, lane);
   for (unsigned i = threadIdx.x; i < a.statistics; i += blockDim.x) kept[i] = lane[i];
   // Lanes that only the others have blocks for.
   for (unsigned other = gridDim.x; a.fresh && blockIdx.x + other < a.lane_count; other += gridDim.x) {

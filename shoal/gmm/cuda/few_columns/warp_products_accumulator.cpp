@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/execution/precision.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/products_tuning.hpp>
@@ -16,11 +17,25 @@
 namespace shoal::gmm::few_columns {
 namespace {
 
+warp_sizes sizes_of(const accumulator_shape& shape) {
+  const unsigned tiles = warp_product_tiles(static_cast<unsigned>(shape.layout.components()));
+  const bool wider = shape.layout.columns() > narrow_warp_columns;
+  return {warp_circle_of(shape.layout.columns()), tiles,
+          wider && shape.precision != shoal::precision::float32 ? 1U : 2U};
+}
+
+const void* kernel_of(const accumulator_shape& shape) {
+  return find_warp_product_kernel(shape.layout.columns(), shape.layout.components(), sizes_of(shape).terms);
+}
+
+std::size_t shared_bytes_of(const accumulator_shape& shape) {
+  return warp_product_shared_bytes(sizes_of(shape), shape.layout.components(), shape.layout.size());
+}
+
 bool can_take(const accumulator_shape& shape) {
   return shape.layout.type() == covariance_type::full && !shape.weighted &&
-         (suits_teams(shape) || suits<float>(shape)) &&
-         find_warp_product_kernel(shape.layout.columns(), shape.layout.components()) != nullptr &&
-         warp_product_shared_bytes(shape.layout.components(), shape.layout.size()) <= shape.shared_bytes;
+         (suits_teams(shape) || suits<float>(shape)) && kernel_of(shape) != nullptr &&
+         shared_bytes_of(shape) <= shape.shared_bytes;
 }
 
 // So many groups to a unit that the blocks, of which a multiprocessor has one, are done at the same time.
@@ -64,14 +79,11 @@ class warp_product_accumulator final : public accumulator<float> {
   using own_accumulator = lanes_accumulator<float, warp_product_arguments>;
 
   own_accumulator make_own(const accumulator_shape& shape) {
-    const std::size_t components = shape.layout.components();
     const std::size_t blocks = std::min(others_->lane_count(), shape.multiprocessors);
-    const unsigned warps = warp_product_warps(warp_product_tiles(static_cast<unsigned>(components)));
+    const unsigned warps = sizes_of(shape).warps();
     warp_product_arguments arguments;
     arguments.others_stopped = others_stopped_.data();
-    return own_accumulator(shape,
-                           block_launch{find_warp_product_kernel(shape.layout.columns(), components), 32 * warps,
-                                        blocks, warp_product_shared_bytes(components, shape.layout.size())},
+    return own_accumulator(shape, block_launch{kernel_of(shape), 32 * warps, blocks, shared_bytes_of(shape)},
                            cut_share(shape, blocks, warps), arguments, others_.get());
   }
 
@@ -83,8 +95,8 @@ class warp_product_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits_warp_products(const accumulator_shape& shape) {
-  return can_take(shape) &&
-         are_warp_products_faster(shape.share_rows, shape.layout.columns(), shape.layout.components());
+  return can_take(shape) && are_warp_products_faster(shape.share_rows, shape.layout.columns(),
+                                                     shape.layout.components(), sizes_of(shape).terms);
 }
 
 std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumulator_shape& shape) {
@@ -92,11 +104,11 @@ std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumula
     return std::make_unique<warp_product_accumulator>(
         shape, suits_teams(shape) ? make_teams(shape) : make_blocks<float>(shape));
   }
-  throw bad_argument(
-      fmt::format("products whose operands warps make in registers take full covariances without weights, {} to {} "
-                  "columns and up to {} components, not {} columns and {} components",
-                  least_warp_product_columns, warp_product_columns, most_warp_product_components,
-                  shape.layout.columns(), shape.layout.components()));
+  throw bad_argument(fmt::format(
+      "products whose operands warps make in registers take full covariances without weights, {} to {} "
+      "columns and up to {} components, of more than 12 columns {}, not {} columns and {} components",
+      least_warp_product_columns, most_warp_product_columns, most_warp_product_components(least_warp_product_columns),
+      most_warp_product_components(most_warp_product_columns), shape.layout.columns(), shape.layout.components()));
 }
 
 }  // namespace shoal::gmm::few_columns
