@@ -20,6 +20,8 @@ constexpr int least_tile_rows = 256;
 constexpr int batch = ring_rows;  // rows on their way from memory at a time
 static_assert(batch == summed_together);
 constexpr std::size_t least_rows = 32768;
+// Of tiles of so many rows half a warp adds up a row of 17 to 32 columns.
+constexpr int least_halved_tile = 1024;
 
 // Lanes threads add a chunk of a row's columns up, Slots of them each.
 template <class Scalar, int Lanes, int Slots, bool Plain, bool Distances, bool Ahead>
@@ -314,6 +316,7 @@ void sum_by_label(int tile_rows, const searched_rows<Scalar>& rows, const device
   if (units.columns <= 4) return start(launch<Scalar, 4, 1>);
   if (units.columns <= 8) return start(launch<Scalar, 8, 1>);
   if (units.columns <= 16) return start(launch<Scalar, 16, 1>);
+  if (units.columns <= 32 && tile_rows >= least_halved_tile) return start(launch<Scalar, 16, 2>);
   switch (in.chunk_columns / 32) {
     case 1:
       return start(launch<Scalar, 32, 1>);
