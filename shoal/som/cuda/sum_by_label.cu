@@ -20,8 +20,8 @@ constexpr int least_tile_rows = 256;
 constexpr int batch = ring_rows;  // rows on their way from memory at a time
 static_assert(batch == summed_together);
 constexpr std::size_t least_rows = 32768;
-// Of tiles of so many rows half a warp adds up a row of 17 to 32 columns: an epoch of 10⁷ × 17 on 2 units takes 1.17 ms
-// on an H200 instead of 1.33. 10⁶ × 24 gains nothing (0.215 and 0.219); shorter tiles were not measured.
+// Of tiles of so many rows half a warp adds up a row of 17 to 32 columns: an epoch of 10⁷ × 17 on 2 units takes 1.12 ms
+// on an H200 instead of 1.33, 10⁶ × 24 0.215 instead of 0.219; shorter tiles were not measured.
 constexpr int least_halved_tile = 1024;
 
 // Lanes threads add a chunk of a row's columns up, Slots of them each.
