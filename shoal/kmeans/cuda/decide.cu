@@ -6,6 +6,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/kmeans/cuda/exact_distance.cuh>
 #include <shoal/kmeans/cuda/kernels.hpp>
 #include <shoal/nearest/cuda/least_two.cuh>
 
@@ -24,31 +25,6 @@ constexpr int least_warp_columns = 128;    // and of how many columns at least
 __host__ __device__ constexpr bool decides_by_warps(int clusters, int columns) {
   return clusters <= most_warp_clusters && columns >= least_warp_columns;
 }
-
-// Nothing is contracted: the sum has the bits of the host's.
-__device__ double add_square(double sum, double x, double c) {
-  const double difference = __dsub_rn(x, c);
-  return __dadd_rn(sum, __dmul_rn(difference, difference));
-}
-
-template <class Scalar>
-__device__ double exact_distance(const Scalar* row, const double* centroid, int columns) {
-  double sum = 0;
-#pragma unroll 8
-  for (int j = 0; j < columns; ++j) sum = add_square(sum, static_cast<double>(row[j]), centroid[j]);
-  return sum;
-}
-
-struct candidate {
-  double distance = static_cast<double>(INFINITY);
-  int cluster = 0x7fffffff;
-  __device__ void take(double other_distance, int other_cluster) {
-    if (other_distance < distance || (other_distance == distance && other_cluster < cluster)) {
-      distance = other_distance;
-      cluster = other_cluster;
-    }
-  }
-};
 
 // Some neighbouring threads for each pair. Sums in another order than the definition's decide unless they are so close
 // that rounding, (columns + 2) units of each at most, could have turned them; then two threads add as the definition

@@ -11,6 +11,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/kmeans/cuda/byte_tuning.hpp>
+#include <shoal/kmeans/cuda/fold_tensor.hpp>
 #include <shoal/kmeans/cuda/tensor_layout.hpp>
 
 namespace shoal::kmeans {
@@ -61,6 +62,9 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     in_bytes_ = in_bytes_ && there;
     sorted_ = sorted_ && is_summed_sorted(clusters, rows.columns(), gpu.shared_bytes);
   }
+  by_tensor_ = on_tensor_cores_ && !rows.weighted() && extent.largest > least_tensor_fold_extent &&
+               extent.largest < most_tensor_fold_extent;
+  for (std::size_t g = 0; g < places_.size() && by_tensor_; ++g) by_tensor_ = tensor_plan(g).warps > 0;
   const std::size_t columns = rows.columns();
   keeps_operands_ = in_float16_ && rows.resident();
   for (std::size_t g = 0; g < places_.size() && keeps_operands_; ++g) {
@@ -83,15 +87,16 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
     place& here = places_[g];
     const summed_rows summed = summed_on(g);
     const auto make_one_pass_plan = sizeof(Scalar) == 4 ? make_fused_plan : make_fused_float64_plan;
-    here.plan = fused_  ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
-                : wide_ ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+    here.plan = fused_       ? make_one_pass_plan(summed, clusters, columns, gpu.multiprocessors)
+                : wide_      ? make_wide_plan(summed, clusters, columns, gpu.multiprocessors)
+                : by_tensor_ ? tensor_plan(g)
                 : few_ ? make_few_plan(summed, clusters, columns, sizeof(Scalar), gpu.multiprocessors, gpu.shared_bytes)
                 : sorted_ ? make_sorted_plan(summed, clusters, columns, gpu.multiprocessors)
                           : make_sum_plan(summed, clusters, columns, gpu.multiprocessors, gpu.shared_bytes);
     here.values.grow(clusters * columns);
     here.bounds.grow(1);
     here.labels.grow(piece_rows);
-    if (sorted_) here.sorted.grow(here.plan, clusters, piece_rows);
+    if (sorted_ && !by_tensor_) here.sorted.grow(here.plan, clusters, piece_rows);
     here.counts.grow(3);
     here.list.grow(piece_rows);
     here.lanes.grow(here.plan.state_doubles());
@@ -111,6 +116,13 @@ device_fold<Scalar>::device_fold(cuda::device_rows<Scalar>& rows, std::size_t cl
 template <class Scalar>
 summed_rows device_fold<Scalar>::summed_on(std::size_t g) const {
   return {rows_->rows(), rows_->most_shard_rows(), rows_->share_rows(g)};
+}
+
+template <class Scalar>
+sum_plan device_fold<Scalar>::tensor_plan(std::size_t g) const {
+  const cuda::gpu& gpu = rows_->group()[g];
+  return make_tensor_fold_plan(summed_on(g), clusters_, layout_.columns, rows_->group().precision(),
+                               gpu.multiprocessors, gpu.shared_bytes);
 }
 
 template <class Scalar>
@@ -350,6 +362,10 @@ void device_fold<Scalar>::fold_in_one_pass(const cuda::device_piece<Scalar>& pie
   }
   if (few_) return fold_few(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   if constexpr (sizeof(Scalar) == 4) {
+    if (by_tensor_) {
+      return fold_tensor(here.plan, piece, here.own.centroids, to, here.lanes.data(), fingerprint, here.stopped(),
+                         stream);
+    }
     fold_wide(here.plan, piece, here.summed, to, here.lanes.data(), fingerprint, here.stopped(), stream);
   }
 }
@@ -382,7 +398,7 @@ void device_fold<Scalar>::enqueue_rows(const labels_visitor& visit) {
   rows_->for_each_piece([&](std::size_t g, const cuda::device_piece<Scalar>& piece) {
     place& here = places_[g];
     const cudaStream_t stream = rows_->group()[g].compute;
-    if (in_one_pass()) {
+    if (in_one_pass() || by_tensor_) {
       fold_in_one_pass(piece, here, stream, static_cast<bool>(visit));
     } else {
       search(piece, here, rows_->group()[g]);

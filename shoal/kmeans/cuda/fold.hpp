@@ -32,7 +32,7 @@ class device_fold {
       std::function<void(const cuda::device_piece<Scalar>& piece, const std::int32_t* labels, cudaStream_t stream)>;
 
   /// `extent`: where rows lie about the origin that upload() is given; not known: they are not searched by products of
-  /// bytes. Throws out_of_memory.
+  /// bytes, nor summed in the pass that searches them on tensor cores. Throws out_of_memory.
   device_fold(cuda::device_rows<Scalar>& rows, std::size_t clusters, const rows_extent& extent = {});
 
   /// Gives every GPU new centroids [clusters][columns], and the search this origin (set_origin()), or else their mean.
@@ -71,6 +71,9 @@ class device_fold {
 
   /// Whether rows are kept as the search wants them, about the origin: to move it costs a pass over the rows.
   bool keeps_operands() const { return keeps_operands_; }
+
+  /// Whether rows are summed in the pass that searches them on tensor cores.
+  bool sums_while_searching() const { return by_tensor_; }
 
   /// Of the rows of the first GPU's last piece the share that products of bytes left open, by 16; 1 where they have no
   /// part in the search.
@@ -117,6 +120,7 @@ class device_fold {
   };
 
   summed_rows summed_on(std::size_t g) const;
+  sum_plan tensor_plan(std::size_t g) const;
   void set_centroids(place& here, const cuda::gpu& gpu);
   void enqueue_rows(const labels_visitor& visit);
   void enqueue_merge();
@@ -140,6 +144,7 @@ class device_fold {
   bool sorted_ = false;           // rows are summed by sum_sorted
   bool few_ = false;              // in one pass, with a warp's sums in shared memory
   bool on_tensor_cores_ = false;  // rows are searched by search_tensor
+  bool by_tensor_ = false;        // and summed in the same pass, by fold_tensor
   bool in_float16_ = false;       // by search_float16
   bool in_bytes_ = false;         // by search_bytes before, of rows that lie so
   rows_extent extent_;

@@ -431,6 +431,23 @@ TYPED_TEST(DeviceMap, TilesOfAnySizeGiveTheBitsOfStreamedRows) {
   }
 }
 
+// Of so many rows that tiles are long half a warp adds up one of 17 to 32 columns, with the bits of a whole one.
+TYPED_TEST(DeviceMap, LongTilesGiveTheBitsOfStreamedRows) {
+  const std::size_t rows = 4 * 132 * 1024 + 4099, units = 10;
+  for (const std::size_t columns : {17, 32}) {
+    const given_rows<TypeParam> data(clouds<TypeParam>(rows, columns),
+                                     columns == 17 ? some_weights<TypeParam>(rows) : std::vector<TypeParam>{});
+    som::options options = options_from(random_map(units / 2, 2, columns, som::lattice::rectangular, false));
+    options.epochs = 2;
+    options.device = gpus(1);
+    const som::fit_result at_once = som::fit(data.source, options, data.weighting());
+    options.device.memory = 4 * 4096 * (columns + 1) * sizeof(TypeParam);
+    const som::fit_result streamed = som::fit(data.source, options, data.weighting());
+    EXPECT_EQ(streamed.history, at_once.history) << columns;
+    EXPECT_EQ(streamed.model.codebook, at_once.model.codebook) << columns;
+  }
+}
+
 // Beyond the columns that are measured by label, beside so few units that a search decides them.
 TYPED_TEST(DeviceMap, FewUnitsOfVeryManyColumnsAreMeasured) {
   const std::size_t rows = 8 * 4096 + 4099, columns = 2049, units = 4;
