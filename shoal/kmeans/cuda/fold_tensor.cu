@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/execution/cuda/warpgroup_products.cuh>
 #include <shoal/kmeans/cuda/exact_distance.cuh>
