@@ -213,6 +213,7 @@ __device__ __noinline__ void far_term_rows(const term_arguments& a, const unsign
       __syncthreads();
     }
   }
+  __syncthreads();  // all have read which rows are far
 }
 
 }  // namespace shoal::gmm::few_columns
