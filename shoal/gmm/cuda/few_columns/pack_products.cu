@@ -5,9 +5,9 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/few_columns/product_operands.cuh>
 #include <shoal/gmm/cuda/few_columns/products.hpp>
 #include <shoal/gmm/cuda/few_columns/products_tuning.hpp>
-#include <shoal/gmm/cuda/tensor/products.cuh>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -16,23 +16,6 @@ constexpr unsigned threads = 32 * most_columns;  // a warp for each column
 constexpr double log2_e = 1.4426950408889634;
 
 __device__ bool is_empty(const prepared_components<double>& in, unsigned k) { return in.log_constants[k] == -INFINITY; }
-
-// Where coefficient `feature` of component k lies among those of high terms; low ones are 256 further on.
-__device__ unsigned operand_place(unsigned k, unsigned feature, unsigned steps) {
-  const unsigned row = k % 16, column = feature % 16;
-  const unsigned lane = row % 8 * 4 + column % 8 / 2;
-  const unsigned block = (k / 16 * steps + feature / 16) * 2;
-  return (block * 32 + lane) * 8 + (column / 8 * 2 + row / 8) * 2 + column % 2;
-}
-
-__device__ void write_operand(const product_mixture& mixture, unsigned k, unsigned feature, unsigned steps,
-                              double value) {
-  std::uint32_t high, low;
-  tensor::split(static_cast<float>(value), 0.0F, high, low);
-  const unsigned at = operand_place(k, feature, steps);
-  mixture.operands[at] = static_cast<std::uint16_t>(high);
-  mixture.operands[at + 256] = static_cast<std::uint16_t>(low);
-}
 
 // Units and centre of a column from those of the components: `least` is the least 1/σ, `squares` the sum of all 1/σ².
 __device__ product_column make_column(double centres, double squares, double least, double count) {

@@ -5,9 +5,9 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/few_columns/product_operands.cuh>
 #include <shoal/gmm/cuda/few_columns/products_tuning.hpp>
 #include <shoal/gmm/cuda/few_columns/term_products.hpp>
-#include <shoal/gmm/cuda/tensor/products.cuh>
 
 namespace shoal::gmm::few_columns {
 namespace {
@@ -61,23 +61,6 @@ __global__ void __launch_bounds__(frame_threads)
     *mixture.own_stopped = stopped ? 1 : 0;
     *mixture.other_stopped = 1;
   }
-}
-
-// Where coefficient `feature` of component k lies among those of high terms; low ones are 256 further on.
-__device__ unsigned operand_place(unsigned k, unsigned feature, unsigned steps) {
-  const unsigned row = k % 16, column = feature % 16;
-  const unsigned lane = row % 8 * 4 + column % 8 / 2;
-  const unsigned block = (k / 16 * steps + feature / 16) * 2;
-  return (block * 32 + lane) * 8 + (column / 8 * 2 + row / 8) * 2 + column % 2;
-}
-
-__device__ void write_operand(const product_mixture& mixture, unsigned k, unsigned feature, unsigned steps,
-                              double value) {
-  std::uint32_t high, low;
-  tensor::split(static_cast<float>(value), 0.0F, high, low);
-  const unsigned at = operand_place(k, feature, steps);
-  mixture.operands[at] = static_cast<std::uint16_t>(high);
-  mixture.operands[at + 256] = static_cast<std::uint16_t>(low);
 }
 
 // A thread for each column of a component, of which there are `padded`, 8 or 16.
