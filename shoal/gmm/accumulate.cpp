@@ -54,10 +54,14 @@ inline block_view<double> far_block(const block_view<float>& block, workspace<fl
 }
 
 // Takes the far rows out of the float32 block: weightless, and at the origin so that no infinity is multiplied by zero.
-inline void forget_far_rows(std::size_t components, std::size_t columns, workspace<float>::memory& memory) {
+inline void forget_far_rows(const mixture_view<double>& mixture, workspace<float>::memory& memory) {
   for (const std::size_t r : memory.far) {
-    for (std::size_t k = 0; k < components; ++k) memory.own.terms[k * panel_stride + r] = 0;
-    for (std::size_t j = 0; j < columns; ++j) memory.own.panel[j * panel_stride + r] = 0;
+    for (std::size_t k = 0; k < mixture.components; ++k) memory.own.terms[k * panel_stride + r] = 0;
+    if (mixture.wide()) {
+      memory.own.rows[r] = memory.own.blank.data();
+    } else {
+      for (std::size_t j = 0; j < mixture.columns; ++j) memory.own.panel[j * panel_stride + r] = 0;
+    }
     memory.own.weights[r] = 0;
     memory.own.scale[r] = 0;
     memory.own.greatest[r] = 0;
@@ -73,7 +77,7 @@ inline void accumulate_far_rows(const parameters<float>& components, const param
   const mixture_view<double> mixture = double_view_of(components, about);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
-  load_block(far, memory.in_double);
+  load_block(mixture, far, memory.in_double);
   if (given) {
     for (std::size_t i = 0; i < memory.far.size(); ++i) {
       for (std::size_t k = 0; k < mixture.components; ++k) {
@@ -87,9 +91,11 @@ inline void accumulate_far_rows(const parameters<float>& components, const param
     into.values()[statistics_layout::log_likelihood()] +=
         block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   }
+  start_moments(mixture, memory.in_double.members[0]);
   moments(mixture, far, alone, memory.in_double, into);
+  finish_moments(mixture, memory.in_double.members[0], into);
   into.values()[statistics_layout::far_rows()] += static_cast<double>(memory.far.size());
-  forget_far_rows(mixture.components, mixture.columns, memory);
+  forget_far_rows(mixture, memory);
 }
 
 template <class Scalar>
@@ -101,10 +107,16 @@ void given_terms(const parameters<Scalar>& components, const responsibilities_fu
   std::copy_n(memory.weights.data(), padded, memory.scale.data());
 }
 
-// One block of rows. What rank 0 does alone between two waits is little compared with the rest.
+// Where some rows lie in their block of block_rows, whose moments may be summed together.
+struct place_in_block {
+  bool first;
+  bool last;
+};
+
+// Rows of one block. What rank 0 does alone between two waits is little compared with the rest.
 template <class Scalar>
-void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>& rows, const team_member& member,
-                      typename workspace<Scalar>::memory& memory, statistics& into) {
+void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>& rows, place_in_block place,
+                      const team_member& member, typename workspace<Scalar>::memory& memory, statistics& into) {
   const parameters<Scalar>& components = *body.components;
   const parameters<Scalar>& about = body.about == nullptr ? components : *body.about;
   const responsibilities_function<Scalar>* const given = body.given;
@@ -112,7 +124,7 @@ void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>&
   const block_view<Scalar> block{rows.rows, rows.weights};
   if (member.rank() == 0) {
     make_room(mixture, member.size(), memory.own);
-    load_block(block, memory.own);
+    load_block(mixture, block, memory.own);
     into.values()[statistics_layout::total_weight()] += block_weight(block.rows.rows(), memory.own);
     if (given != nullptr) given_terms(components, *given, rows, memory.own);
   }
@@ -130,25 +142,31 @@ void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>&
     }
   }
   member.wait();
+  member_memory<Scalar>& own = memory.own.members[member.rank()];
+  if (place.first) start_moments(mixture, own);
   moments(mixture, block, member, memory.own, into);
+  if (place.last) finish_moments(mixture, own, into);
   member.wait();
 }
 
 template <class Scalar>
 void accumulate_piece(const accumulation<Scalar>& body, const row_block<Scalar>& piece, const team_member& member,
                       typename workspace<Scalar>::memory& memory, statistics& into) {
-  for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
+  const std::size_t at_once = rows_at_once(view_of(*body.components, *body.components));
+  for (std::size_t first = 0; first < piece.rows.rows(); first += at_once) {
+    const std::size_t count = std::min(at_once, piece.rows.rows() - first);
     const row_block<Scalar> block{piece.rows.middle_rows(first, count),
                                   piece.weights == nullptr ? nullptr : piece.weights + first, piece.first + first};
     if (member.rank() == 0) {
       const std::size_t columns = piece.rows.columns();
-      const std::size_t left = std::min(block_rows, piece.rows.rows() - first - count);
+      const std::size_t left = std::min(at_once, piece.rows.rows() - first - count);
       const bool ahead = left > 0 && piece.rows.row_stride() == columns;
       memory.own.next_rows = ahead ? reinterpret_cast<const char*>(piece.rows.row(first + count)) : nullptr;
       memory.own.next_bytes = ahead ? left * columns * sizeof(Scalar) : 0;
     }
-    accumulate_block(body, block, member, memory, into);
+    const std::size_t after = first + count;
+    const place_in_block place{first % block_rows == 0, after % block_rows == 0 || after == piece.rows.rows()};
+    accumulate_block(body, block, place, member, memory, into);
   }
 }
 
@@ -197,11 +215,11 @@ inline void predict_far_rows(const parameters<float>& components, const block_vi
   const mixture_view<double> mixture = double_view_of(components, components);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
-  load_block(far, memory.in_double);
+  load_block(mixture, far, memory.in_double);
   posterior(mixture, far, prediction_cut<double>, alone, memory.in_double);
   into.log_likelihood += block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   for (std::size_t i = 0; i < memory.far.size(); ++i) write_row(mixture, memory.in_double, i, memory.far[i], out);
-  forget_far_rows(mixture.components, mixture.columns, memory);
+  forget_far_rows(mixture, memory);
 }
 
 template <class Scalar>
@@ -210,7 +228,7 @@ void predict_block(const parameters<Scalar>& components, const block_view<Scalar
   const mixture_view<Scalar> mixture = view_of(components, components);
   const std::size_t rows = block.rows.rows();
   make_room(mixture, 1, memory.own);
-  load_block(block, memory.own);
+  load_block(mixture, block, memory.own);
   into.weight += block_weight(rows, memory.own);
   posterior(mixture, block, prediction_cut<Scalar>, alone, memory.own);
   std::size_t next_far = 0;
@@ -229,8 +247,9 @@ void predict_block(const parameters<Scalar>& components, const block_view<Scalar
 template <class Scalar>
 void predict_piece(const parameters<Scalar>& components, const row_block<Scalar>& piece,
                    typename workspace<Scalar>::memory& memory, const prediction<Scalar>& out, score& into) {
-  for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
+  const std::size_t at_once = rows_at_once(view_of(components, components));
+  for (std::size_t first = 0; first < piece.rows.rows(); first += at_once) {
+    const std::size_t count = std::min(at_once, piece.rows.rows() - first);
     const block_view<Scalar> block{piece.rows.middle_rows(first, count),
                                    piece.weights == nullptr ? nullptr : piece.weights + first};
     prediction<Scalar> here = out;

@@ -51,6 +51,11 @@ inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.65735902
 inline constexpr double compact_share = 0.5;
 inline constexpr double compact_share_diagonal = 1.0 / 16;
 
+inline constexpr double compact_share_wide = 0.5;
+
+/// From so many columns on rows without matrices are taken as they lie, with vectors along their columns.
+inline constexpr std::size_t least_wide_columns = 64;
+
 /// With at least so many columns the expectation step first looks at some columns of every component and then only
 /// where these leave a responsibility that is not negligible.
 inline constexpr std::size_t least_prune_columns = 16;

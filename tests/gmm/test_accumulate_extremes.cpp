@@ -41,13 +41,35 @@ TEST(AccumulateExtremes, DoesFarRowsInDouble) {
   }
 }
 
+// The same of wide rows, one of which is as large as float32 allows.
+TEST(AccumulateExtremes, DoesFarWideRowsInDouble) {
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    const std::size_t rows = 700, columns = 83;
+    const auto model = reference::random_model(type, 3, columns, 0.3, 1);
+    auto values = reference::random_rows<float>(model, rows, columns, 2);
+    for (const std::size_t r : {0, 3, 127, 128, 511, 512, 699}) values[r * columns + r % columns] = 3000.0F;
+    values[600 * columns + 82] = -3e38F;
+    const shoal::matrix_view<const float> view(values.data(), rows, columns);
+    const auto ready = shoal::gmm::prepare<float>(model);
+    const auto got = checks::accumulate<float>(ready, view);
+    EXPECT_EQ(got.far_rows(), 8.0) << checks::name(type);
+    for (const double value : got.values()) ASSERT_TRUE(std::isfinite(value));
+    const auto expected = reference::accumulate(model, ready.centres, view);
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-9 * std::abs(expected.log_likelihood()));
+    checks::expect_close(got, expected, 1e-7, checks::name(type));
+    checks::expect_same_bits(checks::accumulate<float>(ready, view, nullptr, 512, 2), got, checks::name(type));
+  }
+}
+
 TEST(AccumulateExtremes, RowsOfNoWeightMayHaveNoDensity) {
   for (const covariance_type type : all_types) {
     for (const std::size_t components : {1, 3, 20}) {
-      SCOPED_TRACE(fmt::format("{} {}", checks::name(type), components));
-      const checks::weightless_rows of(type, 700, 5, components);
-      of.expect(checks::accumulate<double>(shoal::gmm::prepare<double>(of.model), {of.rows.data(), 700, 5},
-                                           of.weights.data()));
+      for (const std::size_t columns : {5, 70}) {
+        SCOPED_TRACE(fmt::format("{} {} {}", checks::name(type), components, columns));
+        const checks::weightless_rows of(type, 700, columns, components);
+        of.expect(checks::accumulate<double>(shoal::gmm::prepare<double>(of.model), {of.rows.data(), 700, columns},
+                                             of.weights.data()));
+      }
     }
   }
 }
@@ -123,6 +145,21 @@ TEST(AccumulateExtremes, SurvivesColumnsOfVeryDifferentScale) {
   }
 }
 
+// Wide float32 rows at offset 10⁴: the statistics of the same values in float64.
+TEST(AccumulateExtremes, KeepsTheDigitsOfWideRowsFarFromTheOrigin) {
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const double spread : {0.05, 0.7, 3.0}) {
+      auto model = reference::random_model(type, 5, 131, spread, 61);
+      for (double& mean : model.means) mean += 1e4;
+      const auto values = reference::random_rows<float>(model, 1100, 131, 62);
+      const shoal::matrix_view<const float> view(values.data(), 1100, 131);
+      const auto ready = shoal::gmm::prepare<float>(model);
+      checks::expect_close(checks::accumulate<float>(ready, view), reference::accumulate(model, ready.centres, view),
+                           checks::kernel_tolerance<float>, fmt::format("{}, spread {}", checks::name(type), spread));
+    }
+  }
+}
+
 // float32 data at offset 10⁶ with unit spread, several iterations: the model of the same values in float64.
 TEST(AccumulateExtremes, KeepsItsDigitsFarFromTheOrigin) {
   for (const covariance_type type : all_types) {
@@ -154,7 +191,7 @@ TEST(AccumulateExtremes, KeepsItsDigitsFarFromTheOrigin) {
 template <class Scalar>
 void check_target(const std::string& target) {
   for (const covariance_type type : all_types) {
-    for (const std::size_t columns : {1, 5, 19, 34}) {
+    for (const std::size_t columns : {1, 5, 19, 34, 64, 99}) {
       for (const double spread : {0.5, 4.0}) {
         const auto model = reference::random_model(type, 4, columns, spread, 51);
         const std::size_t rows = 700;

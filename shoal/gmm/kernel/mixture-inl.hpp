@@ -28,6 +28,8 @@ struct mixture_view {
   bool has_matrices() const {
     return covariance_type == gmm::covariance_type::full || covariance_type == gmm::covariance_type::tied;
   }
+  // Whether vectors lie along the columns.
+  bool wide() const { return !has_matrices() && columns >= least_wide_columns; }
   component_view<T> component(std::size_t k) const {
     return {packed->centres.data() + k * columns, packed->offsets.data() + k * packed->padded_columns,
             packed->factors.data() + k * packed->factor_stride, columns};
