@@ -56,6 +56,10 @@ inline constexpr double compact_share_wide = 0.5;
 /// From so many columns on rows without matrices are taken as they lie, with vectors along their columns.
 inline constexpr std::size_t least_wide_columns = 64;
 
+/// Deviations of its own that a component's centre may lie in any column from the mean of all centres, for its sums of
+/// wide rows to be about that mean: Q loses at most 1 + the square of it in rounding errors.
+inline constexpr double most_origin_deviations = 3;
+
 /// With at least so many columns the expectation step first looks at some columns of every component and then only
 /// where these leave a responsibility that is not negligible.
 inline constexpr std::size_t least_prune_columns = 16;

@@ -54,7 +54,10 @@ void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>
       member.listed.grow(panel_stride);
       member.centred.grow(most_lane_rows * tile_columns<T>());
       member.sums.grow(wide_sums<T>::size(mixture.components, mixture.columns));
+      member.origin.grow(mixture.columns);
+      member.near.grow(mixture.components);
       member.touched.grow(mixture.components);
+      member.weight.grow(mixture.components);
     } else {
       member.centred.grow((mixture.columns + 1) * panel_stride);
     }
@@ -324,7 +327,7 @@ void diagonal_moments(const mixture_view<T>& mixture, const block_view<T>& block
 // The same for wide rows, in the member's own sums, which finish_moments adds to the statistics.
 template <class T>
 void wide_block_moments(const mixture_view<T>& mixture, std::size_t rows, std::size_t first, std::size_t step,
-                        const block_memory<T>& memory, member_memory<T>& own, statistics& into) {
+                        const block_memory<T>& memory, member_memory<T>& own) {
   const wide_sums<T> sums{own.sums.data(), mixture.components, mixture.columns};
   wide_component<T> together[wide_components];
   for (std::size_t k = first; k < mixture.components;) {
@@ -335,32 +338,67 @@ void wide_block_moments(const mixture_view<T>& mixture, std::size_t rows, std::s
       const std::size_t held = component_rows(memory.terms.data() + k * panel_stride, false, compact_share_wide, rows,
                                               memory, responsibility, own, compact);
       if (held == 0) continue;
-      if (own.touched[k] == 0) clear_wide(sums, k);
-      own.touched[k] = 1;
-      into.values()[into.layout().component(k)] += sum_rows(responsibility, held);
-      const wide_component<T> of{mixture.moment_centres + k * mixture.columns, responsibility, k};
+      if (own.touched[k] == 0) {
+        clear_wide(sums, k);
+        own.touched[k] = 1;
+        own.weight[k] = 0;
+      }
+      own.weight[k] += sum_rows(responsibility, held);
+      const bool near = own.near[k] != 0;
+      const wide_component<T> of{k, near ? own.origin.data() : mixture.moment_centres + k * mixture.columns,
+                                 responsibility};
       if (compact) {
         for (std::size_t i = 0; i < held; ++i) own.listed[i] = memory.rows[own.rows[i]];
         add_listed_rows(own.listed.data(), held, of, sums);
-      } else {
+      } else if (near) {
         together[count++] = of;
+      } else {
+        add_listed_rows(memory.rows.data(), held, of, sums);
       }
     }
-    add_shared_rows(memory.rows.data(), rows, together, count, sums, own.centred.data());
+    add_shared_rows(memory.rows.data(), rows, own.origin.data(), together, count, sums, own.centred.data());
+  }
+}
+
+// The mean of the centres of all components, and which of them lie so near to it that their sums about it keep their
+// digits.
+template <class T>
+void find_origin(const mixture_view<T>& mixture, member_memory<T>& own) {
+  const std::size_t columns = mixture.columns;
+  const bool factors = mixture.packed->factors.size() > 0;
+  std::fill_n(own.origin.data(), columns, T{0});
+  const T share = T{1} / static_cast<T>(mixture.components);
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    for (std::size_t j = 0; j < columns; ++j) own.origin[j] += share * mixture.moment_centres[k * columns + j];
+  }
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    const T* const centre = mixture.moment_centres + k * columns;
+    T farthest = 0;
+    for (std::size_t j = 0; factors && j < columns; ++j) {
+      farthest = std::max(farthest, std::abs(centre[j] - own.origin[j]) * mixture.component(k).factor[j]);
+    }
+    own.near[k] = factors && farthest <= static_cast<T>(most_origin_deviations) ? 1 : 0;
   }
 }
 
 // What comes before the moments of the rows of one block, and after them.
 template <class T>
 void start_moments(const mixture_view<T>& mixture, member_memory<T>& own) {
-  if (mixture.wide()) std::fill_n(own.touched.data(), mixture.components, 0);
+  if (!mixture.wide()) return;
+  find_origin(mixture, own);
+  std::fill_n(own.touched.data(), mixture.components, static_cast<unsigned char>(0));
 }
 template <class T>
 void finish_moments(const mixture_view<T>& mixture, member_memory<T>& own, statistics& into) {
   if (!mixture.wide()) return;
   const wide_sums<T> sums{own.sums.data(), mixture.components, mixture.columns};
   for (std::size_t k = 0; k < mixture.components; ++k) {
-    if (own.touched[k] != 0) flush_wide(sums, k, into.values().data() + into.layout().component(k) + 1);
+    if (own.touched[k] == 0) continue;
+    double* const values = into.values().data() + into.layout().component(k);
+    const T* const centre = mixture.moment_centres + k * mixture.columns;
+    values[0] += own.weight[k];
+    flush_wide(sums, wide_component<T>{k, centre, nullptr}, own.near[k] != 0 ? own.origin.data() : centre,
+               own.weight[k], values + 1);
   }
 }
 
@@ -370,8 +408,7 @@ template <class T>
 void moments(const mixture_view<T>& mixture, const block_view<T>& block, const team_member& member,
              block_memory<T>& memory, statistics& into) {
   if (mixture.wide()) {
-    wide_block_moments(mixture, block.rows.rows(), member.rank(), member.size(), memory, memory.members[member.rank()],
-                       into);
+    wide_block_moments(mixture, block.rows.rows(), member.rank(), member.size(), memory, memory.members[member.rank()]);
     return;
   }
   if (!mixture.has_matrices()) {

@@ -25,7 +25,11 @@ struct member_memory {
   aligned_buffer<Arithmetic> sums;   ///< a vector for each element of a small triangle, or the tiles of wide rows
   aligned_buffer<row_index> rows;    ///< [panel_stride], the rows that a component holds
   aligned_buffer<const Arithmetic*> listed;  ///< [panel_stride], where these lie, when they are wide
+                                             // Of wide rows:
+  aligned_buffer<Arithmetic> origin;         ///< [d], what components that are near to it have their sums about
+  aligned_buffer<unsigned char> near;        ///< [K], whether a component is
   aligned_buffer<unsigned char> touched;     ///< [K], whether `sums` holds something of a component
+  aligned_buffer<double> weight;             ///< [K], the Σ r of what it holds
 };
 
 /// What a team has for one block of rows. Row vectors are [panel_stride], zero beyond the block's rows.

@@ -125,6 +125,14 @@ HWY_INLINE hn::Vec<D> load_double(D d, const T* from) {
     return hn::PromoteTo(d, hn::Load(hn::Rebind<T, D>(), from));
   }
 }
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_double_at(D d, const T* from) {  // wherever it lies
+  if constexpr (sizeof(T) == 8) {
+    return hn::LoadU(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+  }
+}
 
 // Rows that are summed in the scalar before the sums go on in float64.
 template <class D>

@@ -68,8 +68,8 @@ HWY_INLINE void add_squares_of(D d, V x0, V x1, V x2, V x3, const component_view
   add_square_of(d, x3, centre, inverse, offset, norm3);
 }
 
-// ‖y‖² of four rows under one component or two. Eight sums hide that each waits for its last addition; the parameters of
-// two components stay in the first cache while rows pass by.
+// ‖y‖² of four rows under one component or two. Eight sums hide that each waits for its last addition; the parameters
+// of two components stay in the first cache while rows pass by.
 template <std::size_t Components, class T>
 HWY_NOINLINE void wide_norms(const T* const* rows, component_view<T> a, component_view<T> b, T* HWY_RESTRICT norms_a,
                              T* HWY_RESTRICT norms_b) {
