@@ -74,11 +74,14 @@ std::size_t padded_rows(std::size_t rows) {
   return round_up(rows, hn::Lanes(hn::ScalableTag<T>()));
 }
 
-// Rows of a mixture's block: of wide rows so few that they stay in the second cache from their norms to their moments,
-// and are summed in their own scalar at once.
+// Rows that are taken at once, a divisor of block_rows: of wide rows so few that they stay in the second cache, and
+// that their sums stay in their own scalar.
 template <class T>
 std::size_t rows_at_once(const mixture_view<T>& mixture) {
-  return mixture.wide() ? most_lane_rows : block_rows;
+  if (!mixture.wide()) return block_rows;
+  std::size_t rows = most_lane_rows;
+  while (rows > least_wide_rows && rows * mixture.columns * sizeof(T) > most_wide_bytes) rows /= 2;
+  return rows;
 }
 
 template <class T>
@@ -356,7 +359,12 @@ void wide_block_moments(const mixture_view<T>& mixture, std::size_t rows, std::s
         add_listed_rows(memory.rows.data(), held, of, sums);
       }
     }
-    add_shared_rows(memory.rows.data(), rows, own.origin.data(), together, count, sums, own.centred.data());
+    // The next rows are asked for beside sums that need nothing else of what lies beyond the first cache.
+    bytes_ahead ahead{reinterpret_cast<const char*>(memory.blank.data()), 0};
+    if (first == 0 && k >= mixture.components && memory.next_bytes > 0) {
+      ahead = {memory.next_rows, memory.next_bytes / ((count + 1) / 2 * tile_count<T>(mixture.columns) * rows + 1)};
+    }
+    add_shared_rows(memory.rows.data(), rows, own.origin.data(), together, count, sums, own.centred.data(), ahead);
   }
 }
 

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include <hwy/cache_control.h>
 #include <hwy/highway.h>
 
 #include <shoal/gmm/kernel/moments-inl.hpp>
@@ -75,10 +76,17 @@ HWY_INLINE void add_to(D d, hn::Vec<D> sum, T* HWY_RESTRICT into) {
   hn::Store(hn::Add(hn::Load(d, into), sum), d, into);
 }
 
+// Memory that will be read soon, a little of it asked for with each row: so many bytes.
+struct bytes_ahead {
+  const char* next;
+  std::size_t each;
+};
+
 // Adds `count` packed rows to a tile of two components.
 template <class T>
 HWY_NOINLINE void add_packed_tile(const T* HWY_RESTRICT packed, std::size_t count, const T* HWY_RESTRICT of_a,
-                                  const T* HWY_RESTRICT of_b, T* HWY_RESTRICT sums_a, T* HWY_RESTRICT sums_b) {
+                                  const T* HWY_RESTRICT of_b, T* HWY_RESTRICT sums_a, T* HWY_RESTRICT sums_b,
+                                  bytes_ahead ahead) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const auto zero = hn::Zero(d);
@@ -91,6 +99,8 @@ HWY_NOINLINE void add_packed_tile(const T* HWY_RESTRICT packed, std::size_t coun
     responsibility = in_register(hn::Set(d, of_b[r]));
     add_columns_of(d, x0, responsibility, s_b0, q_b0);
     add_columns_of(d, x1, responsibility, s_b1, q_b1);
+    hwy::Prefetch(ahead.next);
+    ahead.next += ahead.each;
   }
   add_to(d, s_a0, sums_a), add_to(d, s_a1, sums_a + lanes);
   add_to(d, q_a0, sums_a + 2 * lanes), add_to(d, q_a1, sums_a + 3 * lanes);
@@ -102,7 +112,7 @@ HWY_NOINLINE void add_packed_tile(const T* HWY_RESTRICT packed, std::size_t coun
 // these rows, x − origin.
 template <class T>
 void add_shared_rows(const T* const* rows, std::size_t count, const T* origin, const wide_component<T>* of,
-                     std::size_t components, const wide_sums<T>& sums, T* HWY_RESTRICT packed) {
+                     std::size_t components, const wide_sums<T>& sums, T* HWY_RESTRICT packed, bytes_ahead ahead) {
   if (components == 0) return;
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d), tiles = tile_count<T>(sums.columns);
@@ -118,7 +128,8 @@ void add_shared_rows(const T* const* rows, std::size_t count, const T* origin, c
       const bool two = n + 1 < components;
       const wide_component<T>&a = of[n], &b = of[two ? n + 1 : n];
       add_packed_tile(packed, count, a.responsibility, b.responsibility, sums.tile(t, a.k),
-                      two ? sums.tile(t, b.k) : sums.nobody());
+                      two ? sums.tile(t, b.k) : sums.nobody(), ahead);
+      ahead.next += count * ahead.each;
     }
   }
 }
