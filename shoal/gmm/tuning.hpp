@@ -51,10 +51,15 @@ inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.65735902
 inline constexpr double compact_share = 0.5;
 inline constexpr double compact_share_diagonal = 1.0 / 16;
 
-inline constexpr double compact_share_wide = 0.5;
+/// From so many columns on rows without matrices are taken as they lie, with vectors along their columns. On one core
+/// of a Zen 4, old and new by turns, (40,000, d, 16): 6.1 and 5.7 ms at d = 80 by AVX-512, 6.7 and 5.7 by AVX2; 5.1
+/// and 5.8, 5.7 and 5.4 at 65, where the last of five vectors of AVX-512 has one column; 8.6 and 7.1, 11.2 and 9.6
+/// at 96.
+inline constexpr std::size_t least_wide_columns = 80;
 
-/// From so many columns on rows without matrices are taken as they lie, with vectors along their columns.
-inline constexpr std::size_t least_wide_columns = 64;
+/// A component that holds at most this share of some wide rows names them in a list. It costs nothing to gather rows
+/// that stay where they lie, but rows that components share are packed once for all of them.
+inline constexpr double compact_share_wide = 0.5;
 
 /// Bytes of wide rows that are taken at once, so that they, those that come next and the parameters of 16 components
 /// share a second cache of 1 MiB, and how few rows that may be. (20,000, 768, 16) takes 21.8 ms with 64 rows at once on

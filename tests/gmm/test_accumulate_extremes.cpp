@@ -64,7 +64,7 @@ TEST(AccumulateExtremes, DoesFarWideRowsInDouble) {
 TEST(AccumulateExtremes, RowsOfNoWeightMayHaveNoDensity) {
   for (const covariance_type type : all_types) {
     for (const std::size_t components : {1, 3, 20}) {
-      for (const std::size_t columns : {5, 70}) {
+      for (const std::size_t columns : {5, 86}) {
         SCOPED_TRACE(fmt::format("{} {} {}", checks::name(type), components, columns));
         const checks::weightless_rows of(type, 700, columns, components);
         of.expect(checks::accumulate<double>(shoal::gmm::prepare<double>(of.model), {of.rows.data(), 700, columns},
@@ -191,7 +191,7 @@ TEST(AccumulateExtremes, KeepsItsDigitsFarFromTheOrigin) {
 template <class Scalar>
 void check_target(const std::string& target) {
   for (const covariance_type type : all_types) {
-    for (const std::size_t columns : {1, 5, 19, 34, 64, 99}) {
+    for (const std::size_t columns : {1, 5, 19, 34, 80, 99}) {
       for (const double spread : {0.5, 4.0}) {
         const auto model = reference::random_model(type, 4, columns, spread, 51);
         const std::size_t rows = 700;

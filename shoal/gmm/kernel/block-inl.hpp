@@ -368,32 +368,18 @@ void wide_block_moments(const mixture_view<T>& mixture, std::size_t rows, std::s
   }
 }
 
-// The mean of the centres of all components, and which of them lie so near to it that their sums about it keep their
-// digits.
-template <class T>
-void find_origin(const mixture_view<T>& mixture, member_memory<T>& own) {
-  const std::size_t columns = mixture.columns;
-  const bool factors = mixture.packed->factors.size() > 0;
-  std::fill_n(own.origin.data(), columns, T{0});
-  const T share = T{1} / static_cast<T>(mixture.components);
-  for (std::size_t k = 0; k < mixture.components; ++k) {
-    for (std::size_t j = 0; j < columns; ++j) own.origin[j] += share * mixture.moment_centres[k * columns + j];
-  }
-  for (std::size_t k = 0; k < mixture.components; ++k) {
-    const T* const centre = mixture.moment_centres + k * columns;
-    T farthest = 0;
-    for (std::size_t j = 0; factors && j < columns; ++j) {
-      farthest = std::max(farthest, std::abs(centre[j] - own.origin[j]) * mixture.component(k).factor[j]);
-    }
-    own.near[k] = factors && farthest <= static_cast<T>(most_origin_deviations) ? 1 : 0;
-  }
-}
-
 // What comes before the moments of the rows of one block, and after them.
 template <class T>
 void start_moments(const mixture_view<T>& mixture, member_memory<T>& own) {
   if (!mixture.wide()) return;
-  find_origin(mixture, own);
+  find_origin(mixture.moment_centres, mixture.components, mixture.columns, own.origin.data());
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    const T* const centre = mixture.moment_centres + k * mixture.columns;
+    // Given responsibilities come without deviations.
+    const bool near = mixture.packed->factors.size() > 0 &&
+                      lies_near(centre, own.origin.data(), mixture.component(k).factor, mixture.columns);
+    own.near[k] = near ? 1 : 0;
+  }
   std::fill_n(own.touched.data(), mixture.components, static_cast<unsigned char>(0));
 }
 template <class T>

@@ -14,6 +14,7 @@
 
 #include <shoal/gmm/kernel/moments-inl.hpp>
 #include <shoal/gmm/kernel/wide_norms-inl.hpp>
+#include <shoal/gmm/tuning.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace shoal::gmm::HWY_NAMESPACE {
@@ -62,6 +63,36 @@ struct wide_component {
   const T* centre;
   const T* responsibility;
 };
+
+// The mean of the centres of all components.
+template <class T>
+void find_origin(const T* HWY_RESTRICT centres, std::size_t components, std::size_t columns, T* HWY_RESTRICT origin) {
+  const hn::ScalableTag<T> d;
+  const auto share = hn::Set(d, T{1} / static_cast<T>(components));
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const std::size_t column = std::min(j, columns - hn::Lanes(d));
+    auto mean = hn::Zero(d);
+    for (std::size_t k = 0; k < components; ++k) {
+      mean = hn::MulAdd(share, hn::LoadU(d, centres + k * columns + column), mean);
+    }
+    hn::StoreU(mean, d, origin + column);
+  }
+}
+
+// Whether a centre lies so near to the origin, in its component's own deviations, that sums about it keep their digits.
+template <class T>
+bool lies_near(const T* HWY_RESTRICT centre, const T* HWY_RESTRICT origin, const T* HWY_RESTRICT inverse,
+               std::size_t columns) {
+  const hn::ScalableTag<T> d;
+  const auto most = hn::Set(d, static_cast<T>(most_origin_deviations));
+  for (std::size_t j = 0; j < columns; j += hn::Lanes(d)) {
+    const std::size_t column = std::min(j, columns - hn::Lanes(d));
+    const auto way = hn::Abs(hn::Sub(hn::LoadU(d, centre + column), hn::LoadU(d, origin + column)));
+    // Written so that a NaN counts as far.
+    if (!hn::AllTrue(d, hn::Le(hn::Mul(way, hn::LoadU(d, inverse + column)), most))) return false;
+  }
+  return true;
+}
 
 // One vector of columns of a row into S and the diagonal of Q.
 template <class D, class V = hn::Vec<D>>
