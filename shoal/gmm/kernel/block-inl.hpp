@@ -84,8 +84,9 @@ std::size_t rows_at_once(const mixture_view<T>& mixture) {
   return rows;
 }
 
+// With `extents` their largest values, too, which find_far_rows asks for.
 template <class T>
-void load_block(const mixture_view<T>& mixture, const block_view<T>& block, block_memory<T>& memory) {
+void load_block(const mixture_view<T>& mixture, const block_view<T>& block, bool extents, block_memory<T>& memory) {
   const std::size_t rows = block.rows.rows();
   const std::size_t padded = padded_rows<T>(rows);
   if (mixture.wide()) {
@@ -101,7 +102,9 @@ void load_block(const mixture_view<T>& mixture, const block_view<T>& block, bloc
   }
   std::fill(memory.weights.data() + rows, memory.weights.data() + padded, T{0});
   if constexpr (sizeof(T) == 4) {
-    if (mixture.wide()) {
+    if (!extents) {
+      std::fill_n(memory.extent.data(), padded, T{0});
+    } else if (mixture.wide()) {
       for (std::size_t r = 0; r < padded; ++r) memory.extent[r] = wide_extent(memory.rows[r], mixture.columns);
     } else {
       row_extents(memory.panel.data(), block.rows.columns(), padded, memory.extent.data());

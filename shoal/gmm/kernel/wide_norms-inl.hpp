@@ -33,6 +33,19 @@ T wide_extent(const T* HWY_RESTRICT row, std::size_t columns) {
   return hn::GetLane(hn::MaxOfLanes(d, hn::Max(even, odd)));
 }
 
+// Whether no centre is beyond `most` and no deviation either: then a row near to a component is not far beyond it.
+template <class T>
+bool lies_within(const component_view<T>& component, T most) {
+  const hn::ScalableTag<T> d;
+  const auto farthest = hn::Set(d, most), least = hn::Set(d, T{1} / most);
+  for (std::size_t j = 0; j < component.columns; j += hn::Lanes(d)) {
+    const std::size_t column = std::min(j, component.columns - hn::Lanes(d));
+    const auto centre = hn::Le(hn::Abs(hn::LoadU(d, component.centre + column)), farthest);
+    if (!hn::AllTrue(d, hn::And(centre, hn::Ge(hn::LoadU(d, component.factor + column), least)))) return false;
+  }
+  return true;
+}
+
 // Keeps GCC from reading a vector from memory again for each of its uses: the loops below would wait for their loads.
 template <class V>
 HWY_INLINE V in_register(V value) {
