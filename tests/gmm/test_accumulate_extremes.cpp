@@ -154,10 +154,10 @@ TEST(AccumulateExtremes, SurvivesColumnsOfVeryDifferentScale) {
 TEST(AccumulateExtremes, KeepsTheDigitsOfWideRowsFarFromTheOrigin) {
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
     for (const double spread : {0.05, 0.7, 3.0}) {
-      auto model = reference::random_model(type, 5, 131, spread, 61);
+      auto model = reference::random_model(type, 5, 99, spread, 61);
       for (double& mean : model.means) mean += 1e4;
-      const auto values = reference::random_rows<float>(model, 1100, 131, 62);
-      const shoal::matrix_view<const float> view(values.data(), 1100, 131);
+      const auto values = reference::random_rows<float>(model, 300, 99, 62);
+      const shoal::matrix_view<const float> view(values.data(), 300, 99);
       const auto ready = shoal::gmm::prepare<float>(model);
       checks::expect_close(checks::accumulate<float>(ready, view), reference::accumulate(model, ready.centres, view),
                            checks::kernel_tolerance<float>, fmt::format("{}, spread {}", checks::name(type), spread));
@@ -196,7 +196,9 @@ TEST(AccumulateExtremes, KeepsItsDigitsFarFromTheOrigin) {
 template <class Scalar>
 void check_target(const std::string& target) {
   for (const covariance_type type : all_types) {
-    for (const std::size_t columns : {1, 5, 19, 34, 80, 99}) {
+    for (const std::size_t columns : {1, 5, 19, 34, 83}) {
+      const bool matrices = type == covariance_type::full || type == covariance_type::tied;
+      if (columns == 83 && matrices) continue;  // wide rows are those without matrices
       for (const double spread : {0.5, 4.0}) {
         const auto model = reference::random_model(type, 4, columns, spread, 51);
         const std::size_t rows = 700;
