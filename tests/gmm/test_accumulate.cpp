@@ -71,7 +71,7 @@ TYPED_TEST(Accumulate, EqualsTheReferenceInWideRows) {
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
     for (const std::size_t columns : {79, 80, 81, 95, 96, 97, 127, 129, 161}) {
       for (const double spread : {0.05, 0.3, 3.0}) {
-        check<TypeParam>(type, 613, columns, 7, spread, true);
+        check<TypeParam>(type, 261, columns, 7, spread, true);
         if (testing::Test::HasFatalFailure()) return;
       }
     }
