@@ -22,6 +22,19 @@ constexpr float most_extent = 1e18F;
 
 const team_member alone(0, 0, 1, nullptr);
 
+// Whether only its values say that a row is beyond most_extent. Under wide components that lie well within it, whoever
+// is beyond has a best_norm above far_norm: 32 deviations.
+template <class Scalar>
+bool needs_extents(const mixture_view<Scalar>& mixture) {
+  if constexpr (sizeof(Scalar) == 8) return false;
+  if (!mixture.wide()) return true;
+  static_assert(far_norm <= 32 * 32);
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    if (!lies_within(mixture.component(k), static_cast<Scalar>(most_extent / 64))) return true;
+  }
+  return false;
+}
+
 // Lists the rows that float32 is too coarse for.
 inline void find_far_rows(bool posterior, std::size_t rows, workspace<float>::memory& memory) {
   const hn::ScalableTag<float> d;
@@ -54,10 +67,14 @@ inline block_view<double> far_block(const block_view<float>& block, workspace<fl
 }
 
 // Takes the far rows out of the float32 block: weightless, and at the origin so that no infinity is multiplied by zero.
-inline void forget_far_rows(std::size_t components, std::size_t columns, workspace<float>::memory& memory) {
+inline void forget_far_rows(const mixture_view<double>& mixture, workspace<float>::memory& memory) {
   for (const std::size_t r : memory.far) {
-    for (std::size_t k = 0; k < components; ++k) memory.own.terms[k * panel_stride + r] = 0;
-    for (std::size_t j = 0; j < columns; ++j) memory.own.panel[j * panel_stride + r] = 0;
+    for (std::size_t k = 0; k < mixture.components; ++k) memory.own.terms[k * panel_stride + r] = 0;
+    if (mixture.wide()) {
+      memory.own.rows[r] = memory.own.blank.data();
+    } else {
+      for (std::size_t j = 0; j < mixture.columns; ++j) memory.own.panel[j * panel_stride + r] = 0;
+    }
     memory.own.weights[r] = 0;
     memory.own.scale[r] = 0;
     memory.own.greatest[r] = 0;
@@ -73,7 +90,7 @@ inline void accumulate_far_rows(const parameters<float>& components, const param
   const mixture_view<double> mixture = double_view_of(components, about);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
-  load_block(far, memory.in_double);
+  load_block(mixture, far, false, memory.in_double);
   if (given) {
     for (std::size_t i = 0; i < memory.far.size(); ++i) {
       for (std::size_t k = 0; k < mixture.components; ++k) {
@@ -87,9 +104,11 @@ inline void accumulate_far_rows(const parameters<float>& components, const param
     into.values()[statistics_layout::log_likelihood()] +=
         block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   }
+  start_moments(mixture, memory.in_double.members[0]);
   moments(mixture, far, alone, memory.in_double, into);
+  finish_moments(mixture, memory.in_double.members[0], into);
   into.values()[statistics_layout::far_rows()] += static_cast<double>(memory.far.size());
-  forget_far_rows(mixture.components, mixture.columns, memory);
+  forget_far_rows(mixture, memory);
 }
 
 template <class Scalar>
@@ -101,10 +120,17 @@ void given_terms(const parameters<Scalar>& components, const responsibilities_fu
   std::copy_n(memory.weights.data(), padded, memory.scale.data());
 }
 
-// One block of rows. What rank 0 does alone between two waits is little compared with the rest.
+// Where some rows lie in their block of block_rows, whose moments may be summed together.
+struct place_in_block {
+  bool first;
+  bool last;
+  bool extents;  // must be found
+};
+
+// Rows of one block. What rank 0 does alone between two waits is little compared with the rest.
 template <class Scalar>
-void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>& rows, const team_member& member,
-                      typename workspace<Scalar>::memory& memory, statistics& into) {
+void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>& rows, place_in_block place,
+                      const team_member& member, typename workspace<Scalar>::memory& memory, statistics& into) {
   const parameters<Scalar>& components = *body.components;
   const parameters<Scalar>& about = body.about == nullptr ? components : *body.about;
   const responsibilities_function<Scalar>* const given = body.given;
@@ -112,7 +138,7 @@ void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>&
   const block_view<Scalar> block{rows.rows, rows.weights};
   if (member.rank() == 0) {
     make_room(mixture, member.size(), memory.own);
-    load_block(block, memory.own);
+    load_block(mixture, block, place.extents, memory.own);
     into.values()[statistics_layout::total_weight()] += block_weight(block.rows.rows(), memory.own);
     if (given != nullptr) given_terms(components, *given, rows, memory.own);
   }
@@ -130,25 +156,33 @@ void accumulate_block(const accumulation<Scalar>& body, const row_block<Scalar>&
     }
   }
   member.wait();
+  member_memory<Scalar>& own = memory.own.members[member.rank()];
+  if (place.first) start_moments(mixture, own);
   moments(mixture, block, member, memory.own, into);
+  if (place.last) finish_moments(mixture, own, into);
   member.wait();
 }
 
 template <class Scalar>
 void accumulate_piece(const accumulation<Scalar>& body, const row_block<Scalar>& piece, const team_member& member,
                       typename workspace<Scalar>::memory& memory, statistics& into) {
-  for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
+  const mixture_view<Scalar> mixture = view_of(*body.components, *body.components);
+  const std::size_t at_once = rows_at_once(mixture);
+  const bool extents = body.given != nullptr || needs_extents(mixture);
+  for (std::size_t first = 0; first < piece.rows.rows(); first += at_once) {
+    const std::size_t count = std::min(at_once, piece.rows.rows() - first);
     const row_block<Scalar> block{piece.rows.middle_rows(first, count),
                                   piece.weights == nullptr ? nullptr : piece.weights + first, piece.first + first};
     if (member.rank() == 0) {
       const std::size_t columns = piece.rows.columns();
-      const std::size_t left = std::min(block_rows, piece.rows.rows() - first - count);
+      const std::size_t left = std::min(at_once, piece.rows.rows() - first - count);
       const bool ahead = left > 0 && piece.rows.row_stride() == columns;
       memory.own.next_rows = ahead ? reinterpret_cast<const char*>(piece.rows.row(first + count)) : nullptr;
       memory.own.next_bytes = ahead ? left * columns * sizeof(Scalar) : 0;
     }
-    accumulate_block(body, block, member, memory, into);
+    const std::size_t after = first + count;
+    const place_in_block place{first % block_rows == 0, after % block_rows == 0 || after == piece.rows.rows(), extents};
+    accumulate_block(body, block, place, member, memory, into);
   }
 }
 
@@ -197,20 +231,20 @@ inline void predict_far_rows(const parameters<float>& components, const block_vi
   const mixture_view<double> mixture = double_view_of(components, components);
   const block_view<double> far = far_block(block, memory);
   make_room(mixture, 1, memory.in_double);
-  load_block(far, memory.in_double);
+  load_block(mixture, far, false, memory.in_double);
   posterior(mixture, far, prediction_cut<double>, alone, memory.in_double);
   into.log_likelihood += block_log_likelihood(mixture, memory.far.size(), memory.in_double);
   for (std::size_t i = 0; i < memory.far.size(); ++i) write_row(mixture, memory.in_double, i, memory.far[i], out);
-  forget_far_rows(mixture.components, mixture.columns, memory);
+  forget_far_rows(mixture, memory);
 }
 
 template <class Scalar>
-void predict_block(const parameters<Scalar>& components, const block_view<Scalar>& block,
+void predict_block(const parameters<Scalar>& components, const block_view<Scalar>& block, bool extents,
                    typename workspace<Scalar>::memory& memory, const prediction<Scalar>& out, score& into) {
   const mixture_view<Scalar> mixture = view_of(components, components);
   const std::size_t rows = block.rows.rows();
   make_room(mixture, 1, memory.own);
-  load_block(block, memory.own);
+  load_block(mixture, block, extents, memory.own);
   into.weight += block_weight(rows, memory.own);
   posterior(mixture, block, prediction_cut<Scalar>, alone, memory.own);
   std::size_t next_far = 0;
@@ -229,15 +263,18 @@ void predict_block(const parameters<Scalar>& components, const block_view<Scalar
 template <class Scalar>
 void predict_piece(const parameters<Scalar>& components, const row_block<Scalar>& piece,
                    typename workspace<Scalar>::memory& memory, const prediction<Scalar>& out, score& into) {
-  for (std::size_t first = 0; first < piece.rows.rows(); first += block_rows) {
-    const std::size_t count = std::min(block_rows, piece.rows.rows() - first);
+  const mixture_view<Scalar> mixture = view_of(components, components);
+  const std::size_t at_once = rows_at_once(mixture);
+  const bool extents = needs_extents(mixture);
+  for (std::size_t first = 0; first < piece.rows.rows(); first += at_once) {
+    const std::size_t count = std::min(at_once, piece.rows.rows() - first);
     const block_view<Scalar> block{piece.rows.middle_rows(first, count),
                                    piece.weights == nullptr ? nullptr : piece.weights + first};
     prediction<Scalar> here = out;
     if (here.labels != nullptr) here.labels += first;
     if (here.probabilities != nullptr) here.probabilities += first * components.components;
     if (here.log_density != nullptr) here.log_density += first;
-    predict_block(components, block, memory, here, into);
+    predict_block(components, block, extents, memory, here, into);
   }
 }
 

@@ -51,6 +51,35 @@ inline constexpr double negligible_log_ratio = sizeof(Scalar) == 4 ? 34.65735902
 inline constexpr double compact_share = 0.5;
 inline constexpr double compact_share_diagonal = 1.0 / 16;
 
+/// From so many columns on rows without matrices are taken as they lie, with vectors along their columns. On one core
+/// of a Zen 4, old and new by turns, (40,000, d, 16): 6.1 and 5.7 ms at d = 80 by AVX-512, 6.7 and 5.7 by AVX2; 5.1
+/// and 5.8, 5.7 and 5.4 at 65, where the last of five vectors of AVX-512 has one column; 8.6 and 7.1, 11.2 and 9.6
+/// at 96.
+inline constexpr std::size_t least_wide_columns = 80;
+
+/// Components up to which they are. Beyond, panels are turned for so many that it no longer matters, and parameters and
+/// sums of all components no longer stay in the second cache with some rows. By AVX-512, old and new: (10,000, 80,
+/// 26) 2.0 and 2.2 ms, (10,000, 80, 64) 4.9 and 5.3; (2,000, 300, 100) 5.4 and 5.2, (1,000, 300, 500) 13.3 and 15.5;
+/// (4,000, 768, 64) 19.0 and 16.7; (512, 2048, 32) 12.2 and 10.4, (512, 2048, 64) 19.8 and 22.4.
+constexpr std::size_t most_wide_components(std::size_t columns) {
+  const std::size_t most = columns > 1536 ? 32 : 64;
+  return columns / 3 < most ? columns / 3 : most;
+}
+
+/// A component that holds at most this share of some wide rows names them in a list. It costs nothing to gather rows
+/// that stay where they lie, but rows that components share are packed once for all of them.
+inline constexpr double compact_share_wide = 0.5;
+
+/// Bytes of wide rows that are taken at once, so that they, those that come next, the parameters and the sums of 16
+/// components come near to sharing a second cache of 1 MiB, and how few rows that may be. (512, 2048, 32) takes 10.4 ms
+/// with 64 rows at once, 10.7 with 32 and 12.5 with 16; (20,000, 768, 16) as long with 64 as with 128.
+inline constexpr std::size_t most_wide_bytes = std::size_t{1} << 19;
+inline constexpr std::size_t least_wide_rows = 16;
+
+/// Deviations of its own that a component's centre may lie in any column from the mean of all centres, for its sums of
+/// wide rows to be about that mean: Q loses at most 1 + the square of it in rounding errors.
+inline constexpr double most_origin_deviations = 3;
+
 /// With at least so many columns the expectation step first looks at some columns of every component and then only
 /// where these leave a responsibility that is not negligible.
 inline constexpr std::size_t least_prune_columns = 16;

@@ -1,6 +1,7 @@
 // The fold of a mixture against the reference: types, scalars, sizes, weights, strides, pieces and teams.
 #include <cmath>
 #include <random>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -65,11 +66,29 @@ TYPED_TEST(Accumulate, EqualsTheReferenceInManyColumnsAndApart) {
   }
 }
 
+// Wide rows without matrices lie as they are: whole vectors and tiles of them, and one column more or less.
+TYPED_TEST(Accumulate, EqualsTheReferenceInWideRows) {
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const std::size_t columns : {79, 80, 81, 95, 96, 97, 127, 129, 161}) {
+      for (const double spread : {0.05, 0.3, 3.0}) {
+        check<TypeParam>(type, 261, columns, 7, spread, true);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+    for (const std::size_t rows : {1, 3, 4, 5, 127, 128, 129, 511, 513}) {
+      for (const std::size_t components : {1, 2, 17, 27, 28}) {
+        check<TypeParam>(type, rows, 83, components, 0.1, rows % 2 == 0);
+        if (testing::Test::HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
 // Any cut of the rows at multiples of a block, and any team, gives the same bits: the team computes every
 // responsibility in full, where one thread alone gives up far components early.
 TYPED_TEST(Accumulate, GivesTheSameBitsForAnyPieceAndAnyTeam) {
   for (const covariance_type type : all_types) {
-    for (const std::size_t columns : {3, 20, 33}) {
+    for (const std::size_t columns : {3, 20, 33, 86}) {
       for (const double spread : {0.5, 4.0}) {
         const auto model = reference::random_model(type, 5, columns, spread, 3);
         const std::size_t rows = 3 * 512 + 77;
@@ -114,9 +133,13 @@ TYPED_TEST(Accumulate, TakesAWeightForRepeatedRows) {
 
 // Labels as responsibilities give the sums of each cluster; the likelihood stays zero.
 TYPED_TEST(Accumulate, TakesGivenResponsibilities) {
-  for (const covariance_type type : all_types) {
+  for (const auto& [type, columns] : {std::pair<covariance_type, std::size_t>{covariance_type::full, 6},
+                                      {covariance_type::tied, 6},
+                                      {covariance_type::diag, 6},
+                                      {covariance_type::spherical, 6},
+                                      {covariance_type::diag, 93},
+                                      {covariance_type::spherical, 93}}) {
     const std::size_t rows = 1100;
-    const std::size_t columns = 6;
     const auto model = reference::random_model(type, 3, columns, 2.0, 21);
     const auto values = reference::random_rows<TypeParam>(model, rows, columns, 22);
     const shoal::matrix_view<const TypeParam> view(values.data(), rows, columns);

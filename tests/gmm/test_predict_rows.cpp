@@ -27,7 +27,7 @@ TYPED_TEST_SUITE(PredictRows, scalars);
 TYPED_TEST(PredictRows, EqualsTheReference) {
   const double tolerance = checks::kernel_tolerance<TypeParam>;
   for (const covariance_type type : all_types) {
-    for (const std::size_t columns : {1, 4, 21}) {
+    for (const std::size_t columns : {1, 4, 21, 89}) {
       for (const double spread : {0.5, 4.0}) {
         const std::size_t rows = 1021;
         const auto model = reference::random_model(type, 4, columns, spread, 61);

@@ -22,6 +22,8 @@
 #include <shoal/gmm/kernel/panel-inl.hpp>
 #include <shoal/gmm/kernel/pruning-inl.hpp>
 #include <shoal/gmm/kernel/responsibilities-inl.hpp>
+#include <shoal/gmm/kernel/wide_moments-inl.hpp>
+#include <shoal/gmm/kernel/wide_norms-inl.hpp>
 #include <shoal/gmm/parameters.hpp>
 
 HWY_BEFORE_NAMESPACE();
@@ -37,7 +39,8 @@ struct block_view {
 template <class T>
 void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>& memory) {
   const hn::ScalableTag<T> d;
-  memory.panel.grow(mixture.columns * panel_stride);
+  memory.rows.grow(panel_stride);
+  if (!mixture.wide()) memory.panel.grow(mixture.columns * panel_stride);
   memory.blank.grow(mixture.columns);
   std::fill_n(memory.blank.data(), mixture.columns, T{0});
   memory.terms.grow(mixture.components * panel_stride);
@@ -47,8 +50,19 @@ void make_room(const mixture_view<T>& mixture, std::size_t team, block_memory<T>
   }
   if (memory.members.size() < team) memory.members.resize(team);
   for (member_memory<T>& member : memory.members) {
-    member.centred.grow((mixture.columns + 1) * panel_stride);
-    member.responsibility.grow((mixture.has_matrices() ? 1 : diagonal_components) * panel_stride);
+    if (mixture.wide()) {
+      member.listed.grow(panel_stride);
+      member.centred.grow(most_lane_rows * tile_columns<T>());
+      member.sums.grow(wide_sums<T>::size(mixture.components, mixture.columns));
+      member.origin.grow(mixture.columns);
+      member.near.grow(mixture.components);
+      member.touched.grow(mixture.components);
+      member.weight.grow(mixture.components);
+    } else {
+      member.centred.grow((mixture.columns + 1) * panel_stride);
+    }
+    member.responsibility.grow((mixture.has_matrices() ? 1 : std::max(diagonal_components, wide_components)) *
+                               panel_stride);
     member.rows.grow(panel_stride);
     member.group.grow(mixture.columns * expectation_vectors * hn::Lanes(d));
     member.sums.grow((most_small_order * (most_small_order + 1) / 2 + 3) * hn::Lanes(d));
@@ -60,11 +74,27 @@ std::size_t padded_rows(std::size_t rows) {
   return round_up(rows, hn::Lanes(hn::ScalableTag<T>()));
 }
 
+// Rows that are taken at once, a divisor of block_rows: of wide rows so few that they stay in the second cache, and
+// that their sums stay in their own scalar.
 template <class T>
-void load_block(const block_view<T>& block, block_memory<T>& memory) {
+std::size_t rows_at_once(const mixture_view<T>& mixture) {
+  if (!mixture.wide()) return block_rows;
+  std::size_t rows = most_lane_rows;
+  while (rows > least_wide_rows && rows * mixture.columns * sizeof(T) > most_wide_bytes) rows /= 2;
+  return rows;
+}
+
+// With `extents` their largest values, too, which find_far_rows asks for.
+template <class T>
+void load_block(const mixture_view<T>& mixture, const block_view<T>& block, bool extents, block_memory<T>& memory) {
   const std::size_t rows = block.rows.rows();
   const std::size_t padded = padded_rows<T>(rows);
-  transpose<T>(block.rows, nullptr, rows, memory.blank.data(), memory.panel.data());
+  if (mixture.wide()) {
+    for (std::size_t r = 0; r < rows; ++r) memory.rows[r] = block.rows.row(r);
+    std::fill(memory.rows.data() + rows, memory.rows.data() + panel_stride, memory.blank.data());
+  } else {
+    transpose<T>(block.rows, nullptr, rows, memory.blank.data(), memory.panel.data());
+  }
   if (block.weights == nullptr) {
     std::fill_n(memory.weights.data(), rows, T{1});
   } else {
@@ -72,7 +102,33 @@ void load_block(const block_view<T>& block, block_memory<T>& memory) {
   }
   std::fill(memory.weights.data() + rows, memory.weights.data() + padded, T{0});
   if constexpr (sizeof(T) == 4) {
-    row_extents(memory.panel.data(), block.rows.columns(), padded, memory.extent.data());
+    if (!extents) {
+      std::fill_n(memory.extent.data(), padded, T{0});
+    } else if (mixture.wide()) {
+      for (std::size_t r = 0; r < padded; ++r) memory.extent[r] = wide_extent(memory.rows[r], mixture.columns);
+    } else {
+      row_extents(memory.panel.data(), block.rows.columns(), padded, memory.extent.data());
+    }
+  }
+}
+
+// ‖y‖² of all of a block's wide rows under the components first, first + step, …
+template <class T>
+void wide_block_norms(const mixture_view<T>& mixture, std::size_t rows, std::size_t first, std::size_t step,
+                      block_memory<T>& memory) {
+  const std::size_t padded = round_up(padded_rows<T>(rows), 4);
+  for (std::size_t k = first; k < mixture.components; k += 2 * step) {
+    const bool two = k + step < mixture.components;
+    const component_view<T> a = mixture.component(k), b = mixture.component(two ? k + step : k);
+    T* const norms_a = memory.terms.data() + k * panel_stride;
+    T* const norms_b = norms_a + (two ? step * panel_stride : 0);
+    for (std::size_t r = 0; r < padded; r += 4) {
+      if (two) {
+        wide_norms<2>(memory.rows.data() + r, a, b, norms_a + r, norms_b + r);
+      } else {
+        wide_norms<1>(memory.rows.data() + r, a, b, norms_a + r, norms_b + r);
+      }
+    }
   }
 }
 
@@ -134,6 +190,8 @@ void posterior(const mixture_view<T>& mixture, const block_view<T>& block, doubl
                    memory.terms.data() + k * panel_stride);
       prefetch_next(memory, k, mixture.components);
     }
+  } else if (mixture.wide()) {
+    wide_block_norms(mixture, rows, member.rank(), member.size(), memory);
   } else {
     diagonal_norms(mixture, rows, member.rank(), member.size(), memory);
   }
@@ -163,15 +221,6 @@ double block_weight(std::size_t rows, const block_memory<T>& memory) {
   return (sum0 + sum1) + (sum2 + sum3);
 }
 
-template <class D, class T>
-HWY_INLINE hn::Vec<D> load_double(D d, const T* from) {
-  if constexpr (sizeof(T) == 8) {
-    return hn::Load(d, from);
-  } else {
-    return hn::PromoteTo(d, hn::Load(hn::Rebind<T, D>(), from));
-  }
-}
-
 template <class T>
 double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, const block_memory<T>& memory) {
   const hn::ScalableTag<double> d;
@@ -195,8 +244,9 @@ double block_log_likelihood(const mixture_view<T>& mixture, std::size_t rows, co
 // in `responsibility` and, when they are few, their indices in own.rows. Returns how many rows `responsibility`
 // holds; `compact` says whether own.rows names them. Decided by the count alone, so that it never depends on threads.
 template <class T>
-std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t rows, const block_memory<T>& memory,
-                           T* HWY_RESTRICT responsibility, member_memory<T>& own, bool& compact) {
+std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, double share, std::size_t rows,
+                           const block_memory<T>& memory, T* HWY_RESTRICT responsibility, member_memory<T>& own,
+                           bool& compact) {
   const hn::ScalableTag<T> d;
   const std::size_t lanes = hn::Lanes(d);
   const T* HWY_RESTRICT const scale = memory.scale.data();
@@ -207,7 +257,6 @@ std::size_t component_rows(const T* HWY_RESTRICT terms, bool root, std::size_t r
     if (root) value = hn::Sqrt(value);
     hn::Store(value, d, responsibility + r);
   }
-  const double share = root ? compact_share : compact_share_diagonal;
   compact = static_cast<double>(count) <= share * static_cast<double>(rows);
   if (!compact) return rows;
   // Also of the root: it is zero where its square is.
@@ -228,8 +277,8 @@ void component_moments(const mixture_view<T>& mixture, const block_view<T>& bloc
                        statistics& into) {
   const statistics_layout& layout = into.layout();
   bool compact = false;
-  const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, true, block.rows.rows(), memory,
-                                          own.responsibility.data(), own, compact);
+  const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, true, compact_share,
+                                          block.rows.rows(), memory, own.responsibility.data(), own, compact);
   if (rows == 0) return;
   const T* panel = memory.panel.data();
   if (compact) {
@@ -265,8 +314,8 @@ void diagonal_moments(const mixture_view<T>& mixture, const block_view<T>& block
     for (; k < mixture.components && count < most; k += step) {
       T* const responsibility = own.responsibility.data() + count * panel_stride;
       bool compact = false;
-      const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, false, block.rows.rows(), memory,
-                                              responsibility, own, compact);
+      const std::size_t rows = component_rows(memory.terms.data() + k * panel_stride, false, compact_share_diagonal,
+                                              block.rows.rows(), memory, responsibility, own, compact);
       if (rows == 0) continue;
       const diagonal_sums<T> sums{mixture.moment_centres + k * mixture.columns, responsibility,
                                   values + layout.component(k)};
@@ -281,11 +330,84 @@ void diagonal_moments(const mixture_view<T>& mixture, const block_view<T>& block
   }
 }
 
+// The same for wide rows, in the member's own sums, which finish_moments adds to the statistics.
+template <class T>
+void wide_block_moments(const mixture_view<T>& mixture, std::size_t rows, std::size_t first, std::size_t step,
+                        const block_memory<T>& memory, member_memory<T>& own) {
+  const wide_sums<T> sums{own.sums.data(), mixture.components, mixture.columns};
+  wide_component<T> together[wide_components];
+  for (std::size_t k = first; k < mixture.components;) {
+    std::size_t count = 0;
+    for (; k < mixture.components && count < wide_components; k += step) {
+      T* const responsibility = own.responsibility.data() + count * panel_stride;
+      bool compact = false;
+      const std::size_t held = component_rows(memory.terms.data() + k * panel_stride, false, compact_share_wide, rows,
+                                              memory, responsibility, own, compact);
+      if (held == 0) continue;
+      if (own.touched[k] == 0) {
+        clear_wide(sums, k);
+        own.touched[k] = 1;
+        own.weight[k] = 0;
+      }
+      own.weight[k] += sum_rows(responsibility, held);
+      const bool near = own.near[k] != 0;
+      const wide_component<T> of{k, near ? own.origin.data() : mixture.moment_centres + k * mixture.columns,
+                                 responsibility};
+      if (compact) {
+        for (std::size_t i = 0; i < held; ++i) own.listed[i] = memory.rows[own.rows[i]];
+        add_listed_rows(own.listed.data(), held, of, sums);
+      } else if (near) {
+        together[count++] = of;
+      } else {
+        add_listed_rows(memory.rows.data(), held, of, sums);
+      }
+    }
+    // The next rows are asked for beside sums that need nothing else of what lies beyond the first cache.
+    bytes_ahead ahead{reinterpret_cast<const char*>(memory.blank.data()), 0};
+    if (first == 0 && k >= mixture.components && memory.next_bytes > 0) {
+      ahead = {memory.next_rows, memory.next_bytes / ((count + 1) / 2 * tile_count<T>(mixture.columns) * rows + 1)};
+    }
+    add_shared_rows(memory.rows.data(), rows, own.origin.data(), together, count, sums, own.centred.data(), ahead);
+  }
+}
+
+// What comes before the moments of the rows of one block, and after them.
+template <class T>
+void start_moments(const mixture_view<T>& mixture, member_memory<T>& own) {
+  if (!mixture.wide()) return;
+  find_origin(mixture.moment_centres, mixture.components, mixture.columns, own.origin.data());
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    const T* const centre = mixture.moment_centres + k * mixture.columns;
+    // Given responsibilities come without deviations.
+    const bool near = mixture.packed->factors.size() > 0 &&
+                      lies_near(centre, own.origin.data(), mixture.component(k).factor, mixture.columns);
+    own.near[k] = near ? 1 : 0;
+  }
+  std::fill_n(own.touched.data(), mixture.components, static_cast<unsigned char>(0));
+}
+template <class T>
+void finish_moments(const mixture_view<T>& mixture, member_memory<T>& own, statistics& into) {
+  if (!mixture.wide()) return;
+  const wide_sums<T> sums{own.sums.data(), mixture.components, mixture.columns};
+  for (std::size_t k = 0; k < mixture.components; ++k) {
+    if (own.touched[k] == 0) continue;
+    double* const values = into.values().data() + into.layout().component(k);
+    const T* const centre = mixture.moment_centres + k * mixture.columns;
+    values[0] += own.weight[k];
+    flush_wide(sums, wide_component<T>{k, centre, nullptr}, own.near[k] != 0 ? own.origin.data() : centre,
+               own.weight[k], values + 1);
+  }
+}
+
 // Adds the block's sums of all components. Members of a team take components by turns; what tied components share is
 // cut by tiles instead, so that no two members write the same sum.
 template <class T>
 void moments(const mixture_view<T>& mixture, const block_view<T>& block, const team_member& member,
              block_memory<T>& memory, statistics& into) {
+  if (mixture.wide()) {
+    wide_block_moments(mixture, block.rows.rows(), member.rank(), member.size(), memory, memory.members[member.rank()]);
+    return;
+  }
   if (!mixture.has_matrices()) {
     diagonal_moments(mixture, block, member.rank(), member.size(), memory, memory.members[member.rank()], into);
     return;

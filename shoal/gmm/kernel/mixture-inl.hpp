@@ -12,6 +12,7 @@
 
 #include <shoal/gmm/kernel/expectation-inl.hpp>
 #include <shoal/gmm/parameters.hpp>
+#include <shoal/gmm/tuning.hpp>
 
 HWY_BEFORE_NAMESPACE();
 namespace shoal::gmm::HWY_NAMESPACE {
@@ -27,6 +28,10 @@ struct mixture_view {
 
   bool has_matrices() const {
     return covariance_type == gmm::covariance_type::full || covariance_type == gmm::covariance_type::tied;
+  }
+  // Whether vectors lie along the columns.
+  bool wide() const {
+    return !has_matrices() && columns >= least_wide_columns && components <= most_wide_components(columns);
   }
   component_view<T> component(std::size_t k) const {
     return {packed->centres.data() + k * columns, packed->offsets.data() + k * packed->padded_columns,

@@ -42,7 +42,47 @@ struct four_vectors {
   hn::Vec<D> d;
 };
 
-// The sums over the lanes of four vectors.
+#if HWY_TARGET != HWY_SCALAR
+// The sums over the lanes of four vectors of float32, side by side.
+template <class D>
+HWY_INLINE auto four_sums(D d, const four_vectors<D>& four) {
+  const auto ab = hn::Add(hn::InterleaveLower(d, four.a, four.b), hn::InterleaveUpper(d, four.a, four.b));
+  const auto cd = hn::Add(hn::InterleaveLower(d, four.c, four.d), hn::InterleaveUpper(d, four.c, four.d));
+  const hn::Repartition<double, D> pairs;
+  const auto ab_pairs = hn::BitCast(pairs, ab);
+  const auto cd_pairs = hn::BitCast(pairs, cd);
+  return sum_blocks(d, hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab_pairs, cd_pairs)),
+                               hn::BitCast(d, hn::InterleaveUpper(pairs, ab_pairs, cd_pairs))));
+}
+
+// Stores the sums over the lanes of two vectors of float64.
+template <class D>
+HWY_INLINE void store_two_sums(D d, hn::Vec<D> a, hn::Vec<D> b, double* HWY_RESTRICT sums) {
+  const auto ab = hn::Add(hn::InterleaveLower(d, a, b), hn::InterleaveUpper(d, a, b));
+  hn::StoreU(sum_blocks(d, ab), hn::FixedTag<double, 2>(), sums);
+}
+#endif
+
+// The sums over the lanes of four vectors, in their own scalar.
+template <class D, class T = hn::TFromD<D>>
+HWY_INLINE void store_lane_sums(D d, const four_vectors<D>& four, T* HWY_RESTRICT sums) {
+#if HWY_TARGET == HWY_SCALAR
+  (void)d;
+  sums[0] = hn::GetLane(four.a);
+  sums[1] = hn::GetLane(four.b);
+  sums[2] = hn::GetLane(four.c);
+  sums[3] = hn::GetLane(four.d);
+#else
+  if constexpr (sizeof(T) == 4) {
+    hn::StoreU(four_sums(d, four), hn::FixedTag<float, 4>(), sums);
+  } else {
+    store_two_sums(d, four.a, four.b, sums);
+    store_two_sums(d, four.c, four.d, sums + 2);
+  }
+#endif
+}
+
+// The same in float64.
 template <class D>
 HWY_INLINE void lane_totals(D d, const four_vectors<D>& four, double* HWY_RESTRICT totals) {
 #if HWY_TARGET == HWY_SCALAR
@@ -52,16 +92,8 @@ HWY_INLINE void lane_totals(D d, const four_vectors<D>& four, double* HWY_RESTRI
   totals[2] = static_cast<double>(hn::GetLane(four.c));
   totals[3] = static_cast<double>(hn::GetLane(four.d));
 #else
-  using T = hn::TFromD<D>;
-  const auto ab = hn::Add(hn::InterleaveLower(d, four.a, four.b), hn::InterleaveUpper(d, four.a, four.b));
-  const auto cd = hn::Add(hn::InterleaveLower(d, four.c, four.d), hn::InterleaveUpper(d, four.c, four.d));
-  if constexpr (sizeof(T) == 4) {
-    const hn::Repartition<double, D> pairs;
-    const auto ab_pairs = hn::BitCast(pairs, ab);
-    const auto cd_pairs = hn::BitCast(pairs, cd);
-    const auto abcd = hn::Add(hn::BitCast(d, hn::InterleaveLower(pairs, ab_pairs, cd_pairs)),
-                              hn::BitCast(d, hn::InterleaveUpper(pairs, ab_pairs, cd_pairs)));
-    const auto sum = sum_blocks(d, abcd);
+  if constexpr (sizeof(hn::TFromD<D>) == 4) {
+    const auto sum = four_sums(d, four);
     const hn::CappedTag<double, 4> wide;
     if constexpr (hn::MaxLanes(decltype(wide)()) == 4) {
       hn::StoreU(hn::PromoteTo(wide, sum), wide, totals);
@@ -71,9 +103,7 @@ HWY_INLINE void lane_totals(D d, const four_vectors<D>& four, double* HWY_RESTRI
       hn::StoreU(hn::PromoteTo(wide, hn::UpperHalf(half, sum)), wide, totals + 2);
     }
   } else {
-    const hn::FixedTag<T, 2> pair;
-    hn::StoreU(sum_blocks(d, ab), pair, totals);
-    hn::StoreU(sum_blocks(d, cd), pair, totals + 2);
+    store_lane_sums(d, four, totals);
   }
 #endif
 }
@@ -84,6 +114,24 @@ HWY_INLINE void add_lanes(D d, const four_vectors<D>& four, double* HWY_RESTRICT
   double totals[4];
   lane_totals(d, four, totals);
   for (std::size_t i = 0; i < 4; ++i) into[i] += totals[i];
+}
+
+// Values of either scalar in float64.
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_double(D d, const T* from) {
+  if constexpr (sizeof(T) == 8) {
+    return hn::Load(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::Load(hn::Rebind<T, D>(), from));
+  }
+}
+template <class D, class T>
+HWY_INLINE hn::Vec<D> load_double_at(D d, const T* from) {  // wherever it lies
+  if constexpr (sizeof(T) == 8) {
+    return hn::LoadU(d, from);
+  } else {
+    return hn::PromoteTo(d, hn::LoadU(hn::Rebind<T, D>(), from));
+  }
 }
 
 // Rows that are summed in the scalar before the sums go on in float64.
