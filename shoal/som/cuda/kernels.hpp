@@ -55,6 +55,9 @@ struct device_units {
   /// No row has a greater norm about the centre; negative: units that no row can be near are not looked for. Where
   /// they are, searches treat them as if they were not there (far_units.cuh).
   double row_norm = -1;
+  /// Float64 rows of few columns are searched in float32: what x′ and c′ are multiplied by for it, a power of two that
+  /// keeps their squares in range. Else 1.
+  double searched_in = 1;
   double* searched = nullptr;  ///< with row_norm [units][columns] what float16.values is, else null
   /// Whether a near tie is settled by what the products leave of it alone.
   SHOAL_HD bool rough() const { return precision != shoal::precision::float32; }

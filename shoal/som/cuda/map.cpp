@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/som/cuda/fold_short_rows.hpp>
 #include <shoal/som/cuda/settle_short_rows.hpp>
 #include <shoal/som/cuda/sum_by_label.hpp>
 
@@ -262,6 +263,9 @@ void device_map<Scalar>::set_sums(place& here, const cuda::gpu& gpu, const data_
   const double total = 1.001 * summary.total_weight / rows_->data().weight_scale;
   const std::vector<double> reach = reach_of(summary.minimum, summary.maximum, centre);
   reach_ = largest_distance(metric::euclidean, reach_of(summary.lowest, summary.highest, centre));
+  if (sizeof(Scalar) == 8 && reach_ > 0 && std::isfinite(reach_)) {
+    here.units.searched_in = std::exp2(std::clamp(-std::ilogb(reach_), -500, 500));
+  }
   std::vector<double> scale;
   for (const double one : reach) scale.push_back(fixed_scale(total * one));
   scale.push_back(fixed_scale(total));
@@ -376,6 +380,10 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   place& here = places_[g];
   const cuda::gpu& gpu = rows_->group()[g];
   const auto all = static_cast<std::size_t>(rows.count);
+  if (what == pass::sums && !visit && short_rows_ && fetches_rows_) {
+    const int folded = folded_tile_rows(rows, here.units, here.sums, gpu.multiprocessors, gpu.shared_bytes);
+    if (folded > 0) return fold_short_rows(folded, rows, here.units, here.sums, gpu.multiprocessors, gpu.compute);
+  }
   const int tile_rows = what == pass::topology
                             ? 0
                             : summed_tile_rows(all, here.units.units, here.units.columns, here.units.metric,
@@ -391,6 +399,7 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   if (by_label && measures_by_label(here.units.metric, here.units.columns)) settled.sums = nullptr;
   std::size_t at_once = rows_at_once_;
   if (by_float16(what)) at_once = decides && keeps_operands_ ? all : float16_rows_;
+  if (by_short_rows(what)) at_once = all;  // without minima
   for (std::size_t begin = 0; begin < all; begin += at_once) {
     const std::size_t count = std::min(at_once, all - begin);
     std::int32_t* const labels = here.labels.data() + (by_label ? begin : 0);

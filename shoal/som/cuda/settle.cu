@@ -45,8 +45,10 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
 
 template <class Scalar, metric Metric, score_kind Scores>
 void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cudaStream_t stream) {
+  // Few rows are in doubt.
+  const std::size_t most_blocks = (in.rows.doubtful.list == nullptr ? 16 : 2) * multiprocessors;
   const std::size_t blocks =
-      std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, 16 * multiprocessors);
+      std::min<std::size_t>((static_cast<std::size_t>(in.rows.count) + warps - 1) / warps, most_blocks);
   auto kernel = settle_kernel<Scalar, Metric, Scores, false>;
   if constexpr (Scores == score_kind::products || Scores == score_kind::plain) {
     if (in.to.shape != nullptr) kernel = settle_kernel<Scalar, Metric, Scores, true>;

@@ -6,6 +6,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/som/cuda/searched_numbers.cuh>
 #include <shoal/som/cuda/settle_row.cuh>
 #include <shoal/som/cuda/settle_short_rows.hpp>
 
@@ -18,45 +19,46 @@ constexpr int most_shared_sums = 6144;              // of a block, before they g
 constexpr std::size_t most_block_bytes = 99 << 10;  // of shared memory on all GPUs
 
 // Rows of a thread, which share the units that it loads: as many as have registers.
-template <class Scalar, int Columns>
-inline constexpr int each_rows = Columns* static_cast<int>(sizeof(Scalar)) <= 32 ? 4 : 2;
-template <class Scalar, int Columns>
-inline constexpr int block_rows = 32 * warps* each_rows<Scalar, Columns>;
+template <int Columns>
+inline constexpr int each_rows = Columns <= 8 ? 4 : 2;
+template <int Columns>
+inline constexpr int block_rows = 32 * warps* each_rows<Columns>;
 
-// What a thread reads of a unit: c′ and the start of its scores.
-template <class Scalar, int Columns>
+// What a thread reads of a unit: c′ and the start of its scores, of float64 rows too in float32, and then in a unit in
+// which no row is far from 1 (device_units::searched_in).
+template <int Columns>
 struct alignas(16) short_unit {
-  Scalar c[Columns];
-  Scalar start;
+  float c[Columns];
+  float start;
 };
 // In shared memory at a time.
 constexpr std::size_t staged_bytes = std::size_t{64} << 10;
-template <class Scalar, int Columns>
+template <int Columns>
 inline constexpr int most_staged_units =
-    static_cast<int>(staged_bytes / sizeof(short_unit<Scalar, Columns>)) / column_units* column_units;
+    static_cast<int>(staged_bytes / sizeof(short_unit<Columns>)) / column_units* column_units;
 
 // One row about the centre.
 template <class Scalar, int Columns>
 struct short_row {
   const Scalar* row;
-  Scalar x[Columns];
-  Scalar norm = 0;
+  float x[Columns];
+  float norm = 0;
 
   __device__ void read(const settle_arguments<Scalar>& in, int i) {
     row = in.rows.rows + static_cast<std::size_t>(i) * Columns;
     norm = 0;
 #pragma unroll
     for (int j = 0; j < Columns; ++j) {
-      x[j] = row[j] - in.units.centre[j];
-      norm = fma(x[j], x[j], norm);
+      x[j] = searched_number(in.units, row[j] - in.units.centre[j]);
+      norm = fmaf(x[j], x[j], norm);
     }
-    norm = sizeof(Scalar) == 4 ? static_cast<Scalar>(sqrtf(static_cast<float>(norm)) * 1.0001f + 0x1p-59f) : sqrt(norm);
+    norm = sqrtf(norm) * 1.0001f + 0x1p-59f;
   }
   // Of a unit, as the search finds it.
-  __device__ Scalar score(const short_unit<Scalar, Columns>& unit) const {
-    Scalar sum = unit.start;
+  __device__ float score(const short_unit<Columns>& unit) const {
+    float sum = unit.start;
 #pragma unroll
-    for (int j = 0; j < Columns; ++j) sum = fma(-x[j], unit.c[j], sum);
+    for (int j = 0; j < Columns; ++j) sum = fmaf(-x[j], unit.c[j], sum);
     return sum;
   }
   __device__ double exactly(const device_units<Scalar>& units, int unit) const {
@@ -73,19 +75,21 @@ struct short_row {
 // Units in shared memory: all of them, or a part at a time.
 template <class Scalar, int Columns>
 struct staged_units {
-  using unit = short_unit<Scalar, Columns>;
+  using unit = short_unit<Columns>;
   const device_units<Scalar>& units;
   unit* memory;
 
   // Places up to the last unit, in whole columns.
   __device__ int places() const { return (units.units + column_units - 1) / column_units * column_units; }
-  __device__ bool all_fit() const { return places() <= most_staged_units<Scalar, Columns>; }
+  __device__ bool all_fit() const { return places() <= most_staged_units<Columns>; }
 
   __device__ unit read_from(int place) const {
     unit one;
 #pragma unroll
-    for (int j = 0; j < Columns; ++j) one.c[j] = units.turned[static_cast<std::size_t>(j) * units.padded + place];
-    one.start = units.starts[place];
+    for (int j = 0; j < Columns; ++j) {
+      one.c[j] = searched_number(units, units.turned[static_cast<std::size_t>(j) * units.padded + place]);
+    }
+    one.start = searched_start(units, place);
     return one;
   }
   // Every thread of a block comes here.
@@ -98,18 +102,14 @@ struct staged_units {
     const float4 four = *reinterpret_cast<const float4*>(from);
     to[0] = four.x, to[1] = four.y, to[2] = four.z, to[3] = four.w;
   }
-  __device__ static void read_word(const double* from, double (&to)[2]) {
-    const double2 two = *reinterpret_cast<const double2*>(from);
-    to[0] = two.x, to[1] = two.y;
-  }
   // That at a place of those in shared memory, in whole words.
   __device__ unit read(int i) const {
-    constexpr int word = 16 / sizeof(Scalar);
+    constexpr int word = 16 / sizeof(float);
     unit one;
 #pragma unroll
     for (int first = 0; first <= Columns; first += word) {
-      Scalar some[word];
-      read_word(reinterpret_cast<const Scalar*>(memory + i) + first, some);
+      float some[word];
+      read_word(reinterpret_cast<const float*>(memory + i) + first, some);
 #pragma unroll
       for (int e = 0; e < word; ++e) {
         if (first + e < Columns) one.c[first + e] = some[e];
@@ -122,51 +122,25 @@ struct staged_units {
   __device__ unit read_any(int place) const { return all_fit() ? read(place) : read_from(place); }
 };
 
-__device__ float least_of(float a, float b) { return fminf(a, b); }
-__device__ double least_of(double a, double b) { return b < a ? b : a; }
-
-// score_bound() for a row of this norm whose least score is `least`. Units that are farther from the centre than the
-// row and the unit found, by twice, are farther from the row; with a mexican hat a few are, far enough to put all
-// others in doubt by their norm.
-template <int Columns>
-__device__ double bound_of_row(double least, double norm, double unit_norm) {
-  const double apart = sqrt(fmax(0.0, norm * norm + 2 * least));
-  const double near_norm = fmin(unit_norm, 2 * (norm + apart));
-  return score_bound<metric::euclidean>(least, norm, near_norm, Columns, Columns);
-}
-// The same in float32, rounded up. Squares that are lost below the range of float32 leave less than 2⁻⁵⁹ of a length.
-template <int Columns>
-__device__ float bound_of_row(float least, float norm, float unit_norm) {
-  constexpr float u = 1.06f * 0x1p-24f;
-  const float apart = 1.001f * sqrtf(fmaxf(0.0f, norm * norm + 2 * least) + 0x1p-20f * norm * norm) + 0x1p-59f;
-  const float near_norm = fminf(unit_norm, 2.001f * (norm + apart));
-  const float magnitude = norm * near_norm + near_norm * near_norm;
-  if (!(magnitude < 0x1p120f)) return INFINITY;  // sums may have left float's range on their way
-  const float error =
-      (Columns + 6) * u * magnitude + (Columns + 8) * 0x1p-51f * magnitude + 4 * (Columns + 8) * 0x1p-126f;
-  const float bound = least + 2.001f * error;
-  return bound + 4 * u * fabsf(bound);
-}
-
 // The columns of units with the least scores of a thread's rows: the least, where it is, and that of the next column.
 template <class Scalar, int Columns, int Rows>
 __device__ void search_columns(const staged_units<Scalar, Columns>& staged,
                                const short_row<Scalar, Columns> (&rows)[Rows], bool again,
-                               least_two<Scalar> (&least)[Rows]) {
-  constexpr int most = most_staged_units<Scalar, Columns>;
+                               least_two<float> (&least)[Rows]) {
+  constexpr int most = most_staged_units<Columns>;
   const int places = staged.places();
   for (int begin = 0; begin < places; begin += most) {
     const int count = min(most, places - begin);
     if (again || !staged.all_fit()) staged.stage(begin, count);
     for (int first = 0; first < count; first += column_units) {
-      Scalar smallest[Rows];
+      float smallest[Rows];
 #pragma unroll
-      for (int r = 0; r < Rows; ++r) smallest[r] = static_cast<Scalar>(INFINITY);
-#pragma unroll(Columns * sizeof(Scalar) <= 32 ? column_units : 4)
+      for (int r = 0; r < Rows; ++r) smallest[r] = INFINITY;
+#pragma unroll(Columns <= 8 ? column_units : 4)
       for (int u = 0; u < column_units; ++u) {
-        const short_unit<Scalar, Columns> unit = staged.read(first + u);
+        const short_unit<Columns> unit = staged.read(first + u);
 #pragma unroll
-        for (int r = 0; r < Rows; ++r) smallest[r] = least_of(smallest[r], rows[r].score(unit));
+        for (int r = 0; r < Rows; ++r) smallest[r] = fminf(smallest[r], rows[r].score(unit));
       }
 #pragma unroll
       for (int r = 0; r < Rows; ++r) least[r].take(smallest[r], begin + first);
@@ -177,24 +151,24 @@ __device__ void search_columns(const staged_units<Scalar, Columns>& staged,
 // The unit of each of a thread's rows; the threads of a warp help each other with those that float32 leaves open.
 template <class Scalar, int Columns, int Rows>
 __device__ void find_units(const settle_arguments<Scalar>& in, const staged_units<Scalar, Columns>& staged,
-                           const short_row<Scalar, Columns> (&rows)[Rows], const least_two<Scalar> (&least)[Rows],
+                           const short_row<Scalar, Columns> (&rows)[Rows], const least_two<float> (&least)[Rows],
                            int (&labels)[Rows]) {
   const int lane = static_cast<int>(threadIdx.x) % 32;
-  const auto unit_norm = static_cast<Scalar>(bound_of(in.units.bounds->norm) * (sizeof(Scalar) == 4 ? 1.0001 : 1.0));
+  const auto unit_norm = static_cast<float>(bound_of(in.units.bounds->norm) * in.units.searched_in * 1.0001);
 #pragma unroll
   for (int r = 0; r < Rows; ++r) {
-    least_two<Scalar> near;
+    least_two<float> near;
     // Columns begin in the same banks of shared memory: each lane begins elsewhere. Of equals none is alone.
     for (int u = 0; u < column_units; ++u) {
       const int place = least[r].nearest + (u + lane) % column_units;
       near.take(rows[r].score(staged.read_any(place)), place);
     }
-    const Scalar bound = bound_of_row<Columns>(near.first, rows[r].norm, unit_norm);
+    const float bound = short_bound<Columns>(near.first, rows[r].norm, unit_norm);
     const bool alone = near.second > bound && least[r].second > bound && near.nearest < in.units.units;
     labels[r] = alone ? in.units.at_place[near.nearest] : -1;
     for (unsigned left = __ballot_sync(all_lanes, !alone); left != 0; left &= left - 1) {
       const int other = __ffs(left) - 1;
-      const Scalar most = __shfl_sync(all_lanes, bound, other);
+      const float most = __shfl_sync(all_lanes, bound, other);
       short_row<Scalar, Columns> its;
       its.row = reinterpret_cast<const Scalar*>(
           __shfl_sync(all_lanes, reinterpret_cast<unsigned long long>(rows[r].row), other));
@@ -248,8 +222,8 @@ template <class Scalar, int Columns, bool Together>
 __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Scalar> in, int sums_at) {
   cuda::wait_for_predecessor();
   extern __shared__ float4 shared[];
-  constexpr int each = each_rows<Scalar, Columns>, rows_here = block_rows<Scalar, Columns>;
-  const staged_units<Scalar, Columns> staged{in.units, reinterpret_cast<short_unit<Scalar, Columns>*>(shared)};
+  constexpr int each = each_rows<Columns>, rows_here = block_rows<Columns>;
+  const staged_units<Scalar, Columns> staged{in.units, reinterpret_cast<short_unit<Columns>*>(shared)};
   const auto together = [&] {
     if constexpr (Together) {
       return block_sums(reinterpret_cast<unsigned*>(reinterpret_cast<unsigned char*>(shared) + sums_at), in.units.units,
@@ -275,7 +249,7 @@ __global__ void __launch_bounds__(32 * warps) settle_kernel(settle_arguments<Sca
   for (int begin = static_cast<int>(blockIdx.x) * rows_here; begin < in.rows.count;
        begin += static_cast<int>(gridDim.x) * rows_here) {
     short_row<Scalar, Columns> rows[each];
-    least_two<Scalar> least[each];
+    least_two<float> least[each];
     int labels[each];
     const int first = begin + static_cast<int>(threadIdx.x);
 #pragma unroll
@@ -327,14 +301,14 @@ void launch(const settle_arguments<Scalar>& in, std::size_t multiprocessors, cud
   if constexpr (Columns < most_columns_beside_few<Scalar>) {
     if (in.units.columns > Columns) return launch<Scalar, Columns + 1>(in, multiprocessors, stream);
   }
-  constexpr std::size_t rows_here = block_rows<Scalar, Columns>;
+  constexpr std::size_t rows_here = block_rows<Columns>;
   const std::size_t blocks =
       std::min((static_cast<std::size_t>(in.rows.count) + rows_here - 1) / rows_here, 4 * multiprocessors);
   const auto units = static_cast<std::size_t>(in.units.units);
   const std::size_t staged =
-      static_cast<std::size_t>(std::min((in.units.units + column_units - 1) / column_units * column_units,
-                                        most_staged_units<Scalar, Columns>)) *
-      sizeof(short_unit<Scalar, Columns>);
+      static_cast<std::size_t>(
+          std::min((in.units.units + column_units - 1) / column_units * column_units, most_staged_units<Columns>)) *
+      sizeof(short_unit<Columns>);
   // A block brings as many sums as there are, so that it should have more rows than units.
   const std::size_t sums = units * (Columns + 1);
   const bool together = in.to.sums != nullptr && sums <= std::size_t{most_shared_sums} &&

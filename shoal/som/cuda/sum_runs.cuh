@@ -18,10 +18,15 @@ static_assert(1 << row_bits == most_tile_rows);
 
 // Rows from which on they are added by label, and those of a tile at least. The rows of few units that are added one by
 // one wait for each other at the same places of memory: these are added by label when there are fewer of them too, in
-// tiles of which most multiprocessors have one.
-constexpr int few_summed_units = 8;
-constexpr std::size_t many_summed_rows = 32768, few_summed_rows = 4096;
-constexpr std::size_t least_rows(int units) { return units <= few_summed_units ? few_summed_rows : many_summed_rows; }
+// tiles of which most multiprocessors have one. An epoch of 10⁴ rows × 512 columns on 10 units takes 0.035 ms on an
+// H200 instead of 0.060 in TF32, × 256 on 64 0.040 instead of 0.050, float64 × 33 on 33 0.037 instead of 0.049, float32
+// × 64 on 33 0.054 instead of 0.055; but of 5000 × 64 0.051 instead of 0.048.
+constexpr int least_summed_units = 8, few_summed_units = 64;
+constexpr std::size_t many_summed_rows = 32768, some_summed_rows = 8192, few_summed_rows = 4096;
+constexpr std::size_t least_rows(int units) {
+  if (units <= least_summed_units) return few_summed_rows;
+  return units <= few_summed_units ? some_summed_rows : many_summed_rows;
+}
 constexpr int least_tile_rows(std::size_t rows) { return rows < many_summed_rows ? 64 : 256; }
 
 // Sorts the labels of a tile by counting; rows of one label come in any order. `counts` has a place for each unit,

@@ -128,7 +128,7 @@ TYPED_TEST(DeviceMapSmall, RowsOfFewUnitsHaveOneSum) {
   for (const std::size_t columns : {17, 140, 260}) {
     const table<TypeParam> rows = clouds<TypeParam>(2 * 4096 + 17, columns);
     const shoal::view_source<TypeParam> source(rows.view());
-    for (const std::size_t width : {1, 8}) {
+    for (const std::size_t width : {1, 8, 64, 65}) {
       som::options options = options_from(random_map(width, 1, columns, som::lattice::rectangular, false));
       options.epochs = 3;
       options.radius = som::range{1, 1};
