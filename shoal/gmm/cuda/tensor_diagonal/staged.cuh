@@ -11,6 +11,7 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
+#include <shoal/gmm/cuda/few_columns/parts.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/split.cuh>
 #include <shoal/gmm/cuda/tensor_diagonal/staged.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/turned_products.cuh>
@@ -92,6 +93,13 @@ __device__ inline void add_to_lane(double* to, double value, bool fresh) {
   }
 }
 
+/// Not a number where either is none.
+__device__ inline float greatest_or_none(float a, float b) {
+  float greatest;
+  asm("max.NaN.f32 %0, %1, %2;" : "=f"(greatest) : "f"(a), "f"(b));
+  return greatest;
+}
+
 /// Eight columns of the frame.
 struct frame_octet {
   float scale[8], shift[8], curve[8];
@@ -113,13 +121,18 @@ template <class Shape>
 struct staged_block {
   const staged_arguments& a;
   unsigned char* memory;
+  // Its address, and the team, as the compiler knows that all threads of a warp have them: what is found from them
+  // takes no instructions of all threads.
+  unsigned address;
+  int own_team;
   staged_notes<Shape>& notes;
   frame_octet frame;
   float x[Shape::passes][8];
   float sums[Shape::sets][Shape::size];
   float totals[Shape::has_totals ? Shape::sets : 1][Shape::has_totals ? Shape::size : 1];
   float weights[Shape::sums_own_weights ? Shape::size / 2 : (Shape::reads_weights ? 8 : 1)];
-  double likelihood, weight;
+  double likelihood;
+  int counted;  // rows
 
   __device__ unsigned char* rows_at(int buffer) const {
     return memory + Shape::teams * Shape::coefficient_bytes + buffer * Shape::buffer_bytes;
@@ -142,7 +155,8 @@ struct staged_block {
   }
 
   __device__ void begin_group() {
-    likelihood = weight = 0;
+    likelihood = 0;
+    counted = 0;
     if constexpr (Shape::has_totals) {
 #pragma unroll
       for (int set = 0; set < Shape::sets; ++set) {
@@ -183,13 +197,17 @@ struct staged_block {
     for (int pass = 0; pass < Shape::passes; ++pass) {
       const int row = pass * Shape::rows_at_once + thread / Shape::octets;
       if (row >= staged_rows) break;
-      float z[8], squares[8], common = 0;
-      bool beyond = false;
+      float z[8], squares[8], common = 0, most = 0;
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        const float value = fmaf(x[pass][i], frame.scale[i], frame.shift[i]);
-        z[i] = fminf(fmaxf(value, -tensor::most_z), tensor::most_z);
-        beyond = beyond || z[i] != value;
+        z[i] = fmaf(x[pass][i], frame.scale[i], frame.shift[i]);
+        most = greatest_or_none(most, fabsf(z[i]));
+      }
+      // Such a row is far, and what it is replaced by does not count.
+      const bool beyond = !(most <= tensor::most_z);
+      if (beyond) {
+#pragma unroll
+        for (float& value : z) value = 0;
       }
       uint4 high, low;
       split_eight<Shape::products>(z, high, low);
@@ -219,19 +237,26 @@ struct staged_block {
     }
   }
 
+  // Where a tile's features and responsibilities lie in shared memory.
+  __device__ unsigned rows_address(int buffer) const {
+    return address + Shape::teams * Shape::coefficient_bytes + buffer * Shape::buffer_bytes;
+  }
+  __device__ unsigned shares_address(int buffer) const {
+    return rows_address(buffer) + Shape::rows_bytes + own_team * Shape::shares_bytes;
+  }
+
   // Begins the products of a tile with all components: small ones first, and z² before z, for each product cuts off
   // digits of what there is.
-  __device__ void multiply_components(const unsigned char* rows, float (&scores)[Shape::size]) {
-    const unsigned long long own = describe_over_columns(cuda::shared_address(rows), Shape::across, 128);
-    const unsigned long long others = describe_over_columns(
-        cuda::shared_address(memory + team() * Shape::coefficient_bytes), Shape::components * 16, 128);
+  __device__ void multiply_components(int buffer, float (&scores)[Shape::size]) {
+    const eights_operand own = over_columns(rows_address(buffer), Shape::across, 128);
+    const eights_operand others =
+        over_columns(address + own_team * Shape::coefficient_bytes, Shape::components * 16, 128);
     constexpr unsigned others_low = Shape::coefficient_bytes / Shape::terms;
     const auto add = [&](unsigned own_term, unsigned others_term, bool first) {
 #pragma unroll
       for (int step = 0; step < Shape::octets; ++step) {
-        multiply_eights<false>(scores, cuda::advance(own, own_term + step * 2 * Shape::across),
-                               cuda::advance(others, others_term + step * 2 * Shape::components * 16),
-                               first && step == 0 ? 0 : 1);
+        multiply_eights<false>(scores, own.at(own_term + step * 2 * Shape::across),
+                               others.at(others_term + step * 2 * Shape::components * 16), first && step == 0 ? 0 : 1);
       }
     };
     if constexpr (Shape::terms == 2) {
@@ -242,23 +267,22 @@ struct staged_block {
   }
 
   // Begins the products of a tile's responsibilities with its features.
-  __device__ void multiply_rows(const unsigned char* rows, const unsigned char* shares, bool keep) {
-    const unsigned long long own = describe_over_rows(cuda::shared_address(rows), Shape::across, 128);
-    const unsigned long long others = describe_over_rows(cuda::shared_address(shares), 1024, 128);
+  __device__ void multiply_rows(int buffer, bool keep) {
+    const eights_operand own = over_rows(rows_address(buffer), Shape::across, 128);
+    const eights_operand others = over_rows(shares_address(buffer), 1024, 128);
     constexpr unsigned others_low = Shape::shares_bytes / Shape::terms;
 #pragma unroll
     for (int set = 0; set < Shape::sets; ++set) {
 #pragma unroll
       for (int step = 0; step < staged_rows / 16; ++step) {
-        const unsigned long long a = cuda::advance(own, set * 8 * Shape::across + step * 256);
-        const unsigned long long b = cuda::advance(others, step * 256);
+        const unsigned at = set * 8 * Shape::across + step * 256;
         const int kept = keep || step > 0 ? 1 : 0;
         if constexpr (Shape::terms == 2) {
-          multiply_eights<true>(sums[set], a, cuda::advance(b, others_low), kept);
-          multiply_eights<true>(sums[set], cuda::advance(a, Shape::term_bytes), b, 1);
-          multiply_eights<true>(sums[set], a, b, 1);
+          multiply_eights<true>(sums[set], own.at(at), others.at(others_low + step * 256), kept);
+          multiply_eights<true>(sums[set], own.at(Shape::term_bytes + at), others.at(step * 256), 1);
+          multiply_eights<true>(sums[set], own.at(at), others.at(step * 256), 1);
         } else {
-          multiply_eights<true>(sums[set], a, b, kept);
+          multiply_eights<true>(sums[set], own.at(at), others.at(step * 256), kept);
         }
       }
     }
@@ -344,22 +368,28 @@ struct staged_block {
       }
     }
     float factor[2];
+    bool any_beyond = false;
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const unsigned row = first + 16 * warp + 8 * half + g;
       const bool inside = row < count;
       // Log-constants are at most zero: no other row can be far. A comparison that a NaN fails.
       const bool beyond = !(greatest[half] + common[half] >= static_cast<float>(-0.5) * log2_of_e * far_norm);
-      factor[half] = inside && !beyond ? __fdividef(staged_scale, sum[half]) * beside[half] : 0.0F;
-      if (t != half || !inside || team() != 0) continue;
-      if (beyond) {
+      factor[half] = inside && !beyond ? staged_scale * few_columns::reciprocal(sum[half]) * beside[half] : 0.0F;
+      if (inside && beyond) any_beyond = true;
+    }
+    // A row's likelihood is one thread's.
+    if (t < 2 && team() == 0) {
+      const bool second = t == 1;
+      const unsigned row = first + 16 * warp + 8 * t + g;
+      if ((second ? factor[1] : factor[0]) != 0) {
+        likelihood += static_cast<double>((second ? greatest[1] + common[1] : greatest[0] + common[0]) +
+                                          __log2f(second ? sum[1] : sum[0]));
+        ++counted;
+      } else if (row < count) {
         atomicOr(notes.far + row / 32, 1U << row % 32);
-        notes.any_far = 1;
-      } else {
-        likelihood += (static_cast<double>(greatest[half]) + static_cast<double>(common[half])) +
-                      static_cast<double>(log2f(sum[half]));
-        weight += 1;
       }
+      if (any_beyond) notes.any_far = 1;
     }
     unsigned char* const to = shares + (16 * warp + g) * 16 + 4 * t;
 #pragma unroll
@@ -450,10 +480,10 @@ struct staged_block {
       }
     }
     likelihood = cuda::warp_sum(likelihood);
-    weight = cuda::warp_sum(weight);
+    const int rows = __reduce_add_sync(~0U, counted);
     if (lane == 0) {
       notes.likelihoods[threadIdx.x / 32] = likelihood;
-      notes.weights[threadIdx.x / 32] = weight;
+      notes.weights[threadIdx.x / 32] = rows;
     }
     __syncthreads();
     if (threadIdx.x == 0) {
@@ -564,7 +594,8 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     cuda::wait_for_predecessor();
     if (!takes_turn(a)) return;
     auto& notes = *reinterpret_cast<staged_notes<Shape>*>(memory + Shape::bytes);
-    staged_block<Shape> block{a, memory, notes};
+    staged_block<Shape> block{a, memory, __reduce_max_sync(~0U, cuda::shared_address(memory)),
+                              Shape::teams == 1 ? 0 : __reduce_max_sync(~0U, staged_block<Shape>::team()), notes};
     stage_coefficients<Shape>(a.mixture, memory);
     for (int i = static_cast<int>(threadIdx.x); i < Shape::teams * Shape::components; i += Shape::threads) {
       notes.constants[i] = i < a.mixture.tiles * tile_components ? a.mixture.common_constants[i] : -INFINITY;
@@ -605,7 +636,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         __syncthreads();
         float scores[Shape::size];
         cuda::begin_products();
-        block.multiply_components(own, scores);
+        block.multiply_components(buffer, scores);
         cuda::end_products();
         if (first + staged_rows < count) block.load(rows, first + staged_rows, count);
         cuda::wait_for_products<0>();
@@ -614,7 +645,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
         cuda::publish_to_products();
         staged_block<Shape>::meet_team();
         cuda::begin_products();
-        block.multiply_rows(own, shares, !Shape::has_totals && first > 0);
+        block.multiply_rows(buffer, !Shape::has_totals && first > 0);
         cuda::end_products();
         if constexpr (Shape::reads_weights) block.read_weights(shares);
         if constexpr (Shape::buffers == 2) buffer ^= 1;

@@ -8,16 +8,24 @@ namespace shoal::gmm::tensor_diagonal {
 
 // Eights of numbers side by side in shared memory: 16 bytes of one row, those of eight rows one after the other.
 // `across` is the bytes from the eights of some columns to the next, `down` from eight rows to the next. As a factor
-// whose products are summed over its columns, and over its rows.
-__device__ inline unsigned long long describe_eights(unsigned address, unsigned leading, unsigned stride) {
-  return static_cast<unsigned long long>((address & 0x3ffff) >> 4) |
-         static_cast<unsigned long long>(leading >> 4) << 16 | static_cast<unsigned long long>(stride >> 4) << 32;
+// whose products are summed over its columns, and over its rows. Addresses are the same for all threads of a warp,
+// which the compiler knows of a number that one thread has told the others: then a description costs no instructions of
+// them.
+struct eights_operand {
+  unsigned low, high;
+
+  __device__ eights_operand(unsigned address, unsigned leading, unsigned stride)
+      : low((address & 0x3ffff) >> 4 | leading >> 4 << 16), high(stride >> 4) {}
+  // The operand `bytes` further on. No address goes beyond its eighteen bits.
+  __device__ unsigned long long at(unsigned bytes) const {
+    return static_cast<unsigned long long>(high) << 32 | (low + (bytes >> 4));
+  }
+};
+__device__ inline eights_operand over_columns(unsigned address, unsigned across, unsigned down) {
+  return {address, across, down};
 }
-__device__ inline unsigned long long describe_over_columns(unsigned address, unsigned across, unsigned down) {
-  return describe_eights(address, across, down);
-}
-__device__ inline unsigned long long describe_over_rows(unsigned address, unsigned across, unsigned down) {
-  return describe_eights(address, down, across);
+__device__ inline eights_operand over_rows(unsigned address, unsigned across, unsigned down) {
+  return {address, down, across};
 }
 
 #define SHOAL_SUMS_4(d, i) "+f"(d[i]), "+f"(d[i + 1]), "+f"(d[i + 2]), "+f"(d[i + 3])
