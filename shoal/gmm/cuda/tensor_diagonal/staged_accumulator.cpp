@@ -54,8 +54,9 @@ std::optional<staged_plan> make_plan(const accumulator_shape& shape) {
   plan.groups = few_columns::plan_groups(
       shape, [](std::size_t) { return std::size_t{1}; },
       [&](std::size_t rows, std::size_t all) {
-        return static_cast<double>(ceiling(all, places)) *
-               (static_cast<double>(ceiling(rows, staged_rows) * staged_rows) + staged_flush_cost_rows);
+        const auto padded = static_cast<double>(ceiling(rows, staged_rows) * staged_rows);
+        return static_cast<double>(ceiling(all, places)) * (padded + staged_flush_cost_rows) +
+               static_cast<double>(std::min(all, places) * staged_lane_size(plan.kernel)) * staged_lane_cost_rows;
       });
   if (plan.groups.unit_groups == 0) return std::nullopt;
   plan.lanes = std::min(places, std::max<std::size_t>(1, plan.groups.groups));

@@ -140,6 +140,7 @@ TEST_F(StagedAccumulator, KeepsElevenBitsWhenAskedForLess) {
       check_coarse(9001, columns, components, 0.3, coarse_for_one);
     }
   }
+  for (const std::size_t columns : {65, 71, 72, 73, 96}) check_coarse(4097, columns, 40, 0.3, coarse);
   for (const std::size_t columns : {65, 71, 72}) check_coarse(9001, columns, 64, 0.3, coarse_for_one);
 }
 
@@ -162,12 +163,71 @@ TEST_F(StagedAccumulator, FarRowsAreDoneInDouble) {
   expect_sums(got, model, data, 1e-3, "coarse");
 }
 
+// Two teams of warps.
+TEST_F(StagedAccumulator, TakesManyComponents) {
+  for (const std::size_t components : {105, 128, 129, 255, 256}) {
+    check_coarse(4097, 17, components, 0.3, coarse);
+    check_coarse(2049, 24, components, 0.8, coarse_for_one);
+  }
+  const auto model = rounded_model(diag, 200, 20, 0.3, 3);
+  auto data = reference::random_rows<float>(model, 1000, 20, 4);
+  for (std::size_t r = 0; r < 1000; r += 33) data[r * 20] = 1e6F;
+  on_device device(model, data, coarse);
+  const statistics got = device.sums();
+  EXPECT_EQ(got.far_rows(), 31);
+  expect_sums(got, model, data, 1e-3, "far rows of 200 components");
+}
+
+// A GPU's shards in one launch, or one after another where the components lie apart: the bits of each by itself.
+TEST_F(StagedAccumulator, KeepsShardsApart) {
+  constexpr std::size_t shard_rows = 8192, rows = 20011, columns = 32, shards = 3;
+  for (const double spread : {0.3, 10.0}) {
+    const auto model = rounded_model(diag, 33, columns, spread, 3);
+    const auto data = reference::random_rows<float>(model, rows, columns, 4);
+    const auto of_all = [&](const accumulator_shape& shape) {
+      accumulator_shape all = shape;
+      all.share_rows = shard_rows;
+      all.shards = all.data_shards = shards;
+      return either(all);
+    };
+    const auto of_one = [&](const accumulator_shape& shape) {
+      accumulator_shape one = shape;
+      one.share_rows = shard_rows;
+      one.data_shards = shards;
+      return either(one);
+    };
+    checks::on_device<float> device(model, data, {}, either);
+    const shoal::gmm::statistics_layout& layout = device.layout;
+    const auto sums_of = [&](accumulator<float>& accumulator, std::size_t first, std::size_t count,
+                             std::size_t shard_count) {
+      shoal::cuda::device_buffer<double> sums(shard_count * layout.size());
+      accumulator.clear(device.mixture.view(), device.stream);
+      accumulator.add({device.device_rows.data() + first * columns, nullptr, first, 0, count}, device.mixture.view(),
+                      device.stream);
+      accumulator.merge(sums.data(), device.mixture.view(), device.stream);
+      return sums.download(shard_count * layout.size(), device.stream);
+    };
+    const accumulator_shape shape = checks::shape_of(layout, rows, false);
+    const std::vector<double> together = sums_of(*of_all(shape), 0, rows, shards);
+    for (std::size_t shard = 0; shard < shards; ++shard) {
+      const std::size_t first = shard * shard_rows;
+      const std::vector<double> alone = sums_of(*of_one(shape), first, std::min(shard_rows, rows - first), 1);
+      const std::vector<double> own(together.begin() + static_cast<std::ptrdiff_t>(shard * layout.size()),
+                                    together.begin() + static_cast<std::ptrdiff_t>((shard + 1) * layout.size()));
+      EXPECT_EQ(own, alone) << "shard " << shard << ", spread " << spread;
+    }
+  }
+}
+
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(StagedAccumulator, FewRowsByEveryKernel) {
   for (const std::size_t columns : {20, 32, 48}) checks::check_sums(diag, 300, columns, 33, 0.3, for_one);
   for (const std::size_t columns : {32, 48}) check_coarse(300, columns, 33, 0.3, coarse_for_one);
   for (const std::size_t columns : {48, 64, 72}) check_coarse(300, columns, 64, 0.3, coarse_for_one);
-  for (const std::size_t columns : {48, 64}) check_coarse(300, columns, 104, 0.3, coarse_for_one);
+  for (const std::size_t columns : {32, 48, 64}) check_coarse(300, columns, 104, 0.3, coarse_for_one);
+  for (const std::size_t columns : {64, 72, 96}) check_coarse(300, columns, 40, 0.3, coarse_for_one);
+  check_coarse(300, 32, 64, 0.3, coarse_for_one);
+  check_coarse(300, 20, 200, 0.3, coarse_for_one);
   checks::check_far_rows(diag, 300, 32, 35, 31, alone);
 }
 
@@ -213,7 +273,7 @@ TEST_F(StagedAccumulator, FitsEndWhereFloat64Ends) {
   for (const std::size_t columns : {17, 32}) {
     for (const double apart : {0.7, 3.0}) {
       SCOPED_TRACE(fmt::format("{} columns, {} apart", columns, apart));
-      constexpr std::size_t count = 1'000'011, components = 33;
+      constexpr std::size_t count = 200'011, components = 33;
       ASSERT_TRUE(shoal::gmm::tensor_diagonal::suits_staged(
           checks::shape_of(statistics_layout(diag, components, columns), count, false)));
       checks::expect_fit_as_in_float64(diag, components, columns, count, apart);
