@@ -73,6 +73,8 @@ struct staged_notes {
   double weights[Shape::threads / 32];
   double best[Shape::threads / 32];
   int any_far;
+  unsigned long long arrived;  // a barrier of copied rows
+  alignas(16) float rows[staged_rows * 8 * Shape::octets];
 };
 
 template <class Shape>
@@ -133,6 +135,8 @@ struct staged_block {
   float weights[Shape::sums_own_weights ? Shape::size / 2 : (Shape::reads_weights ? 8 : 1)];
   double likelihood;
   int counted;  // rows
+  bool copied;  // the tile that is read, into shared memory
+  unsigned copies;
 
   __device__ unsigned char* rows_at(int buffer) const {
     return memory + Shape::teams * Shape::coefficient_bytes + buffer * Shape::buffer_bytes;
@@ -168,9 +172,18 @@ struct staged_block {
     for (float& w : weights) w = 0;
   }
 
-  // Reads the thread's part of a tile; the first row again beyond the last one.
+  // Begins to read a tile: the thread's part of it, or, where rows are no multiple of four columns, all of it by one
+  // copy into shared memory. Of a tile that is not whole the first row stands for those beyond the last.
   __device__ void load(const float* rows, unsigned first, unsigned count) {
     const int thread = static_cast<int>(threadIdx.x), octet = thread % Shape::octets, d = a.mixture.columns;
+    copied = d % 4 != 0 && first + staged_rows <= count;
+    if (copied) {
+      if (thread == 0) {
+        cuda::fetch(notes.rows, rows + static_cast<std::size_t>(first) * d, staged_rows * d * sizeof(float),
+                    &notes.arrived);
+      }
+      return;
+    }
     if (thread >= Shape::rows_at_once * Shape::octets) return;
     const int left = d - 8 * octet;
 #pragma unroll
@@ -186,6 +199,22 @@ struct staged_block {
 #pragma unroll
         for (int i = 0; i < 8; ++i) x[pass][i] = i < left ? __ldg(from + i) : 0.0F;
       }
+    }
+  }
+
+  // Takes the thread's part of a tile that was copied.
+  __device__ void take_copied() {
+    if (!copied) return;
+    const int thread = static_cast<int>(threadIdx.x), octet = thread % Shape::octets, d = a.mixture.columns;
+    cuda::wait(&notes.arrived, copies & 1);
+    ++copies;
+    const int left = d - 8 * octet;
+#pragma unroll
+    for (int pass = 0; pass < Shape::passes; ++pass) {
+      const int row = min(pass * Shape::rows_at_once + thread / Shape::octets, staged_rows - 1);
+      const float* const from = notes.rows + row * d + 8 * octet;
+#pragma unroll
+      for (int i = 0; i < 8; ++i) x[pass][i] = i < left ? from[i] : 0.0F;
     }
   }
 
@@ -603,7 +632,12 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     for (int i = static_cast<int>(threadIdx.x); i < static_cast<int>(cuda::piece_unit) / 32; i += Shape::threads) {
       notes.far[i] = 0;
     }
-    if (threadIdx.x == 0) notes.any_far = 0;
+    if (threadIdx.x == 0) {
+      notes.any_far = 0;
+      cuda::make_barrier(&notes.arrived, 1);
+      cuda::publish_barriers();
+    }
+    block.copies = 0;
     if constexpr (Shape::has_one) {
       for (int buffer = 0; buffer < Shape::buffers; ++buffer) {
         for (int term = 0; term < Shape::terms; ++term) {
@@ -618,6 +652,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
     block.frame.load(a.mixture, static_cast<int>(threadIdx.x) % Shape::octets);
     double* const lane_sums = a.lanes + (std::size_t{blockIdx.y} * gridDim.x + blockIdx.x) * a.lane_size;
     bool fresh = a.fresh;
+    __syncthreads();  // the barrier is there
     few_columns::for_each_group(a, [&](std::size_t begin, std::size_t end) {
       const auto count = static_cast<unsigned>(end - begin);
       const float* const rows = a.rows + begin * a.mixture.columns;
@@ -631,6 +666,7 @@ __global__ void __launch_bounds__(Shape::threads, Shape::blocks)
           cuda::wait_for_products<0>();
           __syncthreads();
         }
+        block.take_copied();
         block.convert(own);
         cuda::publish_to_products();
         __syncthreads();

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -52,7 +53,11 @@ std::optional<staged_plan> make_plan(const accumulator_shape& shape) {
   if (plan.kernel.function == nullptr || plan.kernel.shared_bytes > shape.shared_bytes) return std::nullopt;
   const std::size_t places = shape.multiprocessors * static_cast<std::size_t>(plan.kernel.blocks);
   plan.groups = few_columns::plan_groups(
-      shape, [](std::size_t) { return std::size_t{1}; },
+      shape,
+      // Tiles that one copy fetches begin at a multiple of 16 bytes.
+      [&](std::size_t rows) {
+        return columns % 4 == 0 || rows % 4 == 0 ? std::size_t{1} : std::numeric_limits<std::size_t>::max();
+      },
       [&](std::size_t rows, std::size_t all) {
         const auto padded = static_cast<double>(ceiling(rows, staged_rows) * staged_rows);
         return static_cast<double>(ceiling(all, places)) * (padded + staged_flush_cost_rows) +

@@ -6,6 +6,7 @@ namespace shoal::gmm::tensor_diagonal {
 staged_kernel find_coarse_staged_kernel(int columns, int components) {
   if (components <= 40) {
     if (columns <= 32) return staged_kernel_of<4, 40, 1, 2, 3>();
+    if (columns <= 40) return staged_kernel_of<5, 40, 1, 2, 3>();
     if (columns <= 48) return staged_kernel_of<6, 40, 1, 2, 3>();
     if (columns <= 64) return staged_kernel_of<8, 40, 1, 2, 2>();
     if (columns <= 72) return staged_kernel_of<9, 40, 1, 2, 2>();

@@ -12,9 +12,12 @@
 #include <gtest/gtest.h>
 
 #include <shoal/core/error.hpp>
+#include <shoal/gmm/backend_fit.hpp>
+#include <shoal/gmm/cuda/backend.hpp>
 #include <shoal/gmm/cuda/tensor_diagonal/tensor_diagonal.hpp>
 
 #include "../../../cuda_devices.hpp"
+#include "../../../sharded_rows.hpp"
 #include "../../kernel_checks.hpp"
 #include "../checks.hpp"
 #include "../few_columns/checks.hpp"
@@ -219,6 +222,34 @@ TEST_F(StagedAccumulator, KeepsShardsApart) {
   }
 }
 
+// Fits by any number of GPUs, resident and streamed, of components that lie near each other and apart.
+TEST_F(StagedAccumulator, FitsTheSameHoweverRowsArePlaced) {
+  constexpr std::size_t rows = 14 * 4096 + 37, columns = 32, components = 33;
+  for (const double spread : {0.3, 12.0}) {
+    const auto model = rounded_model(diag, components, columns, spread, 3);
+    const auto data = reference::random_rows<float>(model, rows, columns, 4);
+    const sharded_rows::held_rows<float> held(checks::view(data, columns));
+    shoal::gmm::options options;
+    options.components = components;
+    options.covariance_type = diag;
+    options.init = shoal::gmm::initialization::random_rows;
+    options.max_iterations = 6;
+    options.tolerance = 0;
+    options.seed = 5;
+    for (const std::size_t shards : sharded_rows::counts) {
+      const auto fit = [&](const sharded_rows::placing& where) {
+        return shoal::gmm::fit(*shoal::gmm::make_cuda_backend(held.on(where, shards)), options, {});
+      };
+      const auto expected = fit({});
+      for (const sharded_rows::placing& where : sharded_rows::placings(held.row_bytes())) {
+        const auto got = fit(where);
+        EXPECT_EQ(got.history, expected.history) << name(where) << ", " << shards << " shards, spread " << spread;
+        EXPECT_EQ(got.model.means, expected.model.means) << name(where) << ", " << shards << " shards";
+      }
+    }
+  }
+}
+
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(StagedAccumulator, FewRowsByEveryKernel) {
   for (const std::size_t columns : {20, 32, 48}) checks::check_sums(diag, 300, columns, 33, 0.3, for_one);
@@ -268,10 +299,11 @@ TEST_F(StagedAccumulator, StoppedKernelsChangeNothing) {
   checks::expect_nothing_once_stopped(device);
 }
 
-// Through the door, with rows far from the origin: components that overlap and components three deviations apart.
+// Through the door, with rows far from the origin: components that overlap, components three
+// deviations apart, and such that the other room takes.
 TEST_F(StagedAccumulator, FitsEndWhereFloat64Ends) {
   for (const std::size_t columns : {17, 32}) {
-    for (const double apart : {0.7, 3.0}) {
+    for (const double apart : {0.7, 3.0, 12.0}) {
       SCOPED_TRACE(fmt::format("{} columns, {} apart", columns, apart));
       constexpr std::size_t count = 200'011, components = 33;
       ASSERT_TRUE(shoal::gmm::tensor_diagonal::suits_staged(
