@@ -237,7 +237,7 @@ class staged_accumulator final : public accumulator<float> {
 }  // namespace
 
 bool suits_staged(const accumulator_shape& shape) {
-  return is_staged_faster(shape.share_rows, shape.layout.columns(), shape.layout.components()) &&
+  return is_staged_faster(shape.precision, shape.share_rows, shape.layout.columns(), shape.layout.components()) &&
          make_plan(shape).has_value();
 }
 

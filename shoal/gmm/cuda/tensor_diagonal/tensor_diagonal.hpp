@@ -19,8 +19,9 @@ bool suits(const accumulator_shape& shape);
 /// in float64. Throws bad_argument for other shapes.
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape);
 
-/// Whether make_staged_accumulator takes a shape and is faster than others: diagonal covariances of 17 to 72 columns,
-/// at most 104 components, many rows, and no weights.
+/// Whether make_staged_accumulator takes a shape and is faster than others: diagonal covariances without weights, in
+/// float32 of 17 to 48 columns and at most 40 components, in eleven bits of 17 to 96 columns and at most 40, to 72
+/// columns and 64, to 64 columns and 104, and to 24 columns and 256.
 bool suits_staged(const accumulator_shape& shape);
 
 /// Rows are in shared memory once, for log-densities and moments, while all components lie so near to each other that
