@@ -24,7 +24,7 @@ inline constexpr double staged_flush_cost_rows = 128, staged_lane_cost_rows = 1.
 /// (10⁶, 65, 64) 0.646 and 0.201, (1000, 33, 10) 0.033 and 0.026, (1000, 96, 33) 0.043 and 0.030, (10⁵, 17, 256) 0.138
 /// and 0.065. Fewer rows and components were not timed: not taken.
 constexpr bool is_staged_faster(precision least, std::size_t rows, std::size_t columns, std::size_t components) {
-  if (rows < 1000 || columns < 17 || components < 5) return false;
+  if (rows < (components > 104 ? 10'000U : 1000U) || columns < 17 || components < 5) return false;
   // Many columns of few components are padding for the most part.
   const bool padded = least == precision::float32 ? columns > 32 : columns > 48 && columns <= 64;
   return !padded || components > 16 || rows <= 100'000;

@@ -352,6 +352,8 @@ TEST_F(StagedAccumulator, HasDiagonalCovariancesWithoutWeights) {
   EXPECT_FALSE(in_eleven_bits(1'000'000, 64, 105));
   EXPECT_TRUE(in_eleven_bits(1'000'000, 24, 256));
   EXPECT_FALSE(in_eleven_bits(1'000'000, 24, 257));
+  EXPECT_TRUE(in_eleven_bits(10'000, 24, 256));
+  EXPECT_FALSE(in_eleven_bits(9'999, 24, 256));
   accumulator_shape shape = shape_of(1'000'000, 32, 33);
   shape.weighted = true;
   EXPECT_FALSE(suits_staged(shape));
