@@ -56,6 +56,7 @@ std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& sh
   if (few_columns::suits_term_products(shape)) {
     return few_columns::make_term_product_accumulator(shape, std::move(cheapest));
   }
+  if (tensor_diagonal::suits_staged(shape)) return tensor_diagonal::make_staged_accumulator(shape, std::move(cheapest));
   if (!few_columns::suits_products(shape)) return cheapest;
   return few_columns::make_product_accumulator(shape, std::move(cheapest));
 }

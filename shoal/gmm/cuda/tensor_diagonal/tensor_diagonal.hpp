@@ -19,6 +19,16 @@ bool suits(const accumulator_shape& shape);
 /// in float64. Throws bad_argument for other shapes.
 std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& shape);
 
+/// Whether make_staged_accumulator takes a shape and is faster than others: diagonal covariances without weights, in
+/// float32 of 17 to 48 columns and at most 40 components, in eleven bits of 17 to 96 columns and at most 40, to 72
+/// columns and 64, to 64 columns and 104, and to 24 columns and 256.
+bool suits_staged(const accumulator_shape& shape);
+
+/// Rows are in shared memory once, for log-densities and moments, while all components lie so near to each other that
+/// a common frame holds them; else `other` takes the rows. Throws bad_argument for a shape that does not suit.
+std::unique_ptr<accumulator<float>> make_staged_accumulator(const accumulator_shape& shape,
+                                                            std::unique_ptr<accumulator<float>> other);
+
 /// The same expectation steps in float32's grade, then what they left as labels and probabilities, for the same
 /// covariances. Throws bad_argument for other shapes.
 bool suits(const predictor_shape& shape);
