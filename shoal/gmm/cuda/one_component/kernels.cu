@@ -13,7 +13,8 @@ constexpr unsigned tile = 32, threads = 256, tile_part = threads / tile, tile_su
 
 std::size_t tiles_of(const kernel_layout& layout) { return (layout.columns + tile - 1) / tile; }
 
-// A tile of the statistics, and its part of Σ ‖y‖² with y = Uᵀ(x − c) + b: of tr UUᵀ Σ (x − c)(x − c)ᵀ + 2 bᵀUᵀ Σ (x − c)
+// A tile of the statistics, and its part of Σ ‖y‖² with y = Uᵀ(x − c) + b: of tr UUᵀ Σ (x − c)(x − c)ᵀ + 2 bᵀUᵀ Σ (x −
+// c)
 // + Σ bᵀb, whose last two terms belong to the tiles of the diagonal. Block (column, row) of the tiles.
 __global__ void __launch_bounds__(threads)
     leave_triangle(const kernel_layout layout, const __grid_constant__ prepared_components<double> in,
@@ -62,8 +63,8 @@ __global__ void __launch_bounds__(threads)
   for (unsigned part = 0; part < tile_sums; ++part) {
     const unsigned i = first_i + down + part * tile_part;
     if (i > j || j >= d) continue;
-    const double second = rows.second[statistics_layout::triangle_row(d, i) + j] + moved(i) * first_moment +
-                          dj * rows.first[i];
+    const double second =
+        rows.second[statistics_layout::triangle_row(d, i) + j] + moved(i) * first_moment + dj * rows.first[i];
     sum = fma(i == j ? precision[part] : 2 * precision[part], second, sum);
     triangle[statistics_layout::triangle_row(order, i) + j] = second;
   }
@@ -87,7 +88,7 @@ __global__ void leave_header(const kernel_layout layout, const __grid_constant__
   norms = cuda::warp_sum(norms);
   const double weight = *rows.weight;
   for (unsigned i = threadIdx.x; i < layout.header; i += cuda::warp_size) {
-    statistics[i] = i == log_likelihood_at  ? fma(weight, in.log_constants[0] + *in.log_shift, -0.5 * norms)
+    statistics[i] = i == log_likelihood_at ? fma(weight, in.log_constants[0] + *in.log_shift, -0.5 * norms)
                     : i == total_weight_at ? weight
                                            : 0.0;
   }

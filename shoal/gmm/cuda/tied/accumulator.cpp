@@ -184,6 +184,8 @@ class tied_accumulator final : public learning_accumulator<Scalar> {
 
 template <class Scalar>
 bool suits(const accumulator_shape& shape) {
+  const bool coarse = sizeof(Scalar) == 4 && shape.precision != precision::float32;
+  if (coarse && reads_rows_once(shape.layout.columns(), shape.layout.components())) return false;
   return is_taken<Scalar>(shape) &&
          is_faster(sizeof(Scalar), shape.share_rows, shape.layout.columns(), shape.layout.components());
 }

@@ -68,7 +68,8 @@ class OneComponent : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 
   // Sums are float64 whatever the rows are.
-  static void check(const gmm::model& model, const std::vector<Scalar>& rows, double tolerance, const std::string& what) {
+  static void check(const gmm::model& model, const std::vector<Scalar>& rows, double tolerance,
+                    const std::string& what) {
     const statistics expected = checks::expected_sums<Scalar>(model, rows, {});
     on_device<Scalar> device(model, rows);
     const statistics got = device.sums();
@@ -118,8 +119,8 @@ TYPED_TEST(OneComponent, KeepsItsDigitsWithCloselyCorrelatedColumns) {
   }
   for (std::size_t r = 0; r < count; ++r) {
     for (std::size_t j = 1; j < columns; ++j) {
-      rows[r * columns + j] = static_cast<TypeParam>(
-          static_cast<double>(rows[r * columns]) + std::sqrt(rest) * static_cast<double>(rows[r * columns + j]));
+      rows[r * columns + j] = static_cast<TypeParam>(static_cast<double>(rows[r * columns]) +
+                                                     std::sqrt(rest) * static_cast<double>(rows[r * columns + j]));
     }
   }
   on_device<TypeParam> device(model, rows);
@@ -150,8 +151,8 @@ TYPED_TEST(OneComponent, ChangesNothingWhenStopped) {
 }
 
 TYPED_TEST(OneComponent, RefusesOtherShapes) {
-  for (const auto& [type, components] : {std::pair{covariance_type::full, std::size_t{2}},
-                                         std::pair{covariance_type::diag, std::size_t{1}}}) {
+  for (const auto& [type, components] :
+       {std::pair{covariance_type::full, std::size_t{2}}, std::pair{covariance_type::diag, std::size_t{1}}}) {
     const auto shape = checks::shape_of(statistics_layout(type, components, 20), 1'000'000, false);
     EXPECT_FALSE(gmm::one_component::suits(shape));
     EXPECT_THROW(gmm::one_component::make_accumulator<TypeParam>(shape, 1, nullptr), shoal::bad_argument);
@@ -190,7 +191,8 @@ TYPED_TEST(OneComponentFits, AreTheSameOnAnyNumberOfGpusAndFindTheMoments) {
       double mean = 0, variance = 0;
       for (std::size_t r = 0; r < count; ++r) mean += static_cast<double>(values[r * columns + j]);
       mean /= count;
-      for (std::size_t r = 0; r < count; ++r) variance += std::pow(static_cast<double>(values[r * columns + j]) - mean, 2);
+      for (std::size_t r = 0; r < count; ++r)
+        variance += std::pow(static_cast<double>(values[r * columns + j]) - mean, 2);
       EXPECT_NEAR(expected.model.means[j], mean, 1e-10);
       EXPECT_NEAR(expected.model.covariances[j * columns + j], variance / count, 1e-9);
     }
