@@ -202,7 +202,7 @@ TEST(LargeAccumulator, KeepsElevenBitsInOnePass) {
       const covariance_type type = turn % 3 == 0 ? covariance_type::tied : covariance_type::full;
       const double spreads[] = {0.3, 2.0, 1.0, 30.0, 0.5};
       const auto mixture = reference::random_model(type, components, columns, spreads[turn % 5], 5);
-      check_one_pass(mixture, 20000 + turn % 33, turn % 4 == 1 ? 700 : 0);
+      check_one_pass(mixture, 30000 + turn % 33, turn % 4 == 1 ? 700 : 0);
       if (HasFatalFailure()) return;
     }
   }
@@ -231,7 +231,7 @@ TEST(LargeAccumulator, GivesTheSameBitsForAnyPiecesInOnePass) {
 // All but one row weigh nothing, so that the sum is that row's log-density.
 TEST(LargeAccumulator, GivesEachRowItsLogDensityInOnePass) {
   SHOAL_NEEDS_DEVICES(1);
-  const std::size_t count = 20000;
+  const std::size_t count = 30000;
   for (const std::size_t columns : {17, 32, 54, 64}) {
     for (const double spread : {0.3, 3.0}) {
       const auto mixture = reference::random_model(covariance_type::full, 7, columns, spread, 5);
@@ -253,7 +253,7 @@ TEST(LargeAccumulator, TakesTinyAndHugeWeightsAndEmptyComponentsInOnePass) {
   SHOAL_NEEDS_DEVICES(1);
   auto mixture = reference::random_model(covariance_type::full, 3, 20, 0.5, 71);
   mixture.weights = {0.25, 0.0, 0.75};
-  const std::size_t count = 20011;
+  const std::size_t count = 30011;
   const auto values = reference::random_rows<float>(mixture, count, 20, 72);
   for (const float factor : {1e-20F, 1.0F, 1e20F}) {
     auto weights = some_weights(count, 73);
@@ -271,8 +271,8 @@ TEST(LargeAccumulator, TakesTinyAndHugeWeightsAndEmptyComponentsInOnePass) {
 // Small enough for compute-sanitizer's racecheck.
 TEST(LargeAccumulator, AgreesOnFewRowsInOnePass) {
   SHOAL_NEEDS_DEVICES(1);
-  check_one_pass(reference::random_model(covariance_type::full, 3, 20, 0.3, 5), 20000, 100);
-  check_one_pass(reference::random_model(covariance_type::full, 1, 33, 0.3, 5), 20000);
+  check_one_pass(reference::random_model(covariance_type::full, 3, 20, 0.3, 5), 30000, 100);
+  check_one_pass(reference::random_model(covariance_type::full, 1, 33, 0.3, 5), 30000);
 }
 
 // From 24 components on moments are taken about the centre of a frame: of all columns, tiles of 32 and 64 components,
