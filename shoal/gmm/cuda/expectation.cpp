@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include <shoal/gmm/cuda/one_component/one_component.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 
 namespace shoal::gmm {
@@ -14,7 +15,7 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
   const bool whole = shard_rows >= rows.most_shard_rows();
   shards_at_once_ = whole && rows.resident();
   cuda::device_group& group = rows.group();
-  bool suits = whole && again;  // all GPUs
+  bool suits = whole && again, is_one = suits;  // all GPUs
   std::vector<accumulator_shape> shapes;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
@@ -29,12 +30,14 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
     accumulators_.push_back(make_accumulator<Scalar>(shape));
     learning_.push_back(nullptr);
     suits = suits && tied::suits<Scalar>(shape);
+    is_one = is_one && one_component::suits(shape);
     shapes.push_back(shape);
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
-  for (std::size_t g = 0; suits && g < group.size(); ++g) {
+  for (std::size_t g = 0; (suits || is_one) && g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    auto learning = tied::make_accumulator(shapes[g], rows.shards_of(g), std::move(accumulators_[g]));
+    const auto make = is_one ? one_component::make_accumulator<Scalar> : tied::make_accumulator<Scalar>;
+    auto learning = make(shapes[g], rows.shards_of(g), std::move(accumulators_[g]));
     learning_[g] = learning.get();
     accumulators_[g] = std::move(learning);
   }
@@ -78,9 +81,11 @@ void expectation_step<Scalar>::sum_and_maximise(device_parts<Scalar>& parts) {
   accumulator<Scalar>& lanes = *accumulators_[0];
   if (learning_[0] != nullptr) learning_[0]->expect_shard(0);
   lanes.clear(parts.parameters(0), gpu.compute);
-  rows_->for_each_piece([&](std::size_t, const cuda::device_piece<Scalar>& piece) {
-    lanes.add(piece, parts.parameters(0), gpu.compute);
-  });
+  if (learning_[0] == nullptr || learning_[0]->needs_rows()) {
+    rows_->for_each_piece([&](std::size_t, const cuda::device_piece<Scalar>& piece) {
+      lanes.add(piece, parts.parameters(0), gpu.compute);
+    });
+  }
   if (lanes.lanes().values != nullptr) return parts.maximise(lanes.lanes(), statistics_[0].data());
   lanes.merge(statistics_[0].data(), parts.parameters(0), gpu.compute);
   parts.maximise(sums());
@@ -120,7 +125,9 @@ void expectation_step<Scalar>::sum_pieces(std::span<const cuda::shard_range> ran
       accumulators_[g]->clear(parts.parameters(g), group[g].compute);
     });
     std::size_t before = 0;  // rows of the ranges that are done, in whole units
+    const bool knows_all = all && learning_[0] != nullptr && !learning_[0]->needs_rows();
     for (const cuda::shard_range& range : ranges) {
+      if (knows_all) break;
       rows_->for_each_piece_of(turn, range, [&](std::size_t g, std::size_t, cuda::device_piece<Scalar> piece) {
         piece.share_first = before + (piece.share_first - range.first);
         accumulators_[g]->add(piece, parts.parameters(g), group[g].compute);

@@ -19,6 +19,8 @@ class learning_accumulator : public accumulator<Scalar> {
   virtual void learn(std::size_t shard, const cuda::device_piece<Scalar>& piece, cudaStream_t stream) = 0;
   /// Said before clear(): all rows of that shard come next, or others for `other_rows`.
   virtual void expect_shard(std::size_t shard) = 0;
+  /// Whether a shard that was learnt has to come for add().
+  virtual bool needs_rows() const { return true; }
 };
 
 }  // namespace shoal::gmm

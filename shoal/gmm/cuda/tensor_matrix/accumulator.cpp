@@ -9,6 +9,7 @@
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/one_pass_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/problem.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tuning.hpp>
 #include <shoal/gmm/cuda/tuning.hpp>
@@ -51,7 +52,8 @@ class matrix_accumulator final : public accumulator<float> {
     }
     sums_.grow(2 * static_cast<std::size_t>(problem_.lanes) * components * sums);
     problem_.sums = sums_.data();
-    set_up_frame(shape);
+    set_up_one_pass(shape);
+    if (problem_.one_pass.warps == 0) set_up_frame(shape);
     likelihood_.grow(static_cast<std::size_t>(likelihood_lanes) * likelihood_sums);
     problem_.likelihood = likelihood_.data();
   }
@@ -62,7 +64,8 @@ class matrix_accumulator final : public accumulator<float> {
     expectation_.name(cleared);
     cleared.add(sums_);
     cleared.add(likelihood_);
-    cleared.add(frame_sums_);
+    if (problem_.frame_lanes > 0) cleared.add(frame_sums_);
+    if (problem_.one_pass.warps > 0) cleared.add(one_pass_sums_);
     tensor::clear(cleared, parameters.stopped, stream);
     pack_mixture(mixture, stream);
   }
@@ -72,6 +75,7 @@ class matrix_accumulator final : public accumulator<float> {
     check_piece(piece);
     const problem mixture = with(problem_, parameters);
     for_each_chunk(piece, layout_.columns(), problem_.chunk_rows, [&](const chunk& rows, std::size_t /*first*/) {
+      if (problem_.one_pass.warps > 0) one_pass(mixture, rows, stream);
       expectation(mixture, rows, stream);
       // Which of two works depends on the mixture.
       if (problem_.frame_lanes > 0) moments_frame(mixture, rows, stream);
@@ -92,10 +96,29 @@ class matrix_accumulator final : public accumulator<float> {
     to.component_size = layout_.component(1) - layout_.component(0);
     to.shared = layout_.shared();
     if (problem_.frame_lanes > 0) fold_frame_lanes(with(problem_, parameters), stream);
+    if (problem_.one_pass.warps > 0) fold_one_pass(with(problem_, parameters), stream);
     merge_lanes(with(problem_, parameters), to, statistics, stream);
   }
 
  private:
+  // The memory of sums of one pass, where there is such a kernel.
+  void set_up_one_pass(const accumulator_shape& shape) {
+    if (problem_.products != 1 || shape.share_rows < least_one_pass_rows) return;
+    const one_pass_plan plan = plan_one_pass(problem_.groups, problem_.components);
+    if (plan.warps == 0 || plan.shared_bytes > shape.shared_bytes) return;
+    problem_.one_pass = plan;
+    const std::size_t size =
+        problem_.components * static_cast<std::size_t>(plan.parts * one_pass_sums_size(problem_.groups));
+    const std::size_t by_memory = std::max<std::size_t>(1, most_lane_bytes / (size * sizeof(double)));
+    const std::size_t wanted = std::min(shape.multiprocessors * static_cast<std::size_t>(plan.blocks), by_memory);
+    problem_.one_pass_section_rows =
+        static_cast<int>(section_rows_for(wanted, shape.share_rows, least_one_pass_section, most_one_pass_section));
+    const std::size_t sections = ceiling(shape.share_rows, static_cast<std::size_t>(problem_.one_pass_section_rows));
+    problem_.one_pass_blocks = static_cast<int>(std::min(wanted, std::max<std::size_t>(1, sections)));
+    problem_.one_pass_sums = take(one_pass_sums_, static_cast<std::size_t>(problem_.one_pass_blocks) * size);
+    problem_.one_pass_total = take(one_pass_total_, size / static_cast<std::size_t>(plan.parts));
+  }
+
   // The memory of sums about the centre that all components share.
   void set_up_frame(const accumulator_shape& shape) {
     if (problem_.components < least_moments_components(problem_.products) || !has_products()) return;
@@ -124,7 +147,7 @@ class matrix_accumulator final : public accumulator<float> {
   statistics_layout layout_;
   problem problem_;
   expectation_buffers expectation_;
-  cuda::device_buffer<double> sums_, likelihood_, frame_sums_, frame_total_;
+  cuda::device_buffer<double> sums_, likelihood_, frame_sums_, frame_total_, one_pass_sums_, one_pass_total_;
   cuda::device_buffer<std::uint16_t> placed_rows_, placed_responsibilities_;
   cuda::device_buffer<int> section_exponents_;
 };

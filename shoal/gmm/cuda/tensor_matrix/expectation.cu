@@ -301,6 +301,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
   if (thread == 0) {
     mixture.word_sums[word] = make_double2(likelihoods, weights);
     mixture.far_masks[word] = far_mask;
+    if (far_mask != 0) *mixture.far_found = 1;
   }
 }
 
@@ -311,6 +312,7 @@ void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   const int share = (words + many_expectation_blocks - 1) / many_expectation_blocks;
   const int warps = std::clamp(share, least_block_warps, block_warps(Groups));
   for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
+    if (mixture.one_pass.warps > 0 && kernel == expectation_kernel<Groups, Products, false>) continue;
     cuda::launch_in_turn(kernel, (words + warps - 1) / warps, 32 * warps, bytes, stream, mixture, rows);
   }
 }

@@ -44,6 +44,7 @@ static_assert(word_rows == 32 * arrangement::tile_words);
 
 __global__ void __launch_bounds__(threads) responsibilities_kernel(const problem mixture, const chunk rows) {
   cuda::wait_for_predecessor();
+  if (*mixture.far_found == 0) return;
   find_far_responsibilities<arrangement>(mixture, rows);
 }
 

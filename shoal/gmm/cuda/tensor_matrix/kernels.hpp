@@ -29,6 +29,12 @@ void moments_frame(const problem& mixture, const chunk& rows, cudaStream_t strea
 /// Sums its lanes.
 void fold_frame_lanes(const problem& mixture, cudaStream_t stream);
 
+/// Expectation and moments at once, by one product, of components that share a frame: where there is a plan for it,
+/// the kernels above only do components that are apart.
+void one_pass(const problem& mixture, const chunk& rows, cudaStream_t stream);
+/// Sums its lanes.
+void fold_one_pass(const problem& mixture, cudaStream_t stream);
+
 /// How the moments' blocks fill a multiprocessor.
 struct moments_plan {
   std::size_t shared_bytes = 0;

@@ -95,6 +95,16 @@ constexpr int sums_second(int groups, int i, int j) {
 
 inline constexpr int no_peak = -1000;
 
+/// How the kernel that reads rows once (one_pass_layout.hpp) shares components out: `each` to a warp, and `parts` warps
+/// to the same ones, which take rows in turn.
+struct one_pass_plan {
+  int warps = 0;  ///< of a block; 0: the mixture is none for that kernel
+  int each = 1;
+  int parts = 1;
+  int blocks = 1;  ///< of a multiprocessor
+  std::size_t shared_bytes = 0;
+};
+
 /// A problem and its buffers on the device.
 struct problem {
   int columns = 0;
@@ -127,6 +137,7 @@ struct problem {
   double* scratch = nullptr;        ///< [far_warps][K]
   double* sums = nullptr;           ///< [2 · lanes][K][sums_size]; the second half is of far rows
   int* any_far = nullptr;           ///< not zero: the second half is not all zero
+  int* far_found = nullptr;         ///< not zero: some bit of far_masks was set
 
   int frame_lanes = 0;                   ///< of the sums about the shared centre (frame_layout.hpp); 0: there are none
   int frame_section_rows = 0;            ///< rows that such a lane takes at a time; divides cuda::piece_unit
@@ -136,6 +147,12 @@ struct problem {
   double* frame_sums = nullptr;                      ///< [frame_lanes][tile][component][feature]
   double* frame_total = nullptr;                     ///< [tile][component][feature]
   double* likelihood = nullptr;                      ///< [likelihood_lanes][likelihood_sums]
+
+  one_pass_plan one_pass;
+  int one_pass_blocks = 0;           ///< each has `parts` lanes
+  int one_pass_section_rows = 0;     ///< rows that such a block takes at a time; divides cuda::piece_unit
+  double* one_pass_sums = nullptr;   ///< [one_pass_blocks][parts][K][one_pass_sums_size]
+  double* one_pass_total = nullptr;  ///< [K][one_pass_sums_size]
   std::size_t chunk_rows = 0;
 };
 

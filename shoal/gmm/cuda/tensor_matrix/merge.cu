@@ -1,9 +1,12 @@
 // The last sums of the kernels for many columns: likelihoods into their lanes, and the lanes into statistics.
+#include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/gmm/cuda/tensor_matrix/centre.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/frame_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/one_pass_layout.hpp>
 
 namespace shoal::gmm::tensor_matrix {
 namespace {
@@ -21,11 +24,23 @@ __global__ void __launch_bounds__(threads) likelihood_kernel(const problem mixtu
   double likelihood = sums[0];
   double weight = sums[1];
   double far = sums[2];
-  for (; word < words; word += likelihood_lanes) {
-    const double2 sum = mixture.word_sums[word];
-    likelihood += sum.x;
-    weight += sum.y;
-    far += __popc(mixture.far_masks[word]);
+  // Several are read at once.
+  constexpr int ahead = 8;
+  for (; word < words; word += ahead * likelihood_lanes) {
+    double2 sum[ahead];
+    unsigned mask[ahead];
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      const int own = word + i * likelihood_lanes;
+      sum[i] = own < words ? mixture.word_sums[own] : make_double2(0, 0);
+      mask[i] = own < words ? mixture.far_masks[own] : 0;
+    }
+#pragma unroll
+    for (int i = 0; i < ahead; ++i) {
+      likelihood += sum[i].x;
+      weight += sum[i].y;
+      far += __popc(mask[i]);
+    }
   }
   sums[0] = likelihood;
   sums[1] = weight;
@@ -39,6 +54,9 @@ __device__ std::size_t triangle_place(int order, int row, int column) {
 // Whether near rows were summed about the centre that all components share.
 __device__ bool has_frame(const problem& mixture) { return mixture.frame_lanes > 0 && *mixture.moments_apart == 0; }
 
+// Whether near rows were summed by one_pass().
+__device__ bool was_one_pass(const problem& mixture) { return mixture.one_pass.warps > 0 && *mixture.apart == 0; }
+
 // The lanes' sum of one element of one component, times its scale.
 __device__ double lane_sum(const problem& mixture, int k, int place, double scale) {
   const auto size = static_cast<std::size_t>(sums_size(mixture.groups));
@@ -48,7 +66,7 @@ __device__ double lane_sum(const problem& mixture, int k, int place, double scal
   double sum = 0;
   // Several are read at once, the last ones too.
   constexpr int ahead = 16;
-  for (int lane = has_frame(mixture) ? mixture.lanes : 0; lane < lanes; lane += ahead) {
+  for (int lane = has_frame(mixture) || was_one_pass(mixture) ? mixture.lanes : 0; lane < lanes; lane += ahead) {
     double values[ahead];
 #pragma unroll
     for (int i = 0; i < ahead; ++i) values[i] = lane + i < lanes ? from[(lane + i) * step] : 0;
@@ -83,12 +101,7 @@ struct frame_element {
   }
   __device__ double weight() const { return at(single_place(mixture.columns, mixture.columns)); }
   // The component's centre in the frame.
-  __device__ double distance(int column) const {
-    const float2 frame = mixture.frame[column];
-    return fma(
-        static_cast<double>(mixture.parameters.packed.centres[static_cast<std::size_t>(k) * mixture.columns + column]),
-        static_cast<double>(frame.x), static_cast<double>(frame.y));
-  }
+  __device__ double distance(int column) const { return centre_in_frame(mixture, k, column); }
   __device__ double unit(int column) const { return 1 / static_cast<double>(mixture.frame[column].x); }
   __device__ double first(int column) const {
     return (at(single_place(mixture.columns, column)) - weight() * distance(column)) * unit(column);
@@ -102,22 +115,54 @@ struct frame_element {
   }
 };
 
+// What sums of one pass say about it: second moments are about the centre as a float16 number.
+struct one_pass_element {
+  const problem& mixture;
+  const double* total;  // of the component
+  int k;
+
+  __device__ one_pass_element(const problem& mixture_, int k_)
+      : mixture(mixture_),
+        total(mixture_.one_pass_total + static_cast<std::size_t>(k_ * one_pass_sums_size(mixture_.groups))),
+        k(k_) {}
+
+  __device__ double weight() const { return total[one_pass_weight(mixture.groups)]; }
+  __device__ double about(int column, double centre) const {
+    return total[one_pass_firsts(mixture.groups) + column] - weight() * centre;
+  }
+  __device__ static double rounded(double centre) { return static_cast<double>(__half2float(__double2half(centre))); }
+  __device__ double unit(int column) const { return 1 / static_cast<double>(mixture.frame[column].x); }
+  __device__ double first(int column) const {
+    return about(column, centre_in_frame(mixture, k, column)) * unit(column);
+  }
+  __device__ double second(int row, int column) const {
+    const double x = centre_in_frame(mixture, k, row), y = centre_in_frame(mixture, k, column);
+    const double near_x = rounded(x), near_y = rounded(y);
+    const double sum = total[sums_second(mixture.groups, row, column)] + (near_x - x) * about(column, near_y) +
+                       (near_y - y) * about(row, near_x) + (near_x - x) * (near_y - y) * weight();
+    return sum * unit(row) * unit(column);
+  }
+};
+
 __device__ double second_moment(const problem& mixture, int k, int row, int column) {
   const int i = place_of(mixture, row);
   const int j = place_of(mixture, column);
   const double scale = unit_of(mixture, k, i) * unit_of(mixture, k, j);
   const double sum = lane_sum(mixture, k, sums_second(mixture.groups, min(i, j), max(i, j)), scale);
+  if (was_one_pass(mixture)) return sum + one_pass_element(mixture, k).second(row, column);
   return has_frame(mixture) ? sum + frame_element(mixture, k).second(row, column) : sum;
 }
 
 __device__ double first_moment(const problem& mixture, int k, int column) {
   const int i = place_of(mixture, column);
   const double sum = lane_sum(mixture, k, sums_first(mixture.groups) + i, unit_of(mixture, k, i));
+  if (was_one_pass(mixture)) return sum + one_pass_element(mixture, k).first(column);
   return has_frame(mixture) ? sum + frame_element(mixture, k).first(column) : sum;
 }
 
 __device__ double weight_of(const problem& mixture, int k) {
   const double sum = lane_sum(mixture, k, sums_weight(mixture.groups), 1.0);
+  if (was_one_pass(mixture)) return sum + one_pass_element(mixture, k).weight();
   return has_frame(mixture) ? sum + frame_element(mixture, k).weight() : sum;
 }
 

@@ -188,6 +188,7 @@ __global__ void __launch_bounds__(32 * most_warps(Groups), 2) moments_kernel(con
   cuda::wait_for_predecessor();
   if (mixture.parameters.stopped != nullptr && *mixture.parameters.stopped != 0) return;
   if (mixture.frame_lanes > 0 && *mixture.moments_apart == 0) return;
+  if (mixture.one_pass.warps > 0 && *mixture.apart == 0) return;
   extern __shared__ uint4 memory[];
   constexpr int tile_elements = tile_rows(Groups) * tile_stride(Groups);
   static_assert(least_section_rows % tile_rows(Groups) == 0);

@@ -6,11 +6,16 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/warpgroup.cuh>
 #include <shoal/gmm/cuda/tensor/products.cuh>
+#include <shoal/gmm/cuda/tensor_matrix/centre.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_matrix/one_pass_layout.hpp>
 #include <shoal/gmm/cuda/tensor_matrix/tuning.hpp>
 
 namespace shoal::gmm::tensor_matrix {
 namespace {
+
+// Beyond so many components the frame's columns have more threads than four: (100,000, 17, 256) takes 51 µs with four.
+constexpr int many_components = 64;
 
 // Four threads to a column.
 constexpr int threads = 4 * most_columns;
@@ -140,8 +145,10 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   __shared__ int apart;
   __shared__ int moments_apart;
   const int columns = mixture.columns;
-  const int column = static_cast<int>(threadIdx.x) / 4;
-  const int quarter = static_cast<int>(threadIdx.x) % 4;
+  // Threads of a column: more of many components, which each of them asks for in turn.
+  const int parts = mixture.components <= many_components || columns > 64 ? 4 : (columns > 32 ? 8 : 16);
+  const int column = static_cast<int>(threadIdx.x) / parts;
+  const int part = static_cast<int>(threadIdx.x) % parts;
   if (threadIdx.x == 0) apart = moments_apart = 0;
   __syncthreads();
   double sum = 0;
@@ -150,7 +157,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   if (column < columns) {
     // What is read without asking first whether it counts is read together with what comes after it.
 #pragma unroll 8
-    for (int k = quarter; k < mixture.components; k += 4) {
+    for (int k = part; k < mixture.components; k += parts) {
       const std::size_t at = static_cast<std::size_t>(k) * columns + column;
       const bool counts = mixture.peaks[k] != no_peak;
       const auto own = static_cast<double>(mixture.parameters.packed.centres[at]);
@@ -160,7 +167,7 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
       count += counts ? 1 : 0;
     }
   }
-  for (int distance = 1; distance < 4; distance *= 2) {
+  for (int distance = 1; distance < parts; distance *= 2) {
     sum += __shfl_xor_sync(~0U, sum, distance);
     count += __shfl_xor_sync(~0U, count, distance);
     exponent = max(exponent, __shfl_xor_sync(~0U, exponent, distance));
@@ -168,14 +175,17 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   const float centre = count > 0 ? static_cast<float>(sum / count) : 0.0F;
   if (column < columns) {
     bool is_apart = false, its_moments = false;
+    const bool once = mixture.one_pass.warps > 0;
+    const float most_distance = once ? most_one_pass_distance : most_frame_distance(mixture.products);
+    const int most_ratio = once ? most_one_pass_ratio : factor_exponent;
 #pragma unroll 8
-    for (int k = quarter; k < mixture.components; k += 4) {
+    for (int k = part; k < mixture.components; k += parts) {
       const std::size_t at = static_cast<std::size_t>(k) * columns + column;
       const int peak = mixture.peaks[k], own = mixture.exponents[at];
       const float apart_by = fabsf(mixture.parameters.packed.centres[at] - centre);
       const float deviation = mixture.deviations[at];
       const bool counts = peak != no_peak;
-      is_apart = is_apart || (counts && (!(ldexpf(apart_by, -own) <= most_frame_distance(mixture.products)) ||
+      is_apart = is_apart || (counts && (!(ldexpf(apart_by, -own) <= most_distance) || exponent - own > most_ratio ||
                                          peak + exponent - own >= factor_exponent));
       its_moments = its_moments || (counts && (!(apart_by <= most_moments_distance(mixture.products) * deviation) ||
                                                exponent - own > most_moments_ratio));
@@ -184,8 +194,8 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
     if (its_moments) moments_apart = 1;
     const float scale = ldexpf(1.0F, -exponent);
     if (!(fabsf(centre * scale) <= 1e30F)) apart = moments_apart = 1;
-    if (quarter == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
-  } else if (column < 16 * steps_of(mixture.groups) && quarter == 0) {
+    if (part == 0) mixture.frame[column] = make_float2(scale, -centre * scale);
+  } else if (column < 16 * steps_of(mixture.groups) && part == 0) {
     mixture.frame[column] = make_float2(0.0F, 0.0F);
   }
   __syncthreads();
@@ -193,6 +203,58 @@ __global__ void __launch_bounds__(threads) frame_kernel(const problem mixture) {
   *mixture.coarse = 0;  // until packing says otherwise
   *mixture.apart = apart;
   *mixture.moments_apart = cuda::has_warpgroup_products ? moments_apart : 1;
+}
+
+// z = s x − c s of a column about the component's centre, for the moments.
+__device__ float2 moment_scale(const problem& mixture, int k, int column, bool empty) {
+  if (column >= mixture.columns || empty) return make_float2(0.0F, 0.0F);
+  const std::size_t at = static_cast<std::size_t>(k) * mixture.columns + column;
+  const float scale = ldexpf(1.0F, -mixture.exponents[at]);
+  return make_float2(scale, -mixture.parameters.packed.centres[at] * scale);
+}
+
+// What one_pass() reads. The factor is rounded first, and b made of what is left, so that both cancel at the centre.
+__device__ void pack_one_pass(const problem& mixture, int k, const float* upper, double* distances, bool empty) {
+  const int columns = mixture.columns, stride = columns + 1;
+  const int groups = mixture.groups, steps = steps_of(groups);
+  const int thread = static_cast<int>(threadIdx.x);
+  uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(groups, 1);
+  const float* const offset = mixture.parameters.packed.offsets + static_cast<std::size_t>(k) * columns;
+  const auto element = [&](int row, int column) {
+    if (row > column || column >= columns || empty) return 0.0F;
+    return upper[row * stride + column] / mixture.frame[row].x;
+  };
+  __half* const centres = reinterpret_cast<__half*>(record + one_pass_centres(groups));
+  if (thread == 0)
+    *reinterpret_cast<float*>(record + one_pass_constant(groups)) = mixture.parameters.packed.log_constants[k];
+  for (int column = thread; column < 16 * steps; column += threads) {
+    const bool inside = column < columns && !empty;
+    const double z = inside ? centre_in_frame(mixture, k, column) : 0.0;
+    if (column < columns) distances[column] = z;
+    centres[one_pass_centre_place(column)] = __double2half(z);
+  }
+  __syncthreads();
+  float* const offsets = reinterpret_cast<float*>(record + one_pass_offsets(groups));
+  for (int column = thread; column < group_columns * groups; column += threads) {
+    double sum = column < columns && !empty ? static_cast<double>(offset[column]) : 0.0;
+#pragma unroll 8
+    for (int i = 0; i <= column && i < columns; ++i) {
+      sum -= static_cast<double>(__half2float(__float2half_rn(element(i, column)))) * distances[i];
+    }
+    float* const to = offsets + column / 2 * 4 + column % 2;
+    to[0] = to[2] = static_cast<float>(sum);
+    if (!(fabsf(to[0]) <= 1e30F) && !empty) *mixture.coarse = 1;
+  }
+  for (int i = thread; i < tile_count(groups) * 32; i += threads) {
+    int m = 0;
+    while (m + 1 < steps && tile_index(groups, m + 1, 2 * m + 2) <= i / 32) ++m;
+    const int n = i / 32 - tile_index(groups, m, 2 * m) + 2 * m;
+    const int row = 16 * m + 2 * (i % 4);
+    const int column = 8 * n + i % 32 / 4;
+    reinterpret_cast<uint2*>(record)[i] =
+        make_uint2(bits_of(__floats2half2_rn(element(row, column), element(row + 1, column))),
+                   bits_of(__floats2half2_rn(element(row + 8, column), element(row + 9, column))));
+  }
 }
 
 // What the expectation step and the moments read. Block k.
@@ -219,6 +281,14 @@ __global__ void __launch_bounds__(threads) pack_kernel(const problem mixture) {
   const float* const offset = mixture.parameters.packed.offsets + static_cast<std::size_t>(k) * columns;
   if (thread == 0 && apart && peak + 1 - shift > factor_exponent) coarse = 1;
 
+  if (mixture.one_pass.warps > 0 && !apart) {
+    pack_one_pass(mixture, k, upper, distances, empty);
+    for (int place = thread; place < group_columns * mixture.groups; place += threads) {
+      const int column = moment_column(mixture.groups, mixture.width, place / 8, place % 8);
+      mixture.moment_scales[k * group_columns * mixture.groups + place] = moment_scale(mixture, k, column, empty);
+    }
+    return;
+  }
   uint4* const record = mixture.records + static_cast<std::size_t>(k) * record_size(mixture.groups, mixture.products);
   if (thread == 0)
     *reinterpret_cast<float*>(record + record_constant(mixture.groups, mixture.products)) =

@@ -42,7 +42,8 @@ expectation_buffers::expectation_buffers(problem& mixture) {
   mixture.far_masks = take(far_masks_, words);
   mixture.word_sums = take(word_sums_, words);
   mixture.scratch = take(scratch_, static_cast<std::size_t>(far_warps) * components);
-  mixture.any_far = take(any_far_, 1);
+  mixture.any_far = take(any_far_, 2);
+  mixture.far_found = mixture.any_far + 1;
 }
 
 }  // namespace shoal::gmm::tensor_matrix

@@ -33,6 +33,13 @@ constexpr double most_mean_norm(unsigned columns) { return columns <= 16 ? 8.0 *
 /// over N rows (D/512)²·N·ε beside the D² that is in them anyway.
 inline constexpr std::size_t centre_rows = 512;
 
+/// By one product tensor_matrix reads such rows once, and has no launches beside that: 10⁶ rows of (24 columns, 2
+/// components) take .189 ms as a spherical mixture and .146 so, (24, 5) .207 and .188, (24, 10) .217 and .255, (64, 5)
+/// .259 and .431.
+constexpr bool reads_rows_once(std::size_t columns, std::size_t components) {
+  return columns > 16 && columns <= 64 && columns * components <= 120;
+}
+
 /// Where it is faster, mostly by a row's products with the matrices of all components. Twelve launches more cost some
 /// 50 µs. (rows, columns, components) take with the kernels from before and as spherical mixtures
 /// (bench/results/tied-as-spherical-nvidia-h200-2026-11-24.json): float32 (10⁷, 16, 10) 3.92 and 0.63 ms, (10⁷, 8, 2)

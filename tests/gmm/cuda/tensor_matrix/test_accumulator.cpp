@@ -176,6 +176,105 @@ TEST(LargeAccumulator, KeepsElevenBitsWhenAskedForLess) {
   }
 }
 
+// One product of rows enough is one pass over them. A part of these rows weighs nothing.
+void check_one_pass(const model& mixture, std::size_t count, std::size_t zero_rows = 0) {
+  const auto values = reference::random_rows<float>(mixture, count, mixture.columns, 12);
+  std::vector<float> weights;
+  if (zero_rows > 0) {
+    weights = some_weights(count, 13);
+    std::fill(weights.begin(), weights.begin() + static_cast<std::ptrdiff_t>(zero_rows), 0.0F);
+  }
+  const statistics got = on_gpu(mixture, values, weights, std::size_t{1} << 30, shoal::precision::bf16);
+  const statistics expected = in_double(mixture, values, weights);
+  checks::expect_close(got, expected, coarse_sum_tolerance, name(mixture, count));
+  EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 0.02 * expected.total_weight()) << name(mixture, count);
+}
+
+// Around groups of columns, and components for one and for several of each warp, near each other, within reach, and
+// apart.
+TEST(LargeAccumulator, KeepsElevenBitsInOnePass) {
+  SHOAL_NEEDS_DEVICES(1);
+  std::size_t turn = 0;
+  for (const std::size_t columns : {17, 20, 24, 25, 32, 33, 36, 41, 48, 49, 56, 57, 64}) {
+    for (const std::size_t components : {1, 2, 3, 7, 16, 33}) {
+      ++turn;
+      if (turn % 2 == 0 && components > 7) continue;
+      const covariance_type type = turn % 3 == 0 ? covariance_type::tied : covariance_type::full;
+      const double spreads[] = {0.3, 2.0, 1.0, 30.0, 0.5};
+      const auto mixture = reference::random_model(type, components, columns, spreads[turn % 5], 5);
+      check_one_pass(mixture, 30000 + turn % 33, turn % 4 == 1 ? 700 : 0);
+      if (HasFatalFailure()) return;
+    }
+  }
+}
+
+TEST(LargeAccumulator, GivesTheSameBitsForAnyPiecesInOnePass) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::size_t count = 60011;
+  for (const std::size_t columns : {17, 32, 48, 64}) {
+    auto mixture = reference::random_model(covariance_type::full, 5, columns, 0.5, 11);
+    for (double& mean : mixture.means) mean += 1e4;
+    auto values = reference::random_rows<float>(mixture, count, columns, 12);
+    for (std::size_t r = 0; r < count; r += 1009) values[r * columns] = 4e5;
+    const auto weights = some_weights(count, 13);
+    const auto got = [&](std::size_t piece) { return on_gpu(mixture, values, weights, piece, shoal::precision::tf32); };
+    const statistics whole = got(std::size_t{1} << 30);
+    EXPECT_GT(whole.far_rows(), 40);
+    checks::expect_close(whole, in_double(mixture, values, weights), coarse_sum_tolerance, name(mixture, count));
+    checks::expect_same_bits(got(std::size_t{1} << 30), whole, "again");
+    checks::expect_same_bits(got(4096), whole, "pieces of 4096 rows");
+    checks::expect_same_bits(got(12288), whole, "pieces of 12288 rows");
+    if (HasFatalFailure()) return;
+  }
+}
+
+// All but one row weigh nothing, so that the sum is that row's log-density.
+TEST(LargeAccumulator, GivesEachRowItsLogDensityInOnePass) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::size_t count = 30000;
+  for (const std::size_t columns : {17, 32, 54, 64}) {
+    for (const double spread : {0.3, 3.0}) {
+      const auto mixture = reference::random_model(covariance_type::full, 7, columns, spread, 5);
+      const auto values = reference::random_rows<float>(mixture, count, columns, 6);
+      for (std::size_t r = 3; r < count; r += 2503) {
+        std::vector<float> weights(count);
+        weights[r] = 1;
+        const std::vector<float> one(values.begin() + static_cast<std::ptrdiff_t>(r * columns),
+                                     values.begin() + static_cast<std::ptrdiff_t>((r + 1) * columns));
+        EXPECT_NEAR(on_gpu(mixture, values, weights, std::size_t{1} << 30, shoal::precision::bf16).log_likelihood(),
+                    in_double(mixture, one).log_likelihood(), coarse_tolerance)
+            << columns << " columns, spread " << spread << ", row " << r;
+      }
+    }
+  }
+}
+
+TEST(LargeAccumulator, TakesTinyAndHugeWeightsAndEmptyComponentsInOnePass) {
+  SHOAL_NEEDS_DEVICES(1);
+  auto mixture = reference::random_model(covariance_type::full, 3, 20, 0.5, 71);
+  mixture.weights = {0.25, 0.0, 0.75};
+  const std::size_t count = 30011;
+  const auto values = reference::random_rows<float>(mixture, count, 20, 72);
+  for (const float factor : {1e-20F, 1.0F, 1e20F}) {
+    auto weights = some_weights(count, 73);
+    for (float& weight : weights) weight *= factor;
+    const statistics got = on_gpu(mixture, values, weights, std::size_t{1} << 30, shoal::precision::bf16);
+    const statistics expected = in_double(mixture, values, weights);
+    EXPECT_EQ(got.weight(1), 0.0);
+    for (std::size_t k = 0; k < 3; ++k) {
+      EXPECT_NEAR(got.weight(k), expected.weight(k), coarse_sum_tolerance * expected.total_weight());
+      EXPECT_NEAR(got.second(k, 2, 2), expected.second(k, 2, 2), coarse_sum_tolerance * expected.total_weight());
+    }
+  }
+}
+
+// Small enough for compute-sanitizer's racecheck.
+TEST(LargeAccumulator, AgreesOnFewRowsInOnePass) {
+  SHOAL_NEEDS_DEVICES(1);
+  check_one_pass(reference::random_model(covariance_type::full, 3, 20, 0.3, 5), 30000, 100);
+  check_one_pass(reference::random_model(covariance_type::full, 1, 33, 0.3, 5), 30000);
+}
+
 // From 24 components on moments are taken about the centre of a frame: of all columns, tiles of 32 and 64 components,
 // and some left over.
 TEST(LargeAccumulator, AgreesWithFloat64AboutOneCentre) {
