@@ -1,0 +1,29 @@
+// Sizes of the kernels that multiply float64 rows of few columns, with what was measured for each on an NVIDIA H200.
+#pragma once
+
+#include <cstddef>
+
+#include <shoal/gmm/covariance_type.hpp>
+
+namespace shoal::gmm::few_columns {
+
+/// Whitened deviations that a component may be from the frame's origin in one column, their sum of squares, and the sum
+/// of magnitudes of what a row a deviation away adds up for ‖y‖²: densities and sums lose digits with these.
+inline constexpr double most_float64_distance = 32;
+inline constexpr double most_float64_squared_distance = 2048;
+inline constexpr double most_float64_terms = 4096;
+
+/// What beginning and ending a group costs, in rows.
+inline constexpr double float64_group_cost_rows = 16;
+
+/// What a tile of a warp costs beside its components' terms, in tiles; and the most tiles of a warp.
+inline constexpr double float64_tile_cost = 0.5;
+inline constexpr unsigned most_float64_tiles = 4;
+
+constexpr bool are_float64_products_faster(covariance_type type, std::size_t rows, std::size_t columns,
+                                           std::size_t components) {
+  return (type == covariance_type::full || type == covariance_type::tied) && columns <= 8 && components >= 3 &&
+         rows * components >= 1'000'000;
+}
+
+}  // namespace shoal::gmm::few_columns
