@@ -50,13 +50,19 @@ __device__ void add_groups(float64_sums<Shape>& sums, double* buffer, unsigned g
 template <class Shape>
 __device__ void flush_float64(const float64_product_arguments& a, const float64_sums<Shape>& sums, double* work,
                               const double* origin, const double* unit, double* lane) {
-  constexpr unsigned d = Shape::columns, count = Shape::matrix ? (d + 1) * (d + 2) / 2 : 2 * d + 1;
+  const unsigned d = Shape::matrix ? Shape::columns : a.columns;
+  const unsigned count = Shape::matrix ? Shape::features : 2 * d + 1;
+  constexpr int turns = (Shape::features + 31) / 32;
   const unsigned warp = threadIdx.x / 32, thread = threadIdx.x % 32, g = thread / 4, q = thread % 4;
   const bool tied = Shape::matrix && a.shared_triangle != 0;
+  const auto place_in_lane = [&](unsigned k, unsigned sum) {
+    if constexpr (Shape::matrix) return lane_place<Shape::columns, Shape::type>(a, k, sum);
+    return head_size + std::size_t{k} * count + sum;
+  };
   double* const own = work + warp * (Shape::eights * 128);
   double* const triangles = work + a.parts * (Shape::eights * 128);
   if (warp < a.parts) {
-    double triangle[(count + 31) / 32] = {};
+    double triangle[turns] = {};
 #pragma unroll
     for (int tile = 0; tile < Shape::tiles; ++tile) {
       __syncwarp();
@@ -72,7 +78,7 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
       // Sum `sum` of component first + c about its centre.
       const auto about_centre = [&](unsigned c, unsigned i, unsigned j) {
         const auto total = [&](unsigned l, unsigned m) {
-          const double value = own[feature_of_pair<Shape>(l, m) * float64_tile + c];
+          const double value = own[feature_of_pair<Shape>(l, m, d) * float64_tile + c];
           return value * (l < d ? unit[l] : 1.0) * (m < d ? unit[m] : 1.0);
         };
         const auto shift = [&](unsigned column) {
@@ -97,13 +103,13 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
         unsigned i = 0, j = 0;
         place(sum, i, j);
         if (first + c >= a.components || (tied && j < d)) continue;
-        lane[lane_place<Shape::columns, Shape::type>(a, first + c, sum)] = about_centre(c, i, j);
+        lane[place_in_lane(first + c, sum)] = about_centre(c, i, j);
       }
       if (!tied) continue;
 #pragma unroll
-      for (unsigned turn = 0; turn < (count + 31) / 32; ++turn) {
+      for (int turn = 0; turn < turns; ++turn) {
         unsigned i = 0, j = 0;
-        const unsigned sum = 32 * turn + thread;
+        const unsigned sum = static_cast<unsigned>(32 * turn) + thread;
         if (sum >= count) continue;
         place(sum, i, j);
         if (j == d) continue;
@@ -114,8 +120,8 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
     }
     if (tied) {
 #pragma unroll
-      for (unsigned turn = 0; turn < (count + 31) / 32; ++turn) {
-        const unsigned sum = 32 * turn + thread;
+      for (int turn = 0; turn < turns; ++turn) {
+        const unsigned sum = static_cast<unsigned>(32 * turn) + thread;
         if (sum < count) triangles[warp * count + sum] = triangle[turn];
       }
     }
@@ -128,7 +134,7 @@ __device__ void flush_float64(const float64_product_arguments& a, const float64_
     if (j == d) continue;
     double total = 0;
     for (unsigned part = 0; part < a.parts; ++part) total += triangles[part * count + sum];
-    lane[lane_place<Shape::columns, Shape::type>(a, 0, sum)] = total;
+    lane[place_in_lane(0, sum)] = total;
   }
 }
 

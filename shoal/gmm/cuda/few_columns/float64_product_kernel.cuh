@@ -149,7 +149,10 @@ class float64_warp {
     const unsigned row = first + thread;
     const bool inside = row < count;
 #pragma unroll
-    for (int i = 0; i < Shape::columns; ++i) x[i] = inside ? __ldg(rows + std::size_t{row} * Shape::columns + i) : 0.0;
+    for (int i = 0; i < Shape::columns; ++i) {
+      const bool held = inside && (Shape::matrix || i < static_cast<int>(a.columns));
+      x[i] = held ? __ldg(rows + std::size_t{row} * (Shape::matrix ? Shape::columns : a.columns) + i) : 0.0;
+    }
     weight = !inside ? 0.0 : weights == nullptr ? 1.0 : __ldg(weights + row);
   }
 
@@ -395,8 +398,9 @@ __global__ void __launch_bounds__(Shape::threads, 1)
     }
   }
   if (threadIdx.x < Shape::columns) {
-    const double unit = a.mixture.unit[threadIdx.x];
-    memory[places.origin + threadIdx.x] = a.mixture.origin[threadIdx.x];
+    const bool held = threadIdx.x < a.columns;
+    const double unit = held ? a.mixture.unit[threadIdx.x] : 1.0;
+    memory[places.origin + threadIdx.x] = held ? a.mixture.origin[threadIdx.x] : 0.0;
     memory[places.origin + 16 + threadIdx.x] = 1 / unit;
     memory[places.origin + 32 + threadIdx.x] = unit;
   }
@@ -405,7 +409,7 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   float64_warp<Shape> warp(a, memory, places);
   warp.begin();
   for_each_group(a, [&](std::size_t begin, std::size_t end) {
-    warp.add(a.rows + begin * Shape::columns, a.weights == nullptr ? nullptr : a.weights + begin,
+    warp.add(a.rows + begin * a.columns, a.weights == nullptr ? nullptr : a.weights + begin,
              static_cast<unsigned>(end - begin));
   });
   warp.leave();
@@ -423,7 +427,7 @@ const void* find_float64_kernel_of_tiles(unsigned tiles) {
     if (tiles == Tiles) {
       return reinterpret_cast<const void*>(&accumulate_float64_products<float64_shape<Type, Columns, Tiles>>);
     }
-    return find_float64_kernel_of_tiles<Type, Columns, 2 * Tiles>(tiles);
+    return find_float64_kernel_of_tiles<Type, Columns, Tiles + 1>(tiles);
   } else {
     return nullptr;
   }

@@ -21,7 +21,7 @@ struct float64_shape {
   static constexpr unsigned table_bits = sizes.table_bits();
 };
 
-/// Calls write(feature, value) for features of row z, of which `of` threads share the work.
+/// Calls write(feature, value) for all features of row z.
 template <class Shape, class Write>
 __device__ void make_float64_features(const double (&z)[Shape::columns], const Write& write) {
   constexpr int d = Shape::columns;
@@ -39,14 +39,13 @@ __device__ void make_float64_features(const double (&z)[Shape::columns], const W
   write(Shape::features - 1, 1.0);
 }
 
-/// Which feature stands for sum (i, j) of a triangle whose last row is 1; and of vectors for z(i) z(i).
+/// Which feature stands for z(i) z(j), i <= j, of d columns; z(d) is 1.
 template <class Shape>
-__device__ unsigned feature_of_pair(unsigned i, unsigned j) {
-  constexpr unsigned d = Shape::columns;
+__device__ unsigned feature_of_pair(unsigned i, unsigned j, unsigned d) {
   if (i == d) return Shape::features - 1;
   if (j == d) return i;
   if constexpr (Shape::matrix) return d + i * d - i * (i - 1) / 2 + (j - i);
-  return d + i;
+  return Shape::columns + i;
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -63,6 +63,7 @@ struct float64_mixture {
 
 /// What a launch is told. `parts` warps of a block have components of their own and the same rows.
 struct float64_product_arguments : kernel_arguments<double> {
+  unsigned columns = 0;
   unsigned parts = 1;  ///< a power of two that divides the block's warps
   unsigned pack_blocks = 0;
   float64_mixture mixture;
@@ -98,13 +99,20 @@ struct float64_places {
   }
 };
 
-/// Tiles of a warp that there are kernels for: 1, 2, and of fewer columns 4.
+/// Tiles of a warp that there are kernels for: as many as it has registers for the sums of.
+inline constexpr unsigned most_float64_tiles = 4;
 constexpr bool has_float64_tiles(covariance_type type, unsigned columns, unsigned tiles) {
   const unsigned eights = (float64_features(type, columns) + 7) / 8;
-  return tiles == 1 || tiles == 2 || (tiles == 4 && eights <= 2);
+  return tiles <= 2 || (tiles <= most_float64_tiles && eights <= 2) ||
+         (type == covariance_type::diag && tiles == 3 && eights <= 5);
 }
 
+/// Columns that there are kernels for: of matrices each number, of vectors these, with zeros for further ones.
 inline constexpr unsigned most_float64_full_columns = 8;
+constexpr unsigned padded_float64_columns(covariance_type type, unsigned columns) {
+  if (type == covariance_type::full) return columns;
+  return columns <= 2 ? 2 : (columns + 3) / 4 * 4;
+}
 
 /// __global__ void(float64_product_arguments).
 const void* find_full_float64_kernel(std::size_t columns, unsigned tiles);
@@ -114,6 +122,8 @@ const void* find_float64_kernel_of_five(std::size_t columns, unsigned tiles);
 const void* find_float64_kernel_of_six(unsigned tiles);
 const void* find_float64_kernel_of_seven(unsigned tiles);
 const void* find_float64_kernel_of_eight(unsigned tiles);
+/// The same for diagonal covariances, spherical ones among them.
+const void* find_diagonal_float64_kernel(std::size_t columns, unsigned tiles);
 
 /// Components that a block of pack_float64 packs.
 inline constexpr unsigned float64_pack_components = 8;

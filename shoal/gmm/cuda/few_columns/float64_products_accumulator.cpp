@@ -35,7 +35,8 @@ covariance_type kernel_type(const statistics_layout& layout) {
 
 const void* find_kernel(const statistics_layout& layout, unsigned tiles) {
   if (layout.columns() < 1) return nullptr;
-  return layout.has_matrices() ? find_full_float64_kernel(layout.columns(), tiles) : nullptr;
+  return layout.has_matrices() ? find_full_float64_kernel(layout.columns(), tiles)
+                               : find_diagonal_float64_kernel(layout.columns(), tiles);
 }
 
 // So many tiles for each warp that the fewest are empty, with as few warps that share rows.
@@ -48,7 +49,8 @@ float64_plan cut_components(const accumulator_shape& shape) {
     float64_plan plan;
     plan.function = find_kernel(layout, tiles);
     if (plan.function == nullptr) continue;
-    plan.sizes = {kernel_type(layout), static_cast<unsigned>(layout.columns()), tiles};
+    const covariance_type type = kernel_type(layout);
+    plan.sizes = {type, padded_float64_columns(type, static_cast<unsigned>(layout.columns())), tiles};
     while (std::size_t{plan.parts} * tiles < wanted) plan.parts *= 2;
     if (plan.sizes.warps() % plan.parts != 0) continue;
     plan.shared_bytes = float64_places(plan.sizes, plan.parts).size * sizeof(double);
@@ -100,7 +102,7 @@ class float64_product_accumulator final : public accumulator<double> {
   bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
 
   void clear(const prepared_parameters<double>& parameters, cudaStream_t stream) override {
-    const unsigned stride = type_ == covariance_type::tied ? 0 : columns_ * columns_;
+    const unsigned stride = type_ == covariance_type::full ? columns_ * columns_ : 0;
     pack_float64(parameters, type_, columns_, components_, stride, tiles_, mixture(), stream);
     own_.clear(parameters, stream);
     other_->clear(unless(1, parameters), stream);
@@ -128,6 +130,7 @@ class float64_product_accumulator final : public accumulator<double> {
   }
   float64_product_arguments arguments_of(const float64_plan& plan) {
     float64_product_arguments arguments;
+    arguments.columns = columns_;
     arguments.parts = plan.parts;
     arguments.pack_blocks = tiles_ * float64_tile / float64_pack_components;
     arguments.mixture = mixture();

@@ -16,13 +16,12 @@ inline constexpr double most_float64_terms = 4096;
 /// What beginning and ending a group costs, in rows.
 inline constexpr double float64_group_cost_rows = 16;
 
-/// What a tile of a warp costs beside its components' terms, in tiles; and the most tiles of a warp.
+/// What a tile of a warp costs beside its components' terms, in tiles.
 inline constexpr double float64_tile_cost = 0.5;
-inline constexpr unsigned most_float64_tiles = 4;
 
 constexpr bool are_float64_products_faster(covariance_type type, std::size_t rows, std::size_t columns,
                                            std::size_t components) {
-  return (type == covariance_type::full || type == covariance_type::tied) && columns <= 8 && components >= 3 &&
+  return components >= 3 && columns <= (type == covariance_type::full || type == covariance_type::tied ? 8U : 16U) &&
          rows * components >= 1'000'000;
 }
 

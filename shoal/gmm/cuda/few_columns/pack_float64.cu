@@ -23,8 +23,8 @@ struct packed_component {
 
 // Each block finds the frame for itself; a warp packs a component.
 __global__ void __launch_bounds__(pack_threads)
-    pack_components(const prepared_parameters<double> parameters, bool matrix, unsigned columns, unsigned components,
-                    unsigned factor_stride, unsigned features, unsigned quads, float64_mixture mixture) {
+    pack_components(const prepared_parameters<double> parameters, bool matrix, unsigned columns, unsigned padded,
+                    unsigned components, unsigned factor_stride, unsigned features, unsigned quads, float64_mixture mixture) {
   cuda::wait_for_predecessor();
   __shared__ packed_component packed[float64_pack_components];
   __shared__ double origin[most_columns_of_frame], unit[most_columns_of_frame];
@@ -94,8 +94,8 @@ __global__ void __launch_bounds__(pack_threads)
       value = constant;
     } else if (f < features - 1 && held) {
       unsigned i = f, j = columns;
-      if (f >= columns) {
-        unsigned rest = f - columns;
+      if (f >= padded) {
+        unsigned rest = f - padded;
         i = 0;
         if (matrix) {
           while (rest >= columns - i) rest -= columns - i++;
@@ -105,11 +105,12 @@ __global__ void __launch_bounds__(pack_threads)
         }
       }
       double sum = 0;
-      for (unsigned l = 0; l < columns; ++l) {
+      const bool inside = i < columns;
+      for (unsigned l = 0; inside && l < columns; ++l) {
         sum = fma(own.factor[i * columns + l], j == columns ? own.residuals[l] : own.factor[j * columns + l], sum);
       }
-      value = -log2_e * unit[i] * sum;
-      if (j < columns) {
+      if (inside) value = -log2_e * unit[i] * sum;
+      if (inside && f >= padded) {
         const double size = fabs(sum) * own.reaches[i] * own.reaches[j];
         terms += i == j ? size : 2 * size;
         apart = apart || !(fabs(sum) * unit[i] * unit[j] <= 1e100);
@@ -132,9 +133,11 @@ void pack_float64(const prepared_parameters<double>& parameters, covariance_type
                   unsigned components, unsigned factor_stride, unsigned tiles, const float64_mixture& mixture,
                   cudaStream_t stream) {
   const bool matrix = type == covariance_type::full || type == covariance_type::tied;
-  const float64_sizes sizes{type, columns, 1};
+  const covariance_type kernels = matrix ? covariance_type::full : covariance_type::diag;
+  const unsigned padded = padded_float64_columns(kernels, columns);
+  const float64_sizes sizes{kernels, padded, 1};
   cuda::launch_in_turn(pack_components, tiles * float64_tile / float64_pack_components, pack_threads, 0, stream,
-                       parameters, matrix, columns, components, factor_stride, sizes.features(), sizes.quads(), mixture);
+                       parameters, matrix, columns, padded, components, factor_stride, sizes.features(), sizes.quads(), mixture);
 }
 
 }  // namespace shoal::gmm::few_columns

@@ -25,7 +25,8 @@ using shoal::gmm::accumulator_shape;
 using shoal::gmm::statistics;
 using shoal::gmm::statistics_layout;
 
-constexpr covariance_type types[] = {covariance_type::full, covariance_type::tied};
+constexpr covariance_type matrices[] = {covariance_type::full, covariance_type::tied};
+constexpr covariance_type vectors[] = {covariance_type::diag, covariance_type::spherical};
 
 class Float64Products : public ::testing::Test {
  protected:
@@ -70,7 +71,8 @@ void check(covariance_type type, std::size_t rows, std::size_t columns, std::siz
                                        weighted ? ", weighted" : "");
   checks::on_device<double> device(model, data, weights, make);
   const statistics got = device.sums();
-  checks::expect_close(got, checks::expected_sums(model, data, weights), checks::kernel_tolerance<double>, what);
+  checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums(model, data, weights)),
+                       checks::kernel_tolerance<double>, what);
   EXPECT_EQ(got.far_rows(), 0) << what;
   checks::expect_same_bits(device.sums(), got, what + ", again");
   for (const std::size_t piece : {4096, 12288}) {
@@ -79,15 +81,20 @@ void check(covariance_type type, std::size_t rows, std::size_t columns, std::siz
 }
 
 TEST_F(Float64Products, EveryNumberOfColumns) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (std::size_t columns = 1; columns <= 8; ++columns) {
+      for (const std::size_t components : {5, 17, 40, 64}) check(type, 5003, columns, components, 0.7, columns % 2 == 0);
+    }
+  }
+  for (const covariance_type type : vectors) {
+    for (std::size_t columns = 9; columns <= 16; ++columns) {
       for (const std::size_t components : {5, 17, 40, 64}) check(type, 5003, columns, components, 0.7, columns % 2 == 0);
     }
   }
 }
 
 TEST_F(Float64Products, AwkwardNumbersOfRows) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (const std::size_t rows : {1, 7, 8, 9, 31, 33, 511, 512, 513, 4095, 4096, 4097, 46800, 300007}) {
       check(type, rows, 1, 33, 0.7, rows % 2 == 0);
       check(type, rows, 3, 10, 0.7, rows % 2 == 1);
@@ -101,7 +108,7 @@ TEST_F(Float64Products, AwkwardNumbersOfRows) {
 
 // One to sixteen warps that share rows.
 TEST_F(Float64Products, ManyComponents) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : matrices) {
     for (const std::size_t components : {1, 2, 15, 16, 32, 63, 65, 100, 128, 129, 250, 256, 257, 512, 1000, 1024}) {
       check(type, 4097, 1, components, 0.7, components % 2 == 1);
       if (components <= 512) check(type, 2031, 2, components, 0.7, components % 2 == 0);
@@ -110,10 +117,15 @@ TEST_F(Float64Products, ManyComponents) {
       if (components <= 256) check(type, 1031, 8, components, 0.7, false);
     }
   }
+  for (const covariance_type type : vectors) {
+    for (const std::size_t components : {1, 16, 33, 64, 65, 100, 129, 256}) {
+      for (const std::size_t columns : {2, 4, 7, 12, 16}) check(type, 1031, columns, components, 0.7, components % 2 == 1);
+    }
+  }
 }
 
 TEST_F(Float64Products, AnyOffsetAndSpread) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (const std::size_t columns : {1, 2, 5, 8}) {
       for (const double spread : {0.0, 0.7, 3.0}) {
         check(type, 4097, columns, 30, spread, false, by_either);
@@ -125,7 +137,7 @@ TEST_F(Float64Products, AnyOffsetAndSpread) {
 
 // Some components are in a place of their own: the others' kernels take all rows.
 TEST_F(Float64Products, LeavesComponentsThatLieApartToOthers) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (const double spread : {30.0, 300.0, 1e6}) check(type, 4097, 2, 12, spread, false, by_either);
     check(type, 9001, 8, 20, 50, true, by_either);
   }
@@ -133,14 +145,14 @@ TEST_F(Float64Products, LeavesComponentsThatLieApartToOthers) {
 
 // Rows whose density under every component is zero in float64, of single batches.
 TEST_F(Float64Products, FarRowsHaveTheirShares) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (const std::size_t components : {3, 40, 100}) {
       const auto model = reference::random_model(type, components, 2, 0.7, 7);
       auto data = reference::random_rows<double>(model, 3001, 2, 8);
       for (std::size_t r = 0; r < 3001; r += 97) data[2 * r + r % 2] = r % 3 == 0 ? 60 : (r % 3 == 1 ? -300 : 2e3);
       checks::on_device<double> device(model, data, {}, by_products_alone);
       const statistics got = device.sums();
-      checks::expect_close(got, checks::expected_sums<double>(model, data, {}), 1e-9,
+      checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<double>(model, data, {})), 1e-9,
                            fmt::format("{}, {} components", checks::name(type), components));
       checks::expect_same_bits(device.sums(), got, "again");
     }
@@ -148,7 +160,7 @@ TEST_F(Float64Products, FarRowsHaveTheirShares) {
 }
 
 TEST_F(Float64Products, RowsOfNoWeightMayHaveNoDensity) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (const std::size_t columns : {2, 8}) {
       SCOPED_TRACE(checks::name(type));
       const checks::weightless_rows of(type, 700, columns, 3);
@@ -159,7 +171,7 @@ TEST_F(Float64Products, RowsOfNoWeightMayHaveNoDensity) {
 }
 
 TEST_F(Float64Products, AnEmptyComponentGetsNothing) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     auto model = reference::random_model(type, 20, 3, 0.7, 11);
     model.weights[2] = 0;
     const auto data = reference::random_rows<double>(model, 2000, 3, 12);
@@ -167,14 +179,14 @@ TEST_F(Float64Products, AnEmptyComponentGetsNothing) {
     const statistics got = device.sums();
     EXPECT_EQ(got.weight(2), 0);
     for (std::size_t j = 0; j < 3; ++j) EXPECT_EQ(got.first(2, j), 0);
-    checks::expect_close(got, checks::expected_sums<double>(model, data, {}), checks::kernel_tolerance<double>,
-                         checks::name(type));
+    checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<double>(model, data, {})),
+                         checks::kernel_tolerance<double>, checks::name(type));
   }
 }
 
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(Float64Products, FewRowsByEveryKernel) {
-  for (const covariance_type type : types) {
+  for (const covariance_type type : checks::all_types) {
     for (std::size_t columns = 1; columns <= 8; ++columns) {
       for (const std::size_t components : {10, 30, 64, 120}) check(type, 300, columns, components, 0.7, false);
     }
@@ -206,7 +218,7 @@ TEST(Float64ProductsShape, WhatDoesNotSuitIsRefused) {
   shape.multiprocessors = 132;
   shape.shared_bytes = 227 << 10;
   for (const statistics_layout& layout :
-       {statistics_layout(covariance_type::full, 10, 9), statistics_layout(covariance_type::diag, 10, 2),
+       {statistics_layout(covariance_type::full, 10, 9), statistics_layout(covariance_type::diag, 10, 17),
         statistics_layout(covariance_type::full, 1025, 1)}) {
     shape.layout = layout;
     EXPECT_FALSE(shoal::gmm::few_columns::suits_float64_products(shape));
