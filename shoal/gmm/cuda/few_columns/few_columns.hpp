@@ -128,6 +128,10 @@ bool takes_float64_products(const accumulator_shape& shape);
 std::unique_ptr<accumulator<double>> make_float64_product_accumulator(const accumulator_shape& shape,
                                                                       std::unique_ptr<accumulator<double>> other);
 
+/// The same with fewer launches, for few components, where the rows otherwise go to make_accumulator's kernels.
+bool takes_small_float64_products(const accumulator_shape& shape);
+std::unique_ptr<accumulator<double>> make_small_float64_accumulator(const accumulator_shape& shape);
+
 /// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);

@@ -10,6 +10,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/few_columns/block_lanes.cuh>
+#include <shoal/gmm/cuda/few_columns/float64_frame.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_powers.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_product_flush.cuh>
 #include <shoal/gmm/cuda/few_columns/float64_product_shape.cuh>
@@ -162,15 +163,19 @@ class float64_warp {
     double z[Shape::columns];
 #pragma unroll
     for (int i = 0; i < Shape::columns; ++i) z[i] = weight != 0 ? (x[i] - origin[i]) * origin[16 + i] : 0.0;
-    double* const row = stage + thread * Shape::stride;
+    double* places_of_four[4];
+#pragma unroll
+    for (unsigned i = 0; i < 4; ++i) places_of_four[i] = stage + thread * Shape::stride + turned(thread, i);
     const unsigned mask = a.parts - 1;
     make_float64_features<Shape>(z, [&](int feature, double value) {
-      if ((static_cast<unsigned>(feature) & mask) == (part & mask)) row[feature] = value;
+      if ((static_cast<unsigned>(feature) & mask) == part) places_of_four[feature % 4][feature / 4 * 4] = value;
     });
   }
+  /// Where feature i of four lies in a row of the stage: threads that write the same feature write to other banks.
+  __device__ static unsigned turned(unsigned row, unsigned i) { return i ^ (row / 4 % 4); }
 
   /// log2 of the densities of the batch's rows: [row eight][tile][2 half of components + half of rows].
-  __device__ void find_densities(const double* rows, double (&terms)[E][Shape::tiles][4]) const {
+  __device__ void find_densities(const double* rows, unsigned at, double (&terms)[E][Shape::tiles][4]) const {
 #pragma unroll
     for (int tile = 0; tile < Shape::tiles; ++tile) {
       double start[2] = {0, 0};
@@ -185,15 +190,18 @@ class float64_warp {
         terms[e][tile][2] = terms[e][tile][3] = start[1];
       }
     }
-    const double* const own_row = rows + row_of_term(g / 2, g % 2) * Shape::stride + q;
+    const unsigned row = row_of_term(g / 2, g % 2);
+    const double* own_rows[E];
+#pragma unroll
+    for (unsigned e = 0; e < E; ++e) own_rows[e] = rows + (8 * e + row) * Shape::stride + turned(at + 8 * e + row, q);
 #pragma unroll
     for (int s = 0; s < Shape::quads; s += 2) {
       const int next = s + 1 < Shape::quads ? s + 1 : s;
       double factor[E][2];
 #pragma unroll
       for (int e = 0; e < E; ++e) {
-        factor[e][0] = own_row[8 * e * Shape::stride + 4 * s];
-        factor[e][1] = own_row[8 * e * Shape::stride + 4 * next];
+        factor[e][0] = own_rows[e][4 * s];
+        factor[e][1] = own_rows[e][4 * next];
       }
 #pragma unroll
       for (int tile = 0; tile < Shape::tiles; ++tile) {
@@ -262,7 +270,7 @@ class float64_warp {
   __device__ void add_batch(const double* stage, unsigned at, double stage_weight, bool alike) {
     const double* const rows = stage + at * Shape::stride;
     double terms[E][Shape::tiles][4];
-    find_densities(rows, terms);
+    find_densities(rows, at, terms);
 #pragma unroll
     for (int e = 0; e < E; ++e) {
 #pragma unroll
@@ -281,7 +289,7 @@ class float64_warp {
     const bool rare = static_cast<unsigned>(__double2hiint(sum)) - least_sum_high >= past_sum_high - least_sum_high;
     double moved = 0;
     const bool any_rare = __any_sync(~0U, rare);
-    if (any_rare) sum = find_again(rows, terms, moved);
+    if (any_rare) sum = find_again(rows, at, terms, moved);
     if (part == 0 && g < V) {
       head.weight += weight;
       if (any_rare) {
@@ -297,8 +305,9 @@ class float64_warp {
     for (int e = 0; e < E; ++e) {
       const double low = __shfl_sync(~0U, scale, static_cast<int>(4 * own_value<V>(2 * e) + q));
       const double high = __shfl_sync(~0U, scale, static_cast<int>(4 * own_value<V>(2 * e + 1) + q));
-      const double* const first = rows + (8 * e + row_of_term(q, 0)) * Shape::stride + g;
-      const double* const second = rows + (8 * e + row_of_term(q, 1)) * Shape::stride + g;
+      const unsigned low_row = 8 * e + row_of_term(q, 0), high_row = 8 * e + row_of_term(q, 1);
+      const double* const first = rows + low_row * Shape::stride + turned(at + low_row, g);
+      const double* const second = rows + high_row * Shape::stride + turned(at + high_row, g);
       double own_features[Shape::eights][2];
 #pragma unroll
       for (int eight = 0; eight < Shape::eights; ++eight) {
@@ -317,9 +326,9 @@ class float64_warp {
   }
 
   /// The same relative to each row's greatest log-density, which this thread's own row gets as `moved`.
-  __device__ double find_again(const double* rows, double (&terms)[E][Shape::tiles][4], double& moved) const {
+  __device__ double find_again(const double* rows, unsigned at, double (&terms)[E][Shape::tiles][4], double& moved) const {
     double* const place = partial + 2 * (a.parts * Shape::batch);
-    find_densities(rows, terms);
+    find_densities(rows, at, terms);
     double best[V];
 #pragma unroll
     for (int value = 0; value < V; ++value) {
@@ -380,30 +389,53 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   write_power_table<Shape::table_bits>(memory + places.table);
   cuda::wait_for_predecessor();
   const bool stopped = *a.parameters.stopped != 0;
+  const unsigned tiles = a.parts * Shape::tiles;
+  double* const origin = memory + places.origin;
+  double* const unit = origin + 32;
   bool apart = false;
-  for (unsigned i = threadIdx.x; i < a.pack_blocks; i += Shape::threads) apart = apart || a.mixture.apart[i] != 0;
+  if (a.pack_blocks == 0) {
+    const float64_source source{a.parameters.packed,
+                                Shape::matrix,
+                                a.columns,
+                                Shape::columns,
+                                a.components,
+                                static_cast<unsigned>(a.factor_stride),
+                                Shape::features,
+                                Shape::quads};
+    if (threadIdx.x < 16) origin[threadIdx.x] = 0;
+    if (threadIdx.x < 16) unit[threadIdx.x] = 1;
+    __syncthreads();
+    if (!stopped) find_float64_frame(source, origin, unit);
+    __syncthreads();
+    auto* const packed = reinterpret_cast<packed_component*>(memory + places.features) + threadIdx.x / 32;
+    for (unsigned k = threadIdx.x / 32; !stopped && k < tiles * float64_tile; k += Shape::warps) {
+      const bool alone = pack_float64_component(source, origin, unit, k, *packed, memory + places.coefficients,
+                                                memory + places.constants);
+      apart = apart || alone;
+    }
+  } else {
+    for (unsigned i = threadIdx.x; i < a.pack_blocks; i += Shape::threads) apart = apart || a.mixture.apart[i] != 0;
+    for (unsigned i = threadIdx.x; i < tiles * Shape::quads * 64; i += Shape::threads) {
+      memory[places.coefficients + i] = a.mixture.coefficients[i];
+    }
+    if constexpr (Shape::apart) {
+      for (unsigned i = threadIdx.x; i < tiles * float64_tile; i += Shape::threads) {
+        memory[places.constants + i] = a.mixture.constants[i];
+      }
+    }
+    if (threadIdx.x < 16) {
+      const bool held = threadIdx.x < a.columns;
+      origin[threadIdx.x] = held ? a.mixture.origin[threadIdx.x] : 0.0;
+      unit[threadIdx.x] = held ? a.mixture.unit[threadIdx.x] : 1.0;
+    }
+  }
   apart = __syncthreads_or(apart ? 1 : 0) != 0;
   if (blockIdx.x == 0 && blockIdx.y == 0 && threadIdx.x == 0) {
-    *a.mixture.own_stopped = stopped || apart ? 1 : 0;
+    if (a.mixture.own_stopped != nullptr) *a.mixture.own_stopped = stopped || apart ? 1 : 0;
     *a.mixture.other_stopped = stopped || !apart ? 1 : 0;
   }
   if (stopped || apart) return;
-  const unsigned tiles = a.parts * Shape::tiles;
-  for (unsigned i = threadIdx.x; i < tiles * Shape::quads * 64; i += Shape::threads) {
-    memory[places.coefficients + i] = a.mixture.coefficients[i];
-  }
-  if constexpr (Shape::apart) {
-    for (unsigned i = threadIdx.x; i < tiles * float64_tile; i += Shape::threads) {
-      memory[places.constants + i] = a.mixture.constants[i];
-    }
-  }
-  if (threadIdx.x < Shape::columns) {
-    const bool held = threadIdx.x < a.columns;
-    const double unit = held ? a.mixture.unit[threadIdx.x] : 1.0;
-    memory[places.origin + threadIdx.x] = held ? a.mixture.origin[threadIdx.x] : 0.0;
-    memory[places.origin + 16 + threadIdx.x] = 1 / unit;
-    memory[places.origin + 32 + threadIdx.x] = unit;
-  }
+  if (threadIdx.x < 16) origin[16 + threadIdx.x] = 1 / unit[threadIdx.x];
   for (unsigned i = places.features + threadIdx.x; i < places.size; i += Shape::threads) memory[i] = 0;
   __syncthreads();
   float64_warp<Shape> warp(a, memory, places);
@@ -414,11 +446,15 @@ __global__ void __launch_bounds__(Shape::threads, 1)
   });
   warp.leave();
   __syncthreads();
-  const lane_sums lane{lane_of_block(a).values, true};
+  const lane_sums lane{a.lanes + (std::size_t{blockIdx.y} * a.lane_count + blockIdx.x) * a.statistics, true};
   flush_head(a, memory + places.head, warp.head, lane);
   double* const work = memory + places.features;
   add_groups<Shape>(warp.sums, work, Shape::warps / a.parts, a.parts);
-  flush_float64<Shape>(a, warp.sums, work, memory + places.origin, memory + places.origin + 32, lane.values);
+  flush_float64<Shape>(a, warp.sums, work, origin, unit, lane.values);
+  // Lanes that only others have blocks for.
+  for (unsigned other = gridDim.x; a.fresh && blockIdx.x + other < a.lane_count; other += gridDim.x) {
+    for (unsigned i = threadIdx.x; i < a.statistics; i += Shape::threads) lane.values[other * a.statistics + i] = 0;
+  }
 }
 
 template <covariance_type Type, int Columns, int Tiles = 1>

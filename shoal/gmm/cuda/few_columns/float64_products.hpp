@@ -57,18 +57,23 @@ struct float64_mixture {
   double* origin = nullptr;        ///< [columns]
   double* unit = nullptr;          ///< [columns] powers of two
   int* apart = nullptr;            ///< [blocks of pack_float64()] whether some of these components lie apart
-  int* own_stopped = nullptr;      ///< for the lanes of these kernels, and for other ones'
-  int* other_stopped = nullptr;
+  int* own_stopped = nullptr;      ///< for the lanes of these kernels; null where others' are theirs
+  int* other_stopped = nullptr;    ///< whether others have nothing left to do
 };
 
 /// What a launch is told. `parts` warps of a block have components of their own and the same rows.
 struct float64_product_arguments : kernel_arguments<double> {
   unsigned columns = 0;
   unsigned parts = 1;  ///< a power of two that divides the block's warps
-  unsigned pack_blocks = 0;
+  unsigned pack_blocks = 0;  ///< of pack_float64(); none: each block packs the mixture by itself
+  unsigned lane_count = 0;   ///< of a shard: at least as many as it has blocks
   float64_mixture mixture;
   double* states = nullptr;  ///< [shards][lanes][kept][threads]
 };
+
+/// Elements that a warp works in while it packs a component.
+inline constexpr unsigned most_frame_columns = 16;
+inline constexpr unsigned packed_component_size = most_frame_columns * (most_frame_columns + 3);
 
 /// In elements of shared memory.
 struct float64_places {
@@ -93,8 +98,10 @@ struct float64_places {
     const unsigned rows = groups * (parts > 1 ? 2 : 1) * float64_stage_rows * sizes.stride();
     const unsigned halves = groups / 2 * parts * own_sums;
     const unsigned flushed = parts * (sizes.eights() * 128 + sizes.features());
+    const unsigned packed = sizes.warps() * packed_component_size;
     unsigned most = rows > halves ? rows : halves;
     most = most > flushed ? most : flushed;
+    most = most > packed ? most : packed;
     size = features + most;
   }
 };

@@ -77,6 +77,7 @@ std::optional<float64_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
+// With a kernel that packs the mixture for all blocks, and lanes beside the others'.
 class float64_product_accumulator final : public accumulator<double> {
  public:
   float64_product_accumulator(const accumulator_shape& shape, const float64_plan& plan,
@@ -150,6 +151,57 @@ class float64_product_accumulator final : public accumulator<double> {
   lanes_accumulator<double, float64_product_arguments> own_;
 };
 
+// A block packs the mixture by itself and fills the others' lanes, so that a step has no further launch but theirs.
+class small_float64_accumulator final : public accumulator<double> {
+ public:
+  small_float64_accumulator(const accumulator_shape& shape, float64_plan plan,
+                            std::unique_ptr<lanes_owner<double>> others)
+      : others_(std::move(others)), others_stopped_(1), own_(make_own(shape, plan)) {
+    others_stopped_.fill_with_zeros();
+  }
+
+  bool keeps_shards_apart() const override { return others_->keeps_shards_apart(); }
+
+  void clear(const prepared_parameters<double>& parameters, cudaStream_t stream) override {
+    own_.clear(parameters, stream);
+    others_->clear(parameters, stream);
+  }
+
+  void add(const cuda::device_piece<double>& piece, const prepared_parameters<double>& parameters,
+           cudaStream_t stream) override {
+    own_.add(piece, parameters, stream);
+    prepared_parameters<double> what_is_left = parameters;
+    what_is_left.stopped = others_stopped_.data();
+    others_->add(piece, what_is_left, stream);
+  }
+
+  void merge(double* statistics, const prepared_parameters<double>& parameters, cudaStream_t stream) override {
+    others_->merge(statistics, parameters, stream);
+  }
+
+  lane_array lanes() const override { return others_->lanes(); }
+
+ private:
+  using own_accumulator = lanes_accumulator<double, float64_product_arguments>;
+
+  own_accumulator make_own(const accumulator_shape& shape, float64_plan plan) {
+    plan.lanes = std::min(plan.lanes, others_->lane_count());
+    float64_product_arguments arguments;
+    arguments.columns = static_cast<unsigned>(shape.layout.columns());
+    arguments.parts = plan.parts;
+    arguments.mixture.other_stopped = others_stopped_.data();
+    return own_accumulator(
+        shape,
+        block_launch{plan.function, plan.sizes.threads(), plan.lanes, plan.shared_bytes,
+                     ceiling(std::size_t{plan.sizes.kept()} * plan.sizes.threads(), shape.layout.size())},
+        plan.groups, arguments, others_.get());
+  }
+
+  std::unique_ptr<lanes_owner<double>> others_;
+  cuda::device_buffer<int> others_stopped_;
+  own_accumulator own_;
+};
+
 }  // namespace
 
 bool suits_float64_products(const accumulator_shape& shape) { return make_plan(shape).has_value(); }
@@ -158,6 +210,20 @@ bool takes_float64_products(const accumulator_shape& shape) {
   const statistics_layout& layout = shape.layout;
   return are_float64_products_faster(layout.type(), shape.share_rows, layout.columns(), layout.components()) &&
          suits_float64_products(shape);
+}
+
+bool takes_small_float64_products(const accumulator_shape& shape) {
+  return shape.layout.components() <= most_small_float64_components && takes_float64_products(shape) &&
+         suits<double>(shape);
+}
+
+std::unique_ptr<accumulator<double>> make_small_float64_accumulator(const accumulator_shape& shape) {
+  std::unique_ptr<lanes_owner<double>> others = make_blocks<double>(shape);
+  if (const std::optional<float64_plan> plan = make_plan(shape)) {
+    return std::make_unique<small_float64_accumulator>(shape, *plan, std::move(others));
+  }
+  throw bad_argument(fmt::format("products of few float64 rows do not take {} columns and {} components",
+                                 shape.layout.columns(), shape.layout.components()));
 }
 
 std::unique_ptr<accumulator<double>> make_float64_product_accumulator(const accumulator_shape& shape,

@@ -16,6 +16,9 @@ inline constexpr double most_float64_terms = 4096;
 /// What beginning and ending a group costs, in rows.
 inline constexpr double float64_group_cost_rows = 16;
 
+/// Of so many components at most each block packs the mixture by itself.
+inline constexpr std::size_t most_small_float64_components = 32;
+
 /// What a tile of a warp costs beside its components' terms, in tiles.
 inline constexpr double float64_tile_cost = 0.5;
 

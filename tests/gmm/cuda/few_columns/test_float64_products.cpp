@@ -59,6 +59,10 @@ std::unique_ptr<accumulator<double>> for_one(const accumulator_shape& shape) {
   return by_products_alone(small);
 }
 
+std::unique_ptr<accumulator<double>> by_small(const accumulator_shape& shape) {
+  return shoal::gmm::few_columns::make_small_float64_accumulator(shape);
+}
+
 void check(covariance_type type, std::size_t rows, std::size_t columns, std::size_t components, double spread,
            bool weighted, maker make = by_products_alone, double offset = 0) {
   const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
@@ -111,9 +115,9 @@ TEST_F(Float64Products, ManyComponents) {
   for (const covariance_type type : matrices) {
     for (const std::size_t components : {1, 2, 15, 16, 32, 63, 65, 100, 128, 129, 250, 256, 257, 512, 1000, 1024}) {
       check(type, 4097, 1, components, 0.7, components % 2 == 1);
-      if (components <= 512) check(type, 2031, 2, components, 0.7, components % 2 == 0);
+      if (components <= 256) check(type, 2031, 2, components, 0.7, components % 2 == 0);
       if (components <= 256) check(type, 2031, 3, components, 0.7, components % 2 == 1);
-      if (components <= 256) check(type, 1031, 5, components, 0.7, components % 2 == 0);
+      if (components <= 128) check(type, 1031, 5, components, 0.7, components % 2 == 0);
       if (components <= 256) check(type, 1031, 8, components, 0.7, false);
     }
   }
@@ -133,6 +137,19 @@ TEST_F(Float64Products, AnyOffsetAndSpread) {
       }
     }
   }
+}
+
+// Each block packs the mixture by itself.
+TEST_F(Float64Products, FewRowsWithFewerLaunches) {
+  for (const covariance_type type : checks::all_types) {
+    for (const std::size_t components : {1, 5, 16, 17, 32}) {
+      for (std::size_t columns = 1; columns <= 8; ++columns) check(type, 300, columns, components, 0.7, false, by_small);
+      check(type, 9001, 3, components, 0.7, true, by_small);
+      check(type, 300, 2, components, 40, false, by_small);
+      check(type, 9001, 5, components, 60, true, by_small);
+    }
+  }
+  for (const covariance_type type : vectors) check(type, 9001, 16, 10, 0.7, true, by_small);
 }
 
 // Some components are in a place of their own: the others' kernels take all rows.
@@ -196,7 +213,7 @@ TEST_F(Float64Products, FewRowsByEveryKernel) {
 TEST_F(Float64Products, StoppedKernelsChangeNothing) {
   const auto model = reference::random_model(covariance_type::full, 30, 4, 0.7, 31);
   const auto data = reference::random_rows<double>(model, 500, 4, 32);
-  for (const maker make : {by_products_alone, by_either}) {
+  for (const maker make : {by_products_alone, by_either, by_small}) {
     checks::on_device<double> device(model, data, {}, make);
     checks::expect_nothing_once_stopped(device);
   }
@@ -205,11 +222,13 @@ TEST_F(Float64Products, StoppedKernelsChangeNothing) {
 TEST_F(Float64Products, NothingAddedIsZero) {
   const auto model = reference::random_model(covariance_type::full, 3, 4, 0.7, 41);
   const auto data = reference::random_rows<double>(model, 500, 4, 42);
-  checks::on_device<double> device(model, data, {}, by_either);
-  device.sums();
-  device.count = 0;
-  const statistics nothing = device.sums();
-  for (const double value : nothing.values()) EXPECT_EQ(value, 0.0);
+  for (const maker make : {by_either, by_small}) {
+    checks::on_device<double> device(model, data, {}, make);
+    device.sums();
+    device.count = 0;
+    const statistics nothing = device.sums();
+    for (const double value : nothing.values()) EXPECT_EQ(value, 0.0);
+  }
 }
 
 TEST(Float64ProductsShape, WhatDoesNotSuitIsRefused) {
