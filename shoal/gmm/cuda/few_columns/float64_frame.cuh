@@ -6,8 +6,8 @@
 
 #include <cmath>
 
+#include <shoal/gmm/cuda/few_columns/float64_frame_tuning.hpp>
 #include <shoal/gmm/cuda/few_columns/float64_products.hpp>
-#include <shoal/gmm/cuda/few_columns/float64_products_tuning.hpp>
 #include <shoal/gmm/cuda/few_columns/parts.cuh>
 
 namespace shoal::gmm::few_columns {

@@ -21,8 +21,8 @@ __device__ void write_power_table(double* table) {
   for (unsigned i = threadIdx.x; i < count; i += blockDim.x) {
     const double part = static_cast<double>(i) / count;
     const double power = i < count / 2 ? power_of_part(part) : 2 * power_of_part(part - 1);
-    const double entry = __hiloint2double(__double2hiint(power) - static_cast<int>(i << (20 - Bits)),
-                                          __double2loint(power));
+    const double entry =
+        __hiloint2double(__double2hiint(power) - static_cast<int>(i << (20 - Bits)), __double2loint(power));
 #pragma unroll
     for (unsigned copy = 0; copy < float64_table_copies; ++copy) {
       table[i * float64_table_copies + (copy + threadIdx.x) % float64_table_copies] = entry;
@@ -41,10 +41,10 @@ template <unsigned Bits>
 __device__ double power_from_table(double x, unsigned own_table) {
   constexpr double shift = 6755399441055744.0 / (1U << Bits);
   constexpr unsigned mask = (1U << Bits) - 1;
-  // Below -1023, this with some lower half: less than half a step of the table away from it, whose entry is 1, the lower
-  // half of which is zero, and the upper half of which the exponent takes away.
-  const double least = __hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(x)), 0xC08FF800U)),
-                                        __double2loint(x));
+  // Below -1023, this with some lower half: less than half a step of the table away from it, whose entry is 1, the
+  // lower half of which is zero, and the upper half of which the exponent takes away.
+  const double least =
+      __hiloint2double(static_cast<int>(min(static_cast<unsigned>(__double2hiint(x)), 0xC08FF800U)), __double2loint(x));
   const double near = least + shift;
   const double rest = least - (near - shift);
   const auto steps = static_cast<unsigned>(__double2loint(near));

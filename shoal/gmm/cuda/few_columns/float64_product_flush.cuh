@@ -46,94 +46,97 @@ __device__ void add_groups(float64_sums<Shape>& sums, double* buffer, unsigned g
   }
 }
 
-/// Writes the first group's sums to the lane. `work` [parts][eights · 128 and then features].
+/// Writes the first group's sums to the lane. `work` [parts][eights · 128 and then features]; `shifts`
+/// [parts · tiles · 16][columns] is room, too.
 template <class Shape>
 __device__ void flush_float64(const float64_product_arguments& a, const float64_sums<Shape>& sums, double* work,
-                              const double* origin, const double* unit, double* lane) {
+                              double* shifts, const double* origin, const double* unit, double* lane) {
+  constexpr unsigned tile_sums = Shape::eights * 128;
+  constexpr int turns = (Shape::features * most_float64_parts + Shape::threads - 1) / Shape::threads;
   const unsigned d = Shape::matrix ? Shape::columns : a.columns;
   const unsigned count = Shape::matrix ? Shape::features : 2 * d + 1;
-  constexpr int turns = (Shape::features + 31) / 32;
   const unsigned warp = threadIdx.x / 32, thread = threadIdx.x % 32, g = thread / 4, q = thread % 4;
   const bool tied = Shape::matrix && a.shared_triangle != 0;
   const auto place_in_lane = [&](unsigned k, unsigned sum) {
     if constexpr (Shape::matrix) return lane_place<Shape::columns, Shape::type>(a, k, sum);
     return head_size + std::size_t{k} * count + sum;
   };
-  double* const own = work + warp * (Shape::eights * 128);
-  double* const triangles = work + a.parts * (Shape::eights * 128);
-  if (warp < a.parts) {
-    double triangle[turns] = {};
+  const auto columns_of_sum = [&](unsigned sum, unsigned& i, unsigned& j) {
+    if constexpr (Shape::matrix) {
+      triangle_element(d + 1, sum, i, j);
+    } else {
+      i = sum == 0 ? d : (sum - 1) % d;
+      j = sum <= d ? d : i;
+    }
+  };
+  for (unsigned e = threadIdx.x; e < a.components * d; e += Shape::threads) {
+    shifts[e] = a.parameters.packed.centres[e] - origin[e % d];
+  }
+  // Of the sums that lie in `own` [eights · 8][16] that of component c, whose centre is `shift` beyond the origin.
+  const auto about_centre = [&](const double* own, const double* shift, unsigned c, unsigned i, unsigned j) {
+    const auto total = [&](unsigned l, unsigned m) {
+      const double value = own[feature_of_pair<Shape>(l, m, d) * float64_tile + c];
+      return value * (l < d ? unit[l] : 1.0) * (m < d ? unit[m] : 1.0);
+    };
+    const double all = total(i, j);
+    if (i == d) return all;
+    const double weight = total(d, d);
+    if (j == d) return all - weight * shift[i];
+    return all + (shift[i] * (weight * shift[j] - total(j, d)) - shift[j] * total(i, d));
+  };
+  double triangle[turns] = {};
 #pragma unroll
-    for (int tile = 0; tile < Shape::tiles; ++tile) {
-      __syncwarp();
+  for (int tile = 0; tile < Shape::tiles; ++tile) {
+    if (warp < a.parts) {
 #pragma unroll
       for (int eight = 0; eight < Shape::eights; ++eight) {
 #pragma unroll
         for (unsigned i = 0; i < 4; ++i) {
-          own[(8 * eight + 2 * q + i % 2) * float64_tile + g + 8 * (i / 2)] = sums[tile][eight][i];
+          work[warp * tile_sums + (8 * eight + 2 * q + i % 2) * float64_tile + g + 8 * (i / 2)] = sums[tile][eight][i];
         }
       }
-      __syncwarp();
-      const unsigned first = (warp * Shape::tiles + tile) * float64_tile;
-      // Sum `sum` of component first + c about its centre.
-      const auto about_centre = [&](unsigned c, unsigned i, unsigned j) {
-        const auto total = [&](unsigned l, unsigned m) {
-          const double value = own[feature_of_pair<Shape>(l, m, d) * float64_tile + c];
-          return value * (l < d ? unit[l] : 1.0) * (m < d ? unit[m] : 1.0);
-        };
-        const auto shift = [&](unsigned column) {
-          return a.parameters.packed.centres[(first + c) * d + column] - origin[column];
-        };
-        const double all = total(i, j);
-        if (i == d) return all;
-        const double weight = total(d, d);
-        if (j == d) return all - weight * shift(i);
-        return all + (shift(i) * (weight * shift(j) - total(j, d)) - shift(j) * total(i, d));
-      };
-      const auto place = [&](unsigned sum, unsigned& i, unsigned& j) {
-        if constexpr (Shape::matrix) {
-          triangle_element(d + 1, sum, i, j);
-        } else {
-          i = sum == 0 ? d : (sum - 1) % d;
-          j = sum <= d ? d : i;
-        }
-      };
-      for (unsigned e = thread; e < count * float64_tile; e += 32) {
-        const unsigned c = e % float64_tile, sum = e / float64_tile;
-        unsigned i = 0, j = 0;
-        place(sum, i, j);
-        if (first + c >= a.components || (tied && j < d)) continue;
-        lane[place_in_lane(first + c, sum)] = about_centre(c, i, j);
-      }
-      if (!tied) continue;
-#pragma unroll
-      for (int turn = 0; turn < turns; ++turn) {
-        unsigned i = 0, j = 0;
-        const unsigned sum = static_cast<unsigned>(32 * turn) + thread;
-        if (sum >= count) continue;
-        place(sum, i, j);
-        if (j == d) continue;
-        for (unsigned c = 0; c < float64_tile && first + c < a.components; ++c) {
-          triangle[turn] += about_centre(c, i, j);
-        }
-      }
+    }
+    __syncthreads();
+    for (unsigned e = threadIdx.x; e < a.parts * float64_tile * count; e += Shape::threads) {
+      const unsigned c = e % float64_tile, part = e / float64_tile % a.parts, sum = e / (float64_tile * a.parts);
+      const unsigned k = (part * Shape::tiles + tile) * float64_tile + c;
+      unsigned i = 0, j = 0;
+      columns_of_sum(sum, i, j);
+      if (k >= a.components || (tied && j < d)) continue;
+      lane[place_in_lane(k, sum)] = about_centre(work + part * tile_sums, shifts + k * d, c, i, j);
     }
     if (tied) {
 #pragma unroll
       for (int turn = 0; turn < turns; ++turn) {
-        const unsigned sum = static_cast<unsigned>(32 * turn) + thread;
-        if (sum < count) triangles[warp * count + sum] = triangle[turn];
+        const unsigned e = static_cast<unsigned>(turn * Shape::threads) + threadIdx.x;
+        const unsigned part = e % a.parts, sum = e / a.parts;
+        if (sum >= count) continue;
+        unsigned i = 0, j = 0;
+        columns_of_sum(sum, i, j);
+        if (j == d) continue;
+        const unsigned first = (part * Shape::tiles + tile) * float64_tile;
+#pragma unroll 1
+        for (unsigned c = 0; c < float64_tile && first + c < a.components; ++c) {
+          triangle[turn] += about_centre(work + part * tile_sums, shifts + (first + c) * d, c, i, j);
+        }
       }
     }
+    __syncthreads();
   }
   if (!tied) return;
+  double* const triangles = work + a.parts * tile_sums;
+#pragma unroll
+  for (int turn = 0; turn < turns; ++turn) {
+    const unsigned e = static_cast<unsigned>(turn * Shape::threads) + threadIdx.x;
+    if (e < count * a.parts) triangles[e] = triangle[turn];
+  }
   __syncthreads();
-  for (unsigned sum = threadIdx.x; sum < count; sum += blockDim.x) {
+  for (unsigned sum = threadIdx.x; sum < count; sum += Shape::threads) {
     unsigned i = 0, j = 0;
-    triangle_element(d + 1, sum, i, j);
+    columns_of_sum(sum, i, j);
     if (j == d) continue;
     double total = 0;
-    for (unsigned part = 0; part < a.parts; ++part) total += triangles[part * count + sum];
+    for (unsigned part = 0; part < a.parts; ++part) total += triangles[sum * a.parts + part];
     lane[place_in_lane(0, sum)] = total;
   }
 }

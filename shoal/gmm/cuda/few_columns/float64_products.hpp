@@ -34,21 +34,28 @@ struct float64_sizes {
   constexpr unsigned eights() const { return (features() + 7) / 8; }
   /// Of a row's features in shared memory: four rows lie in other banks.
   constexpr unsigned stride() const { return 8 * eights() + 4; }
-  /// Eights of rows that a warp has at a time.
-  constexpr unsigned row_eights() const { return tiles >= 3 ? 1 : 4 / tiles; }
   /// Whether a warp has registers for its components' coefficients.
-  constexpr bool holds_coefficients() const { return quads() * tiles <= 8; }
+  constexpr bool holds_coefficients() const { return quads() * tiles <= 8 && tiles < 4; }
+  /// Eights of rows that a warp has at a time: more of them share coefficients that come from shared memory.
+  constexpr unsigned row_eights() const {
+    const unsigned eights_of_tiles = quads() * tiles <= 8 ? 4 : 8;
+    const unsigned most = tiles == 1 ? 4 : tiles == 3 ? eights_of_tiles / 4 : eights_of_tiles / tiles;
+    return most > 1 && 8 * tiles * (eights() + most) > 160 ? most / 2 : most;
+  }
   /// Numbers of a thread that go on from one launch to the next.
   constexpr unsigned kept() const { return 4 * tiles * eights() + 4; }
   constexpr unsigned warps() const {
-    const unsigned words =
-        8 * tiles * eights() + 32 + (holds_coefficients() ? 4 * quads() * tiles : 0) + 2 * columns;
+    const unsigned words = 8 * tiles * eights() + 8 * tiles * row_eights() +
+                           (holds_coefficients() ? 4 * quads() * tiles : 0) + 2 * columns;
     return words <= 84 ? 16 : words <= 104 ? 12 : 8;
   }
   constexpr unsigned threads() const { return 32 * warps(); }
   /// The table has 2 to the power of so many entries, sixteen times.
   constexpr unsigned table_bits() const { return features() <= 6 ? 10 : 8; }
 };
+
+/// Warps that share rows, at most.
+inline constexpr unsigned most_float64_parts = 16;
 
 /// A mixture in the frame that its components share.
 struct float64_mixture {
@@ -64,7 +71,7 @@ struct float64_mixture {
 /// What a launch is told. `parts` warps of a block have components of their own and the same rows.
 struct float64_product_arguments : kernel_arguments<double> {
   unsigned columns = 0;
-  unsigned parts = 1;  ///< a power of two that divides the block's warps
+  unsigned parts = 1;        ///< a power of two that divides the block's warps
   unsigned pack_blocks = 0;  ///< of pack_float64(); none: each block packs the mixture by itself
   unsigned lane_count = 0;   ///< of a shard: at least as many as it has blocks
   float64_mixture mixture;

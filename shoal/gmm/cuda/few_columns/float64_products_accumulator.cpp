@@ -122,8 +122,8 @@ class float64_product_accumulator final : public accumulator<double> {
 
  private:
   float64_mixture mixture() {
-    return {coefficients_.data(), constants_.data(),    frame_.data(),       frame_.data() + most_columns,
-            apart_.data(),        stopped_.data(),     stopped_.data() + 1};
+    return {coefficients_.data(), constants_.data(), frame_.data(),      frame_.data() + most_columns,
+            apart_.data(),        stopped_.data(),   stopped_.data() + 1};
   }
   prepared_parameters<double> unless(int which, prepared_parameters<double> parameters) const {
     parameters.stopped = stopped_.data() + which;

@@ -23,9 +23,8 @@ __global__ void __launch_bounds__(pack_threads)
     mixture.unit[threadIdx.x] = unit[threadIdx.x];
   }
   const unsigned warp = threadIdx.x / 32;
-  const bool apart =
-      pack_float64_component(source, origin, unit, blockIdx.x * float64_pack_components + warp, packed[warp],
-                             mixture.coefficients, mixture.constants);
+  const bool apart = pack_float64_component(source, origin, unit, blockIdx.x * float64_pack_components + warp,
+                                            packed[warp], mixture.coefficients, mixture.constants);
   const bool any_apart = __syncthreads_or(apart ? 1 : 0) != 0;
   if (threadIdx.x == 0) mixture.apart[blockIdx.x] = any_apart ? 1 : 0;
 }

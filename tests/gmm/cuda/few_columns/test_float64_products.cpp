@@ -70,9 +70,9 @@ void check(covariance_type type, std::size_t rows, std::size_t columns, std::siz
   for (double& mean : model.means) mean += offset;
   const auto data = reference::random_rows<double>(model, rows, columns, seed + 1);
   const auto weights = weighted ? random_weights<double>(rows, seed + 2) : std::vector<double>();
-  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, spread {}, offset {}{}",
-                                       checks::name(type), rows, columns, components, spread, offset,
-                                       weighted ? ", weighted" : "");
+  const std::string what =
+      fmt::format("{}, {} rows, {} columns, {} components, spread {}, offset {}{}", checks::name(type), rows, columns,
+                  components, spread, offset, weighted ? ", weighted" : "");
   checks::on_device<double> device(model, data, weights, make);
   const statistics got = device.sums();
   checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums(model, data, weights)),
@@ -80,19 +80,22 @@ void check(covariance_type type, std::size_t rows, std::size_t columns, std::siz
   EXPECT_EQ(got.far_rows(), 0) << what;
   checks::expect_same_bits(device.sums(), got, what + ", again");
   for (const std::size_t piece : {4096, 12288}) {
-    if (rows > piece) checks::expect_same_bits(device.sums(piece), got, fmt::format("{}, in pieces of {}", what, piece));
+    if (rows > piece)
+      checks::expect_same_bits(device.sums(piece), got, fmt::format("{}, in pieces of {}", what, piece));
   }
 }
 
 TEST_F(Float64Products, EveryNumberOfColumns) {
   for (const covariance_type type : checks::all_types) {
     for (std::size_t columns = 1; columns <= 8; ++columns) {
-      for (const std::size_t components : {5, 17, 40, 64}) check(type, 5003, columns, components, 0.7, columns % 2 == 0);
+      for (const std::size_t components : {5, 17, 40, 64})
+        check(type, 5003, columns, components, 0.7, columns % 2 == 0);
     }
   }
   for (const covariance_type type : vectors) {
     for (std::size_t columns = 9; columns <= 16; ++columns) {
-      for (const std::size_t components : {5, 17, 40, 64}) check(type, 5003, columns, components, 0.7, columns % 2 == 0);
+      for (const std::size_t components : {5, 17, 40, 64})
+        check(type, 5003, columns, components, 0.7, columns % 2 == 0);
     }
   }
 }
@@ -123,7 +126,8 @@ TEST_F(Float64Products, ManyComponents) {
   }
   for (const covariance_type type : vectors) {
     for (const std::size_t components : {1, 16, 33, 64, 65, 100, 129, 256}) {
-      for (const std::size_t columns : {2, 4, 7, 12, 16}) check(type, 1031, columns, components, 0.7, components % 2 == 1);
+      for (const std::size_t columns : {2, 4, 7, 12, 16})
+        check(type, 1031, columns, components, 0.7, components % 2 == 1);
     }
   }
 }
@@ -143,7 +147,8 @@ TEST_F(Float64Products, AnyOffsetAndSpread) {
 TEST_F(Float64Products, FewRowsWithFewerLaunches) {
   for (const covariance_type type : checks::all_types) {
     for (const std::size_t components : {1, 5, 16, 17, 32}) {
-      for (std::size_t columns = 1; columns <= 8; ++columns) check(type, 300, columns, components, 0.7, false, by_small);
+      for (std::size_t columns = 1; columns <= 8; ++columns)
+        check(type, 300, columns, components, 0.7, false, by_small);
       check(type, 9001, 3, components, 0.7, true, by_small);
       check(type, 300, 2, components, 40, false, by_small);
       check(type, 9001, 5, components, 60, true, by_small);
@@ -169,8 +174,8 @@ TEST_F(Float64Products, FarRowsHaveTheirShares) {
       for (std::size_t r = 0; r < 3001; r += 97) data[2 * r + r % 2] = r % 3 == 0 ? 60 : (r % 3 == 1 ? -300 : 2e3);
       checks::on_device<double> device(model, data, {}, by_products_alone);
       const statistics got = device.sums();
-      checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<double>(model, data, {})), 1e-9,
-                           fmt::format("{}, {} components", checks::name(type), components));
+      checks::expect_close(checks::comparable(got), checks::comparable(checks::expected_sums<double>(model, data, {})),
+                           1e-9, fmt::format("{}, {} components", checks::name(type), components));
       checks::expect_same_bits(device.sums(), got, "again");
     }
   }
