@@ -115,8 +115,8 @@ bool suits_term_products(const accumulator_shape& shape);
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
                                                                   std::unique_ptr<accumulator<float>> other);
 
-/// Whether make_float64_product_accumulator takes a shape: full and tied covariances of at most 8 columns, and as many
-/// components as the warps of a block have registers for.
+/// Whether make_float64_product_accumulator takes a shape: full and tied covariances of at most 8 columns, diagonal and
+/// spherical ones of at most most_columns, and as many components as the warps of a block have registers for.
 bool suits_float64_products(const accumulator_shape& shape);
 
 /// Whether it is faster there than the other rooms.

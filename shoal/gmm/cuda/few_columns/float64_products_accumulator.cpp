@@ -231,10 +231,11 @@ std::unique_ptr<accumulator<double>> make_float64_product_accumulator(const accu
   if (const std::optional<float64_plan> plan = make_plan(shape)) {
     return std::make_unique<float64_product_accumulator>(shape, *plan, std::move(other));
   }
-  throw bad_argument(fmt::format(
-      "products of float64 rows take full and tied covariances of 1 to {} columns and as many components as a block's "
-      "warps have registers for, not {} columns and {} components",
-      most_float64_full_columns, shape.layout.columns(), shape.layout.components()));
+  throw bad_argument(
+      fmt::format("products of float64 rows take full and tied covariances of 1 to {} columns, diagonal and spherical "
+                  "ones of 1 to {}, "
+                  "and as many components as a block's warps have registers for, not {} columns and {} components",
+                  most_float64_full_columns, most_columns, shape.layout.columns(), shape.layout.components()));
 }
 
 }  // namespace shoal::gmm::few_columns
