@@ -62,8 +62,12 @@ std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& sh
 }
 template <>
 std::unique_ptr<accumulator<double>> make_accumulator(const accumulator_shape& shape) {
-  if (few_columns::takes_many<double>(shape)) return few_columns::make_many_accumulator<double>(shape);
-  return make_cheapest(double_rooms, shape);
+  if (few_columns::takes_small_float64_products(shape)) return few_columns::make_small_float64_accumulator(shape);
+  std::unique_ptr<accumulator<double>> cheapest = few_columns::takes_many<double>(shape)
+                                                      ? few_columns::make_many_accumulator<double>(shape)
+                                                      : make_cheapest(double_rooms, shape);
+  if (!few_columns::takes_float64_products(shape)) return cheapest;
+  return few_columns::make_float64_product_accumulator(shape, std::move(cheapest));
 }
 
 }  // namespace shoal::gmm

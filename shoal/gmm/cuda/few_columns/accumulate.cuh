@@ -417,6 +417,7 @@ template <int Columns, bool Many>
 __global__ void __launch_bounds__(shape<double, Columns, true>::registers.threads,
                                   shape<double, Columns, true>::registers.blocks)
     accumulate_near_or_apart(const __grid_constant__ kernel_arguments<double> a) {
+  prepare_origin<Columns>(a);
   cuda::wait_for_predecessor();
   if (accumulate_about_origin<Columns, Many>(a)) return;
   accumulate_about_centres<double, Columns, true>(a);

@@ -202,6 +202,7 @@ std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape)
                   most_columns, shape.layout.columns(), shape.layout.components()));
 }
 template std::unique_ptr<lanes_owner<float>> make_blocks(const accumulator_shape&);
+template std::unique_ptr<lanes_owner<double>> make_blocks(const accumulator_shape&);
 
 template <class Scalar>
 std::unique_ptr<accumulator<Scalar>> make_accumulator(const accumulator_shape& shape) {

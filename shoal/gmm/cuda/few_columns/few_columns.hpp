@@ -115,6 +115,23 @@ bool suits_term_products(const accumulator_shape& shape);
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
                                                                   std::unique_ptr<accumulator<float>> other);
 
+/// Whether make_float64_product_accumulator takes a shape: full and tied covariances of at most 8 columns, diagonal and
+/// spherical ones of at most most_columns, and as many components as the warps of a block have registers for.
+bool suits_float64_products(const accumulator_shape& shape);
+
+/// Whether it is faster there than the other rooms.
+bool takes_float64_products(const accumulator_shape& shape);
+
+/// Densities and moments as products on float64 tensor cores while the components lie so near to each other that sums
+/// about a common centre keep their digits; else `other` takes the rows. Throws bad_argument for a shape that does not
+/// suit.
+std::unique_ptr<accumulator<double>> make_float64_product_accumulator(const accumulator_shape& shape,
+                                                                      std::unique_ptr<accumulator<double>> other);
+
+/// The same with fewer launches, for few components, where the rows otherwise go to make_accumulator's kernels.
+bool takes_small_float64_products(const accumulator_shape& shape);
+std::unique_ptr<accumulator<double>> make_small_float64_accumulator(const accumulator_shape& shape);
+
 /// Diagonal and spherical covariances of few columns, each row's distances found twice in float32.
 bool suits(const predictor_shape& shape);
 std::unique_ptr<predictor<float>> make_predictor(const predictor_shape& shape, cudaStream_t stream);

@@ -64,6 +64,7 @@ class lanes_owner : public accumulator<Scalar> {
 template <class Scalar>
 std::unique_ptr<lanes_owner<Scalar>> make_blocks(const accumulator_shape& shape);
 extern template std::unique_ptr<lanes_owner<float>> make_blocks(const accumulator_shape&);
+extern template std::unique_ptr<lanes_owner<double>> make_blocks(const accumulator_shape&);
 std::unique_ptr<lanes_owner<float>> make_teams(const accumulator_shape& shape);
 
 /// What a launch takes beside its arguments.

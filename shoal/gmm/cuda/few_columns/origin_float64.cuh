@@ -71,28 +71,32 @@ __device__ inline double power_of_part(double x) {
   return value;
 }
 
-/// Writes 2 to the powers of i / 256 to table [256].
+/// Writes 2 to the powers of i / origin_powers to table [origin_powers].
 __device__ inline void write_powers(double* table) {
-  for (unsigned i = threadIdx.x; i < 256; i += blockDim.x) {
-    table[i] = i < 128 ? power_of_part(i / 256.0) : 2 * power_of_part(i / 256.0 - 1);
+  for (unsigned i = threadIdx.x; i < origin_powers; i += blockDim.x) {
+    const double part = static_cast<double>(i) / origin_powers;
+    table[i] = i < origin_powers / 2 ? power_of_part(part) : 2 * power_of_part(part - 1);
   }
 }
 
-/// To numbers from which power_of_two() takes others this is added: with it they are multiples of 1 / 256.
-inline constexpr double power_shift = 6755399441055744.0 / 256;
+/// To numbers from which power_of_two() takes others this is added: with it they are multiples of 1 / origin_powers.
+inline constexpr double power_shift = 6755399441055744.0 / origin_powers;
 
 /// 2 to the power of start - power_shift - term, which is at most 2²⁰, off by 2⁻⁵¹; 0 below 2⁻¹⁰²⁰. Units of float64
-/// are what these kernels wait for: with a table it takes eight operations, exp2() 21.
+/// are what these kernels wait for: with a table it takes seven operations, exp2() 21. The polynomial interpolates
+/// (2ᵗ − 1)/t at Chebyshev's places of half a step of the table.
 __device__ inline double power_of_two(double start, double term, const double* table) {
+  static_assert(origin_powers == 2048);
+  constexpr int step_bits = 11, steps_of_one = origin_powers;
   const double near = start - term;
   const double rest = (start - near) - term;
   const int steps = __double2loint(near);
-  const double whole = table[steps & 255];
-  double value = fma(0.009618129107628477, rest, 0.05550410866482158);
-  value = fma(value, rest, 0.2402265069591007);
+  const double whole = table[steps & (steps_of_one - 1)];
+  double value = fma(0.05550410872442723, rest, 0.2402265073890646);
   value = fma(value, rest, 0.6931471805599453);
   value = fma(whole, value * rest, whole);
-  const double result = __hiloint2double(__double2hiint(value) + ((steps & ~255) << 12), __double2loint(value));
+  const double result = __hiloint2double(__double2hiint(value) + ((steps & ~(steps_of_one - 1)) << (20 - step_bits)),
+                                         __double2loint(value));
   const long long least = __double_as_longlong(power_shift - 1020);
   return __double_as_longlong(near) < least ? 0.0 : result;
 }
@@ -421,6 +425,14 @@ __device__ void add_group_about_origin(const kernel_arguments<double>& a, double
   lane.empty = false;
 }
 
+/// What needs no parameters, while the launch before goes on.
+template <int Columns>
+__device__ void prepare_origin(const kernel_arguments<double>& a) {
+  extern __shared__ __align__(16) unsigned char shared[];
+  const origin_places places(Columns, a.components, blockDim.x / 32);
+  write_powers(reinterpret_cast<double*>(shared) + places.powers);
+}
+
 /// Where components lie so close together that they can share an origin, leaves it and their parameters in `memory`.
 template <int Columns>
 __device__ bool move_to_origin(const kernel_arguments<double>& a, double* memory) {
@@ -461,7 +473,6 @@ __device__ bool move_to_origin(const kernel_arguments<double>& a, double* memory
     const unsigned k = threadIdx.x;
     memory[places.constants + k] = k < a.components ? from.log_constants[k] * log2_e : -INFINITY;
   }
-  write_powers(memory + places.powers);
   return __syncthreads_or(apart ? 1 : 0) == 0;
 }
 

@@ -21,6 +21,9 @@ inline constexpr unsigned quad = 4, quad_factors = 3;
 /// Of a row in shared memory: four rows lie in other banks. The same for components' offsets.
 inline constexpr unsigned origin_row_stride = 12, origin_offset_stride = 10;
 
+/// Powers of two in a table.
+inline constexpr unsigned origin_powers = 2048;
+
 /// What stands for compiled_kernel::origin_function where there are more than origin_components.
 const void* find_many_origin_kernel(std::size_t columns);
 
@@ -30,7 +33,7 @@ struct origin_places {
   unsigned offsets;      ///< [quads][quad][origin_offset_stride]
   unsigned constants;    ///< [most_origin_components]
   unsigned origin;       ///< [8]
-  unsigned powers;       ///< [256] of two, by 256ths
+  unsigned powers;       ///< [origin_powers] of two
   unsigned totals;       ///< [sums][components]
   unsigned warps;        ///< [warps][warp_size]: 32 rows and their responsibilities, then the warps' sums
   unsigned share_stride;
@@ -43,7 +46,7 @@ struct origin_places {
     constants = offsets + quad * origin_offset_stride * quads;
     origin = constants + most_origin_components;
     powers = origin + 8;
-    totals = powers + 256;
+    totals = powers + origin_powers;
     warps = totals + ((columns + 1) * (columns + 2) / 2 * components + 1) / 2 * 2;
     share_stride = components <= 8 ? 12 : 20;
     warp_size = 32 * (origin_row_stride + share_stride);
