@@ -14,7 +14,9 @@ namespace shoal {
 
 // A thread has some 20 values for each trial of eight.
 template <unsigned Trials, unsigned Columns, class Work>
-inline constexpr unsigned spread_threads = Trials > 8 || sizeof(Work) > 4 ? 512 : Columns > 8 ? 768 : 1024;
+inline constexpr unsigned spread_threads = Trials > 8 || sizeof(Work) > 4 ? 512
+                                           : Columns > 8                  ? 768
+                                                                          : 1024;
 
 // A row, with zeros beyond its last column; read together where rows are made of whole parts.
 template <unsigned Columns, class Scalar>

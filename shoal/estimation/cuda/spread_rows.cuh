@@ -1,10 +1,10 @@
 // Greedy k-means++ among rows that all multiprocessors share, a block for each (spread_rows_kernels.hpp).
 //
 // A warp has rows that follow each other, and measures them against the trials without waiting for another: it adds up
-// their masses with each trial lane by lane, and over its lanes once. Blocks tell each other one sum for each trial, and
-// all hear those of all: from them every block concludes the same, which trial is kept, and in which block the draws
-// for the next step fall. That block draws the rows, and tells which they are. Meanwhile the others apply the trial that
-// is kept.
+// their masses with each trial lane by lane, and over its lanes once. Blocks tell each other one sum for each trial,
+// and all hear those of all: from them every block concludes the same, which trial is kept, and in which block the
+// draws for the next step fall. That block draws the rows, and tells which they are. Meanwhile the others apply the
+// trial that is kept.
 #pragma once
 
 #include <cuda_runtime.h>
