@@ -10,6 +10,7 @@
 #include <shoal/estimation/cuda/device_parts.hpp>
 #include <shoal/estimation/cuda/few_rows_kernels.hpp>
 #include <shoal/estimation/cuda/pair_distances.hpp>
+#include <shoal/estimation/cuda/spread_rows_kernels.hpp>
 #include <shoal/estimation/draw_groups.hpp>
 #include <shoal/execution/cuda/device_group.hpp>
 #include <shoal/execution/plan.hpp>
@@ -56,17 +57,24 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   const cluster_rows_cut clusters =
       cut_into_clusters(few, {coarse, pairs_are_worthwhile(rows.count, columns, draws.clusters, sizeof(Work))},
                         device.shared_bytes - cluster_own_shared_bytes);
-  const bool by_bytes = clusters.clusters > 0 && clusters.how == cluster_measure::bytes;
-  const bool by_pairs = clusters.clusters > 0 && clusters.how == cluster_measure::pairs;
+  // Rows that clusters of blocks cannot hold are shared by all multiprocessors; those that these cannot, by units.
+  spread_rows_cut spread;
   few_rows_cut cut;
+  const std::size_t most_shared_bytes = device.shared_bytes - own_shared_bytes;
   std::size_t sums = 0, group_sums = cluster_sum_words(clusters, draws.clusters, draws.trials);
   if (clusters.clusters == 0) {
+    spread = cut_among_blocks(few, device.multiprocessors, most_shared_bytes);
+    group_sums = spread_sum_words(spread, draws.clusters, draws.trials);
+  }
+  if (clusters.clusters == 0 && spread.blocks == 0) {
     if (units > most_few_units) return {};
     sums = steps * units;
     group_sums = steps * ((units + draw_group - 1) / draw_group);
-    cut = cut_at_once(few, device.multiprocessors, device.shared_bytes - own_shared_bytes);
+    cut = cut_at_once(few, device.multiprocessors, most_shared_bytes);
     if (cut.blocks == 0) return {};
   }
+  const bool by_bytes = clusters.clusters > 0 && clusters.how == cluster_measure::bytes;
+  const bool by_pairs = clusters.clusters > 0 && clusters.how == cluster_measure::pairs;
   const std::size_t said =
       clusters.clusters == 1 ? 0 : sums + group_sums + steps * (clusters.clusters > 0 ? 1 : 1 + columns);
   if (said * sizeof(unsigned long long) > most_said_bytes) return {};
@@ -108,6 +116,8 @@ plus_plus_result choose_among_few(const cuda::gpu& device, const cuda::device_pi
   }
   if (clusters.clusters > 0) {
     choose_in_clusters(few, clusters, stream);
+  } else if (spread.blocks > 0) {
+    choose_among_blocks(few, spread, stream);
   } else {
     choose_at_once(few, cut, stream);
   }

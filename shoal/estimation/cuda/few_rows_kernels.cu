@@ -447,10 +447,9 @@ few_rows_cut cut_with(const few_rows<Scalar, Work>& rows, std::size_t multiproce
 template <class Scalar, class Work>
 few_rows_cut cut_at_once(const few_rows<Scalar, Work>& rows, std::size_t multiprocessors,
                          std::size_t most_shared_bytes) {
-  few_rows_cut cut = cut_with<hold::one_unit>(rows, multiprocessors, most_shared_bytes);
+  const few_rows_cut cut = cut_with<hold::one_unit>(rows, multiprocessors, most_shared_bytes);
   if (cut.blocks > 0 || rows.columns > most_columns_of_several) return cut;
-  cut = cut_with<hold::at_hand>(rows, multiprocessors, most_shared_bytes);
-  return cut.blocks > 0 ? cut : cut_with<hold::in_memory>(rows, multiprocessors, most_shared_bytes);
+  return cut_with<hold::in_memory>(rows, multiprocessors, most_shared_bytes);
 }
 
 template <class Scalar, class Work>
@@ -469,8 +468,6 @@ void choose_at_once(const few_rows<Scalar, Work>& rows, const few_rows_cut& cut,
   switch (cut.how) {
     case hold::one_unit:
       return with_kernel<hold::one_unit>(rows, launch);
-    case hold::at_hand:
-      return with_kernel<hold::at_hand>(rows, launch);
     case hold::in_memory:
       return with_kernel<hold::in_memory>(rows, launch);
   }

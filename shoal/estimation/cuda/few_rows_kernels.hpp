@@ -35,9 +35,8 @@ struct few_rows {
   double* points;                   ///< [clusters][columns]
 };
 
-/// What a block has: one unit, whose rows and distances it keeps; some, whose rows are in its shared memory; or some
-/// whose rows are not.
-enum class hold { one_unit, at_hand, in_memory };
+/// What a block has: one unit, whose rows and distances it keeps, or some, whose rows are in memory.
+enum class hold { one_unit, in_memory };
 
 /// How the blocks of a launch share the rows.
 struct few_rows_cut {

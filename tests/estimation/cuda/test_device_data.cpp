@@ -285,6 +285,46 @@ TYPED_TEST(DeviceData, SeedsManyRowsAsTheHostDoes) {
   }
 }
 
+// All multiprocessors share rows that are too many for clusters of blocks: on both sides of what their threads hold one
+// each, with rows far out, away from zero and twice, weights of zero over whole warps and blocks, and any number of
+// trials.
+TYPED_TEST(DeviceData, SeedsRowsOfAllMultiprocessorsAsTheHostDoes) {
+  for (const std::size_t columns : {1ul, 4ul, 5ul, 16ul, 33ul}) {
+    for (const std::size_t rows : {135'168ul, 135'169ul}) {
+      for (const char* const kind : {"far", "offset", "twice"}) {
+        auto data = clouds<TypeParam>(rows, columns, 3, 4.0, kind == std::string_view("offset") ? 1e4 : 0, columns);
+        for (std::size_t i = 0; i < data.values.size(); ++i) {
+          TypeParam& value = data.values[i];
+          const std::size_t row = i / columns;
+          if (kind == std::string_view("far") && row % 5000 == 7) value *= 3000;
+          if (kind == std::string_view("twice") && row % 2 == 1) value = data.values[i - columns];
+        }
+        auto weights = uneven_weights<TypeParam>(rows);
+        std::fill(weights.begin() + static_cast<std::ptrdiff_t>(rows / 3),
+                  weights.begin() + static_cast<std::ptrdiff_t>(rows / 2), TypeParam{0});
+        const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), rows, 1});
+        auto device = this->on_device(source, kind == std::string_view("offset") ? nullptr : &weight_source);
+        const auto& held = device.rows().data();
+        for (const std::size_t trials : {1ul, 4ul, 5ul, 16ul}) {
+          const shoal::seeding_request request{6, 5, columns, trials};
+          const auto values_of = [&](const std::vector<std::size_t>& chosen) {
+            std::vector<TypeParam> values;
+            for (const std::size_t row : chosen) {
+              const auto* const first = data.values.data() + row * columns;
+              values.insert(values.end(), first, first + columns);
+            }
+            return values;
+          };
+          EXPECT_EQ(
+              values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding())),
+              values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request)))
+              << kind << ", " << rows << " x " << columns << ", " << trials << " trials";
+        }
+      }
+    }
+  }
+}
+
 // The race is decided on the host, to the last bit.
 TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
   const std::size_t rows = 50'021;
