@@ -4,6 +4,7 @@
 #include <utility>
 
 #include <shoal/gmm/cuda/one_component/one_component.hpp>
+#include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 
 namespace shoal::gmm {
@@ -15,7 +16,7 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
   const bool whole = shard_rows >= rows.most_shard_rows();
   shards_at_once_ = whole && rows.resident();
   cuda::device_group& group = rows.group();
-  bool suits = whole && again, is_one = suits;  // all GPUs
+  bool suits = whole && again, is_one = suits, suits_linear = suits;  // all GPUs
   std::vector<accumulator_shape> shapes;
   for (std::size_t g = 0; g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
@@ -31,12 +32,18 @@ expectation_step<Scalar>::expectation_step(cuda::device_rows<Scalar>& rows, cons
     learning_.push_back(nullptr);
     suits = suits && tied::suits<Scalar>(shape);
     is_one = is_one && one_component::suits(shape);
+    suits_linear = suits_linear && tied::suits_linear<Scalar>(shape);
     shapes.push_back(shape);
     statistics_.emplace_back(rows.shards_of(g) * layout.size());
   }
-  for (std::size_t g = 0; (suits || is_one) && g < group.size(); ++g) {
+  for (std::size_t g = 0; (suits || is_one || suits_linear) && g < group.size(); ++g) {
     const cuda::device_scope scope(group[g].device);
-    const auto make = is_one ? one_component::make_accumulator<Scalar> : tied::make_accumulator<Scalar>;
+    if (suits_linear && tied::leaves_to_plain(shapes[g])) {
+      accumulators_[g] = plain::make_accumulator<Scalar>(shapes[g]);
+    }
+    const auto make = is_one         ? one_component::make_accumulator<Scalar>
+                      : suits_linear ? tied::make_linear_accumulator<Scalar>
+                                     : tied::make_accumulator<Scalar>;
     auto learning = make(shapes[g], rows.shards_of(g), std::move(accumulators_[g]));
     learning_[g] = learning.get();
     accumulators_[g] = std::move(learning);

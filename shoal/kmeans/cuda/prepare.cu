@@ -14,12 +14,20 @@ namespace {
 
 constexpr int warps = 8;
 
-// A warp for each centroid. Largest values are kept as bits: float64 numbers that are not negative order like integers.
+// Columns that a lane asks for before the first is used: each alone would take as long as all of them.
+constexpr int ahead = 8;
+
+// Warps that share a centroid: all of a block where one would ask more than once.
+__host__ __device__ constexpr int sharing(int columns) { return columns > 32 * ahead ? warps : 1; }
+
+// A warp or a block for each centroid. Largest values are kept as bits: float64 numbers that are not negative order
+// like integers.
 template <class Scalar>
 __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* stopped) {
   cuda::wait_for_predecessor();
   if (*stopped) return;
-  const int k = static_cast<int>(blockIdx.x) * warps + static_cast<int>(threadIdx.x) / 32;
+  const int shares = sharing(centroids.columns), warp = static_cast<int>(threadIdx.x) / 32, part = warp % shares;
+  const int k = static_cast<int>(blockIdx.x) * (warps / shares) + warp / shares;
   const int lane = threadIdx.x % 32;
   if (k >= centroids.padded) return;
   const bool real = k < centroids.clusters;
@@ -48,9 +56,7 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
       }
     }
   };
-  // Several columns are asked for before the first is used: each alone would take as long as all of them.
-  constexpr int ahead = 8;
-  for (int first = lane; first < centroids.columns; first += 32 * ahead) {
+  for (int first = 32 * ahead * part + lane; first < centroids.columns; first += 32 * ahead * shares) {
     double values[ahead];
     Scalar origins[ahead];
 #pragma unroll
@@ -69,7 +75,19 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
     norm += __shfl_xor_sync(~0u, norm, step);
     residual += __shfl_xor_sync(~0u, residual, step);
   }
-  if (lane != 0) return;
+  if (shares > 1) {
+    __shared__ double parts[warps][2];
+    if (lane == 0) {
+      parts[part][0] = norm;
+      parts[part][1] = residual;
+    }
+    __syncthreads();
+    for (int other = 1; other < shares && part == 0; ++other) {
+      norm += parts[other][0];
+      residual += parts[other][1];
+    }
+  }
+  if (lane != 0 || part != 0) return;
   const Scalar half_norm = real ? static_cast<Scalar>(norm / 2) : std::numeric_limits<Scalar>::max() / 8;
   centroids.half_norms[k] = half_norm;
   if constexpr (sizeof(Scalar) == 4) {
@@ -88,8 +106,8 @@ __global__ void prepare_kernel(device_centroids<Scalar> centroids, const int* st
 
 template <class Scalar>
 void prepare_centroids(const device_centroids<Scalar>& centroids, const int* stopped, cudaStream_t stream) {
-  cuda::launch_in_turn(prepare_kernel<Scalar>, (centroids.padded + warps - 1) / warps, 32 * warps, 0, stream, centroids,
-                       stopped);
+  cuda::launch_in_turn(prepare_kernel<Scalar>, (centroids.padded * sharing(centroids.columns) + warps - 1) / warps,
+                       32 * warps, 0, stream, centroids, stopped);
 }
 template void prepare_centroids(const device_centroids<float>&, const int*, cudaStream_t);
 template void prepare_centroids(const device_centroids<double>&, const int*, cudaStream_t);

@@ -7,6 +7,7 @@
 
 #include <shoal/core/error.hpp>
 #include <shoal/execution/cuda/check.hpp>
+#include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/shard_plan.hpp>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/mixture.hpp>
@@ -113,6 +114,7 @@ template <class Scalar>
 __global__ void __launch_bounds__(tile_rows)
     add_piece(const __grid_constant__ plain_shape shape, const __grid_constant__ cuda::device_piece<Scalar> piece,
               const __grid_constant__ prepared_parameters<Scalar> parameters) {
+  cuda::wait_for_predecessor();
   if (*parameters.stopped != 0) return;
   const std::size_t lanes = gridDim.x;
   const std::size_t before = piece.share_first / tile_rows;
@@ -124,6 +126,7 @@ __global__ void __launch_bounds__(tile_rows)
 }
 
 __global__ void clear_lanes(double* lanes, std::size_t count, const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   for (std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x; i < count;
        i += std::size_t{gridDim.x} * blockDim.x) {
@@ -133,6 +136,7 @@ __global__ void clear_lanes(double* lanes, std::size_t count, const int* stopped
 
 __global__ void merge_lanes(const double* lanes, std::size_t count, std::size_t size, double* into,
                             const int* stopped) {
+  cuda::wait_for_predecessor();
   if (*stopped != 0) return;
   const std::size_t i = blockIdx.x * std::size_t{blockDim.x} + threadIdx.x;
   if (i >= size) return;
@@ -198,23 +202,20 @@ class plain_accumulator final : public accumulator<Scalar> {
   }
 
   void clear(const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    clear_lanes<<<std::min(blocks_of(lanes_ * size_), 4096u), threads, 0, stream>>>(lane_sums_.data(), lanes_ * size_,
-                                                                                    parameters.stopped);
-    cuda::check_launch("clear_lanes");
+    cuda::launch_in_turn(clear_lanes, std::min(blocks_of(lanes_ * size_), 4096U), threads, 0, stream, lane_sums_.data(),
+                         lanes_ * size_, parameters.stopped);
   }
 
   void add(const cuda::device_piece<Scalar>& piece, const prepared_parameters<Scalar>& parameters,
            cudaStream_t stream) override {
     const plain_shape shape{layout_,           size_,          own_terms_.data(), shared_terms_.data(),
                             lane_sums_.data(), scratch_.data()};
-    add_piece<Scalar><<<lanes_, tile_rows, 0, stream>>>(shape, piece, parameters);
-    cuda::check_launch("add_piece");
+    cuda::launch_in_turn(add_piece<Scalar>, lanes_, tile_rows, 0, stream, shape, piece, parameters);
   }
 
   void merge(double* statistics, const prepared_parameters<Scalar>& parameters, cudaStream_t stream) override {
-    merge_lanes<<<blocks_of(size_), threads, 0, stream>>>(lane_sums_.data(), lanes_, size_, statistics,
-                                                          parameters.stopped);
-    cuda::check_launch("merge_lanes");
+    cuda::launch_in_turn(merge_lanes, blocks_of(size_), threads, 0, stream, lane_sums_.data(), std::size_t{lanes_},
+                         size_, statistics, parameters.stopped);
   }
 
  private:

@@ -5,8 +5,11 @@
 #include <cuda_runtime.h>
 
 #include <shoal/execution/cuda/launch.cuh>
+#include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/step/eliminate_wide.cuh>
 #include <shoal/gmm/cuda/step/factorise_in_tiles.hpp>
 #include <shoal/gmm/cuda/step/settle.cuh>
+#include <shoal/gmm/cuda/tensor_float64/products.cuh>
 
 namespace shoal::gmm {
 namespace {
@@ -14,8 +17,6 @@ namespace {
 constexpr unsigned side = tile_side;
 constexpr std::size_t tile_size = std::size_t{side} * side;
 constexpr unsigned tile_threads = 256;
-constexpr unsigned across = 16;  // threads across a tile; each has four rows, and a column in every 16
-static_assert(tile_threads == across * side / 4);
 
 // Numbers between rows of a tile in shared memory: eliminate_wide() wants it so.
 __host__ __device__ constexpr unsigned tile_stride() { return side + 1; }
@@ -69,55 +70,73 @@ __device__ void load_tile(const double* from, double* to) {
   }
 }
 
-// A thread's part of a tile: rows 4 y … 4 y + 3 of columns x, x + 16, …
+// Which elements of a tile a thread has: a warp has 16 rows and half of the columns, in tiles of 16 × 8 that tensor
+// cores multiply (tile_lane in eliminate_wide.cuh).
+constexpr unsigned product_rows = 16, product_columns = 8, products_across = 4;
+static_assert(side / product_rows * (side / product_columns / products_across) == tile_threads / cuda::warp_size);
+
+using thread_tile = double[products_across][4];
+
 struct thread_place {
-  unsigned x = threadIdx.x % across;
-  unsigned y = threadIdx.x / across;
-  __device__ unsigned row(unsigned q) const { return 4 * y + q; }
-  __device__ unsigned column(unsigned u) const { return x + across * u; }
+  tile_lane lane;
+  unsigned first_row, first_column;
+
+  __device__ thread_place() : lane(cuda::warp_group()) {
+    const unsigned warp = threadIdx.x / cuda::warp_size;
+    first_row = warp / 2 * product_rows;
+    first_column = warp % 2 * products_across * product_columns;
+  }
+  __device__ unsigned row(unsigned e) const { return first_row + lane.row(e); }
+  __device__ unsigned column(unsigned n, unsigned e) const {
+    return first_column + n * product_columns + lane.column(e);
+  }
 };
 
-using thread_tile = double[4][4];
-
-// T · X, T lower triangular.
-__device__ void multiply_corner(const double* corner, const double* x, thread_tile& sum) {
+// Adds left(row, s) · right[s][column] over so many terms s, a multiple of 16.
+template <class Left>
+__device__ void add_product(const Left& left, const double* right, unsigned terms, thread_tile& sum) {
   const thread_place at;
-  for (unsigned s = 0; s < 4 * at.y + 4; ++s) {
-    double right[4];
+#pragma unroll 2
+  for (unsigned first = 0; first < terms; first += 16) {
 #pragma unroll
-    for (unsigned u = 0; u < 4; ++u) right[u] = x[s * tile_stride() + at.column(u)];
+    for (unsigned half = 0; half < 2; ++half) {
+      double a[4];
 #pragma unroll
-    for (unsigned q = 0; q < 4; ++q) {
-      const double left = corner[at.row(q) * tile_stride() + s];
+      for (unsigned i = 0; i < 4; ++i) {
+        a[i] = left(at.first_row + at.lane.left_row(i), first + at.lane.left_term(half, i));
+      }
 #pragma unroll
-      for (unsigned u = 0; u < 4; ++u) sum[q][u] = fma(left, right[u], sum[q][u]);
+      for (unsigned n = 0; n < products_across; ++n) {
+        double b[2];
+#pragma unroll
+        for (unsigned i = 0; i < 2; ++i) {
+          b[i] = right[(first + at.lane.right_term(half, i)) * tile_stride() + at.first_column + n * product_columns +
+                       at.lane.group];
+        }
+        tensor_float64::multiply_add(sum[n], a, b);
+      }
     }
   }
 }
 
+// T · X, T lower triangular.
+__device__ void multiply_corner(const double* corner, const double* x, thread_tile& sum) {
+  const thread_place at;
+  add_product([=](unsigned row, unsigned s) { return corner[row * tile_stride() + s]; }, x, at.first_row + product_rows,
+              sum);
+}
+
 // − Pᵀ R
 __device__ void subtract_product(const double* p, const double* r, thread_tile& sum) {
-  const thread_place at;
-#pragma unroll 4
-  for (unsigned s = 0; s < side; ++s) {
-    double right[4];
-#pragma unroll
-    for (unsigned u = 0; u < 4; ++u) right[u] = r[s * tile_stride() + at.column(u)];
-#pragma unroll
-    for (unsigned q = 0; q < 4; ++q) {
-      const double left = p[s * tile_stride() + at.row(q)];
-#pragma unroll
-      for (unsigned u = 0; u < 4; ++u) sum[q][u] = fma(-left, right[u], sum[q][u]);
-    }
-  }
+  add_product([=](unsigned row, unsigned s) { return -p[s * tile_stride() + row]; }, r, side, sum);
 }
 
 __device__ void keep_tile(const thread_tile& values, double* to, unsigned stride) {
   const thread_place at;
 #pragma unroll
-  for (unsigned q = 0; q < 4; ++q) {
+  for (unsigned n = 0; n < products_across; ++n) {
 #pragma unroll
-    for (unsigned u = 0; u < 4; ++u) to[at.row(q) * stride + at.column(u)] = values[q][u];
+    for (unsigned e = 0; e < 4; ++e) to[at.row(e) * stride + at.column(n, e)] = values[n][e];
   }
 }
 
@@ -248,9 +267,9 @@ __global__ void __launch_bounds__(tile_threads, 2)
   thread_tile sum = {};
   if (c != panel) {  // of L⁻¹, the panel's own columns are empty so far
 #pragma unroll
-    for (unsigned q = 0; q < 4; ++q) {
+    for (unsigned n = 0; n < products_across; ++n) {
 #pragma unroll
-      for (unsigned u = 0; u < 4; ++u) sum[q][u] = to[at.row(q) * side + at.column(u)];
+      for (unsigned e = 0; e < 4; ++e) sum[n][e] = to[at.row(e) * side + at.column(n, e)];
     }
   }
   __syncthreads();

@@ -64,52 +64,13 @@ struct component_move {
   }
 };
 
-// The same of components without matrices: as many at once as the block has threads for, some neighbours to each. One
-// after the other 4096 of them took some milliseconds.
-template <class Scalar>
-__device__ bool find_jump_apart(const cuda::block_group& block, const step_arguments<Scalar>& arguments) {
-  const kernel_layout& layout = arguments.layout;
-  const unsigned d = layout.columns, K = layout.components;
-  const jump_limit limit = jump_limit_of(sizeof(Scalar));
-  const bool diagonal = layout.type == covariance_type::diag;
-  unsigned across = 1;
-  while (across < cuda::warp_size && 2 * across * K <= block.size) across *= 2;
-  bool rough = false;
-  for (unsigned first = 0; first < K; first += block.size / across) {
-    const unsigned k = first + block.rank / across;
-    const component_move<Scalar> of{arguments, min(k, K - 1)};
-    double between_sum = 0, second_sum = 0, place_sum = 0;
-#pragma unroll 4
-    for (unsigned j = block.rank % across; j < d; j += across) {
-      double between = 0, place = 0;
-      of.squares(j, between, place);
-      const double second = of.second(j);
-      if (diagonal) {
-        rough = rough || (nearer_helps(between, second, place, limit) &&
-                          outweighs(between, __ldcg(arguments.model.covariances + std::size_t{of.k} * d + j), limit));
-      }
-      between_sum += between;
-      second_sum += second;
-      place_sum += place;
-    }
-    if (diagonal) continue;
-    for (unsigned step = 1; step < across; step *= 2) {
-      between_sum += __shfl_xor_sync(cuda::every_lane, between_sum, step);
-      second_sum += __shfl_xor_sync(cuda::every_lane, second_sum, step);
-      place_sum += __shfl_xor_sync(cuda::every_lane, place_sum, step);
-    }
-    rough = rough || (nearer_helps(between_sum, second_sum, place_sum, limit) &&
-                      outweighs(between_sum, __ldcg(arguments.model.covariances + of.k) * d, limit));
-  }
-  return block.any(rough);
-}
-
-// By a whole block, for all components; `failed` says that some covariance has no factor.
+// By a whole block, for all components, where a thread saw one move far; `failed` says that some covariance has no
+// factor. Components without matrices have found it out by themselves.
 template <class Scalar>
 __device__ bool find_jump(const cuda::block_group& block, const step_arguments<Scalar>& arguments, bool failed) {
   const kernel_layout& layout = arguments.layout;
   if (layout.type == covariance_type::diag || layout.type == covariance_type::spherical) {
-    return find_jump_apart(block, arguments);
+    return true;
   }
   const unsigned d = layout.columns;
   const jump_limit limit = jump_limit_of(sizeof(Scalar));

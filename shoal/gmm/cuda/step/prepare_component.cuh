@@ -188,8 +188,20 @@ __device__ void prepare_columns(const cuda::block_group& block, const step_argum
                                (arguments.layout.type == covariance_type::tied ? 0 : std::size_t{k} * d * d);
   const unsigned column = part * width + block.rank % width;
   double offset = 0;
-  for (unsigned i = block.rank / width; i <= column && column < d; i += block.size / width) {
-    offset -= factor[std::size_t{i} * d + column] * (mean[i] - centre[i]);
+  constexpr unsigned ahead = 8;  // rows that are asked for at once
+  const unsigned own = block.rank / width, rows = block.size / width;
+  for (unsigned first = own; first <= column && column < d; first += ahead * rows) {
+    double factors[ahead], distances[ahead];
+#pragma unroll
+    for (unsigned a = 0; a < ahead; ++a) {
+      const unsigned i = min(first + a * rows, column);
+      factors[a] = factor[std::size_t{i} * d + column];
+      distances[a] = mean[i] - centre[i];
+    }
+#pragma unroll
+    for (unsigned a = 0; a < ahead; ++a) {
+      if (first + a * rows <= column) offset -= factors[a] * distances[a];
+    }
   }
   parts[block.rank] = offset;
   block.sync();

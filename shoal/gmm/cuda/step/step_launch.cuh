@@ -21,6 +21,9 @@ inline constexpr unsigned warps_of_many_blocks = 8;
 /// One block makes the covariance of tied components when it takes at most so many multiply-adds.
 inline constexpr std::size_t most_tied_products = std::size_t{1} << 20;
 
+/// Blocks of a multiprocessor that have components without matrices: these wait for memory most of the time.
+inline constexpr unsigned vector_blocks = 4;
+
 /// Shared memory that kernels declare themselves.
 inline constexpr std::size_t static_shared_bytes = 1024;
 
@@ -37,6 +40,11 @@ struct step_launch {
   std::size_t shared = 0;  ///< bytes of dynamic shared memory
   step_memory memory = step_memory::shared_with_sums;
 };
+
+/// Whether components of a type have matrices.
+__host__ __device__ inline bool matrices_of_type(covariance_type type) {
+  return type == covariance_type::full || type == covariance_type::tied;
+}
 
 /// Doubles between rows of the matrix (Σ | μ − c): odd, so that columns do not share memory banks.
 __host__ __device__ inline unsigned matrix_stride(unsigned columns) { return (columns + 1) | 1; }
@@ -61,7 +69,7 @@ __host__ __device__ inline std::size_t panel_work(unsigned columns) {
 /// Doubles that a group needs for a component: that matrix, one more vector, and what eliminate() needs; the vector
 /// alone without matrices.
 __host__ __device__ inline std::size_t component_work(covariance_type type, unsigned columns) {
-  const bool matrices = type == covariance_type::full || type == covariance_type::tied;
+  const bool matrices = matrices_of_type(type);
   return columns + (matrices ? matrix_size(columns) + panel_work(columns) : 0);
 }
 
@@ -104,7 +112,7 @@ inline step_launch choose_step_launch(const kernel_layout& layout, unsigned mult
     launch.shared = warps * warp_work(layout) * sizeof(double);
     return launch;
   }
-  launch.blocks = std::min(K, multiprocessors);
+  launch.blocks = std::min(K, matrices_of_type(layout.type) ? multiprocessors : vector_blocks * multiprocessors);
   launch.threads = component_threads(layout);
   if (work + sums + static_shared_bytes <= shared_bytes) {
     launch.shared = work + sums;

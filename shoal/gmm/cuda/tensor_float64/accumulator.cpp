@@ -65,8 +65,12 @@ class tensor_accumulator final : public accumulator<Scalar> {
       }
       if (!at_once(chunk, apart, terms, stream)) {
         launch_densities(layout_, chunk, apart, terms, stream, at_most(resident_densities));
-        launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream,
-                                finishes ? at_most(resident_responsibilities) : any_blocks);
+        if (frame_.get().near != nullptr && !finishes) {
+          far_responsibilities(layout_, chunk, frame_.get(), parameters, terms, stream);
+        } else {
+          launch_responsibilities(layout_, chunk, finishes ? apart : parameters, terms, stream,
+                                  finishes ? at_most(resident_responsibilities) : any_blocks);
+        }
       }
       if (frame_.used()) moments_in_frame(layout_, chunk, frame_.get(), parameters, terms, plan_, stream);
       tied_.moments(chunk, parameters, terms, plan_, stream);
@@ -150,7 +154,7 @@ lane_plan plan_resident_lanes(const accumulator_shape& shape, std::size_t places
 
 template <class Scalar>
 lane_plan plan_lanes(const accumulator_shape& shape, const kernel_layout& layout) {
-  if (sizeof(Scalar) == 4 && has_frame(layout) && layout.components <= most_half_components && tensor::has_products()) {
+  if (sizeof(Scalar) == 4 && takes_halves(layout) && tensor::has_products()) {
     if (!is_one_pass(layout)) {
       return plan_resident_lanes(shape, shape.multiprocessors, half_moment_blocks(layout, half_products<Scalar>(shape)),
                                  half_section_cost, shape.share_rows + 1);

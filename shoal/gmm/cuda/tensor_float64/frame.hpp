@@ -24,8 +24,8 @@ constexpr unsigned half_columns(unsigned columns) {
 /// Of at most so many components a block of the log-densities has all.
 inline constexpr unsigned most_block_components = 256;
 
-/// The same of products of float16 terms.
-inline constexpr unsigned most_half_components = 128;
+/// The same of products of float16 terms; of more components, and so many columns, blocks have a tile of so many each.
+inline constexpr unsigned most_half_components = 128, least_tiled_columns = 129;
 
 /// Components are filled up to whole tiles of them.
 constexpr unsigned tile_components(unsigned components) {
@@ -57,7 +57,12 @@ struct component_frame {
   float2* units = nullptr;           ///< [columns, padded] S and −mS; zero beyond the last column
   float2* half_constants = nullptr;  ///< [components, padded] constants as two float32 terms
   float2* half_curves = nullptr;     ///< [components, padded] curves in that unit, spherical
-  std::uint16_t* half_operands = nullptr;  ///< [step][term][feature][components, padded, · frame_step]
+  /// [tile of at most most_half_components][step][term][feature][components of a tile · frame_step]
+  std::uint16_t* half_operands = nullptr;
+  /// [1 + tiles][rows of a chunk] the greatest term of all tiles and of each, and Σ exp(term − greatest), where there
+  /// are several tiles
+  float2* half_parts = nullptr;
+  std::size_t part_rows = 0;
   /// [score tile of a chunk][block of components][step of 16 rows][term][components of the block · 16], times
   /// half_scale()
   std::uint16_t* half_responsibilities = nullptr;
@@ -74,10 +79,19 @@ struct component_frame {
   bool float_rows = false;  ///< whose digits a wider frame keeps
   unsigned steps = 0;
   unsigned eights = 0;  ///< of components, padded
+
+  __host__ __device__ unsigned half_tile() const {
+    return eights * 8 < most_half_components ? eights * 8 : most_half_components;
+  }
+  __host__ __device__ unsigned half_tiles() const { return eights * 8 / half_tile(); }
 };
 
 inline bool has_frame(const kernel_layout& layout) {
   return layout.type == covariance_type::diag || layout.type == covariance_type::spherical;
+}
+/// Whether products of float16 terms take float32 rows of a mixture.
+inline bool takes_halves(const kernel_layout& layout) {
+  return has_frame(layout) && (layout.components <= most_half_components || layout.columns >= least_tiled_columns);
 }
 constexpr unsigned features_of(covariance_type type) { return type == covariance_type::spherical ? 1 : 2; }
 

@@ -146,9 +146,11 @@ __global__ void __launch_bounds__(most_pack_threads)
       const double inverse = 1 / own.unit;  // of a power of two
       std::uint32_t high, low;
       tensor::split(static_cast<float>(line * inverse), static_cast<float>(curve * inverse * inverse), high, low);
-      const std::size_t size = std::size_t{frame.eights} * 8 * frame_step;
-      std::uint16_t* const to = frame.half_operands + j / frame_step * half_terms(frame.products) * features * size +
-                                tensor::operand_place(static_cast<int>(k), tensor::step_place(j % frame_step));
+      const std::size_t size = std::size_t{frame.half_tile()} * frame_step;
+      const std::size_t step = std::size_t{k / frame.half_tile()} * (past / frame_step) + j / frame_step;
+      std::uint16_t* const to =
+          frame.half_operands + step * half_terms(frame.products) * features * size +
+          tensor::operand_place(static_cast<int>(k % frame.half_tile()), tensor::step_place(j % frame_step));
       to[0] = static_cast<std::uint16_t>(high);
       if (features == 2) to[size] = static_cast<std::uint16_t>(high >> 16);
       if (frame.products == 3) {

@@ -23,6 +23,11 @@ void responsibilities_in_frame(const kernel_layout& layout, const row_chunk<Scal
                                const component_frame& frame, const prepared_parameters<Scalar>& parameters,
                                const row_terms& terms, const lane_plan& plan, cudaStream_t stream);
 
+/// As launch_responsibilities(), of score tiles that products of float16 terms have left, for float32 rows.
+template <class Scalar>
+void far_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
+                          const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream);
+
 /// As launch_moments(), but of z, after one of those; of most_block_components at most, after the second.
 template <class Scalar>
 void moments_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,

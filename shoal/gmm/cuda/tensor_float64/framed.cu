@@ -51,6 +51,9 @@ constexpr bool is_spherical(const kernel_layout& layout) { return layout.type ==
 template <class Scalar>
 void densities_in_frame(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
                         const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
+  if constexpr (sizeof(Scalar) == 4) {
+    if (frame.near != nullptr) half_responsibilities(layout, chunk, frame, parameters, terms, stream);
+  }
   const auto launch =
       is_spherical(layout) ? densities_of<Scalar, true, false>(layout) : densities_of<Scalar, false, false>(layout);
   launch(layout, chunk, frame, parameters, terms, stream);

@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   constexpr int stages = density_stages < Scalar, Spherical ? 1 : 2, Tile > ();
   cuda::wait_for_predecessor();
   if (*stopped != 0 || *frame.together == 0) return;
-  if constexpr (Finish && sizeof(Scalar) == 4) {
+  if constexpr (sizeof(Scalar) == 4) {
     const std::size_t first = std::size_t{blockIdx.x} * Tile::rows, stride = std::size_t{gridDim.x} * Tile::rows;
     if (!any_far(frame, first, Tile::rows, stride, chunk.count)) return;
   }
@@ -200,7 +200,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
     take_framed_tile<Scalar, Spherical, Tile, Finish>(layout, chunk, frame, terms, log_shift, first_row, passed, memory,
                                                       full);
   };
-  if constexpr (Finish && sizeof(Scalar) == 4) {
+  if constexpr (sizeof(Scalar) == 4) {
     unsigned passed = 0;
     for (std::size_t first_row = std::size_t{blockIdx.x} * Tile::rows; first_row < chunk.count;
          first_row += std::size_t{gridDim.x} * Tile::rows) {
@@ -224,7 +224,10 @@ void launch_framed_densities(const kernel_layout& layout, const row_chunk<Scalar
   const auto kernel = framed_densities<Scalar, Spherical, Tile, Finish>;
   dim3 blocks(static_cast<unsigned>((chunk.count + Tile::rows - 1) / Tile::rows),
               (layout.components + Tile::components - 1) / Tile::components);
-  if (Finish && frame.near != nullptr) blocks.x = std::min(blocks.x, frame.multiprocessors * Tile::resident);
+  if (frame.near != nullptr) {
+    const unsigned most = frame.multiprocessors * Tile::resident;
+    blocks.x = std::min(blocks.x, std::max(1U, most / blocks.y));
+  }
   cuda::launch_in_turn(kernel, blocks, threads, bytes, stream, layout, chunk, frame, terms,
                        parameters.in_double.log_shift, parameters.stopped);
 }

@@ -165,7 +165,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
   if (*stopped != 0 || *frame.together == 0) return;
   double* const lane = plan.sums + std::size_t{blockIdx.z} * plan.size;
   if (blockIdx.x == 0 && blockIdx.y == 0) add_scores(terms, lane_sections(plan, chunk, blockIdx.z), lane);
-  if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+  if constexpr (sizeof(Scalar) == 4) {
     const std::size_t first_row = lane_sections(plan, chunk, blockIdx.z).begin;
     if (!any_far(frame, first_row, plan.section_rows, plan.section_rows * plan.lanes, chunk.count)) return;
   }
@@ -193,7 +193,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
     origin[n] = column < d ? frame.origin[column] : 0;
   }
   for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
-    if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+    if constexpr (sizeof(Scalar) == 4) {
       if (!any_far(frame, section.begin, section.end)) continue;
     }
     const auto fetch = [&](std::size_t index) {
@@ -201,7 +201,7 @@ __global__ void __launch_bounds__(threads, Tile::resident)
       if (begin < section.end) {
         stage_type& stage = stage_of[index % stages];
         std::size_t end = section.end;
-        if constexpr (sizeof(Scalar) == 4 && sizeof(Term) == 4) {
+        if constexpr (sizeof(Scalar) == 4) {
           if (!is_far(frame, begin)) end = begin;  // no rows of this tile
         }
         fetch_responsibilities<Term, Tile>(terms, layout.components, first, begin, end, stage);

@@ -21,7 +21,8 @@ inline constexpr unsigned half_sums = 2;
 template <class Shape>
 __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
     half_densities(const kernel_layout layout, const __grid_constant__ row_chunk<float> chunk,
-                   const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped) {
+                   const component_frame frame, const row_terms terms, const double* log_shift, const int* stopped,
+                   half_pass pass) {
   if constexpr (cuda::has_warpgroup_products) {
     using stage_type = half_density_stage<Shape>;
     using block = half_block<Shape::groups>;
@@ -47,10 +48,10 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
           cuda::wait(ring.empty + at.stage, at.round ^ 1);
           if (threadIdx.x % group_threads == 0) {
             cuda::expect(full, sizeof(stage.operands) + sizeof(stage.units));
-            cuda::fetch_expected(
-                stage.operands,
-                reinterpret_cast<const unsigned char*>(frame.half_operands) + index * sizeof(stage.operands),
-                sizeof(stage.operands), full);
+            cuda::fetch_expected(stage.operands,
+                                 reinterpret_cast<const unsigned char*>(frame.half_operands) +
+                                     (blockIdx.y * steps + index) * sizeof(stage.operands),
+                                 sizeof(stage.operands), full);
             cuda::fetch_expected(stage.units, frame.units + index * (half_steps * frame_step), sizeof(stage.units),
                                  full);
           }
@@ -98,10 +99,29 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
           leave_stage(before);
           rows.flush();
         }
-        rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, notes[rows.group]);
+        rows.finish(d, chunk, tile * Shape::rows, frame, terms, *log_shift, pass, notes[rows.group]);
       }
     }
   }
+}
+
+// What all tiles of components know of each row.
+static __global__ void join_parts(std::size_t count, const component_frame frame, const int* stopped) {
+  cuda::wait_for_predecessor();
+  if (*stopped != 0 || *frame.near == 0) return;
+  const std::size_t row = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (row >= count) return;
+  const unsigned tiles = frame.half_tiles();
+  const float2* const parts = frame.half_parts + frame.part_rows + row;
+  float greatest = -INFINITY, sum = 0;
+#pragma unroll 4
+  for (unsigned tile = 0; tile < tiles; ++tile) greatest = fmaxf(greatest, parts[tile * frame.part_rows].x);
+#pragma unroll 4
+  for (unsigned tile = 0; tile < tiles; ++tile) {
+    const float2 part = parts[tile * frame.part_rows];
+    if (part.y > 0) sum = fmaf(part.y, expf(part.x - greatest), sum);
+  }
+  frame.half_parts[row] = make_float2(greatest, sum);
 }
 
 template <class Shape>
@@ -110,9 +130,18 @@ void launch_half_densities(const kernel_layout& layout, const row_chunk<float>& 
   using stage_type = half_density_stage<Shape>;
   constexpr int bytes = half_stages<stage_type>() * static_cast<int>(sizeof(stage_type));
   const auto tiles = static_cast<unsigned>((chunk.count + Shape::rows - 1) / Shape::rows);
-  cuda::launch_in_turn(half_densities<Shape>, std::min(tiles, frame.multiprocessors),
-                       half_block<Shape::groups>::threads, bytes, stream, layout, chunk, frame, terms,
-                       parameters.in_double.log_shift, parameters.stopped);
+  const unsigned of_components = frame.half_tiles();
+  const dim3 blocks(std::min(tiles, std::max(1U, frame.multiprocessors / of_components)), of_components);
+  const auto launch = [&](half_pass pass) {
+    cuda::launch_in_turn(half_densities<Shape>, blocks, half_block<Shape::groups>::threads, bytes, stream, layout,
+                         chunk, frame, terms, parameters.in_double.log_shift, parameters.stopped, pass);
+  };
+  if (of_components == 1) return launch(half_pass::whole);
+  launch(half_pass::parts);
+  constexpr unsigned join_threads = 128;
+  cuda::launch_in_turn(join_parts, static_cast<unsigned>((chunk.count + join_threads - 1) / join_threads), join_threads,
+                       0, stream, chunk.count, frame, parameters.stopped);
+  launch(half_pass::responsibilities);
 }
 
 }  // namespace shoal::gmm::tensor_float64

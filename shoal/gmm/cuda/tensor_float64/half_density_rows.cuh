@@ -49,6 +49,10 @@ __device__ void sum_warp_rows(float (&pairs)[Eights][2]) {
   }
 }
 
+/// What a pass over the rows leaves: responsibilities, where a block has all components, or first what its tile of them
+/// knows of each row (component_frame::half_parts) and then, of all tiles together, responsibilities.
+enum class half_pass { whole, parts, responsibilities };
+
 /// What a thread of a group has: rows `row[0]` and `row[1]` = row[0] + 8 of the tile, and of components 8 n + 2 place
 /// and + 1 number 4 n + 2 part + e of `sums`.
 template <class Shape>
@@ -140,10 +144,12 @@ struct half_density_rows {
 
   /// Log-densities to responsibilities times weights, split and scaled, and the tile's part of the score.
   __device__ void finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
-                         const component_frame& frame, const row_terms& terms, double log_shift,
+                         const component_frame& frame, const row_terms& terms, double log_shift, half_pass pass,
                          half_density_notes<Shape>& notes);
 
  private:
+  // Of the block's tile.
+  __device__ unsigned first_component() const { return blockIdx.y * Shape::components; }
   __device__ void write_operand(std::uint16_t* to, float scale0, float scale1) const;
   __device__ void note_sums(float (&of_warp)[Shape::components], float factor0, float factor1) const;
   __device__ void add_constants(const component_frame& frame);
@@ -206,11 +212,13 @@ __device__ void half_density_rows<Shape>::add_constants(const component_frame& f
   if constexpr (Shape::products != 3) {
 #pragma unroll
     for (int n = 0; n < eights; ++n) {
-      const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
+      const float4 constant =
+          *reinterpret_cast<const float4*>(frame.half_constants + first_component() + 8 * n + 2 * place);
 #pragma unroll
       for (int i = 0; i < 4; ++i) sums[4 * n + i] += i % 2 == 0 ? constant.x : constant.z;
       if constexpr (Shape::spherical) {
-        const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
+        const float4 curve =
+            *reinterpret_cast<const float4*>(frame.half_curves + first_component() + 8 * n + 2 * place);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           float& sum = sums[4 * n + i];
@@ -230,13 +238,15 @@ __device__ void half_density_rows<Shape>::add_constants(const component_frame& f
     for (int i = 0; i < size; ++i) sums[i] = Shape::products == 3 ? -carries[Shape::products == 3 ? i : 0] : 0;
 #pragma unroll
     for (int n = 0; n < eights; ++n) {
-      const float4 constant = *reinterpret_cast<const float4*>(frame.half_constants + 8 * n + 2 * place);
+      const float4 constant =
+          *reinterpret_cast<const float4*>(frame.half_constants + first_component() + 8 * n + 2 * place);
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
         add(4 * n + i, i % 2 == 0 ? constant.x : constant.z, i % 2 == 0 ? constant.y : constant.w);
       }
       if constexpr (Shape::spherical) {
-        const float4 curve = *reinterpret_cast<const float4*>(frame.half_curves + 8 * n + 2 * place);
+        const float4 curve =
+            *reinterpret_cast<const float4*>(frame.half_curves + first_component() + 8 * n + 2 * place);
 #pragma unroll
         for (int i = 0; i < 4; ++i) {
           const float high = i % 2 == 0 ? curve.x : curve.z, low = i % 2 == 0 ? curve.y : curve.w;
@@ -254,7 +264,7 @@ __device__ void half_density_rows<Shape>::add_constants(const component_frame& f
 template <class Shape>
 __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chunk<float>& chunk, std::size_t first_row,
                                                  const component_frame& frame, const row_terms& terms, double log_shift,
-                                                 half_density_notes<Shape>& notes) {
+                                                 half_pass pass, half_density_notes<Shape>& notes) {
   bool far = false;
   float weight[2];
 #pragma unroll
@@ -277,6 +287,10 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     for (int i = 0; i < size / 2; ++i) most[part] = fmaxf(most[part], greater[i / 2 * 4 + 2 * part + i % 2]);
     most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 1));
     most[part] = fmaxf(most[part], __shfl_xor_sync(~0U, most[part], 2));
+    const std::size_t of_row = first_row + row + 8 * part;
+    float2 of_all = make_float2(most[part], 1);
+    if (pass == half_pass::responsibilities && of_row < chunk.count) of_all = frame.half_parts[of_row];
+    most[part] = of_all.x;
 #pragma unroll
     for (int i = 0; i < size / 2; ++i) {
       const int at = i / 2 * 4 + 2 * part + i % 2;
@@ -289,7 +303,12 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
     }
     sum[part] += __shfl_xor_sync(~0U, sum[part], 1);
     sum[part] += __shfl_xor_sync(~0U, sum[part], 2);
+    if (pass == half_pass::parts && place == 0 && of_row < chunk.count) {
+      frame.half_parts[(1 + blockIdx.y) * frame.part_rows + of_row] = make_float2(most[part], sum[part]);
+    }
+    if (pass == half_pass::responsibilities) sum[part] = of_all.y;
   }
+  if (pass == half_pass::parts) return;
 
   // A row's part of the score is one thread's.
   double log_likelihood = 0, weights = 0;
@@ -321,11 +340,12 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
       fmaxf(fmaxf(notes.greatest[0], notes.greatest[1]), fmaxf(notes.greatest[2], notes.greatest[3]));
   const int exponent = greatest_of_all > 0 ? ilogbf(greatest_of_all) : 0;
   const float scale = half_scale(exponent), back = 1 / scale;
-  if (warp == 0 && lane < 2) {
+  // What tiles of components have in common is one's.
+  if (blockIdx.y == 0 && warp == 0 && lane < 2) {
     terms.sums[2 * tile + lane] =
         (notes.scores[0][lane] + notes.scores[1][lane]) + (notes.scores[2][lane] + notes.scores[3][lane]);
   }
-  if (warp == 0 && lane == 0) {
+  if (blockIdx.y == 0 && warp == 0 && lane == 0) {
     frame.far[tile] = notes.far[0] | notes.far[1] | notes.far[2] | notes.far[3];
     frame.exponents[tile] = exponent;
   }
@@ -335,12 +355,13 @@ __device__ void half_density_rows<Shape>::finish(unsigned columns, const row_chu
   if constexpr (Shape::spherical) {
     note_sums(notes.norms[warp], factor[0] * static_cast<float>(norm[0]), factor[1] * static_cast<float>(norm[1]));
   }
-  write_operand(frame.half_responsibilities + tile * (score_tile_rows * Shape::components * Shape::terms), factor[0],
-                factor[1]);
+  const std::size_t components_tile = tile * gridDim.y + blockIdx.y;
+  write_operand(frame.half_responsibilities + components_tile * (score_tile_rows * Shape::components * Shape::terms),
+                factor[0], factor[1]);
   meet_group(group);
   const int own = static_cast<int>(threadIdx.x) % group_threads;
   if (own < Shape::components) {
-    const std::size_t at = tile * Shape::components + own;
+    const std::size_t at = components_tile * Shape::components + own;
     const auto sum_of = [&](const float(&of)[4][Shape::components]) {
       return ((of[0][own] + of[1][own]) + (of[2][own] + of[3][own])) * back;
     };

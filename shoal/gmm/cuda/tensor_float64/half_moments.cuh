@@ -303,8 +303,8 @@ __global__ void __launch_bounds__(half_block<Shape::groups>::threads, 1)
       const bool begins_line = reinterpret_cast<std::uintptr_t>(chunk.rows) % 16 == 0;
       for (lane_sections section(plan, chunk, blockIdx.z); section.valid(); section.next()) {
         for (std::size_t begin = section.begin; begin < section.end; begin += score_tile_rows) {
-          const std::size_t operands =
-              (begin / score_tile_rows * gridDim.y + blockIdx.y) * (tile_steps * sizeof(stage_type::responsibilities));
+          const std::size_t operands = (begin / score_tile_rows * (frame.eights * 8 / Shape::components) + blockIdx.y) *
+                                       (tile_steps * sizeof(stage_type::responsibilities));
           for (int step = 0; step < tile_steps; ++step, at.next()) {
             stage_type& stage = stage_of[at.stage];
             unsigned long long* const full = ring.full + at.stage;

@@ -26,7 +26,7 @@ class mixture_frame {
       take(frame_.curves, curves_, std::size_t{frame_.eights} * 8);
       take(frame_.norms, norms_, chunk_rows);
     }
-    if (half_products == 0 || layout.components > most_half_components) return;
+    if (half_products == 0 || !takes_halves(layout)) return;
     frame_.products = half_products;
     frame_.multiprocessors = static_cast<unsigned>(multiprocessors);
     frame_.near = frame_.together + 1;
@@ -37,6 +37,8 @@ class mixture_frame {
     if (layout.type == covariance_type::spherical) take(frame_.half_curves, half_curves_, padded);
     take(frame_.far, far_, tiles);
     if (is_one_pass(layout)) return;  // nothing of a row goes through memory
+    frame_.part_rows = chunk_rows;
+    if (frame_.half_tiles() > 1) take(frame_.half_parts, half_parts_, (1 + frame_.half_tiles()) * chunk_rows);
     take(frame_.half_responsibilities, half_responsibilities_,
          tiles * score_tile_rows * padded * half_terms(half_products));
     take(frame_.half_weights, half_weights_, tiles * padded);
@@ -77,7 +79,7 @@ class mixture_frame {
   component_frame frame_;
   cuda::device_buffer<double> origin_, operands_, constants_, curves_, norms_;
   cuda::device_buffer<int> together_, far_, exponents_;
-  cuda::device_buffer<float2> units_, half_constants_, half_curves_;
+  cuda::device_buffer<float2> units_, half_constants_, half_curves_, half_parts_;
   cuda::device_buffer<float> half_weights_, half_norms_, kept_sums_;
   cuda::device_buffer<kept_state> kept_;
   cuda::device_buffer<std::uint16_t> half_operands_, half_responsibilities_;

@@ -6,7 +6,9 @@
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
 #include <shoal/gmm/cuda/score_lanes.hpp>
+#include <shoal/gmm/cuda/tensor_float64/frame_kernels.hpp>
 #include <shoal/gmm/cuda/tensor_float64/kernels.hpp>
+#include <shoal/gmm/cuda/tensor_float64/sections.cuh>
 #include <shoal/gmm/cuda/tensor_float64/tuning.hpp>
 #include <shoal/gmm/tuning.hpp>
 
@@ -101,9 +103,9 @@ constexpr unsigned parts = 8;
 template <class Scalar>
 __global__ void __launch_bounds__(parts* score_tile_rows)
     shared_posterior(const kernel_layout layout, const __grid_constant__ row_chunk<Scalar> chunk,
-                     const double* log_shift, const row_terms terms, const int* stopped) {
+                     const double* log_shift, const row_terms terms, const int* stopped, const component_frame frame) {
   cuda::wait_for_predecessor();
-  if (*stopped != 0) return;
+  if (*stopped != 0 || !is_far(frame, std::size_t{blockIdx.x} * score_tile_rows)) return;
   const cuda::block_group block;
   __shared__ double greatest_of[parts][score_tile_rows], sum_of[parts][score_tile_rows];
   const unsigned in_tile = threadIdx.x % score_tile_rows, part = threadIdx.x / score_tile_rows;
@@ -162,7 +164,7 @@ void launch_responsibilities(const kernel_layout& layout, const row_chunk<Scalar
   if (layout.components >= least_shared_components) {
     return cuda::launch_in_turn(shared_posterior<Scalar>, static_cast<unsigned>(score_tiles(chunk.count)),
                                 parts * score_tile_rows, 0, stream, layout, chunk, parameters.in_double.log_shift,
-                                terms, parameters.stopped);
+                                terms, parameters.stopped, component_frame());
   }
   launch<Scalar, false>(layout, chunk, parameters, terms, {}, stream, most_blocks);
 }
@@ -170,6 +172,18 @@ template void launch_responsibilities(const kernel_layout&, const row_chunk<floa
                                       const row_terms&, cudaStream_t, unsigned);
 template void launch_responsibilities(const kernel_layout&, const row_chunk<double>&,
                                       const prepared_parameters<double>&, const row_terms&, cudaStream_t, unsigned);
+
+template <class Scalar>
+void far_responsibilities(const kernel_layout& layout, const row_chunk<Scalar>& chunk, const component_frame& frame,
+                          const prepared_parameters<Scalar>& parameters, const row_terms& terms, cudaStream_t stream) {
+  cuda::launch_in_turn(shared_posterior<Scalar>, static_cast<unsigned>(score_tiles(chunk.count)),
+                       parts * score_tile_rows, 0, stream, layout, chunk, parameters.in_double.log_shift, terms,
+                       parameters.stopped, frame);
+}
+template void far_responsibilities(const kernel_layout&, const row_chunk<float>&, const component_frame&,
+                                   const prepared_parameters<float>&, const row_terms&, cudaStream_t);
+template void far_responsibilities(const kernel_layout&, const row_chunk<double>&, const component_frame&,
+                                   const prepared_parameters<double>&, const row_terms&, cudaStream_t);
 
 template <class Scalar>
 void launch_predictions(const kernel_layout& layout, const row_chunk<Scalar>& chunk,

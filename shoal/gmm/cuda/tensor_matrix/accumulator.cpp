@@ -31,6 +31,7 @@ class matrix_accumulator final : public accumulator<float> {
       : layout_(shape.layout),
         problem_(sizes_of(shape.layout, shape.precision == precision::float32 ? 3 : 1, shape.share_rows)),
         expectation_(problem_) {
+    problem_.parts = expectation_parts(problem_);
     const std::size_t components = layout_.components();
     const auto sums = static_cast<std::size_t>(sums_size(problem_.groups));
     // As many lanes as fill the processors once, but for small shares and large statistics, and sections that leave

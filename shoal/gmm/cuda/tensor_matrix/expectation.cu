@@ -5,8 +5,10 @@
 #include <cmath>
 #include <type_traits>
 
+#include <shoal/execution/cuda/cluster.cuh>
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
+#include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor/groups.hpp>
 #include <shoal/gmm/cuda/tensor/products.cuh>
 #include <shoal/gmm/cuda/tensor_matrix/kernels.hpp>
@@ -41,7 +43,38 @@ struct row_state {
     greatest = better ? term : greatest;
     norm = better ? its_norm : norm;
   }
+  // That of other components; an empty one's is as if there were none.
+  __device__ void join(const row_state& other) {
+    const bool better = other.greatest > greatest;
+    const float less = better ? greatest : other.greatest, more = better ? other.greatest : greatest;
+    const float ratio = less > -INFINITY ? __expf(less - more) : 0.0F;
+    sum = better ? fmaf(sum, ratio, other.sum) : fmaf(other.sum, ratio, sum);
+    greatest = more;
+    norm = better ? other.norm : norm;
+  }
 };
+
+// Blocks of a cluster that have the same rows and a part of the components each: the first one gets what all know of
+// its rows. `states` [threads] is no longer read or written by others. False for those who are done.
+__device__ bool join_parts(row_state& state, row_state* states) {
+  if (gridDim.y == 1) return true;
+#if __CUDA_ARCH__ >= 900
+  states[threadIdx.x] = state;
+  cuda::come_with_writes();
+  cuda::wait_together();
+  for (unsigned part = 1; part < gridDim.y && blockIdx.y == 0; ++part) {
+    const unsigned address = cuda::address_in_block(states + threadIdx.x, part);
+    row_state other;
+    asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(other.greatest) : "r"(address));
+    asm volatile("ld.shared::cluster.f32 %0, [%1 + 4];" : "=f"(other.sum) : "r"(address));
+    asm volatile("ld.shared::cluster.f32 %0, [%1 + 8];" : "=f"(other.norm) : "r"(address));
+    state.join(other);
+  }
+  cuda::come_together();  // nobody leaves before its states are read
+  cuda::wait_together();
+#endif
+  return blockIdx.y == 0;
+}
 
 __device__ void copy_stage(uint4* to, const uint4* from, int count) {
   for (int i = static_cast<int>(threadIdx.x); i < count; i += static_cast<int>(blockDim.x)) {
@@ -229,13 +262,16 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
   const int first = word * word_rows;
   const int thread = static_cast<int>(threadIdx.x) % 32;
   const int row = first + owned_row(thread);
-  const int batches = (mixture.components + batch - 1) / batch;
+  const int part = static_cast<int>(blockIdx.y), parts = static_cast<int>(gridDim.y);
+  const int first_component = mixture.components * part / parts;
+  const int components = mixture.components * (part + 1) / parts - first_component;
+  const int batches = (components + batch - 1) / batch;
   const auto fetch = [&](int number) {
     const int begin = number * batch;
-    const int some = min(batch, mixture.components - begin);
+    const int some = min(batch, components - begin);
     if (some > 0) {
       copy_stage(stages + number % 2 * stage_size(Groups, Products),
-                 mixture.records + static_cast<std::size_t>(begin) * size, some * size);
+                 mixture.records + static_cast<std::size_t>(first_component + begin) * size, some * size);
     }
     end_stage();
   };
@@ -253,13 +289,13 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       for (int tile = 0; tile < tiles; ++tile) split_x[tile].make(x[tile], mixture.frame);
     }
     const bool owner = (tiles == 2 || thread % 4 / 2 == pass) && row < rows.count;
-    float* to = mixture.terms + row;
+    float* to = mixture.terms + static_cast<std::size_t>(first_component) * mixture.chunk_rows + row;
     for (int number = 0; number < batches; ++number) {
       fetch(number + 1);
       wait_for_stage();
       __syncthreads();
       const uint4* record = stages + number % 2 * stage_size(Groups, Products);
-      const int some = min(batch, mixture.components - number * batch);
+      const int some = min(batch, components - number * batch);
       for (int i = 0; i < some; ++i) {
         float norms[tiles][2];
         if constexpr (Apart) {
@@ -280,7 +316,7 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
       __syncthreads();
     }
   }
-  if (first >= rows.count) return;
+  if (!join_parts(state, reinterpret_cast<row_state*>(stages)) || first >= rows.count) return;
 
   const bool inside = row < rows.count;
   const bool near = state.norm <= far_norm && *mixture.coarse == 0;
@@ -308,16 +344,42 @@ __global__ void __launch_bounds__(32 * block_warps(Groups), least_blocks(Groups)
 template <int Groups, int Products>
 void launch(const problem& mixture, const chunk& rows, cudaStream_t stream) {
   constexpr int bytes = stages_bytes(Groups, Products);
+  static_assert(bytes >= 32 * block_warps(Groups) * static_cast<int>(sizeof(row_state)));
   const int words = (rows.count + word_rows - 1) / word_rows;
-  const int share = (words + many_expectation_blocks - 1) / many_expectation_blocks;
+  const int share = (words * mixture.parts + many_expectation_blocks - 1) / many_expectation_blocks;
   const int warps = std::clamp(share, least_block_warps, block_warps(Groups));
   for (const auto kernel : {expectation_kernel<Groups, Products, false>, expectation_kernel<Groups, Products, true>}) {
     if (mixture.one_pass.warps > 0 && kernel == expectation_kernel<Groups, Products, false>) continue;
-    cuda::launch_in_turn(kernel, (words + warps - 1) / warps, 32 * warps, bytes, stream, mixture, rows);
+    const dim3 blocks(static_cast<unsigned>((words + warps - 1) / warps), static_cast<unsigned>(mixture.parts));
+    if (mixture.parts == 1) {
+      cuda::launch_in_turn(kernel, blocks, 32 * warps, bytes, stream, mixture, rows);
+      continue;
+    }
+    cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, bytes),
+                "give a kernel shared memory");
+    cudaLaunchAttribute attributes[2] = {};
+    cudaLaunchConfig_t config{};
+    config.gridDim = blocks;
+    config.blockDim = dim3(static_cast<unsigned>(32 * warps));
+    config.dynamicSmemBytes = bytes;
+    config.stream = stream;
+    cuda::start_early(config, attributes[0]);
+    attributes[1].id = cudaLaunchAttributeClusterDimension;
+    attributes[1].val.clusterDim = {1, blocks.y, 1};
+    config.attrs = attributes;
+    config.numAttrs = 2;
+    cuda::check(cudaLaunchKernelEx(&config, kernel, mixture, rows), "launch a kernel");
   }
 }
 
 }  // namespace
+
+int expectation_parts(const problem& mixture) {
+  if (!has_products()) return 1;
+  const int warps = block_warps(mixture.groups), words = static_cast<int>(mixture.chunk_rows / word_rows);
+  return std::clamp(most_expectation_blocks / ((words + warps - 1) / warps), 1,
+                    std::min(mixture.components, most_cluster_blocks));
+}
 
 std::size_t expectation_bytes(int groups) { return static_cast<std::size_t>(stages_bytes(groups, 3)); }
 

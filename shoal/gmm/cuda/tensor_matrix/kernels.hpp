@@ -15,6 +15,8 @@ void pack_mixture(const problem& mixture, cudaStream_t stream);
 
 /// Fills terms, shifts, far_masks and word_sums of a chunk, and log_densities of its near rows.
 void expectation(const problem& mixture, const chunk& rows, cudaStream_t stream);
+/// Parts that it cuts the components of few rows into, as the shape says: a row's sum of densities is one of parts.
+int expectation_parts(const problem& mixture);
 /// The shared memory that it takes for so many groups of columns.
 std::size_t expectation_bytes(int groups);
 

@@ -114,6 +114,7 @@ struct problem {
   int lanes = 0;
   int section_rows = most_section_rows;
   int products = 3;  ///< of float16 terms for one of float32 grade; 1: of the first terms, 11 bits, alone
+  int parts = 1;     ///< of the components, each by a block of the expectation step
   bool tied = false;
   double negligible = negligible_log_ratio<float>;  ///< a far row's responsibilities below exp(−this) are zero
 

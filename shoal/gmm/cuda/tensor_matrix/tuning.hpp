@@ -17,6 +17,9 @@ constexpr int least_blocks(int groups) { return groups <= 8 ? 2 : 1; }
 inline constexpr int many_expectation_blocks = 132;
 inline constexpr int least_block_warps = 2;
 
+/// Blocks of a cluster that divide the components of few rows, while all blocks are at once on an NVIDIA H200.
+inline constexpr int most_expectation_blocks = 264, most_cluster_blocks = 8;
+
 /// Bytes of components in shared memory at a time. Few columns leave room for more than two blocks, if their stages do:
 /// 0.439 at (2²⁰, 16, 16) with 20 KiB, and 0.466 with 40. Without stages (2²⁰, 128, 32) took 26.3 instead of 20.7.
 constexpr int stage_bytes(int groups) { return (groups <= 3 ? 20 : 40) << 10; }

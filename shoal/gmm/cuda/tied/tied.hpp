@@ -26,4 +26,20 @@ extern template std::unique_ptr<learning_accumulator<float>> make_accumulator(co
 extern template std::unique_ptr<learning_accumulator<double>> make_accumulator(const accumulator_shape&, std::size_t,
                                                                                std::unique_ptr<accumulator<double>>);
 
+/// The same of few rows: no row is multiplied with a matrix, not even in those rows' own pass (linear.hpp).
+template <class Scalar>
+bool suits_linear(const accumulator_shape& shape);
+extern template bool suits_linear<float>(const accumulator_shape&);
+extern template bool suits_linear<double>(const accumulator_shape&);
+/// Whether the plain kernels, whose launches are the fewest, are quick enough to be the others of such a shape.
+bool leaves_to_plain(const accumulator_shape& shape);
+template <class Scalar>
+std::unique_ptr<learning_accumulator<Scalar>> make_linear_accumulator(const accumulator_shape& shape,
+                                                                      std::size_t shards,
+                                                                      std::unique_ptr<accumulator<Scalar>> other);
+extern template std::unique_ptr<learning_accumulator<float>> make_linear_accumulator(
+    const accumulator_shape&, std::size_t, std::unique_ptr<accumulator<float>>);
+extern template std::unique_ptr<learning_accumulator<double>> make_linear_accumulator(
+    const accumulator_shape&, std::size_t, std::unique_ptr<accumulator<double>>);
+
 }  // namespace shoal::gmm::tied

@@ -67,4 +67,28 @@ constexpr bool is_faster(std::size_t value_bytes, std::size_t rows, std::size_t 
   return columns >= 8 && products >= (many ? 5e8 : 6.4e8);
 }
 
+/// Squared deviations of a component's centre from the origin, and of a row in the mean, each column in its deviation
+/// given the others, up to which sums about the origin in float64 keep the digits that rows have.
+constexpr double most_linear_norm(std::size_t value_bytes, std::size_t columns) {
+  return (value_bytes == 4 ? 0x1p26 : 0x1p15) + 16 * static_cast<double>(columns);
+}
+
+/// Products up to which mixtures that are beyond that are left to the plain kernels, whose launches are the fewest.
+inline constexpr double most_plain_products = 2e9;
+
+/// Where linear functions in float64 are faster. (rows, columns, components) take with the kernels from before and so,
+/// float32 rows (10⁵, 24, 10) 0.098 and 0.056 ms, (10⁵, 33, 10) 0.093 and 0.080, (10⁵, 65, 2) 0.163 and 0.104, (10⁵,
+/// 96, 2) 0.142 and 0.119, (10⁴, 65, 64) 0.163 and 0.153, (10⁴, 192, 33) 0.27 and 0.18; when sums were slower (10⁵,
+/// 300, 2) 0.35 and 0.40, (10⁶, 64, 2) 0.29 and 0.37, (10⁶, 32, 5) 0.20 and 0.31; float64 (10⁵, 17, 2) 0.073 and 0.052,
+/// (10⁶, 24, 2) 0.40 and 0.22, (10⁶, 64, 2) 1.11 and 0.39, (10⁵, 128, 33) 0.56 and 0.47, (10⁶, 64, 10) 1.25 and 1.25.
+/// Fewer columns are for others.
+inline constexpr std::size_t least_linear_columns = 17, few_linear_rows = 20'000, most_linear_float_rows = 200'000;
+constexpr bool is_faster_linear(std::size_t value_bytes, std::size_t rows, std::size_t columns,
+                                std::size_t components) {
+  if (columns < least_linear_columns) return false;
+  const auto products = static_cast<double>(rows) * static_cast<double>(columns * components);
+  if (value_bytes == 8) return products <= 5e8;
+  return products <= 2e8 && (rows <= few_linear_rows || (rows <= most_linear_float_rows && columns <= 256));
+}
+
 }  // namespace shoal::gmm::tied

@@ -128,6 +128,42 @@ TEST(TensorFloat64, AgreesInAFrameAndApart) {
 }
 
 // float32 rows stay in a frame whose components are narrow beside their distances, as where each has one row alone.
+// More components than a block has, in tiles of 128: near the origin, some too far from it, and rows that are.
+TEST(TensorFloat64, AgreesInTilesOfManyComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  const std::vector<covariance_type> types{covariance_type::diag, covariance_type::spherical};
+  std::size_t turn = 0;
+  for (const std::size_t components : {128, 129, 192, 255, 256, 257, 385}) {
+    constexpr std::size_t rows[] = {1, 63, 64, 65, 33, 70, 40};
+    constexpr std::size_t columns[] = {129, 130, 131, 132, 129, 133, 129};
+    const shape s{rows[turn % 7], columns[turn % 7], components};
+    check_shapes<float>({s}, turn % 2 == 0, turn % 3 == 0 ? 1.2 : 0.3, checks::kernel_tolerance<float>, types);
+    ++turn;
+  }
+  check_shapes<float>({{40, 129, 257}, {70, 140, 130}}, true, 6, checks::kernel_tolerance<float>, types);
+  check_shapes<float>({{300, 130, 140}}, false, 0.3, checks::kernel_tolerance<float>, types);
+}
+
+TEST(TensorFloat64, TakesFarRowsOfManyComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
+    for (const std::size_t components : {130, 270}) {
+      const auto model = reference::random_model(type, components, 140, 0.4, 1);
+      constexpr std::size_t rows = 150;
+      auto values = reference::random_rows<float>(model, rows, 140, 2);
+      for (const std::size_t r : {0, 3, 127, 128, 149}) values[r * 140 + r % 5] = 3000.0F + static_cast<float>(r);
+      problem<float> of(values, 140);
+      on_devices<float> devices(of);
+      const auto got = devices.sums(model, tensor_float64::make_accumulator<float>);
+      const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows());
+      EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 1e-8 * std::abs(expected.log_likelihood()))
+          << checks::name(type);
+      checks::expect_close(checks::comparable(got), checks::comparable(expected), checks::kernel_tolerance<float>,
+                           checks::name(type));
+    }
+  }
+}
+
 TEST(TensorFloat64, AgreesInAFrameOfNarrowComponents) {
   SHOAL_NEEDS_DEVICES(1);
   const std::vector<covariance_type> types{covariance_type::diag, covariance_type::spherical};
@@ -292,7 +328,8 @@ TEST(TensorFloat64, MultipliesRoundedFactorsWhereThatIsAskedFor) {
   for (const covariance_type type : {covariance_type::diag, covariance_type::spherical}) {
     for (const shape& s : {shape{700, 129, 8}, shape{300, 768, 9}, shape{600, 200, 10}, shape{2000, 130, 70},
                            shape{700, 33, 8}, shape{900, 17, 40}, shape{900, 64, 64}, shape{500, 100, 16},
-                           shape{700, 161, 33}, shape{577, 193, 64}, shape{385, 321, 10}}) {
+                           shape{700, 161, 33}, shape{577, 193, 64}, shape{385, 321, 10}, shape{300, 129, 129},
+                           shape{515, 150, 256}, shape{700, 132, 300}, shape{129, 150, 515}}) {
       SCOPED_TRACE(fmt::format("{} {}x{} K={}", checks::name(type), s.rows, s.columns, s.components));
       const auto model = reference::random_model(type, s.components, s.columns, 0.4, 3);
       const problem<float> of(reference::random_rows<float>(model, s.rows, s.columns, 4), s.columns,
@@ -473,10 +510,11 @@ TEST(TensorFloat64, GivesNothingToAComponentOfWeightZero) {
 
 // Neither the cut into pieces nor a second run changes a bit.
 template <class Scalar>
-void check_bits(std::size_t columns) {
-  for (const covariance_type type : all_types) {
+void check_bits(std::size_t columns, std::size_t components = 5, double spread = 2,
+                const std::vector<covariance_type>& types = {std::begin(all_types), std::end(all_types)}) {
+  for (const covariance_type type : types) {
     const std::size_t rows = 3 * 4096 + 1234;
-    const auto model = reference::random_model(type, 5, columns, 2.0, 21);
+    const auto model = reference::random_model(type, components, columns, spread, 21);
     problem<Scalar> of(reference::random_rows<Scalar>(model, rows, columns, 22), columns,
                        device_checks::some_weights<Scalar>(rows));
     on_devices<Scalar> resident(of);
@@ -494,6 +532,13 @@ TEST(TensorFloat64, GivesTheSameBitsStreamedAndAgain) {
   check_bits<float>(40);
   check_bits<double>(17);
   check_bits<double>(49);
+}
+
+TEST(TensorFloat64, GivesTheSameBitsOfManyComponents) {
+  SHOAL_NEEDS_DEVICES(1);
+  for (const std::size_t components : {130, 300}) {
+    check_bits<float>(129, components, 0.3, {covariance_type::diag, covariance_type::spherical});
+  }
 }
 
 // Predictions against those of the kernels that take any shape.

@@ -44,8 +44,9 @@ template <class Scalar>
 std::vector<Scalar> make_rows(std::size_t columns, std::size_t components = few_components,
                               std::size_t count = rows<Scalar>) {
   const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.7, 5);
-  EXPECT_TRUE(gmm::tied::suits<Scalar>(
-      checks::shape_of(gmm::statistics_layout(covariance_type::tied, components, columns), count / shards, false)));
+  const auto shape =
+      checks::shape_of(gmm::statistics_layout(covariance_type::tied, components, columns), count / shards, false);
+  EXPECT_TRUE(gmm::tied::suits<Scalar>(shape) || gmm::tied::suits_linear<Scalar>(shape));
   return reference::random_rows<Scalar>(model, count, columns, 6);
 }
 
@@ -67,38 +68,52 @@ class TiedFits : public cuda_devices::on_one_device {
   static gmm::fit_result fit(const held_rows<Scalar>& held, const placing& where, const gmm::options& options) {
     return gmm::fit(*gmm::make_cuda_backend(held.on(where, shards)), options, {});
   }
-};
-using scalars = testing::Types<float, double>;
-TYPED_TEST_SUITE(TiedFits, scalars);
-
-TYPED_TEST(TiedFits, AreTheSameOnAnyNumberOfGpusAndRanks) {
-  struct shape {
-    std::size_t columns, components, count;
-  };
-  constexpr std::size_t many = rows<TypeParam>, some = 100'003;
-  for (const auto& [columns, components, count] : sizeof(TypeParam) == 4
-                                                      ? std::vector<shape>{{16, few_components, many},
-                                                                           {20, few_components, many},
-                                                                           {20, 127, some},
-                                                                           {20, 128, some},
-                                                                           {20, 129, some},
-                                                                           {16, 256, some},
-                                                                           {16, 257, some},
-                                                                           {16, 258, some}}
-                                                      : std::vector<shape>{{8, few_components, many}}) {
-    const std::vector<TypeParam> values = make_rows<TypeParam>(columns, components, count);
-    const held_rows<TypeParam> held({values.data(), count, columns});
+  void expect_the_same(std::size_t columns, std::size_t components, std::size_t count) {
+    const std::vector<Scalar> values = make_rows<Scalar>(columns, components, count);
+    const held_rows<Scalar> held({values.data(), count, columns});
     for (const gmm::acceleration acceleration : {gmm::acceleration::none, gmm::acceleration::squarem}) {
       const gmm::options options = options_for(acceleration, components);
-      const gmm::fit_result expected = this->fit(held, {}, options);
+      const gmm::fit_result expected = fit(held, {}, options);
       for (const placing& where : sharded_rows::placings(held.row_bytes())) {
         SCOPED_TRACE(testing::Message() << columns << " columns, " << components << " components, " << name(where));
-        expect_same(this->fit(held, where, options), expected);
+        expect_same(fit(held, where, options), expected);
       }
       sharded_rows::run_on_ranks(held, {2, shards}, [&](const auto& data, const shoal::control& control) {
         expect_same(gmm::fit(*gmm::make_cuda_backend(data), options, control), expected);
       });
     }
+  }
+};
+using scalars = testing::Types<float, double>;
+TYPED_TEST_SUITE(TiedFits, scalars);
+
+struct fit_shape {
+  std::size_t columns, components, count;
+};
+
+TYPED_TEST(TiedFits, AreTheSameOnAnyNumberOfGpusAndRanks) {
+  constexpr std::size_t many = rows<TypeParam>, some = 100'003;
+  for (const auto& [columns, components, count] : sizeof(TypeParam) == 4
+                                                      ? std::vector<fit_shape>{{16, few_components, many},
+                                                                               {20, few_components, many},
+                                                                               {20, 127, some},
+                                                                               {20, 128, some},
+                                                                               {20, 129, some},
+                                                                               {16, 256, some},
+                                                                               {16, 257, some},
+                                                                               {16, 258, some}}
+                                                      : std::vector<fit_shape>{{8, few_components, many}}) {
+    this->expect_the_same(columns, components, count);
+  }
+}
+
+// By linear functions of a row, and one component that reads none.
+TYPED_TEST(TiedFits, OfFewRowsAreTheSameOnAnyNumberOfGpusAndRanks) {
+  for (const auto& [columns, components, count] :
+       std::vector<fit_shape>{{20, 5, 50'003}, {70, 20, 20'011}, {33, 1, 50'003}}) {
+    EXPECT_TRUE(gmm::tied::suits_linear<TypeParam>(
+        checks::shape_of(gmm::statistics_layout(covariance_type::tied, components, columns), count / shards, false)));
+    this->expect_the_same(columns, components, count);
   }
 }
 
