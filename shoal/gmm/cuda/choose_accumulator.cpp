@@ -53,6 +53,7 @@ std::unique_ptr<accumulator<float>> make_accumulator(const accumulator_shape& sh
   std::unique_ptr<accumulator<float>> cheapest = few_columns::takes_many<float>(shape)
                                                      ? few_columns::make_many_accumulator<float>(shape)
                                                      : make_cheapest(float_rooms, shape);
+  if (few_columns::suits_circles(shape)) return few_columns::make_circle_accumulator(shape, std::move(cheapest));
   if (few_columns::suits_term_products(shape)) {
     return few_columns::make_term_product_accumulator(shape, std::move(cheapest));
   }

@@ -70,6 +70,15 @@ bool suits_warp_products(const accumulator_shape& shape);
 /// Throws bad_argument for a shape that does not suit.
 std::unique_ptr<accumulator<float>> make_warp_product_accumulator(const accumulator_shape& shape);
 
+/// Whether make_circle_accumulator takes a shape and is faster than others: full covariances of 5 to 16 columns, more
+/// components than those take, and no weights.
+bool suits_circles(const accumulator_shape& shape);
+
+/// The same products where the warps of a team have the same rows and divide the components, while these lie near each
+/// other; else `other` takes the rows. Throws bad_argument for a shape that does not suit.
+std::unique_ptr<accumulator<float>> make_circle_accumulator(const accumulator_shape& shape,
+                                                            std::unique_ptr<accumulator<float>> other);
+
 /// Whether make_many_accumulator takes a shape: at most 8 columns, and sums of all components that lanes hold.
 template <class Scalar>
 bool suits_many(const accumulator_shape& shape);

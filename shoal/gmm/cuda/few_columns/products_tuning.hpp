@@ -42,10 +42,12 @@ inline constexpr double warp_product_group_cost_rows = 256;
 /// and 0.119, (16, 4) 0.123 and 0.117, (16, 16) 0.412 and 0.180; 100,000 of (12, 9) 0.040 and 0.035, (9, 12) 0.035
 /// both. With one product (12, 1) 0.073 and 0.057, (9, 5) 0.071 and 0.057, (13, 1) 0.070 and 0.073, (14, 2) 0.073 and
 /// 0.080, (16, 2) 0.083 and 0.077, 10⁷ of (16, 1) 0.845 and 0.523.
+/// Of up to 8 columns one product takes (bench/results/circle-products-nvidia-h200-2026-11-29.json), of 2²⁰ rows of (8,
+/// 6) 0.050 and 0.040 ms, of (7, 8) 0.055 and 0.042, 150,000 of (8, 10) 0.0232 and 0.0196.
 constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components, unsigned terms) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
   if (rows * sums < 67'500'000) return false;
-  if (columns <= 8) return sums >= (components <= 8 ? 270U : 315U);
+  if (columns <= 8) return sums >= (terms == 1 ? 210U : components <= 8 ? 270U : 315U);
   if (terms == 1) return columns == 12 || columns == 16 || sums >= 270;
   if (columns == 12) return components >= 3;
   if (columns > 12) return sums > 600;

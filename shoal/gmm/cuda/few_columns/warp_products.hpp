@@ -105,7 +105,8 @@ struct warp_product_arguments : team_arguments {
 
 /// The kernel for so many columns, components and float16 terms; null where there is none.
 const void* find_warp_product_kernel(std::size_t columns, std::size_t components, unsigned terms);
-/// That for 9 to 12 columns, and that for 13 to 16.
+/// That for up to 8 columns where one term will do, that for 9 to 12 columns, and that for 13 to 16.
+const void* find_narrow_kernel_of_one_term(std::size_t columns, unsigned tiles);
 const void* find_kernel_of_twelve(std::size_t columns, unsigned tiles, unsigned terms);
 const void* find_kernel_of_sixteen(std::size_t columns, unsigned tiles, unsigned terms);
 /// Of a block.

@@ -19,9 +19,7 @@ namespace {
 
 warp_sizes sizes_of(const accumulator_shape& shape) {
   const unsigned tiles = warp_product_tiles(static_cast<unsigned>(shape.layout.components()));
-  const bool wider = shape.layout.columns() > narrow_warp_columns;
-  return {warp_circle_of(shape.layout.columns()), tiles,
-          wider && shape.precision != shoal::precision::float32 ? 1U : 2U};
+  return {warp_circle_of(shape.layout.columns()), tiles, shape.precision != shoal::precision::float32 ? 1U : 2U};
 }
 
 const void* kernel_of(const accumulator_shape& shape) {

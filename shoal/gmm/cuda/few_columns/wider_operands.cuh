@@ -1,4 +1,4 @@
-// Features of rows of 9 to 16 columns, made in the registers of the four threads that share a row.
+// Features of rows, made in the registers of the four threads that share one.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -52,14 +52,15 @@ struct row_circle {
       return __shfl_sync(~0U, word, (lane & ~3U) | ((lane + further) & 3U));
     };
     tensor::split(z[0], z[1], high[0], low[0]);
-    if constexpr (own == 4) {
-      tensor::split(z[2], z[3], high[1], low[1]);
+    if constexpr (own % 2 == 0) {
+      constexpr unsigned words = own / 2;
+      if constexpr (words == 2) tensor::split(z[2], z[3], high[1], low[1]);
 #pragma unroll
       for (unsigned further = 1; further < 3; ++further) {
 #pragma unroll
-        for (unsigned i = 0; i < 2; ++i) {
-          high[2 * further + i] = of_thread(high[i], further);
-          if constexpr (Shape::terms == 2) low[2 * further + i] = of_thread(low[i], further);
+        for (unsigned i = 0; i < words; ++i) {
+          high[words * further + i] = of_thread(high[i], further);
+          if constexpr (Shape::terms == 2) low[words * further + i] = of_thread(low[i], further);
         }
       }
     } else {
