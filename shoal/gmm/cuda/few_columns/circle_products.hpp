@@ -35,8 +35,6 @@ struct circle_sizes {
   /// Features of sixteen rows, or coefficients of sixteen components.
   constexpr unsigned sixteen_bytes() const { return circle.steps() * terms * 512; }
   constexpr unsigned stage_bytes() const { return row_blocks() * sixteen_bytes(); }
-  /// Parts whose sums are ended at a time: coefficients of 16 columns in two terms leave room for one.
-  constexpr unsigned flushed_parts() const { return short_of_registers() && terms == 2 ? 1 : 4; }
   /// A warp's sums.
   constexpr unsigned sum_bytes() const { return tiles() * circle.features() * product_components * 4; }
 };

@@ -45,8 +45,7 @@ struct circle_places {
     const unsigned rows = teams * 2 * sizes.stage_bytes();
     const unsigned flushed = (teams + 2) * sizes.sum_bytes();  // of each part, and its totals in float64
     const unsigned least = parts * sizes.components() * 8;     // far rows have a number for each component there
-    const unsigned at_once = parts < sizes.flushed_parts() ? parts : sizes.flushed_parts();
-    unsigned room = rows > at_once * flushed ? rows : at_once * flushed;
+    unsigned room = rows > flushed ? rows : flushed;
     room = room > least ? room : least;
     flushed_parts = room / flushed;
     bytes = stages + room;

@@ -47,7 +47,7 @@ inline constexpr double warp_product_group_cost_rows = 256;
 constexpr bool are_warp_products_faster(std::size_t rows, std::size_t columns, std::size_t components, unsigned terms) {
   const std::size_t sums = components * (columns + 1) * (columns + 2) / 2;
   if (rows * sums < 67'500'000) return false;
-  if (columns <= 8) return sums >= (terms == 1 ? 210U : components <= 8 ? 270U : 315U);
+  if (columns <= 8) return sums >= (components <= 8 ? 270U : 315U);
   if (terms == 1) return columns == 12 || columns == 16 || sums >= 270;
   if (columns == 12) return components >= 3;
   if (columns > 12) return sums > 600;
