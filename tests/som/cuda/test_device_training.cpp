@@ -481,12 +481,15 @@ TEST(SumByLabel, TilesFitIntoSharedMemory) {
             const auto values = static_cast<std::size_t>(
                 som::summed_tile_rows(rows, 200, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches));
             EXPECT_GE(values, 256U);
-            EXPECT_EQ(
-                som::summed_tile_rows(32767, 9, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 0);
-            EXPECT_EQ(
-                som::summed_tile_rows(4095, 8, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 0);
-            EXPECT_GE(
-                som::summed_tile_rows(4096, 8, columns, som::metric::euclidean, bytes, 132, shared_bytes, fetches), 64);
+            const auto tile_rows = [&](std::size_t of_rows, int units) {
+              return som::summed_tile_rows(of_rows, units, columns, som::metric::euclidean, bytes, 132, shared_bytes,
+                                           fetches);
+            };
+            EXPECT_EQ(tile_rows(32767, 65), 0);
+            EXPECT_EQ(tile_rows(8191, 9), 0);
+            EXPECT_GE(tile_rows(8192, 64), 64);
+            EXPECT_EQ(tile_rows(4095, 8), 0);
+            EXPECT_GE(tile_rows(4096, 8), 64);
             EXPECT_LE((values + 200) * 4 + static_cast<std::size_t>(chunks) * values * 8, shared_bytes)
                 << rows << " rows, " << columns << " columns";
           }

