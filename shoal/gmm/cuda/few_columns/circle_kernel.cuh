@@ -130,6 +130,7 @@ __global__ void __launch_bounds__(32 * Shape::sizes.warps(), 1)
     if (any_far) {
       __syncthreads();
       far_circle_rows(a, far, reinterpret_cast<double*>(memory + places.stages), rows, count, lane);
+      __syncthreads();  // all have read the words behind the last far row
       for (unsigned i = threadIdx.x; i < circle_places::far_words; i += blockDim.x) far[i] = 0;
     }
     __syncthreads();

@@ -65,6 +65,7 @@ __device__ __noinline__ void add_far_rows(const staged_arguments& a, staged_note
       __syncthreads();
     }
   }
+  __syncthreads();  // all have read the words behind the last far row
   for (int i = k; i < static_cast<int>(cuda::piece_unit) / 32; i += Shape::threads) notes.far[i] = 0;
   if (k == 0) notes.any_far = 0;
   __syncthreads();
