@@ -3,7 +3,6 @@
 #include <cuda_runtime.h>
 
 #include <algorithm>
-#include <type_traits>
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/execution/cuda/thread_group.cuh>
@@ -153,51 +152,49 @@ __device__ void sum_rows(const sum_arguments<Scalar>& in, const sharing& shares)
         }
         return distance;
       };
-      // Rows of one label at a time, up to a batch: without branches between them their sums are under way together.
-      for (int i = 0, taken = 0; i < mine.count; i += taken) {
-        double weights[batch], distances[batch] = {};
+      for (int i = 0; i < mine.count; i += batch) {
+        unsigned entries[batch];
+        double weights[batch], distances[batch];
+        int label_of[batch];
         ring_place places[batch];
-        unsigned first_entry = 0;
-        bool alike = true;
-        taken = 0;
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          const unsigned entry = order[mine.place(min(i + b, mine.count - 1))];
-          if (b == 0) first_entry = entry;
-          alike = alike && i + b < mine.count && entry >> row_bits == first_entry >> row_bits;
+          entries[b] = order[mine.place(min(i + b, mine.count - 1))];
+          label_of[b] = static_cast<int>(entries[b] >> row_bits);
           weights[b] = Plain || in.rows.weights == nullptr
                            ? 1.0
-                           : static_cast<double>(in.rows.weights[tile + entry % most_tile_rows]);
+                           : static_cast<double>(in.rows.weights[tile + entries[b] % most_tile_rows]);
           places[b] = at;
-          if (!alike) continue;
-          at.next(stages);
-          ++taken;
+          if (i + b < mine.count) at.next(stages);
         }
-        begin_run(static_cast<int>(first_entry >> row_bits));
-        const auto add_rows = [&](auto rows) {
-#pragma unroll
-          for (int b = 0; b < rows(); ++b) cuda::wait(full + part * stages + places[b].stage, places[b].round);
-#pragma unroll
-          for (int b = 0; b < rows(); ++b) distances[b] = add_row(places[b].stage, weights[b]);
-        };
+        // Nearly always all are of one label: without branches between them their sums are under way together.
         static_assert(batch == 4);
-        if (taken == 4) {
-          add_rows(std::integral_constant<int, 4>());
-        } else if (taken == 3) {
-          add_rows(std::integral_constant<int, 3>());
-        } else if (taken == 2) {
-          add_rows(std::integral_constant<int, 2>());
+        const bool alike = i + batch <= mine.count && label_of[0] == label_of[1] && label_of[0] == label_of[2] &&
+                           label_of[0] == label_of[3];
+        if (alike) {
+          begin_run(label_of[0]);
+#pragma unroll
+          for (int b = 0; b < batch; ++b) cuda::wait(full + part * stages + places[b].stage, places[b].round);
+#pragma unroll
+          for (int b = 0; b < batch; ++b) distances[b] = add_row(places[b].stage, weights[b]);
         } else {
-          add_rows(std::integral_constant<int, 1>());
+#pragma unroll
+          for (int b = 0; b < batch; ++b) {
+            distances[b] = 0;
+            if (i + b >= mine.count) continue;
+            begin_run(label_of[b]);
+            cuda::wait(full + part * stages + places[b].stage, places[b].round);
+            distances[b] = add_row(places[b].stage, weights[b]);
+          }
         }
         __syncwarp();  // all have read the rows
 #pragma unroll
         for (int b = 0; b < batch; ++b) {
-          if (lane == b && b < taken) cuda::arrive(empty + part * stages + places[b].stage);
+          if (lane == b && i + b < mine.count) cuda::arrive(empty + part * stages + places[b].stage);
         }
         const double sum = sum_each<32>(distances);
-        const int own_row = number_of_lane<32>();
-        if (lane % 8 == 0 && own_row < taken) squares[chunk * in.tile_rows + mine.place(i + own_row)] = sum;
+        const int own_row = i + number_of_lane<32>();
+        if (lane % 8 == 0 && own_row < mine.count) squares[chunk * in.tile_rows + mine.place(own_row)] = sum;
       }
       end_run();
     }
