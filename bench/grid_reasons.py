@@ -26,7 +26,7 @@ TEXTS = {
     "few rows": "too few rows to fill the machine",
     "terms": "N·K terms (an exponential, its sum, its place), which the floor leaves out",
     "factorisations": "factorisations of d × d matrices, which the floor leaves out",
-    "few columns": "few columns: products by the float32 units, where those of tensor cores would be padding",
+    "few columns": "few columns: products of features (1, z and their products) that are padded to 16, or by the float32 units",
     "float64": "products in float64 for float32 rows",
     "tiles": "components that fill a part of a tile of products",
     "memory": "responsibilities, terms and rows that go through memory more than once",
@@ -38,6 +38,11 @@ TEXTS = {
 def text(name):
     """What a reason's name stands for."""
     return TEXTS.get(name) or f"the {name} itself"
+
+
+def padded(count):
+    """To what a product of half precision takes."""
+    return -(-count // 16) * 16
 
 
 def fixed_costs(result):
@@ -78,7 +83,11 @@ def parts(cell, result, fixed):
                 row_bytes += 2 * 4 * (64 if d <= 64 else 128) * (2 if cell["type"] == "diag" else 1)
         found["memory"] = n * row_bytes / rates["read_bytes"]
     if device == "cuda" and size == 4:
-        if d <= FEW_COLUMNS:
+        if d <= FEW_COLUMNS and mixture:
+            features = {"full": 1 + d + d * (d + 1) // 2, "diag": 2 * d + 1}.get(cell["type"], d + 2)
+            terms = 3 if cell["precision"] == "float32" else 1
+            found["few columns"] = 2 * terms * n * padded(k) * padded(features) / rates["bf16_multiply_adds"]
+        elif d <= FEW_COLUMNS:
             found["few columns"] = grid.work(cell) / rates["float32_multiply_adds"]
         elif mixture and not matrices and d > WIDE_COLUMNS and k > HALF_COMPONENTS:
             found["float64"] = grid.work(cell) / rates["float64_multiply_adds"]
