@@ -18,8 +18,6 @@ namespace {
 
 constexpr int fetching_threads = 128;
 constexpr int framed_stages = 4;
-/// Stages on their way into shared memory beside the one that is asked for.
-constexpr int stages_ahead = 2;
 /// Sums that go on in float32 before they go on in float64, at most.
 constexpr unsigned float_stages = 64;
 
@@ -70,14 +68,7 @@ __device__ void fetch_rows(const problem& mixture, const row_chunk& chunk, const
     }
   };
   look();
-  stage_turn<framed_stages> turn, arriving;
-  const auto publish = [&] {
-    publish_to_products();
-    arrive_together(barriers.full + arriving.stage);
-    arriving.next();
-  };
-  int under_way = 0;
-  for (; work.valid(); turn.next()) {
+  for (stage_turn<framed_stages> turn; work.valid(); turn.next()) {
     wait_for_room(barriers, turn);
     const unsigned stage = static_cast<unsigned>(turn.stage) * shape::bytes;
 #pragma unroll
@@ -107,18 +98,15 @@ __device__ void fetch_rows(const problem& mixture, const row_chunk& chunk, const
         copy(job.down * 8, first_across, across);
       }
     }
-    end_copies();
+    // Nobody waits for copies but those who multiply. A fence here would wait for all that are under way.
+    arrive_after_copies(barriers.full + turn.stage);
+    arrive_together(barriers.full + turn.stage);
     work.next();
     look();
-    if (under_way < stages_ahead) {
-      ++under_way;
-    } else {
-      wait_for_copies<stages_ahead>();
-      publish();
-    }
   }
+  // A block that ends must not leave copies behind.
+  end_copies();
   wait_for_copies<0>();
-  for (; under_way > 0; --under_way) publish();
 }
 
 // Matrices of 16 rows and 16 columns as the first factor has them.
@@ -325,6 +313,7 @@ __device__ void multiply_rows(const problem& mixture, const row_chunk& chunk, co
   stage_turn<framed_stages> turn;
   for (moment_work<shape::rows> work(held, chunk, plan, block); work.valid(); turn.next()) {
     wait(barriers.full + turn.stage, turn.round & 1);
+    publish_to_products();
     const unsigned at = static_cast<unsigned>(turn.stage) * shape::bytes;
     const unsigned long long stage = advance(described, at);
     const auto* const shares = reinterpret_cast<const uint2*>(memory + at + shape::shares_at) + thread % 4;
@@ -390,7 +379,7 @@ __global__ void __launch_bounds__(multiplying_threads + fetching_threads, 1)
     if (*mixture.parameters.stopped != 0 || mixture.frame.near[blockIdx.y] == 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     auto& barriers = *reinterpret_cast<stage_barriers<framed_stages>*>(memory + stage_shape<Products>::barriers_at);
-    make_barriers(barriers, fetching_threads / 32);
+    make_barriers(barriers, fetching_threads + fetching_threads / 32);
     if (threadIdx.x >= multiplying_threads) {
       give_registers<40>();
       fetch_rows<Products>(mixture, chunk, held, plan, sums, memory, barriers);
@@ -414,46 +403,54 @@ __global__ void __launch_bounds__(multiplying_threads + fetching_threads, 1)
 
 constexpr int move_threads = 256;
 
-// A row for each warp, whose threads take eight columns at a time.
+constexpr unsigned rows_of_warp = 8;
+
+// Eight rows for each warp, whose threads take eight columns at a time.
 __global__ void __launch_bounds__(move_threads)
     move_kernel(const __grid_constant__ problem mixture, const __grid_constant__ row_chunk chunk,
                 const __grid_constant__ framed_sums sums) {
   cuda::wait_for_predecessor();
   const unsigned d = mixture.layout.columns, eights = eights_of(d);
   if (*mixture.parameters.stopped != 0 || mixture.frame.near[mixture.layout.components] == 0) return;
-  const std::size_t row = std::size_t{blockIdx.x} * (move_threads / 32) + threadIdx.x / 32;
-  if (row >= chunk.count) return;
+  const std::size_t first = (std::size_t{blockIdx.x} * (move_threads / 32) + threadIdx.x / 32) * rows_of_warp;
+  const std::size_t past = min(first + rows_of_warp, chunk.count);
   const auto terms = static_cast<unsigned>(mixture.terms());
-  const float* const from = chunk.rows + row * d;
-  auto* const to = reinterpret_cast<uint4*>(sums.rows) + row * terms * eights;
   for (unsigned eight = threadIdx.x % 32; eight < eights; eight += 32) {
     const unsigned column = eight * 8;
-    float z[8];
-#pragma unroll
-    for (unsigned four = 0; four < 8; four += 4) {
-      if (reads_vectors(d)) {
-        float4 x = make_float4(0, 0, 0, 0);
-        if (column + four < d) x = __ldg(reinterpret_cast<const float4*>(from + column + four));
-        z[four] = x.x, z[four + 1] = x.y, z[four + 2] = x.z, z[four + 3] = x.w;
-      } else {
-#pragma unroll
-        for (unsigned c = four; c < four + 4; ++c) z[c] = column + c < d ? __ldg(from + column + c) : 0.0F;
-      }
-    }
-    // Of columns beyond the last one the scale is zero.
+    constexpr auto unit = static_cast<float>(1 << framed_row_exponent);
+    float2 scale[8];
 #pragma unroll
     for (unsigned c = 0; c < 8; ++c) {
-      const float2 scale = __ldg(mixture.frame.scales + column + c);
-      constexpr auto unit = static_cast<float>(1 << framed_row_exponent);
-      z[c] = fmaf(z[c], scale.x * unit, scale.y * unit);
+      // Of columns beyond the last one the scale is zero.
+      const float2 own = __ldg(mixture.frame.scales + column + c);
+      scale[c] = make_float2(own.x * unit, own.y * unit);
     }
-    uint4 high, low;
-    tensor::split(z[0], z[1], high.x, low.x);
-    tensor::split(z[2], z[3], high.y, low.y);
-    tensor::split(z[4], z[5], high.z, low.z);
-    tensor::split(z[6], z[7], high.w, low.w);
-    to[eight] = high;
-    if (terms == 2) to[eights + eight] = low;
+#pragma unroll 4
+    for (std::size_t row = first; row < past; ++row) {
+      const float* const from = chunk.rows + row * d + column;
+      float z[8];
+#pragma unroll
+      for (unsigned four = 0; four < 8; four += 4) {
+        if (reads_vectors(d)) {
+          float4 x = make_float4(0, 0, 0, 0);
+          if (column + four < d) x = __ldg(reinterpret_cast<const float4*>(from + four));
+          z[four] = x.x, z[four + 1] = x.y, z[four + 2] = x.z, z[four + 3] = x.w;
+        } else {
+#pragma unroll
+          for (unsigned c = four; c < four + 4; ++c) z[c] = column + c < d ? __ldg(from + c) : 0.0F;
+        }
+      }
+#pragma unroll
+      for (unsigned c = 0; c < 8; ++c) z[c] = fmaf(z[c], scale[c].x, scale[c].y);
+      uint4 high, low;
+      tensor::split(z[0], z[1], high.x, low.x);
+      tensor::split(z[2], z[3], high.y, low.y);
+      tensor::split(z[4], z[5], high.z, low.z);
+      tensor::split(z[6], z[7], high.w, low.w);
+      uint4* const to = reinterpret_cast<uint4*>(sums.rows) + row * terms * eights + eight;
+      to[0] = high;
+      if (terms == 2) to[eights] = low;
+    }
   }
 }
 
@@ -470,7 +467,7 @@ void launch(const problem& mixture, const row_chunk& chunk, const held_sections&
 }  // namespace
 
 void move_rows(const problem& mixture, const row_chunk& chunk, const framed_sums& sums, cudaStream_t stream) {
-  constexpr std::size_t rows = move_threads / 32;
+  constexpr std::size_t rows = move_threads / 32 * rows_of_warp;
   const auto blocks = static_cast<unsigned>((chunk.count + rows - 1) / rows);
   cuda::launch_in_turn(move_kernel, blocks, move_threads, 0, stream, mixture, chunk, sums);
 }

@@ -205,7 +205,7 @@ __device__ void split_moments(const problem& mixture, const row_chunk& chunk, co
     };
     if (has_down) keep_side(0, down);
     if (has_across) keep_side(1, across);
-    publish_to_products();
+    // Not published here: that would wait for all copies that are under way.
     arrive_together(barriers.full + turn.stage);
     if (++using_stage == fetched_stages) using_stage = 0;
     if (place.diagonal && now.ends_list()) {
@@ -313,6 +313,7 @@ __device__ void multiply_moments(const problem& mixture, const row_chunk& chunk,
   stage_turn<operand_stages> turn;
   for (moment_work<stage_rows> work(held, chunk, plan, share); work.valid(); turn.next()) {
     wait(barriers.full + turn.stage, turn.round & 1);
+    publish_to_products();
     if (works) {
       const unsigned long long operands = advance(described, static_cast<unsigned>(turn.stage * shape::bytes));
       const unsigned long long a = advance(operands, static_cast<unsigned>(part) * 1024);

@@ -81,6 +81,12 @@ struct moment_loads {
   double responsibility[rows];
 };
 
+// Sections of a chunk that a launch takes, and whether it adds the score of all.
+struct section_range {
+  std::size_t first, past;
+  bool scores;
+};
+
 /// A block for each tile of the triangle, each component (all of them for tied) and each lane. Tiles have `width`
 /// columns.
 template <int Tile>
@@ -88,7 +94,7 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
     listed_moments(const kernel_layout layout, const __grid_constant__ row_chunk chunk,
                    const __grid_constant__ prepared_components<double> parameters, const row_terms terms,
                    const held_sections held, const __grid_constant__ moment_plan plan, const int* stopped,
-                   unsigned width) {
+                   unsigned width, const section_range range) {
   using parts = tensor_float64::warp_tiles<Tile, Tile, 2>;
   using loads_type = moment_loads<Tile>;
   cuda::wait_for_predecessor();
@@ -113,11 +119,10 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
   const unsigned order = tied ? d : d + 1;
 
   for (lane_sections section(plan.lanes, chunk, blockIdx.z); section.valid(); section.next()) {
-    if (blockIdx.x == 0 && blockIdx.y == 0) tensor_float64::add_score(terms, section, lane);
-    if (held.facts != nullptr &&
-        held.of(share.first, static_cast<unsigned>(section.begin / plan.lanes.section_rows)).halves != 0) {
-      continue;
-    }
+    if (range.scores && blockIdx.x == 0 && blockIdx.y == 0) tensor_float64::add_score(terms, section, lane);
+    const std::size_t number = section.begin / plan.lanes.section_rows;
+    if (number < range.first || number >= range.past) continue;
+    if (held.facts != nullptr && held.of(share.first, static_cast<unsigned>(number)).halves != 0) continue;
     double product[parts::down][parts::across][4] = {};
     bool any = false;
     for (unsigned k = share.first; k < share.past; ++k) {
@@ -248,11 +253,13 @@ __global__ void __launch_bounds__(threads, tensor_float64::resident_blocks(Tile)
 }
 
 // Columns of a tile: as few as so many tiles need, of which the products take eight at a time.
-unsigned tile_width(unsigned columns) {
-  constexpr unsigned most = 128;
+unsigned tile_width(unsigned columns, unsigned most = 128) {
   const unsigned tiles = (columns + most - 1) / most;
   return ((columns + tiles - 1) / tiles + 7) / 8 * 8;
 }
+
+// Sections of a share that tiles of few columns take.
+std::size_t first_sections(const moment_plan& plan) { return first_rows / plan.lanes.section_rows; }
 
 constexpr std::size_t ceiling_of(std::size_t a, std::size_t b) { return (a + b - 1) / b; }
 
@@ -284,11 +291,15 @@ tensor_float64::lane_plan plan_listed(const accumulator_shape& shape, std::size_
 
 template <int Tile>
 void launch(const kernel_layout& layout, const row_chunk& chunk, const prepared_parameters<float>& parameters,
-            const row_terms& terms, const held_sections& held, const moment_plan& plan, cudaStream_t stream) {
+            const row_terms& terms, const held_sections& held, const moment_plan& plan, const section_range& range,
+            cudaStream_t stream) {
   constexpr int bytes = sizeof(moment_memory<Tile>);
-  const unsigned width = tile_width(layout.columns);
-  cuda::launch_in_turn(listed_moments<Tile>, moment_blocks(layout, plan, width), threads, bytes, stream, layout, chunk,
-                       parameters.in_double, terms, held, plan, parameters.stopped, width);
+  const unsigned width = tile_width(layout.columns, Tile == 64 ? 64 : 128);
+  dim3 blocks = moment_blocks(layout, plan, width);
+  // The first sections of a share are those of the first lanes.
+  if (!range.scores) blocks.z = static_cast<unsigned>(std::min<std::size_t>(blocks.z, first_sections(plan)));
+  cuda::launch_in_turn(listed_moments<Tile>, blocks, threads, bytes, stream, layout, chunk, parameters.in_double, terms,
+                       held, plan, parameters.stopped, width, range);
 }
 
 }  // namespace
@@ -329,8 +340,14 @@ dim3 moment_blocks(const kernel_layout& layout, const moment_plan& plan, unsigne
 
 void moments(const kernel_layout& layout, const row_chunk& chunk, const prepared_parameters<float>& parameters,
              const row_terms& terms, const held_sections& held, const moment_plan& plan, cudaStream_t stream) {
+  section_range range{0, ~std::size_t{0}, true};
+  const std::size_t before = chunk.share_first / plan.lanes.section_rows, first = first_sections(plan);
+  if (layout.type == covariance_type::full && held.facts != nullptr && before < first) {
+    range.first = first - before;
+    launch<64>(layout, chunk, parameters, terms, held, plan, {0, range.first, false}, stream);
+  }
   const auto kernel = tile_width(layout.columns) <= 96 ? launch<96> : launch<128>;
-  kernel(layout, chunk, parameters, terms, held, plan, stream);
+  kernel(layout, chunk, parameters, terms, held, plan, range, stream);
 }
 
 }  // namespace shoal::gmm::tensor_wide

@@ -63,6 +63,9 @@ inline constexpr double most_moment_distance = 2, most_split_moment_distance = 1
 inline constexpr int most_split_moment_exponents = 2;
 /// Memory of rows in that frame, at most.
 inline constexpr std::size_t most_framed_bytes = std::size_t{512} << 20;
+/// The first rows of a share, for which components have not been known yet to have enough of them: mostly these alone
+/// are summed in float64, so that tiles of fewer columns are needed for as many blocks as there are multiprocessors.
+inline constexpr std::size_t first_rows = 8192;
 /// Blocks of moments in that frame for each multiprocessor, at least.
 inline constexpr std::size_t turns_of_framed_blocks = 1;
 /// Columns of a row that a thread can keep in registers beside the sums of two tiles.
