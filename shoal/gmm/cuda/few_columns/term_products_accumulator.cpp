@@ -2,7 +2,6 @@
 // they do not.
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include <shoal/core/error.hpp>
 #include <shoal/gmm/cuda/few_columns/few_columns.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
+#include <shoal/gmm/cuda/few_columns/product_turns.hpp>
 #include <shoal/gmm/cuda/few_columns/term_products.hpp>
 #include <shoal/gmm/cuda/few_columns/term_products_tuning.hpp>
 
@@ -87,69 +87,22 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-class term_product_accumulator final : public accumulator<float> {
- public:
-  term_product_accumulator(const accumulator_shape& shape, const term_plan& plan,
-                           std::unique_ptr<accumulator<float>> other)
-      : other_(std::move(other)),
-        type_(shape.layout.type()),
-        columns_(static_cast<unsigned>(shape.layout.columns())),
-        components_(static_cast<unsigned>(shape.layout.components())),
-        tiles_(plan.tiles),
-        frame_(most_columns),
-        constants_(std::size_t{plan.tiles} * product_components),
-        operands_(std::size_t{plan.tiles} * product_steps(type_, product_columns(type_, columns_)) * 512),
-        stopped_(2),
-        mixture_{frame_.data(), constants_.data(), operands_.data(), stopped_.data(), stopped_.data() + 1},
-        own_(shape, block_launch{plan.function, term_threads, plan.lanes, plan.shared_bytes}, plan.groups,
-             arguments_of(plan)) {}
+using packing = product_packing<pack_terms>;
 
-  bool keeps_shards_apart() const override { return other_->keeps_shards_apart(); }
-
-  void clear(const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    pack_terms(parameters, type_, columns_, components_, tiles_, mixture_, stream);
-    own_.clear(unless(mixture_.own_stopped, parameters), stream);
-    other_->clear(unless(mixture_.other_stopped, parameters), stream);
-  }
-
-  void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
-           cudaStream_t stream) override {
-    own_.add(piece, unless(mixture_.own_stopped, parameters), stream);
-    other_->add(piece, unless(mixture_.other_stopped, parameters), stream);
-  }
-
-  void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
-    own_.merge(statistics, unless(mixture_.own_stopped, parameters), stream);
-    other_->merge(statistics, unless(mixture_.other_stopped, parameters), stream);
-  }
-
- private:
-  static prepared_parameters<float> unless(const int* stopped, prepared_parameters<float> parameters) {
-    parameters.stopped = stopped;
-    return parameters;
-  }
-  term_arguments arguments_of(const term_plan& plan) const {
-    term_arguments arguments;
-    arguments.columns = columns_;
-    arguments.tiles = plan.tiles;
-    arguments.parts = plan.parts;
-    arguments.rounds = plan.rounds;
-    arguments.mixture = mixture_;
-    return arguments;
-  }
-
-  std::unique_ptr<accumulator<float>> other_;
-  covariance_type type_;
-  unsigned columns_;
-  unsigned components_;
-  unsigned tiles_;
-  cuda::device_buffer<product_column> frame_;
-  cuda::device_buffer<product_constants> constants_;
-  cuda::device_buffer<std::uint16_t> operands_;
-  cuda::device_buffer<int> stopped_;
-  product_mixture mixture_;
-  lanes_accumulator<float, term_arguments> own_;
-};
+std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const term_plan& plan,
+                                               std::unique_ptr<accumulator<float>> other) {
+  const covariance_type type = shape.layout.type();
+  const packing pack{type, static_cast<unsigned>(shape.layout.columns()),
+                     static_cast<unsigned>(shape.layout.components()), plan.tiles};
+  term_arguments arguments;
+  arguments.columns = pack.columns;
+  arguments.tiles = plan.tiles;
+  arguments.parts = plan.parts;
+  arguments.rounds = plan.rounds;
+  return std::make_unique<product_turns<term_arguments, packing>>(
+      shape, block_launch{plan.function, term_threads, plan.lanes, plan.shared_bytes}, plan.groups, plan.tiles,
+      product_steps(type, product_columns(type, pack.columns)), arguments, pack, std::move(other));
+}
 
 }  // namespace
 
@@ -160,7 +113,7 @@ bool suits_term_products(const accumulator_shape& shape) {
 std::unique_ptr<accumulator<float>> make_term_product_accumulator(const accumulator_shape& shape,
                                                                   std::unique_ptr<accumulator<float>> other) {
   if (const std::optional<term_plan> plan = make_plan(shape)) {
-    return std::make_unique<term_product_accumulator>(shape, *plan, std::move(other));
+    return make_turns(shape, *plan, std::move(other));
   }
   throw bad_argument(
       fmt::format("products of few columns by any number of components take diagonal and spherical covariances without "
