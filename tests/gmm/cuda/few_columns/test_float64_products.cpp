@@ -14,6 +14,7 @@
 
 #include "../../../cuda_devices.hpp"
 #include "../../kernel_checks.hpp"
+#include "../nobody.hpp"
 #include "checks.hpp"
 
 namespace {
@@ -33,20 +34,10 @@ class Float64Products : public ::testing::Test {
   void SetUp() override { SHOAL_NEEDS_DEVICES(1); }
 };
 
-// Leaves everything to the products.
-class nobody final : public accumulator<double> {
- public:
-  bool keeps_shards_apart() const override { return true; }
-  void clear(const shoal::gmm::prepared_parameters<double>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<double>&, const shoal::gmm::prepared_parameters<double>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<double>&, cudaStream_t) override {}
-};
-
 using maker = checks::make_accumulator<double>;
 
 std::unique_ptr<accumulator<double>> by_products_alone(const accumulator_shape& shape) {
-  return shoal::gmm::few_columns::make_float64_product_accumulator(shape, std::make_unique<nobody>());
+  return shoal::gmm::few_columns::make_float64_product_accumulator(shape, std::make_unique<checks::nobody<double>>());
 }
 std::unique_ptr<accumulator<double>> by_either(const accumulator_shape& shape) {
   return shoal::gmm::few_columns::make_float64_product_accumulator(

@@ -21,6 +21,8 @@
 #include "../../../cuda_devices.hpp"
 #include "../checks.hpp"
 #include "../few_columns/checks.hpp"
+#include "../nobody.hpp"
+#include "checks.hpp"
 
 namespace {
 
@@ -38,71 +40,17 @@ class TiedAccumulator : public ::testing::Test {
   }
 };
 
-// Leaves sums as they were: what was not summed as a spherical mixture is seen.
 template <class Scalar>
-class nobody final : public accumulator<Scalar> {
- public:
-  void clear(const shoal::gmm::prepared_parameters<Scalar>&, cudaStream_t) override {}
-  void add(const shoal::cuda::device_piece<Scalar>&, const shoal::gmm::prepared_parameters<Scalar>&,
-           cudaStream_t) override {}
-  void merge(double*, const shoal::gmm::prepared_parameters<Scalar>&, cudaStream_t) override {}
-};
-
-template <class Scalar>
-struct on_device {
+struct on_device : checks::learning_device<Scalar> {
   on_device(const shoal::gmm::model& model, const std::vector<Scalar>& rows, bool alone,
             std::size_t piece = std::size_t{1} << 30)
-      : layout(model.covariance_type, model.components, model.columns),
-        count(rows.size() / model.columns),
-        mixture(shoal::gmm::prepare<Scalar>(model), stream) {
-    const accumulator_shape shape = checks::shape_of(layout, count, false);
-    std::unique_ptr<accumulator<Scalar>> other = std::make_unique<nobody<Scalar>>();
-    if (!alone) other = shoal::gmm::plain::make_accumulator<Scalar>(shape);
-    learning = shoal::gmm::tied::make_accumulator(shape, 1, std::move(other));
-    device_rows.upload(rows, stream);
-    for (std::size_t first = 0; first < count; first += piece) {
-      learning->learn(
-          0, {device_rows.data() + first * model.columns, nullptr, first, first, std::min(piece, count - first)},
-          stream);
-    }
-    stream.synchronize();
-  }
-
-  statistics sums(std::size_t piece = std::size_t{1} << 30, std::size_t shard = 0) {
-    learning->expect_shard(shard);
-    return checks::accumulate_on_device<Scalar>(*learning, mixture.view(), layout, count, device_rows.data(), nullptr,
-                                                piece, stream);
-  }
-
-  shoal::cuda::stream stream;
-  statistics_layout layout;
-  std::size_t count;
-  checks::device_mixture<Scalar> mixture;
-  std::unique_ptr<shoal::gmm::learning_accumulator<Scalar>> learning;
-  shoal::cuda::device_buffer<Scalar> device_rows;
+      : checks::learning_device<Scalar>(model, rows, shoal::gmm::tied::make_accumulator, alone, piece) {}
 };
-
-template <class Scalar>
-void expect_sums(const statistics& got, const shoal::gmm::model& model, const std::vector<Scalar>& rows,
-                 double tolerance, const std::string& what) {
-  checks::expect_close(got, checks::expected_sums<Scalar>(model, rows, {}), tolerance, what);
-}
 
 template <class Scalar = float>
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, bool alone = true) {
-  const auto seed = static_cast<unsigned>(rows + 17 * columns + 1001 * components);
-  const auto model = checks::rounded_model(covariance_type::tied, components, columns, spread, seed);
-  const auto data = reference::random_rows<Scalar>(model, rows, columns, seed + 1);
-  const std::string what =
-      fmt::format("{} rows, {} columns, {} components, spread {}", rows, columns, components, spread);
-  on_device<Scalar> device(model, data, alone);
-  const statistics got = device.sums();
-  expect_sums(got, model, data, checks::kernel_tolerance<Scalar>, what);
-  checks::expect_same_bits(device.sums(), got, what + ", again");
-  if (rows <= 4096) return;
-  checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
-  on_device<Scalar> in_pieces(model, data, alone, 4096);
-  checks::expect_same_bits(in_pieces.sums(8192), got, what + ", learnt in pieces of 4096");
+  checks::check_learning<Scalar>(rows, columns, components, spread, checks::kernel_tolerance<Scalar>,
+                                 shoal::gmm::tied::make_accumulator, alone);
 }
 
 TEST_F(TiedAccumulator, EveryNumberOfColumns) {
@@ -176,7 +124,8 @@ TEST_F(TiedAccumulator, MoreComponentsFartherApart) {
     const auto data = reference::random_rows<float>(model, 5003, columns, 14);
     on_device<float> device(model, data, true);
     const statistics got = device.sums();
-    expect_sums(got, model, data, checks::kernel_tolerance<float>, fmt::format("{} columns, farther", columns));
+    checks::expect_tied_sums(got, model, data, checks::kernel_tolerance<float>,
+                             fmt::format("{} columns, farther", columns));
     checks::expect_same_bits(device.sums(4096), got, "in pieces of 4096");
   }
 }
@@ -210,8 +159,8 @@ TEST_F(TiedAccumulator, LeavesCloselyCorrelatedColumnsToOthers) {
       }
       const auto data = reference::random_rows<float>(model, 5003, columns, 4);
       on_device<float> device(model, data, false);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, {} apart from each other", columns, rest));
+      checks::expect_tied_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
+                               fmt::format("{} columns, {} apart from each other", columns, rest));
     }
   }
 }
@@ -259,8 +208,8 @@ TEST_F(TiedAccumulator, FarRowsAreDoneInDouble) {
       auto data = reference::random_rows<float>(model, 20000, columns, 8);
       data[9000 * columns + 3] = static_cast<float>(distance);
       on_device<float> device(model, data, false);
-      expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
-                  fmt::format("{} columns, {} away", columns, distance));
+      checks::expect_tied_sums(device.sums(), model, data, checks::kernel_tolerance<float>,
+                               fmt::format("{} columns, {} away", columns, distance));
     }
   }
 }
@@ -275,7 +224,7 @@ TEST_F(TiedAccumulator, AnEmptyComponentGetsNothing) {
     const statistics got = device.sums();
     EXPECT_EQ(got.weight(2), 0);
     for (std::size_t j = 0; j < columns; ++j) EXPECT_EQ(got.first(2, j), 0);
-    expect_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
+    checks::expect_tied_sums(got, model, data, checks::kernel_tolerance<float>, "an empty component");
   }
 }
 
@@ -286,7 +235,7 @@ TEST_F(TiedAccumulator, KeepsItsDigitsFarFromTheOrigin) {
     for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
     const auto data = reference::random_rows<float>(model, 10000, columns, 22);
     on_device<float> device(model, data, true);
-    expect_sums(device.sums(), model, data, 2e-6, fmt::format("offset 1e4, {} columns", columns));
+    checks::expect_tied_sums(device.sums(), model, data, 2e-6, fmt::format("offset 1e4, {} columns", columns));
   }
 }
 
@@ -294,8 +243,9 @@ TEST_F(TiedAccumulator, RowsThatWereNotLearntAreLeftToOthers) {
   const auto model = checks::rounded_model(covariance_type::tied, 5, 20, 0.5, 23);
   const auto data = reference::random_rows<float>(model, 5000, 20, 24);
   on_device<float> device(model, data, false);
-  expect_sums(device.sums(5000, shoal::gmm::other_rows), model, data, checks::kernel_tolerance<float>, "other rows");
-  expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>, "learnt rows");
+  checks::expect_tied_sums(device.sums(5000, shoal::gmm::other_rows), model, data, checks::kernel_tolerance<float>,
+                           "other rows");
+  checks::expect_tied_sums(device.sums(), model, data, checks::kernel_tolerance<float>, "learnt rows");
 }
 
 TEST_F(TiedAccumulator, StoppedKernelsChangeNothing) {
@@ -453,7 +403,7 @@ TEST(TiedAccumulatorShape, HasNoWeightsAndSoManyColumns) {
   const auto make = [](std::size_t components, std::size_t columns, bool weighted) {
     accumulator_shape shape =
         checks::shape_of(statistics_layout(covariance_type::tied, components, columns), 4096, weighted);
-    return shoal::gmm::tied::make_accumulator<float>(shape, 1, std::make_unique<nobody<float>>());
+    return shoal::gmm::tied::make_accumulator<float>(shape, 1, std::make_unique<checks::nobody<float>>());
   };
   SHOAL_NEEDS_DEVICES(1);
   SHOAL_NEEDS_PRODUCTS();
