@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include <shoal/som/cuda/fold_longer_rows.hpp>
 #include <shoal/som/cuda/fold_short_rows.hpp>
 #include <shoal/som/cuda/settle_short_rows.hpp>
 #include <shoal/som/cuda/sum_by_label.hpp>
@@ -383,6 +384,12 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   if (what == pass::sums && !visit && short_rows_ && fetches_rows_) {
     const int folded = folded_tile_rows(rows, here.units, here.sums, gpu.multiprocessors, gpu.shared_bytes);
     if (folded > 0) return fold_short_rows(folded, rows, here.units, here.sums, gpu.multiprocessors, gpu.compute);
+  }
+  if constexpr (sizeof(Scalar) == 4) {
+    if (what == pass::sums && !visit && on_tensor_cores_ && few_units_ && fetches_rows_) {
+      const int folded = longer_tile_rows(rows, here.units, here.sums, gpu.multiprocessors, gpu.shared_bytes);
+      if (folded > 0) return fold_longer_rows(folded, rows, here.units, here.sums, gpu.multiprocessors, gpu.compute);
+    }
   }
   const int tile_rows = what == pass::topology
                             ? 0
