@@ -403,7 +403,8 @@ void device_map<Scalar>::enqueue_rows(const searched_rows<Scalar>& rows, pass wh
   to.shape = what == pass::topology ? &shape_ : nullptr;
   settled_rows settled = to;
   settled.distances_alone = by_label;
-  if (by_label && measures_by_label(here.units.metric, here.units.columns)) settled.sums = nullptr;
+  if (by_label && measures_by_label(tile_rows, rows, here.units, gpu.multiprocessors, gpu.shared_bytes, fetches_rows_))
+    settled.sums = nullptr;
   std::size_t at_once = rows_at_once_;
   if (by_float16(what)) at_once = decides && keeps_operands_ ? all : float16_rows_;
   if (by_short_rows(what)) at_once = all;  // without minima

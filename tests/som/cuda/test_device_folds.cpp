@@ -134,6 +134,19 @@ TYPED_TEST(DeviceMapFolds, DecideWhatIsInDoubt) {
   }
 }
 
+// Not folded: rows of more columns than a block has warps for are added by label, a bundle of columns after the other.
+// Pieces are too short for that.
+TYPED_TEST(DeviceMapFolds, OfThousandsOfColumnsHaveTheBitsOfStreamedRows) {
+  for (const std::size_t columns : {2052, 2564, 4096}) {
+    table<TypeParam> rows{least_longer_rows + 5, columns, {}};
+    som_reference::uniform u(columns);
+    for (std::size_t i = 0; i < rows.rows * columns; ++i) {
+      rows.values.push_back(static_cast<TypeParam>(u() + static_cast<double>(i / columns % 3)));
+    }
+    expect_one_map(rows, narrow_fit<TypeParam>(columns, 10), std::to_string(columns));
+  }
+}
+
 TYPED_TEST(DeviceMapFolds, GiveTheHostsMap) {
   for (const std::size_t columns : {1, 3, 8, 16, 33, 100}) {
     const table<TypeParam> rows = clouds<TypeParam>(least_folded_rows + 3, columns);
