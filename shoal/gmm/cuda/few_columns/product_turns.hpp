@@ -9,26 +9,11 @@
 #include <utility>
 
 #include <shoal/execution/cuda/buffers.hpp>
-#include <shoal/gmm/covariance_type.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/few_columns/lanes.hpp>
 #include <shoal/gmm/cuda/few_columns/products.hpp>
 
 namespace shoal::gmm::few_columns {
-
-/// Packs a mixture by `Function`, which takes what pack_products takes.
-template <auto Function>
-struct product_packing {
-  covariance_type type;
-  unsigned columns;
-  unsigned components;
-  unsigned tiles;
-
-  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture,
-                  cudaStream_t stream) const {
-    Function(parameters, type, columns, components, tiles, mixture, stream);
-  }
-};
 
 /// Launches both rooms' kernels. Packing the mixture, void(const prepared_parameters<float>&, const product_mixture&,
 /// cudaStream_t), decides on the device which of them leave the rows alone. Arguments: what lanes_accumulator takes,

@@ -71,18 +71,28 @@ std::optional<product_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-using packing = product_packing<pack_products>;
+struct product_packing {
+  covariance_type type;
+  unsigned columns;
+  unsigned components;
+  unsigned tiles;
+
+  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture,
+                  cudaStream_t stream) const {
+    pack_products(parameters, type, columns, components, tiles, mixture, stream);
+  }
+};
 
 std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const product_plan& plan,
                                                std::unique_ptr<accumulator<float>> other) {
   const covariance_type type = shape.layout.type();
-  const packing pack{type, static_cast<unsigned>(shape.layout.columns()),
+  const product_packing pack{type, static_cast<unsigned>(shape.layout.columns()),
                      static_cast<unsigned>(shape.layout.components()), plan.tiles};
   product_arguments arguments;
   arguments.columns = pack.columns;
   arguments.share = plan.share;
   arguments.tiles = plan.tiles;
-  return std::make_unique<product_turns<product_arguments, packing>>(
+  return std::make_unique<product_turns<product_arguments, product_packing>>(
       shape, block_launch{plan.kernel.function, 32 * product_warps, plan.lanes, plan.shared_bytes}, plan.groups,
       plan.tiles, product_steps(type, product_columns(type, pack.columns)), arguments, pack, std::move(other));
 }

@@ -26,6 +26,9 @@ struct term_plan {
   unsigned warp_tiles = 0;  // of a warp
   unsigned parts = 1;
   unsigned rounds = 1;
+  unsigned warps = term_warps;
+  unsigned blocks = term_blocks;  // of a multiprocessor
+  bool held = false;              // densities are found once
   std::size_t shared_bytes = 0;
   group_plan groups;
   std::size_t lanes = 0;
@@ -48,6 +51,20 @@ void cut_components(term_plan& plan, unsigned least_tiles, unsigned most_tiles) 
   }
 }
 
+// The same for warps that have registers for the densities of all components. Returns whether they have.
+bool hold_components(term_plan& plan, std::size_t columns) {
+  const unsigned warp_tiles = held_tiles(columns, plan.tiles);
+  const auto parts = static_cast<unsigned>(ceiling(plan.tiles, warp_tiles));
+  if (parts > term_warps) return false;
+  plan.held = true;
+  plan.warp_tiles = warp_tiles;
+  plan.parts = parts;
+  plan.tiles = parts * warp_tiles;
+  plan.warps = term_warps / parts * parts;
+  plan.blocks = term_warps * term_blocks / plan.warps;
+  return true;
+}
+
 std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   const statistics_layout& layout = shape.layout;
   const std::size_t columns = layout.columns();
@@ -58,25 +75,24 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   }
   term_plan plan;
   plan.tiles = static_cast<unsigned>(ceiling(layout.components(), product_components));
-  cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
   const bool fine = shape.precision == precision::float32;
-  if (!fine && columns <= most_whole_columns && plan.tiles <= most_whole_tiles) {
-    plan.warp_tiles = plan.tiles = std::max(plan.tiles, least_whole_tiles);
-    plan.parts = plan.rounds = 1;
-    plan.function = type == covariance_type::diag ? find_diagonal_whole_kernel(plan.tiles)
-                                                  : find_spherical_whole_kernel(plan.tiles);
+  if (!fine && hold_components(plan, columns)) {
+    plan.function = type == covariance_type::diag ? find_diagonal_held_kernel(columns, plan.warp_tiles)
+                                                  : find_spherical_held_kernel(columns, plan.warp_tiles);
+    plan.shared_bytes = held_shared_bytes(type, columns, plan.warp_tiles);
   } else {
+    cut_components(plan, least_term_tiles(type, columns), most_term_tiles(type, columns));
     plan.function = type == covariance_type::diag ? find_diagonal_term_kernel(columns, plan.warp_tiles, fine)
                                                   : find_spherical_term_kernel(columns, plan.warp_tiles, fine);
+    plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
   }
-  plan.shared_bytes = term_shared_bytes(type, columns, plan.warp_tiles);
   if (plan.shared_bytes > shape.shared_bytes) return std::nullopt;
-  const std::size_t places = shape.multiprocessors * term_blocks;
+  const std::size_t places = shape.multiprocessors * plan.blocks;
   plan.groups = plan_groups(
       shape,
       [&](std::size_t rows) {
         const bool fits = plan.rounds == 1 || rows <= term_stage_rows;
-        return fits ? ceiling(rows, term_warps / plan.parts * product_rows) : std::numeric_limits<std::size_t>::max();
+        return fits ? ceiling(rows, plan.warps / plan.parts * product_rows) : std::numeric_limits<std::size_t>::max();
       },
       [&](std::size_t rows, std::size_t all) {
         return static_cast<double>(ceiling(all, places)) *
@@ -87,21 +103,33 @@ std::optional<term_plan> make_plan(const accumulator_shape& shape) {
   return plan;
 }
 
-using packing = product_packing<pack_terms>;
+struct term_packing {
+  covariance_type type;
+  unsigned columns;
+  unsigned components;
+  unsigned tiles;
+  bool held;
+
+  void operator()(const prepared_parameters<float>& parameters, const product_mixture& mixture,
+                  cudaStream_t stream) const {
+    pack_terms(parameters, type, columns, components, tiles, held, mixture, stream);
+  }
+};
 
 std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, const term_plan& plan,
                                                std::unique_ptr<accumulator<float>> other) {
   const covariance_type type = shape.layout.type();
-  const packing pack{type, static_cast<unsigned>(shape.layout.columns()),
-                     static_cast<unsigned>(shape.layout.components()), plan.tiles};
+  const term_packing pack{type, static_cast<unsigned>(shape.layout.columns()),
+                          static_cast<unsigned>(shape.layout.components()), plan.tiles, plan.held};
   term_arguments arguments;
   arguments.columns = pack.columns;
   arguments.tiles = plan.tiles;
   arguments.parts = plan.parts;
   arguments.rounds = plan.rounds;
-  return std::make_unique<product_turns<term_arguments, packing>>(
-      shape, block_launch{plan.function, term_threads, plan.lanes, plan.shared_bytes}, plan.groups, plan.tiles,
-      product_steps(type, product_columns(type, pack.columns)), arguments, pack, std::move(other));
+  const unsigned padded = product_columns(type, pack.columns);
+  return std::make_unique<product_turns<term_arguments, term_packing>>(
+      shape, block_launch{plan.function, 32 * plan.warps, plan.lanes, plan.shared_bytes}, plan.groups, plan.tiles,
+      plan.held ? held_steps(type, padded) : product_steps(type, padded), arguments, pack, std::move(other));
 }
 
 }  // namespace

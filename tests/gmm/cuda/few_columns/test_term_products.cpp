@@ -93,6 +93,23 @@ TEST_F(TermProductAccumulator, KeepsElevenBitsWhenAskedForLess) {
   }
 }
 
+// One warp to eight that share rows, and more components than they have registers for.
+TEST_F(TermProductAccumulator, AnyNumberOfComponentsInElevenBits) {
+  for (const covariance_type type : types) {
+    for (const std::size_t components :
+         {1, 16, 32, 33, 48, 49, 64, 65, 96, 97, 128, 129, 160, 192, 224, 225, 256, 257, 1000}) {
+      for (const std::size_t columns : {8, 16}) checks::check_coarse(type, 1031, columns, components, 0.8, coarse);
+      checks::check_coarse(type, 4200, 5, components, 0.8, coarse_for_one);
+    }
+    // A row alone is off by as much as its log-density.
+    for (const std::size_t rows : {15, 16, 17, 31, 33, 63, 64, 65, 127, 129, 511, 513, 1023, 1025}) {
+      for (const std::size_t components : {40, 60, 100, 256, 600, 1000}) {
+        checks::check_coarse(type, rows, 13, components, 0.8, coarse_for_one);
+      }
+    }
+  }
+}
+
 TEST_F(TermProductAccumulator, LeavesComponentsThatLieApartToOthers) {
   for (const covariance_type type : types) {
     checks::check_sums(type, 5003, 8, 40, 20, by_either);
@@ -127,7 +144,9 @@ TEST_F(TermProductAccumulator, FewRowsByEveryKernel) {
         checks::check_sums(type, 300, columns, components, 0.8, for_one);
       checks::check_coarse(type, 300, columns, 40, 0.8, coarse);
       checks::check_coarse(type, 300, columns, 60, 0.8, coarse_for_one);
-      checks::check_coarse(type, 300, columns, 100, 0.8, coarse_for_one);
+      for (const std::size_t components : {100, 300, 1000, 1100}) {
+        checks::check_coarse(type, 300, columns, components, 0.8, coarse_for_one);
+      }
     }
     checks::check_far_rows(type, 300, 8, 35, 31, by_products_alone);
   }
@@ -145,11 +164,23 @@ TEST_F(TermProductAccumulator, RowsOfSmallDensity) {
     }
     checks::unweighted device(model, data, by_products_alone);
     checks::expect_sums(device.sums(), model, data, checks::kernel_tolerance<float>, checks::name(type));
+    // In eleven bits a log-density is off by 0.1 at most, and no row is lost.
+    checks::unweighted less(model, data, coarse);
+    const statistics got = less.sums(), expected = checks::expected_sums<float>(model, data, {});
+    EXPECT_EQ(got.far_rows(), 0);
+    EXPECT_NEAR(got.log_likelihood(), expected.log_likelihood(), 0.1 * 43);
+    EXPECT_NEAR(got.total_weight(), 3000, 1e-9);
+    double weight = 0;
+    for (std::size_t k = 0; k < 40; ++k) weight += got.weight(k);
+    EXPECT_NEAR(weight, 3000, 3);
   }
 }
 
 TEST_F(TermProductAccumulator, RowsBeyondTheRangeOfFloatStayFinite) {
-  for (const covariance_type type : types) checks::check_beyond_float({type, 5, 40}, by_products_alone);
+  for (const covariance_type type : types) {
+    checks::check_beyond_float({type, 5, 40}, by_products_alone);
+    checks::check_beyond_float({type, 5, 40}, coarse);
+  }
 }
 
 TEST_F(TermProductAccumulator, AnEmptyComponentGetsNothing) {
