@@ -113,7 +113,7 @@ template <class Scalar>
 class tied_accumulator final : public learning_accumulator<Scalar> {
  public:
   tied_accumulator(const accumulator_shape& shape, std::size_t shards, std::unique_ptr<accumulator<Scalar>> other)
-      : others_(std::move(other), shape.shards == shape.data_shards),
+      : others_(std::move(other), shape.data_shards == 1),
         spherical_(make_spherical<Scalar>(spherical_shape<Scalar>(shape), room_of<Scalar>(shape))),
         layout_(shape.layout),
         sums_layout_(spherical_shape<Scalar>(shape).layout),

@@ -30,7 +30,7 @@ template <class Scalar>
 class linear_accumulator final : public learning_accumulator<Scalar> {
  public:
   linear_accumulator(const accumulator_shape& shape, std::size_t shards, std::unique_ptr<accumulator<Scalar>> other)
-      : others_(std::move(other), shape.shards == shape.data_shards && !leaves_to_plain(shape)),
+      : others_(std::move(other), shape.data_shards == 1 && !leaves_to_plain(shape)),
         layout_(shape.layout),
         plan_(plan_of(shape)),
         rows_(shape, shards) {
