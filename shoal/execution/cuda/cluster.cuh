@@ -43,4 +43,14 @@ __device__ inline void send(unsigned long long* to, unsigned long long value, un
                : "memory");
 }
 
+// Writes and reads what `block` has where this one has `own`. Barriers of the whole cluster say when it is there.
+__device__ inline void store_in_block(double* own, double value, unsigned block) {
+  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address_in_block(own, block)), "d"(value) : "memory");
+}
+__device__ inline double load_from_block(const double* own, unsigned block) {
+  double value;
+  asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(value) : "r"(address_in_block(own, block)) : "memory");
+  return value;
+}
+
 }  // namespace shoal::cuda

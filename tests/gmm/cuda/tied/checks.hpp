@@ -12,6 +12,7 @@
 
 #include <shoal/execution/cuda/buffers.hpp>
 #include <shoal/execution/cuda/stream.hpp>
+#include <shoal/execution/precision.hpp>
 #include <shoal/gmm/cuda/accumulator.hpp>
 #include <shoal/gmm/cuda/learning_accumulator.hpp>
 #include <shoal/gmm/cuda/plain/plain.hpp>
@@ -33,11 +34,12 @@ using make_learning = std::unique_ptr<shoal::gmm::learning_accumulator<Scalar>> 
 template <class Scalar>
 struct learning_device {
   learning_device(const shoal::gmm::model& model, const std::vector<Scalar>& rows, make_learning<Scalar> make,
-                  bool alone, std::size_t piece)
+                  bool alone, std::size_t piece, shoal::precision precision = shoal::precision::float32)
       : layout(model.covariance_type, model.components, model.columns),
         count(rows.size() / model.columns),
         mixture(shoal::gmm::prepare<Scalar>(model), stream) {
-    const shoal::gmm::accumulator_shape shape = shape_of(layout, count, false);
+    shoal::gmm::accumulator_shape shape = shape_of(layout, count, false);
+    shape.precision = precision;
     std::unique_ptr<shoal::gmm::accumulator<Scalar>> other = std::make_unique<nobody<Scalar>>();
     if (!alone) other = shoal::gmm::plain::make_accumulator<Scalar>(shape);
     learning = make(shape, 1, std::move(other));

@@ -43,14 +43,41 @@ class TiedAccumulator : public ::testing::Test {
 template <class Scalar>
 struct on_device : checks::learning_device<Scalar> {
   on_device(const shoal::gmm::model& model, const std::vector<Scalar>& rows, bool alone,
-            std::size_t piece = std::size_t{1} << 30)
-      : checks::learning_device<Scalar>(model, rows, shoal::gmm::tied::make_accumulator, alone, piece) {}
+            std::size_t piece = std::size_t{1} << 30, shoal::precision precision = shoal::precision::float32)
+      : checks::learning_device<Scalar>(model, rows, shoal::gmm::tied::make_accumulator, alone, piece, precision) {}
 };
 
 template <class Scalar = float>
 void check(std::size_t rows, std::size_t columns, std::size_t components, double spread, bool alone = true) {
   checks::check_learning<Scalar>(rows, columns, components, spread, checks::kernel_tolerance<Scalar>,
                                  shoal::gmm::tied::make_accumulator, alone);
+}
+
+// In eleven bits, by kernels that find densities twice; the neighbours of where these are taken.
+TEST_F(TiedAccumulator, KeepsElevenBits) {
+  const auto check_coarse = [](std::size_t rows, std::size_t columns, std::size_t components, double spread) {
+    const auto model = checks::rounded_model(covariance_type::tied, components, columns, spread, 51);
+    const auto data = reference::random_rows<float>(model, rows, columns, 52);
+    on_device<float> device(model, data, true, std::size_t{1} << 30, shoal::precision::bf16);
+    const statistics got = device.sums();
+    const std::string what = fmt::format("{} rows, {} columns, {} components", rows, columns, components);
+    checks::expect_tied_sums(got, model, data, 1e-3, what);
+    checks::expect_same_bits(device.sums(4096), got, what + ", in pieces of 4096");
+  };
+  for (const std::size_t columns : {1, 2, 8, 9, 13, 16}) check_coarse(100'003, columns, 33, 0.5);
+  for (const std::size_t components : {33, 64, 65, 100}) check_coarse(110'003, 8, components, 0.5);
+  for (const std::size_t rows : {12'889, 12'891}) check_coarse(rows, 16, 256, 0.5);
+  for (const std::size_t rows : {37, 4'097}) check_coarse(rows, 16, 1000, 0.4);
+  check_coarse(4'097, 2, 2049, 0.8);
+}
+
+// A thread has the sums of few components of at most eight columns.
+TEST_F(TiedAccumulator, FewSums) {
+  for (const auto& [columns, most] :
+       std::vector<std::pair<std::size_t, std::size_t>>{{1, 16}, {5, 8}, {6, 6}, {8, 5}}) {
+    for (std::size_t components = 2; components <= most + 1; ++components) check(4097, columns, components, 0.6);
+  }
+  for (const std::size_t rows : {1, 31, 63, 64, 65, 511, 46800, 300'007}) check(rows, 8, 2, 0.8);
 }
 
 TEST_F(TiedAccumulator, EveryNumberOfColumns) {
@@ -201,8 +228,8 @@ TEST_F(TiedAccumulator, ColumnsHaveScalesOfTheirOwn) {
 }
 
 TEST_F(TiedAccumulator, FarRowsAreDoneInDouble) {
-  for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{8, 10}, {16, 10}, {33, 10}, {100, 10}, {200, 10}, {24, 130}}) {
+  for (const auto& [columns, components] : std::vector<std::pair<std::size_t, std::size_t>>{
+           {8, 2}, {8, 10}, {16, 10}, {33, 10}, {100, 10}, {200, 10}, {24, 130}, {8, 300}}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 7);
     for (const double distance : {60.0, 1e3, 1e5, 3e12, 3e38}) {
       auto data = reference::random_rows<float>(model, 20000, columns, 8);
@@ -216,7 +243,7 @@ TEST_F(TiedAccumulator, FarRowsAreDoneInDouble) {
 
 TEST_F(TiedAccumulator, AnEmptyComponentGetsNothing) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{6, 5}, {40, 5}, {140, 5}, {20, 130}, {6, 260}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{6, 3}, {6, 10}, {40, 5}, {140, 5}, {20, 130}, {6, 260}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 11);
     model.weights[2] = 0;
     const auto data = reference::random_rows<float>(model, 2000, columns, 12);
@@ -230,7 +257,7 @@ TEST_F(TiedAccumulator, AnEmptyComponentGetsNothing) {
 
 TEST_F(TiedAccumulator, KeepsItsDigitsFarFromTheOrigin) {
   for (const auto& [columns, components] : std::vector<std::pair<std::size_t, std::size_t>>{
-           {8, 20}, {16, 20}, {40, 20}, {128, 20}, {140, 20}, {40, 129}, {16, 257}}) {
+           {8, 2}, {8, 20}, {16, 20}, {40, 20}, {128, 20}, {140, 20}, {40, 129}, {16, 257}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.5, 21);
     for (double& mean : model.means) mean = static_cast<double>(static_cast<float>(mean + 1e4));
     const auto data = reference::random_rows<float>(model, 10000, columns, 22);
@@ -390,13 +417,35 @@ TEST_F(TiedAccumulator, FitsOfCorrelatedColumnsEndWhereFloat64Ends) {
 
 TEST(TiedAccumulatorShape, OfFloat64RowsHasNeitherTooFewNorTooManyNumbers) {
   const auto is_faster = [](std::size_t columns, std::size_t components) {
-    return shoal::gmm::tied::is_faster(8, 1'000'000, columns, components);
+    return shoal::gmm::tied::is_faster(8, shoal::precision::float32, 1'000'000, columns, components);
   };
   EXPECT_TRUE(is_faster(8, 160));
   EXPECT_FALSE(is_faster(8, 161));
   EXPECT_TRUE(is_faster(4, 65));
   EXPECT_FALSE(is_faster(4, 64));
   EXPECT_FALSE(is_faster(3, 100));
+}
+
+TEST(TiedAccumulatorShape, OfFewFloat32ColumnsHasEnoughToMultiply) {
+  const auto is_faster = [](std::size_t rows, std::size_t columns, std::size_t components, bool coarse = false) {
+    const shoal::precision least = coarse ? shoal::precision::bf16 : shoal::precision::float32;
+    return shoal::gmm::tied::is_faster(4, least, rows, columns, components);
+  };
+  EXPECT_TRUE(is_faster(100'000, 13, 33));
+  EXPECT_FALSE(is_faster(30'000, 13, 33));
+  EXPECT_FALSE(is_faster(100'000, 3, 100, true));
+  EXPECT_TRUE(is_faster(1'000'000, 2, 100, true));
+  EXPECT_FALSE(is_faster(1'000'000, 2, 100));
+  EXPECT_FALSE(is_faster(1'000'000, 2, 99, true));
+  EXPECT_TRUE(is_faster(1'000'000, 2, 257));
+  EXPECT_FALSE(is_faster(1'000'000, 2, 256));
+  EXPECT_TRUE(is_faster(10'000, 8, 300));
+  EXPECT_FALSE(is_faster(10'000, 8, 256));
+  EXPECT_TRUE(is_faster(1'000'000, 8, 5));
+  EXPECT_FALSE(is_faster(1'000'000, 8, 2));
+  EXPECT_TRUE(is_faster(10'000'000, 6, 2));
+  EXPECT_FALSE(is_faster(10'000'000, 5, 2));
+  EXPECT_FALSE(is_faster(10'000'000, 6, 7));
 }
 
 TEST(TiedAccumulatorShape, HasNoWeightsAndSoManyColumns) {

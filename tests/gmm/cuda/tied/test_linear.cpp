@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -16,6 +17,7 @@
 #include <shoal/gmm/cuda/plain/plain.hpp>
 #include <shoal/gmm/cuda/tied/tied.hpp>
 #include <shoal/gmm/cuda/tied/tuning.hpp>
+#include <shoal/gmm/fit.hpp>
 
 #include "../../../cuda_devices.hpp"
 #include "../checks.hpp"
@@ -83,6 +85,15 @@ TEST_F(LinearAccumulator, AnyNumberOfComponents) {
   for (const std::size_t components : {2, 3, 7, 8, 9, 15, 16, 17, 24, 25, 31, 32, 33, 47, 48, 49, 57, 63, 64}) {
     check_both(40, 20, components, 0.4);
   }
+  // Warps that divide them.
+  for (const std::size_t components : {65, 79, 80, 81, 100, 128, 129, 256, 257, 384, 385, 511, 512}) {
+    check_both(40, 24, components, 0.2);
+    check<double>(40, 3, components, 0.4);
+  }
+  for (const std::size_t components : {65, 129, 336}) check_both(40, 40, components, 0.2);
+  for (const std::size_t components : {17, 65, 128}) check_both(40, 64, components, 0.2);
+  // And those that each have all.
+  for (const std::size_t components : {17, 33, 49, 64, 65, 100}) check_both(20'000, 18, components, 0.3);
   for (const std::size_t components : {2, 16, 17, 33, 49, 64}) check<float>(40, 70, components, 0.2);
 }
 
@@ -90,6 +101,7 @@ TEST_F(LinearAccumulator, AwkwardNumbersOfRows) {
   for (const std::size_t rows : {1, 2, 15, 16, 17, 31, 33, 511, 512, 513, 2111, 2112, 2113, 4095, 4096, 4097, 40000}) {
     check_both(rows, 18, 5, 0.4);
     if (rows <= 33) check_both(rows, 70, 3, 0.2);
+    check_both(rows, 13, 100, 0.3);
   }
   check<float>(100003, 17, 3, 0.5);
 }
@@ -120,7 +132,7 @@ TEST_F(LinearAccumulator, LeavesCloselyCorrelatedColumnsToOthers) {
 
 TEST_F(LinearAccumulator, FarRows) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {40, 2}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{33, 10}, {100, 3}, {24, 60}, {8, 100}, {40, 2}}) {
     const auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 7);
     for (const double distance : {60.0, 1e3, 1e5, 3e12}) {
       auto data = reference::random_rows<float>(model, 700, columns, 8);
@@ -134,7 +146,7 @@ TEST_F(LinearAccumulator, FarRows) {
 
 TEST_F(LinearAccumulator, AnEmptyComponentGetsNothing) {
   for (const auto& [columns, components] :
-       std::vector<std::pair<std::size_t, std::size_t>>{{40, 5}, {90, 5}, {20, 60}}) {
+       std::vector<std::pair<std::size_t, std::size_t>>{{40, 5}, {90, 5}, {20, 60}, {13, 100}}) {
     auto model = checks::rounded_model(covariance_type::tied, components, columns, 0.3, 11);
     model.weights[2] = 0;
     const auto data = reference::random_rows<float>(model, 500, columns, 12);
@@ -191,10 +203,48 @@ TEST_F(LinearAccumulator, StoppedKernelsChangeNothing) {
   }
 }
 
+// Steps that are recorded pass over the others' kernels, or over nothing: columns that follow one direction, whose
+// variance is so many times that of the rest, are left to plain kernels and to others.
+TEST_F(LinearAccumulator, FitsFollowTheHostWhoeverTakesThem) {
+  for (const auto& [columns, count] : std::vector<std::pair<std::size_t, std::size_t>>{{20, 503}, {150, 20'011}}) {
+    for (const double variance : {30.0, 1e6}) {
+      SCOPED_TRACE(fmt::format("{} columns, variance {}", columns, variance));
+      const std::size_t components = columns == 20 ? 5 : 6;
+      std::mt19937_64 engine(7);
+      std::normal_distribution<double> normal;
+      std::vector<double> rows(count * columns);
+      for (std::size_t r = 0; r < count; ++r) {
+        const double along = normal(engine) * std::sqrt(variance);
+        for (std::size_t j = 0; j < columns; ++j) {
+          rows[r * columns + j] = along + normal(engine) + static_cast<double>((r % components) * (j % 3)) / 2;
+        }
+      }
+      ASSERT_TRUE(shoal::gmm::tied::suits_linear<double>(
+          checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
+      shoal::gmm::options options;
+      options.components = components;
+      options.covariance_type = covariance_type::tied;
+      options.init = shoal::gmm::initialization::random_rows;
+      options.max_iterations = 6;
+      options.tolerance = 0;
+      options.seed = 5;
+      const shoal::view_source<double> source({rows.data(), count, columns});
+      const auto host = shoal::gmm::fit(source, options);
+      options.device = {cuda_devices::first(1)};
+      const auto device = shoal::gmm::fit(source, options);
+      ASSERT_EQ(device.history.size(), host.history.size());
+      for (std::size_t i = 0; i < host.history.size(); ++i) {
+        EXPECT_NEAR(device.history[i], host.history[i], 1e-9 * std::abs(host.history[i]));
+      }
+    }
+  }
+}
+
 // Small enough for compute-sanitizer's racecheck.
 TEST_F(LinearAccumulator, FewRowsByEveryKernel) {
-  for (const std::size_t components : {2, 3, 20, 40, 60}) {
+  for (const std::size_t components : {2, 3, 20, 40, 60, 150, 300, 400}) {
     check_both(70, 20, components, 0.6);
+    if (components > 100) continue;
     check_both(70, 70, components, 0.2);
   }
 }
@@ -204,7 +254,20 @@ TEST(LinearAccumulatorShape, HasFewRowsOrOneComponent) {
     return shoal::gmm::tied::is_faster_linear(bytes, rows, columns, components);
   };
   EXPECT_TRUE(is_faster(4, 1000, 17, 2));
-  EXPECT_FALSE(is_faster(4, 1000, 16, 2));
+  EXPECT_TRUE(is_faster(4, 1000, 16, 2));
+  EXPECT_FALSE(is_faster(4, 1000, 13, 2));
+  EXPECT_FALSE(is_faster(4, 1000, 12, 100));
+  EXPECT_TRUE(is_faster(4, 10'000, 16, 256));
+  EXPECT_FALSE(is_faster(4, 10'000, 16, 257));
+  EXPECT_FALSE(is_faster(4, 20'001, 16, 5));
+  EXPECT_TRUE(is_faster(4, 10'000, 24, 100));
+  EXPECT_FALSE(is_faster(4, 20'001, 24, 65));
+  EXPECT_TRUE(is_faster(8, 1000, 8, 10));
+  EXPECT_FALSE(is_faster(8, 1000, 8, 9));
+  EXPECT_FALSE(is_faster(8, 1000, 7, 100));
+  EXPECT_TRUE(is_faster(8, 10'000, 13, 100));
+  EXPECT_FALSE(is_faster(8, 10'000, 13, 101));
+  EXPECT_FALSE(is_faster(8, 100'000, 20, 65));
   EXPECT_TRUE(is_faster(4, 200'000, 256, 2));
   EXPECT_FALSE(is_faster(4, 200'001, 17, 2));
   EXPECT_FALSE(is_faster(4, 20'001, 257, 2));
@@ -227,7 +290,13 @@ TEST(LinearAccumulatorShape, HasNoWeightsAndSoManyNumbers) {
   EXPECT_THROW(make(covariance_type::tied, 48, 321, false), shoal::bad_argument);
   EXPECT_NO_THROW(make(covariance_type::tied, 64, 192, false));
   EXPECT_THROW(make(covariance_type::tied, 64, 193, false), shoal::bad_argument);
-  EXPECT_THROW(make(covariance_type::tied, 65, 20, false), shoal::bad_argument);
+  EXPECT_THROW(make(covariance_type::tied, 65, 65, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 128, 64, false));
+  EXPECT_THROW(make(covariance_type::tied, 129, 64, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 336, 40, false));
+  EXPECT_THROW(make(covariance_type::tied, 385, 40, false), shoal::bad_argument);
+  EXPECT_NO_THROW(make(covariance_type::tied, 512, 24, false));
+  EXPECT_THROW(make(covariance_type::tied, 513, 24, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::tied, 1, 20, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::full, 2, 20, false), shoal::bad_argument);
   EXPECT_THROW(make(covariance_type::tied, 5, 20, true), shoal::bad_argument);
