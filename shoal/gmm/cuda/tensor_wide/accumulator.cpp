@@ -3,6 +3,7 @@
 #include <shoal/gmm/cuda/tensor/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_float64/chunks.hpp>
 #include <shoal/gmm/cuda/tensor_wide/buffers.hpp>
+#include <shoal/gmm/cuda/tensor_wide/framed_sums.hpp>
 #include <shoal/gmm/cuda/tensor_wide/kernels.hpp>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tensor_wide.hpp>
@@ -21,10 +22,12 @@ class wide_accumulator final : public accumulator<float> {
         lanes_(plan_.all().lanes * plan_.lanes.size),
         workspace_(layout_.components, shape.share_rows, cuda::piece_unit),
         buffers_(shape.layout, products_of(shape), workspace_.terms().stride, shape.multiprocessors,
-                 takes_frame(shape.layout, products_of(shape), shape.share_rows)),
+                 frames_densities(shape.layout, products_of(shape), shape.share_rows),
+                 frames_moments(shape.layout, shape.share_rows)),
         tied_(shape, workspace_.rows()),
         // Sums about an origin need no lists, and components that are too far apart for them are rare.
-        sections_(buffers_.sizes(), tied_.used() ? 0 : shape.share_rows, plan_.lanes.section_rows, workspace_.rows()) {
+        sections_(buffers_.sizes(), tied_.used() ? 0 : shape.share_rows, plan_.lanes.section_rows, workspace_.rows()),
+        framed_(buffers_.sizes(), plan_, workspace_.rows()) {
     plan_.lanes.sums = lanes_.data();
   }
 
@@ -33,6 +36,7 @@ class wide_accumulator final : public accumulator<float> {
     pack_mixture(buffers_.with(parameters), stream);
     tied_.clear(buffers_.with(parameters), stream);
     sections_.clear(stream);
+    framed_.clear(buffers_.with(parameters), stream);
   }
 
   void add(const cuda::device_piece<float>& piece, const prepared_parameters<float>& parameters,
@@ -47,6 +51,7 @@ class wide_accumulator final : public accumulator<float> {
       if (held.facts != nullptr) {
         list_rows(mixture, chunk, terms, held, stream);
         half_moments(mixture, chunk, held, plan_, stream);
+        framed_.add(mixture, chunk, held, plan_, stream);
       }
       tied_.add(mixture, chunk, terms, plan_.all(), stream);
       moments(layout_, chunk, tied_.apart(parameters), terms, held, plan_, stream);
@@ -56,6 +61,7 @@ class wide_accumulator final : public accumulator<float> {
   void merge(double* statistics, const prepared_parameters<float>& parameters, cudaStream_t stream) override {
     tensor_float64::merge_lanes(plan_.all(), statistics, parameters.stopped, stream);
     tied_.merge(buffers_.with(parameters), statistics, stream);
+    framed_.merge(buffers_.with(parameters), plan_, statistics, stream);
   }
 
  private:
@@ -66,6 +72,7 @@ class wide_accumulator final : public accumulator<float> {
   density_buffers buffers_;
   tied_sums tied_;
   section_buffers sections_;
+  framed_accumulator framed_;
 };
 
 }  // namespace

@@ -18,14 +18,18 @@ bool takes(const statistics_layout& layout, std::size_t shared_bytes) {
          shared_bytes >= least_shared_bytes && tensor::has_products();
 }
 
-bool takes_frame(const statistics_layout& layout, int products, std::size_t share_rows) {
+bool frames_densities(const statistics_layout& layout, int products, std::size_t share_rows) {
   return products == 1 && layout.type() == covariance_type::full && layout.columns() <= most_framed_columns &&
          layout.components() >= least_framed_components && layout.components() <= most_framed_components &&
          share_rows >= least_framed_rows;
 }
 
+bool frames_moments(const statistics_layout& layout, std::size_t share_rows) {
+  return layout.type() == covariance_type::full && share_rows >= least_share_rows;
+}
+
 density_buffers::density_buffers(const statistics_layout& layout, int products, std::size_t chunk_rows,
-                                 std::size_t processors, bool framed) {
+                                 std::size_t processors, bool densities_framed, bool moments_framed) {
   using tensor::take;
   problem_.layout = kernel_layout(layout);
   problem_.products = products;
@@ -44,11 +48,13 @@ density_buffers::density_buffers(const statistics_layout& layout, int products, 
   problem_.far_tiles = take(far_tiles_, (chunk_rows + tile - 1) / tile);
   problem_.any_far = take(any_far_, 1);
   any_far_.fill_with_zeros();
-  if (!framed) return;
-  problem_.frame.apart = take(apart_, 1);
+  if (moments_framed) problem_.frame.near = take(near_, layout.components() + 1);
+  if (!densities_framed && !moments_framed) return;
   problem_.frame.exponents = take(frame_exponents_, d);
   problem_.frame.origin = take(origin_, d);
   problem_.frame.scales = take(frame_scales_, stages_of(d) * stage_depth);
+  if (!densities_framed) return;
+  problem_.frame.apart = take(apart_, 1);
   problem_.frame.offsets = take(frame_offsets_, layout.components() * padded_columns(d));
 }
 

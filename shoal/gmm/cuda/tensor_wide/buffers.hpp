@@ -11,14 +11,16 @@ namespace shoal::gmm::tensor_wide {
 /// Whether such a mixture is taken on the current GPU, whose blocks may have so much shared memory.
 bool takes(const statistics_layout& layout, std::size_t shared_bytes);
 
-/// Whether rows of such a share are moved into one frame where the components are near enough to each other.
-bool takes_frame(const statistics_layout& layout, int products, std::size_t share_rows);
+/// Whether rows of such a share are moved into one frame where the components are near enough to each other: for their
+/// densities, and for their moments.
+bool frames_densities(const statistics_layout& layout, int products, std::size_t share_rows);
+bool frames_moments(const statistics_layout& layout, std::size_t share_rows);
 
 /// The mixture as it is packed, and what is known of a chunk's rows.
 class density_buffers {
  public:
   density_buffers(const statistics_layout& layout, int products, std::size_t chunk_rows, std::size_t processors,
-                  bool framed = false);
+                  bool densities_framed = false, bool moments_framed = false);
 
   const problem& sizes() const { return problem_; }
   problem with(const prepared_parameters<float>& parameters) const {
@@ -29,7 +31,7 @@ class density_buffers {
 
  private:
   problem problem_;
-  cuda::device_buffer<int> exponents_, coupled_, far_tiles_, any_far_, apart_, frame_exponents_;
+  cuda::device_buffer<int> exponents_, coupled_, far_tiles_, any_far_, apart_, near_, frame_exponents_;
   cuda::device_buffer<double> corrections_;
   cuda::device_buffer<float> norms_, offsets_, origin_, frame_offsets_;
   cuda::device_buffer<float2> scales_, frame_scales_;

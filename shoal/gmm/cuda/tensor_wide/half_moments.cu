@@ -6,6 +6,7 @@
 
 #include <shoal/execution/cuda/launch.cuh>
 #include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
+#include <shoal/gmm/cuda/tensor_wide/moment_work.cuh>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/pipeline.cuh>
 
@@ -41,65 +42,6 @@ __device__ unsigned long long describe_columns(unsigned address) {
   return static_cast<unsigned long long>((address & 0x3ffff) >> 4) |
          static_cast<unsigned long long>(eight_bytes >> 4) << 16 | static_cast<unsigned long long>(128 >> 4) << 32;
 }
-
-// Stage after stage of a block: its lane's sections, of each the components, of each the rows. What is known of a list
-// is asked for one list ahead.
-struct moment_work {
-  const held_sections& held;
-  unsigned sections, lanes, first_component, past_component;
-  unsigned section = 0, k = 0, count = 0, begin = 0;
-  int exponent = 0;
-
-  __device__ moment_work(const held_sections& lists, const row_chunk& chunk, const moment_plan& plan,
-                         const block_share& share)
-      : held(lists),
-        sections(static_cast<unsigned>((chunk.count + held.section_rows - 1) / held.section_rows)),
-        lanes(plan.lanes.lanes),
-        first_component(share.first),
-        past_component(share.past) {
-    const auto before = static_cast<unsigned>(chunk.share_first / held.section_rows % lanes);
-    next_section_ = (blockIdx.z + lanes - before) % lanes;
-    next_k_ = first_component;
-    ask();
-    find();
-  }
-  __device__ bool valid() const { return section < sections; }
-  __device__ bool ends_list() const { return begin + stage_rows >= count; }
-  __device__ void next() {
-    begin += stage_rows;
-    if (begin >= count) find();
-  }
-  __device__ const held_row* rows() const {
-    return held.rows + k * held.row_stride + std::size_t{section} * held.section_rows;
-  }
-
- private:
-  unsigned next_section_, next_k_, next_count_ = 0;
-  int next_exponent_ = 0, next_halves_ = 0;
-
-  __device__ void ask() {
-    if (next_section_ >= sections) return;
-    const section_facts& facts = held.of(next_k_, next_section_);
-    next_count_ = facts.count;
-    next_exponent_ = facts.exponent;
-    next_halves_ = facts.halves;
-  }
-  __device__ void find() {
-    begin = 0;
-    do {
-      section = next_section_;
-      k = next_k_;
-      if (!valid()) return;
-      count = next_halves_ != 0 ? next_count_ : 0;
-      exponent = next_exponent_;
-      if (++next_k_ == past_component) {
-        next_k_ = first_component;
-        next_section_ += lanes;
-      }
-      ask();
-    } while (count == 0);
-  }
-};
 
 // Which columns a block's tile has.
 struct tile_columns {
@@ -170,8 +112,8 @@ __device__ void split_moments(const problem& mixture, const row_chunk& chunk, co
   auto* const roots = reinterpret_cast<float2*>(memory + shape::roots_at) + mine;
 
   const block_share share(mixture.layout, plan);
-  moment_work ahead(held, chunk, plan, share);
-  moment_work now = ahead;
+  moment_work<stage_rows> ahead(held, chunk, plan, share);
+  moment_work<stage_rows> now = ahead;
   if (!now.valid()) return;
   held_row coming[rows_of_thread];
   const auto look = [&] {
@@ -369,7 +311,7 @@ __device__ void multiply_moments(const problem& mixture, const row_chunk& chunk,
   clear();
   unsigned stages = 0;
   stage_turn<operand_stages> turn;
-  for (moment_work work(held, chunk, plan, share); work.valid(); turn.next()) {
+  for (moment_work<stage_rows> work(held, chunk, plan, share); work.valid(); turn.next()) {
     wait(barriers.full + turn.stage, turn.round & 1);
     if (works) {
       const unsigned long long operands = advance(described, static_cast<unsigned>(turn.stage * shape::bytes));
@@ -418,6 +360,7 @@ __global__ void __launch_bounds__(threads, 1)
   cuda::wait_for_predecessor();
   if constexpr (has_warpgroup_products) {
     if (*mixture.parameters.stopped != 0) return;
+    if (mixture.frame.near != nullptr && mixture.frame.near[blockIdx.y] != 0) return;
     extern __shared__ __align__(128) unsigned char memory[];
     auto& barriers = *reinterpret_cast<stage_barriers<operand_stages>*>(memory + moment_shape<Products>::barriers_at);
     make_barriers(barriers, splitting_threads / 32);

@@ -35,9 +35,18 @@ struct held_sections {
   std::size_t row_stride = 0;
   unsigned section_stride = 0;
   unsigned section_rows = 0;
+  unsigned first_row = 0;  ///< rows of the chunk are numbered from this one on
 
   __host__ __device__ const section_facts& of(unsigned k, unsigned section) const {
     return facts[std::size_t{k} * section_stride + section];
+  }
+  /// Those of a part of the chunk that begins with this row, the first of a section.
+  held_sections from(std::size_t row) const {
+    held_sections part = *this;
+    part.rows += row;
+    part.facts += row / section_rows;
+    part.first_row += static_cast<unsigned>(row);
+    return part;
   }
 };
 

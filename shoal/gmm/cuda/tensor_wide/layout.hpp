@@ -63,7 +63,8 @@ constexpr int part_place(int row, int q, int stride) {
 
 /// A frame that all components share: rows about one origin, in units that are powers of two.
 struct frame_arrays {
-  int* apart = nullptr;      ///< not zero: the components are too far apart for it; null: it is not used
+  int* apart = nullptr;      ///< not zero: the components are too far apart for densities; null: these do not use it
+  int* near = nullptr;       ///< [K + 1] not zero: near enough for moments; last, whether any is; null: not for moments
   int* exponents = nullptr;  ///< [columns]
   float* origin = nullptr;   ///< [columns]
   float2* scales = nullptr;  ///< [columns, whole stages] s, −o s
@@ -86,7 +87,7 @@ struct problem {
   double* corrections = nullptr;     ///< [K, 1 for tied] what the factor's determinant gained when it was rounded, ln
   std::uint16_t* factors = nullptr;  ///< [K, 1 for tied][tile][stage][step][term][width × 16]
   std::size_t factor_size = 0;       ///< of one component
-  frame_arrays frame;                ///< of mixtures whose rows may be moved into one
+  frame_arrays frame;                ///< of mixtures whose rows may be moved into one; origin is null for others
   int* far_tiles = nullptr;          ///< [tiles of a chunk] whether float32 is too coarse for one of its rows
   int* any_far = nullptr;            ///< whether one of all rows has been, in any chunk
 

@@ -8,6 +8,7 @@
 #include <shoal/gmm/cuda/tensor_float64/products.cuh>
 #include <shoal/gmm/cuda/tensor_float64/sections.cuh>
 #include <shoal/gmm/cuda/tensor_float64/triangle_tiles.cuh>
+#include <shoal/gmm/cuda/tensor_wide/framed_jobs.hpp>
 #include <shoal/gmm/cuda/tensor_wide/moments.hpp>
 #include <shoal/gmm/cuda/tensor_wide/tuning.hpp>
 
@@ -257,13 +258,13 @@ constexpr std::size_t ceiling_of(std::size_t a, std::size_t b) { return (a + b -
 
 // Of listed rows: lanes and sections by what they cost where all components hold all rows. Blocks that are more than
 // multiprocessors, since components hold rows in unequal parts.
-tensor_float64::lane_plan plan_listed(const accumulator_shape& shape, std::size_t blocks) {
+tensor_float64::lane_plan plan_listed(const accumulator_shape& shape, std::size_t blocks, std::size_t turns) {
   tensor_float64::lane_plan plan;
   plan.size = shape.layout.size();
   const std::size_t processors = shape.multiprocessors;
   const std::size_t affordable =
       std::max<std::size_t>(1, tensor_float64::most_lane_bytes / (plan.size * sizeof(double)));
-  const std::size_t least = ceiling_of(turns_of_listed_blocks * processors, blocks);
+  const std::size_t least = ceiling_of(turns * processors, blocks);
   const std::size_t own_section_cost = std::min(section_cost, component_section_cost * shape.layout.components());
   std::size_t least_cost = 0;
   for (std::size_t rows = tensor_float64::most_section_rows; rows >= tensor_float64::least_section_rows; rows /= 2) {
@@ -303,8 +304,13 @@ moment_plan plan_moments(const accumulator_shape& shape, const kernel_layout& la
   const std::size_t tiles = tensor_float64::triangle_tiles(layout.columns, tile_width(layout.columns));
   const std::size_t blocks = tiles * (tied ? 1 : layout.components);
   moment_plan plan;
-  plan.lanes = shape.share_rows < least_share_rows ? tensor_float64::plan_lanes(shape, blocks, turns_of_blocks)
-                                                   : plan_listed(shape, blocks);
+  if (shape.share_rows < least_share_rows) {
+    plan.lanes = tensor_float64::plan_lanes(shape, blocks, turns_of_blocks);
+  } else if (tied) {
+    plan.lanes = plan_listed(shape, blocks, turns_of_listed_blocks);
+  } else {
+    plan.lanes = plan_listed(shape, std::size_t{jobs_of(layout.columns)} * layout.components, turns_of_framed_blocks);
+  }
   if (tied && !shares_origin(shape)) {
     const std::size_t affordable = tensor_float64::most_lane_bytes / (plan.lanes.size * sizeof(double));
     const std::size_t wanted = turns_of_groups * shape.multiprocessors / (tiles * plan.lanes.lanes);

@@ -67,32 +67,38 @@ __global__ void __launch_bounds__(pack_threads) place_frame(const __grid_constan
   cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const unsigned d = mixture.layout.columns;
-  const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32, k = threadIdx.x % 32;
-  static_assert(most_framed_components <= 32);
+  const unsigned i = (blockIdx.x * pack_threads + threadIdx.x) / 32, thread = threadIdx.x % 32;
   if (i >= stages_of(d) * stage_depth) return;
   if (i >= d) {
-    if (k == 0) mixture.frame.scales[i] = make_float2(0, 0);
+    if (thread == 0) mixture.frame.scales[i] = make_float2(0, 0);
     return;
   }
   const auto& parameters = mixture.parameters.in_double;
-  const bool counts = k < mixture.layout.components && parameters.log_constants[k] != -INFINITY;
-  const std::size_t at = std::size_t{k} * d + i;
-  const double sum = cuda::warp_sum(counts ? parameters.centres[at] : 0.0);
-  const int count = __popc(__ballot_sync(~0U, counts));
-  const int exponent = counts ? mixture.exponents[at] : 0;
-  const int most = __reduce_max_sync(~0U, counts ? exponent : -1000);
-  const int least = __reduce_min_sync(~0U, counts ? exponent : 1000);
-  if (k != 0) return;
+  double sum = 0;
+  int count = 0, most = -1000, least = 1000;
+  for (unsigned k = thread; k < mixture.layout.components; k += 32) {
+    if (parameters.log_constants[k] == -INFINITY) continue;
+    const std::size_t at = std::size_t{k} * d + i;
+    sum += parameters.centres[at];
+    ++count;
+    most = max(most, mixture.exponents[at]);
+    least = min(least, mixture.exponents[at]);
+  }
+  sum = cuda::warp_sum(sum);
+  count = __reduce_add_sync(~0U, count);
+  most = __reduce_max_sync(~0U, most);
+  least = __reduce_min_sync(~0U, least);
+  if (thread != 0) return;
   const auto origin = count > 0 ? static_cast<float>(sum / count) : 0.0F;
   mixture.frame.exponents[i] = count > 0 ? most : 0;
   mixture.frame.origin[i] = origin;
   const float scale = ldexpf(1.0F, count > 0 ? -most : 0);
   mixture.frame.scales[i] = make_float2(scale, -origin * scale);
-  if (count == 0 || most - least > most_frame_exponents) *mixture.frame.apart = 1;
+  if (mixture.frame.apart != nullptr && (count == 0 || most - least > most_frame_exponents)) *mixture.frame.apart = 1;
 }
 
-// A block for each component: whether it is near the origin.
-__global__ void __launch_bounds__(pack_threads) find_apart(const __grid_constant__ problem mixture) {
+// A block for each component: whether it is near the origin, for densities and for moments.
+__global__ void __launch_bounds__(pack_threads) find_near(const __grid_constant__ problem mixture) {
   cuda::wait_for_predecessor();
   if (*mixture.parameters.stopped != 0) return;
   const cuda::block_group block;
@@ -100,16 +106,28 @@ __global__ void __launch_bounds__(pack_threads) find_apart(const __grid_constant
   const std::size_t k = blockIdx.x;
   if (mixture.parameters.in_double.log_constants[k] == -INFINITY) return;
   double sum = 0;
+  bool alike = true;
+  const int most_exponents = mixture.products == 3 ? most_split_moment_exponents : most_frame_exponents;
   for (unsigned i = threadIdx.x; i < d; i += pack_threads) {
+    alike = alike && mixture.frame.exponents[i] - mixture.exponents[k * d + i] <= most_exponents;
     const double distance =
         (mixture.parameters.in_double.centres[k * d + i] - static_cast<double>(mixture.frame.origin[i])) *
         static_cast<double>(mixture.norms[k * d + i]);
     sum = fma(distance, distance, sum);
   }
   sum = block.sum(sum);
-  // A comparison that a NaN fails.
-  const bool near = sum <= most_frame_distance * most_frame_distance * d;
-  if (threadIdx.x == 0 && !near) *mixture.frame.apart = 1;
+  alike = __syncthreads_and(alike) != 0;
+  if (threadIdx.x != 0) return;
+  // Comparisons that a NaN fails.
+  if (mixture.frame.apart != nullptr && !(sum <= most_frame_distance * most_frame_distance * d)) {
+    *mixture.frame.apart = 1;
+  }
+  if (mixture.frame.near == nullptr) return;
+  const double most = mixture.products == 3 ? most_split_moment_distance : most_moment_distance;
+  if (alike && sum <= most * most * d) {
+    mixture.frame.near[k] = 1;
+    mixture.frame.near[mixture.layout.components] = 1;
+  }
 }
 
 // The units that the factor of component `k` is packed in.
@@ -211,14 +229,17 @@ void pack_mixture(const problem& mixture, cudaStream_t stream) {
   tensor::cleared_memory flags;
   flags.add(mixture.coupled, factors);
   if (mixture.frame.apart != nullptr) flags.add(mixture.frame.apart, 1);
+  if (mixture.frame.near != nullptr) flags.add(mixture.frame.near, mixture.layout.components + 1);
   tensor::clear(flags, mixture.parameters.stopped, stream);
   cuda::launch_in_turn(measure, dim3(blocks(d * 32), factors), pack_threads, 0, stream, mixture);
   cuda::launch_in_turn(find_scales,
                        dim3(blocks(std::max(stages_of(d) * stage_depth, padded_columns(d))), mixture.layout.components),
                        pack_threads, 0, stream, mixture);
-  if (mixture.frame.apart != nullptr) {
+  if (mixture.frame.origin != nullptr) {
     cuda::launch_in_turn(place_frame, blocks(stages_of(d) * stage_depth * 32), pack_threads, 0, stream, mixture);
-    cuda::launch_in_turn(find_apart, factors, pack_threads, 0, stream, mixture);
+    cuda::launch_in_turn(find_near, factors, pack_threads, 0, stream, mixture);
+  }
+  if (mixture.frame.apart != nullptr) {
     cuda::launch_in_turn(move_offsets, dim3(ceiling(padded_columns(d), 32U), factors), pack_threads, 0, stream,
                          mixture);
   }

@@ -69,6 +69,18 @@ __device__ inline void multiply_columns(float (&d)[64], unsigned long long a, un
       : "l"(a), "l"(b), "r"(keep));
 }
 
+// The same where the second factor alone lies so, and the first is in registers.
+__device__ inline void multiply_columns(float (&d)[32], const unsigned (&a)[4], unsigned long long b, int keep) {
+  asm volatile(
+      "{.reg .pred p;\nsetp.ne.b32 p, %37, 0;\nwgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16 {"
+      "%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, %22, %23, "
+      "%24, %25, %26, %27, %28, %29, %30, %31"
+      "}, {%32, %33, %34, %35}, %36, p, 1, 1, 1;}"
+      : SHOAL_SUMS(d, 0), SHOAL_SUMS(d, 4), SHOAL_SUMS(d, 8), SHOAL_SUMS(d, 12), SHOAL_SUMS(d, 16), SHOAL_SUMS(d, 20),
+        SHOAL_SUMS(d, 24), SHOAL_SUMS(d, 28)
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(keep));
+}
+
 #undef SHOAL_SUMS
 
 }  // namespace shoal::gmm::tensor_wide

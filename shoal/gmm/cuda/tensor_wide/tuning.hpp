@@ -57,6 +57,14 @@ inline constexpr std::size_t least_framed_rows = 50000;
 /// Fewer components do not make up for rows that are not in shared memory: 200,000 x 200 takes .67 ms for .63 at two.
 inline constexpr std::size_t least_framed_components = 5;
 inline constexpr std::size_t most_framed_components = 32;
+/// Components whose moments are summed in that frame, by the same measures: at most so far from its origin, and with
+/// units so much smaller, with one product and with three, whose second terms would be out of float16's range.
+inline constexpr double most_moment_distance = 2, most_split_moment_distance = 1;
+inline constexpr int most_split_moment_exponents = 2;
+/// Memory of rows in that frame, at most.
+inline constexpr std::size_t most_framed_bytes = std::size_t{512} << 20;
+/// Blocks of moments in that frame for each multiprocessor, at least.
+inline constexpr std::size_t turns_of_framed_blocks = 1;
 /// Columns of a row that a thread can keep in registers beside the sums of two tiles.
 inline constexpr unsigned most_framed_columns = 208;
 

@@ -265,6 +265,47 @@ TEST(TensorWide, AgreesWithFloat64WhereRowsAreMovedIntoAFrame) {
   take(640, 132, least, 0.1, 0, false, true);
 }
 
+// Moments in the frame, of every number and kind of parts that the columns are cut into; and of components on both
+// sides of the distances up to which they are summed there. The plan of as many rows as are listed is taken for fewer.
+TEST(TensorWide, AgreesWithFloat64WhereMomentsAreInTheFrame) {
+  SHOAL_NEEDS_DEVICES(1);
+  const auto take = [](std::size_t columns, std::size_t components, double spread, double offset) {
+    // As many as a component must have, so that its moments are products of float16 terms, and some more; where
+    // components lie together each has part of all.
+    const std::size_t rows = (spread < 0.02 ? 1 : components) * (3 * columns + 35) + columns % 7;
+    SCOPED_TRACE(fmt::format("{}x{} K={} spread {} at {}", rows, columns, components, spread, offset));
+    auto model = reference::random_model(covariance_type::full, components, columns, spread, 13);
+    for (double& mean : model.means) mean += offset;
+    const bool weighted = columns % 2 == 1;
+    problem<float> of(reference::random_rows<float>(model, rows, columns, 14), columns,
+                      weighted ? device_checks::some_weights<float>(rows) : std::vector<float>());
+    on_devices<float> devices(of);
+    const auto scaled = of.scaled_weights();
+    const auto expected = reference::accumulate<float>(model, shoal::gmm::prepare<float>(model).centres, of.rows(),
+                                                       weighted ? scaled.data() : nullptr);
+    const auto planned = [](auto make) {
+      return [make](shoal::gmm::accumulator_shape shape) {
+        shape.share_rows = least_listed_rows;
+        return make(shape);
+      };
+    };
+    const auto fine = [](const shoal::gmm::accumulator_shape& shape) { return tensor_wide::make_accumulator(shape); };
+    checks::expect_close(devices.sums(model, planned(fine)), expected, tolerance, "float32");
+    checks::expect_close(devices.sums(model, planned(coarse)), expected, coarse_tolerance, "tf32");
+  };
+  for (const std::size_t columns : {129, 192, 193, 256, 257}) {
+    take(columns, 2, 0.1, 0);
+    if (HasFatalFailure()) return;
+  }
+  for (const std::size_t columns : {321, 384, 385, 449, 513}) {
+    take(columns, 1, 0.1, 0);
+    if (HasFatalFailure()) return;
+  }
+  for (const double spread : {0.03, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0, 3.0}) take(130, 3, spread, spread == 0.7 ? 1e4 : 0);
+  // More components than a warp has threads.
+  take(131, 33, 0.01, 0);
+}
+
 // Rows stay in shared memory, or come with each stage of columns: components and columns on both sides of that.
 TEST(TensorWide, AgreesWithFloat64WhetherRowsAreHeldOrNot) {
   SHOAL_NEEDS_DEVICES(1);
