@@ -325,6 +325,54 @@ TYPED_TEST(DeviceData, SeedsRowsOfAllMultiprocessorsAsTheHostDoes) {
   }
 }
 
+// Steps that draw ahead: at the first of them and its neighbours, of rows that one block goes through and of one more,
+// on both sides of the columns that bytes rule out, where masses fall so fast that most of what is drawn is thinned
+// out, and where the rows run out.
+TYPED_TEST(DeviceData, DrawsAheadAsTheHostDoes) {
+  struct shape {
+    std::size_t rows, columns, clusters;
+    const char* kind;
+  };
+  for (const shape& one :
+       {shape{3001, 4, 64, "apart"}, shape{3001, 4, 65, "apart"}, shape{3001, 5, 97, "apart"},
+        shape{513, 5, 200, "apart"}, shape{512, 2, 300, "steep"}, shape{2003, 17, 130, "steep"},
+        shape{2003, 3, 130, "twice"}, shape{1021, 33, 129, "far"}, shape{4001, 1, 300, "apart"},
+        shape{32'768, 3, 100, "apart"}, shape{32'769, 3, 100, "apart"}, shape{32'769, 16, 100, "steep"},
+        shape{100'003, 8, 150, "apart"}, shape{1021, 2, 200, "few"}}) {
+    auto data = clouds<TypeParam>(one.rows, one.columns, 90, 4.0, 0, one.rows);
+    for (std::size_t i = 0; i < data.values.size(); ++i) {
+      TypeParam& value = data.values[i];
+      const std::size_t row = i / one.columns;
+      const std::string_view kind = one.kind;
+      if (kind == "far" && row % 200 == 7) value *= 3000;
+      if (kind == "steep") value *= static_cast<TypeParam>(std::exp2(static_cast<double>(row % 101) / 2));
+      if (kind == "twice" && row % 2 == 1) value = data.values[i - one.columns];
+      if (kind == "few") value = static_cast<TypeParam>(row % 90);
+    }
+    const auto weights = uneven_weights<TypeParam>(one.rows);
+    const shoal::view_source<TypeParam> source(data.view()), weight_source({weights.data(), one.rows, 1});
+    for (const auto* const weighted : {static_cast<decltype(&weight_source)>(nullptr), &weight_source}) {
+      auto device = this->on_device(source, weighted);
+      const auto& held = device.rows().data();
+      for (const std::size_t trials : {0ul, 1ul, 16ul, 17ul}) {
+        const shoal::seeding_request request{one.clusters, 5, one.columns, trials};
+        const auto values_of = [&](const std::vector<std::size_t>& chosen) {
+          std::vector<TypeParam> values;
+          for (const std::size_t row : chosen) {
+            const auto* const first = data.values.data() + row * one.columns;
+            values.insert(values.end(), first, first + one.columns);
+          }
+          return values;
+        };
+        EXPECT_EQ(values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request, device.seeding())),
+                  values_of(shoal::choose_plus_plus(this->context_, held, device.summary(), request)))
+            << one.kind << ", " << one.rows << " x " << one.columns << ", " << one.clusters << " clusters, " << trials
+            << " trials, weights " << (weighted != nullptr);
+      }
+    }
+  }
+}
+
 // The race is decided on the host, to the last bit.
 TYPED_TEST(DeviceData, RacesToTheRowsThatWinOnTheHost) {
   const std::size_t rows = 50'021;
