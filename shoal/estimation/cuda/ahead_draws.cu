@@ -94,7 +94,6 @@ __global__ void __launch_bounds__(draw_threads) draw_kernel(const __grid_constan
   double through = begins;
 #pragma unroll
   for (unsigned i = 0; i < tile_warps; ++i) {
-    double of_rows = 0;
     const double up_to = sums_up_to(masses[i]), before = through + sum_before(up_to);
     const unsigned positive = __ballot_sync(~0u, masses[i] > 0);
     const unsigned reached = __ballot_sync(~0u, masses[i] > 0 && before <= target);
@@ -103,8 +102,7 @@ __global__ void __launch_bounds__(draw_threads) draw_kernel(const __grid_constan
     } else if (at < 0 && positive != 0) {
       at = static_cast<int>(i * 32) + __ffs(static_cast<int>(positive)) - 1;
     }
-    of_rows = __shfl_sync(~0u, up_to, 31);
-    through += of_rows;
+    through += __shfl_sync(~0u, up_to, 31);
   }
   const std::size_t row = first + static_cast<unsigned>(max(0, at));
 
