@@ -143,8 +143,8 @@ template <class Scalar, class Work>
 void measure_ahead(const ahead_rows<Scalar, Work>& of, std::size_t multiprocessors, cudaStream_t stream) {
   // Of few rows several blocks share the drawn ones.
   constexpr std::size_t blocks_of_multiprocessor = 4;
-  const auto parts = static_cast<unsigned>(std::clamp<std::size_t>(
-      blocks_of_multiprocessor * multiprocessors / of.tiles, 1, of.drawn / points_together));
+  const auto parts = static_cast<unsigned>(
+      std::clamp<std::size_t>(blocks_of_multiprocessor * multiprocessors / of.tiles, 1, of.drawn / points_together));
   const auto launch = [&](auto kernel) {
     cuda::launch_in_turn(kernel, dim3(of.tiles, parts + 1), threads, 0, stream, of, parts);
   };

@@ -29,12 +29,12 @@ struct ahead_hit {
 
 /// Where steps are.
 struct ahead_state {
-  double total;      ///< Σ mass, at the beginning of a round
-  unsigned chosen;   ///< rows
-  unsigned next;     ///< drawn rows before it have been trials, or are none
-  unsigned step;     ///< that drew them
+  double total;        ///< Σ mass, at the beginning of a round
+  unsigned chosen;     ///< rows
+  unsigned next;       ///< drawn rows before it have been trials, or are none
+  unsigned step;       ///< that drew them
   unsigned exhausted;  ///< too few are left: draw new ones
-  unsigned ended;    ///< all are chosen, or no row has any mass
+  unsigned ended;      ///< all are chosen, or no row has any mass
 };
 
 /// Everything in the device's memory but these counts.
