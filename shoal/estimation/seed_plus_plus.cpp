@@ -52,6 +52,8 @@ class plus_plus {
   }
 
  private:
+  static constexpr std::size_t draws_at_once = 32;  // whose units' masses stay in the cache
+
   // Rows that were drawn at once for several steps (draws_ahead.hpp), and the masses that they had.
   struct rows_ahead {
     std::vector<std::size_t> rows;
@@ -66,23 +68,25 @@ class plus_plus {
   template <class Uniform>
   std::vector<std::size_t> draw_rows(std::size_t count, const Uniform& uniform, std::vector<double>* found = nullptr) {
     const row_units& units = passes_.units();
-    std::vector<unit_draw> draws;
-    std::vector<std::size_t> drawn;
-    for (std::size_t t = 0; t < count; ++t) {
-      draws.push_back(draw_unit(units, sums_, uniform(t)));
-      drawn.push_back(draws.back().unit);
-    }
-    if (drawn.front() == no_unit) return {};
-    const std::vector<double> masses = passes_.masses_of_units(drawn);
     std::vector<std::size_t> rows;
-    std::span<const double> rest = masses;
-    for (const unit_draw& draw : draws) {
-      const std::size_t size = units.end_row(draw.unit) - units.first_row(draw.unit);
-      const std::size_t row = row_of_draw(units, draw, rest.first(size));
-      if (row == no_row) return {};
-      rows.push_back(row);
-      if (found != nullptr) found->push_back(rest[row - units.first_row(draw.unit)]);
-      rest = rest.subspan(size);
+    for (std::size_t first = 0; first < count; first += draws_at_once) {
+      std::vector<unit_draw> draws;
+      std::vector<std::size_t> drawn;
+      for (std::size_t t = first; t < std::min(count, first + draws_at_once); ++t) {
+        draws.push_back(draw_unit(units, sums_, uniform(t)));
+        drawn.push_back(draws.back().unit);
+      }
+      if (drawn.front() == no_unit) return {};
+      const std::vector<double> masses = passes_.masses_of_units(drawn);
+      std::span<const double> rest = masses;
+      for (const unit_draw& draw : draws) {
+        const std::size_t size = units.end_row(draw.unit) - units.first_row(draw.unit);
+        const std::size_t row = row_of_draw(units, draw, rest.first(size));
+        if (row == no_row) return {};
+        rows.push_back(row);
+        if (found != nullptr) found->push_back(rest[row - units.first_row(draw.unit)]);
+        rest = rest.subspan(size);
+      }
     }
     return rows;
   }
