@@ -12,7 +12,7 @@ namespace shoal {
 namespace {
 
 constexpr unsigned threads = ahead_tile, warps = threads / 32;
-constexpr unsigned points_together = 16;
+constexpr unsigned points_together = 32;  // a bit of a word for each
 
 enum class ahead_filter { columns, narrow_bytes, bytes };
 
@@ -64,7 +64,10 @@ struct coarse_filter {
     bound.reach = reach_of(least, of.coarse.errors[row], of.scale.unit, of.columns);
   }
   __device__ unsigned near(const ahead_rows<Scalar, Work>& of, unsigned first_point) const {
-    return points_within_reach<step, points_together / 8>(of_warp, bound, inside, of.coarse_points, first_point);
+    // Products of all of them at once would need more registers than a thread has.
+    constexpr unsigned some = points_together / 2;
+    return points_within_reach<step, some / 8>(of_warp, bound, inside, of.coarse_points, first_point) |
+           points_within_reach<step, some / 8>(of_warp, bound, inside, of.coarse_points, first_point + some) << some;
   }
 };
 template <class Scalar, class Work>
