@@ -58,7 +58,8 @@ bool choose_ahead(const cuda::gpu& device, const cuda::device_piece<Scalar>& row
   of.drawn = static_cast<unsigned>(draws.ahead());
   of.draws = draws;
   of.tiles = static_cast<unsigned>((rows.count + ahead_tile - 1) / ahead_tile);
-  of.shares = ahead_shares<Scalar, Work>(rows.count);
+  of.step_room = (device.shared_bytes - own_step_bytes) / 16 * 16;
+  of.shares = ahead_shares<Scalar, Work>(rows.count, of.step_room);
   of.share_rows = (of.tiles + of.shares - 1) / of.shares * ahead_tile;
   of.capacity = static_cast<unsigned>(usual_lists * of.share_rows / first_step_ahead) + 64;
   const std::size_t padded = std::size_t{of.tiles} * ahead_tile, lists = std::size_t{of.drawn} * of.shares;

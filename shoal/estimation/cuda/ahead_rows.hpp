@@ -49,11 +49,12 @@ struct ahead_rows {
   greedy_draws draws;                ///< for their uniforms
   coarse_rows coarse;                ///< the rows in bytes; no values: few columns, which are measured at once
   coarse_scale scale;
-  Work* least;          ///< [count] squared distance to the nearest point
-  unsigned tiles;       ///< of ahead_tile rows
-  double* tile_masses;  ///< [tiles]
-  unsigned shares;      ///< blocks that go through steps together
-  unsigned share_rows;  ///< of each, whole tiles
+  Work* least;            ///< [count] squared distance to the nearest point
+  unsigned tiles;         ///< of ahead_tile rows
+  double* tile_masses;    ///< [tiles]
+  unsigned shares;        ///< blocks that go through steps together
+  unsigned share_rows;    ///< of each, whole tiles
+  std::size_t step_room;  ///< bytes of shared memory of each
   // Rows that were drawn, and the rows that are nearer to each: hits beyond the capacity are not written down.
   unsigned long long* drawn_rows;  ///< [drawn] which they are
   double* thresholds;              ///< [drawn] the distance below which they are no trials any more

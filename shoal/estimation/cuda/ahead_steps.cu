@@ -77,6 +77,8 @@ __device__ void go_through_steps(const ahead_rows<Scalar, Work>& of) {
   __shared__ unsigned long long sums_of_warps[warps];
   __shared__ unsigned long long received[2][shares][most_ahead_trials];  // of even and of odd steps
   __shared__ unsigned long long sums_here[2];
+  __shared__ unsigned first_hits[most_ahead], hits_of_warps[warps];
+  extern __shared__ __align__(16) unsigned char room[];
   cuda::wait_for_predecessor();
   const ahead_state state = *of.state;
   if (state.ended != 0) return;
@@ -85,13 +87,47 @@ __device__ void go_through_steps(const ahead_rows<Scalar, Work>& of) {
   const std::size_t first_row = std::size_t{share} * of.share_rows;
   const unsigned share_rows =
       first_row < of.count ? static_cast<unsigned>(min(std::size_t{of.share_rows}, of.count - first_row)) : 0;
-  Work* const least = of.least + first_row;
+  Work* const least_of_rows = of.least + first_row;
+  // Distances and lists lie in shared memory, where they have room.
+  const std::size_t least_bytes = (share_rows * sizeof(Work) + 15) / 16 * 16;
+  const bool has_least = least_bytes <= of.step_room;
+  Work* const least = has_least ? reinterpret_cast<Work*>(room) : least_of_rows;
+  auto* const held_hits = reinterpret_cast<ahead_hit<Work>*>(room + (has_least ? least_bytes : 0));
+  const std::size_t most_held = (of.step_room - (has_least ? least_bytes : 0)) / sizeof(ahead_hit<Work>);
+  if (has_least) {
+#pragma unroll 4
+    for (unsigned i = threadIdx.x; i < share_rows; i += threads) least[i] = least_of_rows[i];
+  }
   double threshold = 0, now = 0;
   if (threadIdx.x < of.drawn) {
     threshold = of.thresholds[threadIdx.x];
     now = of.now[threadIdx.x];
     hit_counts[threadIdx.x] = of.hit_counts[threadIdx.x * shares + share];
     drawn_rows[threadIdx.x] = of.drawn_rows[threadIdx.x];
+  }
+  const auto list_of = [&](unsigned drawn) { return of.hits + std::size_t{drawn * shares + share} * of.capacity; };
+  unsigned own_hits = threadIdx.x < of.drawn ? min(hit_counts[threadIdx.x], of.capacity) : 0, before_hits = own_hits;
+#pragma unroll
+  for (unsigned apart = 1; apart < 32; apart *= 2) {
+    const unsigned before = __shfl_up_sync(~0u, before_hits, apart);
+    if (lane >= apart) before_hits += before;
+  }
+  if (lane == 31) hits_of_warps[warp] = before_hits;
+  __syncthreads();
+  unsigned all_hits = 0;
+  for (unsigned w = 0; w < warps; ++w) {
+    if (w == warp) before_hits += all_hits;
+    all_hits += hits_of_warps[w];
+  }
+  const bool has_hits = all_hits <= most_held;
+  if (threadIdx.x < most_ahead) first_hits[threadIdx.x] = before_hits - own_hits;
+  __syncthreads();
+  if (has_hits) {
+    for (unsigned drawn = warp; drawn < of.drawn; drawn += warps) {
+      const auto* const from = list_of(drawn);
+      const unsigned count = min(hit_counts[drawn], of.capacity), first = first_hits[drawn];
+      for (unsigned i = lane; i < count; i += 32) held_hits[first + i] = from[i];
+    }
   }
   if constexpr (Several) {
     if (threadIdx.x == 0) {
@@ -107,7 +143,7 @@ __device__ void go_through_steps(const ahead_rows<Scalar, Work>& of) {
   const auto for_hits = [&](unsigned drawn, unsigned thread, unsigned together, const auto& visit) {
     const unsigned count = hit_counts[drawn];
     if (count <= of.capacity) {
-      const auto* const hits = of.hits + std::size_t{drawn * shares + share} * of.capacity;
+      const auto* const hits = has_hits ? held_hits + first_hits[drawn] : list_of(drawn);
 #pragma unroll 4
       for (unsigned i = thread; i < count; i += together) {
         const ahead_hit<Work> hit = hits[i];
@@ -200,7 +236,9 @@ __device__ void go_through_steps(const ahead_rows<Scalar, Work>& of) {
     const unsigned chosen = __shfl_sync(~0u, trial, static_cast<int>(best));
     if (share == 0 && threadIdx.x == 0) of.chosen[step] = drawn_rows[chosen];
     for_hits(chosen, threadIdx.x, threads, [&](unsigned row, Work distance) {
-      if (distance < least[row]) least[row] = distance;
+      if (!(distance < least[row])) return;
+      least[row] = distance;
+      if (has_least) least_of_rows[row] = distance;
     });
     if (threadIdx.x < of.drawn) now = fmin(now, static_cast<double>(of.pairs[chosen * of.drawn + threadIdx.x]));
     if (++step == of.clusters || !(total >= state.total * least_part)) break;
@@ -234,9 +272,10 @@ struct steps_launch {
   cudaLaunchAttribute attributes[2] = {};
   cudaLaunchConfig_t configuration{};
 
-  steps_launch(unsigned shares, cudaStream_t stream) {
+  steps_launch(unsigned shares, std::size_t bytes, cudaStream_t stream) {
     configuration.gridDim = dim3(shares);
     configuration.blockDim = dim3(threads);
+    configuration.dynamicSmemBytes = bytes;
     configuration.stream = stream;
     cuda::start_early(configuration, attributes[0]);
     if (shares == 1) return;
@@ -248,14 +287,20 @@ struct steps_launch {
   steps_launch(const steps_launch&) = delete;
 };
 
+void let_have_shared(auto* kernel, std::size_t bytes) {
+  cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, static_cast<int>(bytes)),
+              "give a kernel shared memory");
+}
+
 }  // namespace
 
 template <class Scalar, class Work>
-unsigned ahead_shares(std::size_t rows) {
+unsigned ahead_shares(std::size_t rows, std::size_t bytes) {
   if (rows <= most_rows_of_block) return 1;
   const auto kernel = steps_kernel<true, Scalar, Work>;
+  let_have_shared(kernel, bytes);
   cuda::check(cudaFuncSetAttribute(kernel, cudaFuncAttributeNonPortableClusterSizeAllowed, 1), "allow large clusters");
-  const steps_launch launch(most_ahead_shares, nullptr);
+  const steps_launch launch(most_ahead_shares, bytes, nullptr);
   int running = 0;
   if (cudaOccupancyMaxActiveClusters(&running, kernel, &launch.configuration) != cudaSuccess) {
     cudaGetLastError();
@@ -266,13 +311,14 @@ unsigned ahead_shares(std::size_t rows) {
 
 template <class Scalar, class Work>
 void step_ahead(const ahead_rows<Scalar, Work>& of, cudaStream_t stream) {
-  const steps_launch launch(of.shares, stream);
+  const steps_launch launch(of.shares, of.step_room, stream);
   const auto kernel = of.shares > 1 ? steps_kernel<true, Scalar, Work> : steps_kernel<false, Scalar, Work>;
+  let_have_shared(kernel, of.step_room);
   cuda::check(cudaLaunchKernelEx(&launch.configuration, kernel, of), "choose among rows that were drawn ahead");
 }
 
-#define SHOAL_INSTANTIATE(Scalar, Work)                      \
-  template unsigned ahead_shares<Scalar, Work>(std::size_t); \
+#define SHOAL_INSTANTIATE(Scalar, Work)                                   \
+  template unsigned ahead_shares<Scalar, Work>(std::size_t, std::size_t); \
   template void step_ahead(const ahead_rows<Scalar, Work>&, cudaStream_t);
 SHOAL_INSTANTIATE(float, float)
 SHOAL_INSTANTIATE(float, double)
