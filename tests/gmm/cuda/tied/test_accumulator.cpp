@@ -358,7 +358,10 @@ TEST_F(TiedAccumulator, FitsEndWhereFloat64Ends) {
         SCOPED_TRACE(fmt::format("{} columns, {} components, {} apart", columns, components, apart));
         ASSERT_TRUE(shoal::gmm::tied::suits<float>(
             checks::shape_of(statistics_layout(covariance_type::tied, components, columns), count, false)));
-        checks::expect_fit_as_in_float64(covariance_type::tied, components, columns, count, apart, precision);
+        // Of few columns and many components one product finds a density: 0.1 in its logarithm (docs/tolerances.md).
+        const double in_eleven_bits = components == 257 ? 2e-3 : 1e-3;
+        checks::expect_fit_as_in_float64(covariance_type::tied, components, columns, count, apart, precision,
+                                         in_eleven_bits);
       }
     }
   }
