@@ -9,8 +9,8 @@ namespace {
 
 constexpr std::size_t blocks_at_a_time = 2;  // of a multiprocessor
 constexpr std::size_t kept_bytes = 2048;     // of shared memory for each block's own and the system's
-// From so many rows on others of up to 64 units are added by label. An epoch of 10⁴ × 64 on 10 units takes 0.029 ms on an
-// H200 instead of 0.051; fewer were not measured.
+// From so many rows on others of up to 64 units are added by label. An epoch of 10⁴ × 64 on 10 units takes 0.029 ms on
+// an H200 instead of 0.051; fewer were not measured.
 constexpr std::size_t least_longer_rows = 8192;
 constexpr int least_tile = 32, most_tile = 2048, tile_step = 32;
 // From so many rows on no term of a sum reaches 2⁵¹ in its unit (run_sums).

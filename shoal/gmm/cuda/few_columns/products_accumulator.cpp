@@ -87,7 +87,7 @@ std::unique_ptr<accumulator<float>> make_turns(const accumulator_shape& shape, c
                                                std::unique_ptr<accumulator<float>> other) {
   const covariance_type type = shape.layout.type();
   const product_packing pack{type, static_cast<unsigned>(shape.layout.columns()),
-                     static_cast<unsigned>(shape.layout.components()), plan.tiles};
+                             static_cast<unsigned>(shape.layout.components()), plan.tiles};
   product_arguments arguments;
   arguments.columns = pack.columns;
   arguments.share = plan.share;

@@ -70,8 +70,8 @@ inline void check_coarse(covariance_type type, std::size_t rows, std::size_t col
                          double spread, maker make) {
   const auto model = rounded_model(type, components, columns, spread, 5);
   const auto data = reference::random_rows<float>(model, rows, columns, 6);
-  const std::string what = fmt::format("{}, {} rows, {} columns, {} components, spread {}", name(type), rows, columns,
-                                       components, spread);
+  const std::string what =
+      fmt::format("{}, {} rows, {} columns, {} components, spread {}", name(type), rows, columns, components, spread);
   unweighted device(model, data, make);
   const shoal::gmm::statistics got = device.sums();
   expect_sums(got, model, data, 1e-3, what);
